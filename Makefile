@@ -1,0 +1,54 @@
+# Each target sets up what it needs; running it again costs nothing.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+JOBS   ?= 2
+
+.PHONY: help demo test test-all lint format bench docs rooms clean
+
+help:            ## list the targets
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Credo needs Python 3.11 or newer; got $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+demo: $(READY)       ## the cancer example end to end, with a figure in build/
+	@$(BIN)/python examples/plot_cancer.py
+
+test: lint           ## the everyday suite, with coverage
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" --cov --cov-report=term
+
+test-all: lint       ## everyday and slow tests
+	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+
+lint: $(READY)       ## ruff, mypy and the walls between the rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(READY)     ## fix what ruff can fix
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)      ## the measured tables of the README
+	$(BIN)/python benchmarks/peers/decisions.py
+
+rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph
+	$(BIN)/python docs/draw_rooms.py
+
+docs: $(VENV)/.docs  ## the documentation, in build/docs
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	@echo "build/docs/index.html"
+
+clean:               ## remove everything that make made
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis

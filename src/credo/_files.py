@@ -1,0 +1,49 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from credo.exceptions import InputError
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
+    """Open a text file that appears under ``path`` only if the block succeeds.
+
+    The text goes to a temporary name beside ``path``; on success it is renamed, on an error it is
+    removed and whatever stood under ``path`` before is untouched.
+    """
+    target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise InputError(f"Cannot write {target}: the folder {target.parent} does not exist.")
+    if target.is_dir():
+        raise InputError(f"Cannot write {target}: it is a folder. Name a file in it.")
+    if target.exists() and not target.is_file():  # a device or a pipe has no half-written state
+        with target.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+        temporary.chmod(_usual_mode(target))
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _usual_mode(target: Path) -> int:
+    """Give the mode a plainly opened file would have: the old file's, or what the umask leaves."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,67 @@
+"""Numbers: finite float64 arrays, or an error that names the place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credo._types import F64
+from credo.exceptions import InputError, ShapeError
+
+
+def as_floats(values: Any, owner: str, what: str) -> F64:
+    """Turn ``values`` into a float64 array, or say what they were."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"The {what} of {owner} must be numbers in a rectangular array. {error}."
+        ) from error
+
+
+def as_finite(values: Any, owner: str, what: str) -> F64:
+    """Turn ``values`` into a finite float64 array; name the first entry that is not."""
+    array = as_floats(values, owner, what)
+    bad = ~np.isfinite(array)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InputError(
+            f"The {what} of {owner} must be finite. Got {array[where]} at index {list(where)}."
+        )
+    return array
+
+
+def as_vector(values: Any, owner: str, what: str) -> F64:
+    """Turn ``values`` into a finite 1-D array with at least one entry."""
+    array = np.atleast_1d(as_finite(values, owner, what))
+    if array.ndim != 1 or not array.size:
+        raise ShapeError(
+            f"The {what} of {owner} must be 1-D with at least one entry. Got shape {array.shape}."
+        )
+    return array
+
+
+def frozen(array: Any) -> Any:
+    """Mark an array as read-only and return it."""
+    array.flags.writeable = False
+    return array
+
+
+def in_unit_interval(value: float, owner: str, what: str, *, open_ends: bool = False) -> float:
+    """Check a number between zero and one; with ``open_ends``, strictly between."""
+    number = float(as_finite(value, owner, what))
+    inside = 0 < number < 1 if open_ends else 0 <= number <= 1
+    if not inside:
+        kind = "strictly between 0 and 1" if open_ends else "between 0 and 1"
+        raise InputError(f"The {what} of {owner} must be {kind}. Got {number:g}.")
+    return number
+
+
+def positive_int(value: int, owner: str, what: str, least: int = 1) -> int:
+    """Check a whole number that is at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(
+            f"The {what} of {owner} must be a whole number, at least {least}. Got {value!r}."
+        )
+    return int(value)

@@ -1,0 +1,115 @@
+"""Labels: canonical, unique, matched by name, with the nearest one on a mistake."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from credo._types import Int, Label, Labels
+from credo.exceptions import InputError, LabelError
+
+
+def plain(label: Any) -> Label:
+    """Turn a NumPy scalar into the Python value it stands for."""
+    value: Label = label.item() if isinstance(label, np.generic) else label
+    return value
+
+
+def as_labels(labels: Iterable[Any], owner: str, what: str = "labels") -> Labels:
+    """Canonicalise labels: Python scalars, hashable, unique, at least one, never NaN."""
+    if isinstance(labels, str):
+        raise InputError(
+            f"The {what} of {owner} must be a sequence of names. Got the single string "
+            f"{labels!r}; pass [{labels!r}]."
+        )
+    try:
+        names = tuple(plain(label) for label in labels)
+        known = set(names)
+    except TypeError as error:
+        raise InputError(
+            f"The {what} of {owner} must be a sequence of hashable names, such as strings or "
+            f"integers. Got {labels!r}."
+        ) from error
+    if not names:
+        raise InputError(f"{owner} needs at least one of {what}. Got none.")
+    if len(known) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InputError(f"The {what} of {owner} must differ. {twice!r} occurs more than once.")
+    if any(name != name for name in names):  # noqa: PLR0124 - NaN is the one value unlike itself
+        raise InputError(f"The {what} of {owner} contain NaN, which no label can be matched with.")
+    return names
+
+
+def listing(names: Sequence[Label], most: int = 8) -> str:
+    """List names for a message, cut after ``most``."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
+
+
+def hint(name: Label, known: Sequence[Label]) -> str:
+    """Say which known name is meant, if one is near; empty otherwise."""
+    for other in known:
+        if str(other) == str(name) and other != name:
+            return (
+                f" {other!r} is a {type(other).__name__}, {name!r} a {type(name).__name__}: "
+                "use the same type."
+            )
+    texts = {str(other).casefold(): other for other in known}
+    near = difflib.get_close_matches(str(name).casefold(), list(texts), n=1)
+    return f" Did you mean {texts[near[0]]!r}?" if near else ""
+
+
+def position(name: Any, known: Labels, owner: str, what: str = "label") -> int:
+    """Find the index of ``name`` among ``known``, or raise with the nearest match."""
+    wanted = plain(name)
+    try:
+        return known.index(wanted)
+    except ValueError:
+        raise LabelError(
+            f"{owner} has no {what} {wanted!r}. Known: {listing(known)}.{hint(wanted, known)}"
+        ) from None
+
+
+def positions(values: Any, known: Labels, owner: str, what: str) -> Int:
+    """Find the index among ``known`` of each entry of the 1-D ``values``."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"The {what}s given to {owner} must be 1-D. Got shape {array.shape}.")
+    if array.dtype.kind == "O":
+        lookup = {name: i for i, name in enumerate(known)}
+        found = np.fromiter(
+            (lookup.get(plain(v), -1) for v in array), dtype=np.intp, count=len(array)
+        )
+    else:
+        unique, inverse = np.unique(array, return_inverse=True)
+        lookup = {name: i for i, name in enumerate(known)}
+        codes = np.array([lookup.get(plain(v), -1) for v in unique], dtype=np.intp)
+        found = codes[inverse] if len(unique) else np.empty(0, dtype=np.intp)
+    if (found < 0).any():
+        row = int(np.argmax(found < 0))
+        wanted = plain(array[row])
+        raise LabelError(
+            f"{owner} has no {what} {wanted!r} (row {row}). Known: {listing(known)}."
+            f"{hint(wanted, known)}"
+        )
+    return found
+
+
+def order_of(wanted: Labels, given: Labels, owner: str, other: str) -> Int:
+    """Give the indices that bring ``given`` into the order of ``wanted``; the sets must agree."""
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        raise LabelError(
+            f"{owner} needs {missing[0]!r}, which {other} does not have: {listing(given)}."
+            f"{hint(missing[0], given)}"
+        )
+    extra = [name for name in given if name not in wanted]
+    if extra:
+        raise LabelError(
+            f"{other} has {extra[0]!r}, which {owner} does not know: {listing(wanted)}."
+            f"{hint(extra[0], wanted)}"
+        )
+    return np.array([given.index(name) for name in wanted], dtype=np.intp)

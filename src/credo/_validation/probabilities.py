@@ -1,0 +1,137 @@
+"""Probabilities: rows that sum to one, priors by name, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from credo._types import F64, Int, Labels
+from credo._validation.arrays import as_finite, as_floats
+from credo._validation.labels import order_of, plain
+from credo.exceptions import InputError, ShapeError
+
+#: A row may miss one by half a unit in the sixth decimal for each entry: that is what rounding
+#: to six decimals, or to single precision, can do. More is a mistake, not rounding.
+ROUNDING_PER_ENTRY = 0.5e-6
+
+#: Rows checked or multiplied at once. 16 384 rows of a few columns stay in a core's own cache.
+BLOCK_ROWS = 16_384
+
+
+def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
+    """Cut ``n_rows`` into slices of at most ``size`` rows."""
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def tolerance(n_entries: int) -> float:
+    """Tell how far from one the sum of ``n_entries`` rounded probabilities may be."""
+    return ROUNDING_PER_ENTRY * n_entries
+
+
+def wrong_rows(totals: F64, n_entries: int) -> Int:
+    """Give the indices of totals that are not one; NaN counts as not one."""
+    return np.flatnonzero(~(np.abs(totals - 1.0) <= tolerance(n_entries)))
+
+
+def check_rows(p: F64, owner: str, *, normalise: bool = False, first_row: int | None = 0) -> None:
+    """Check that each row of the 2-D ``p`` is a distribution; name the first that is not.
+
+    ``first_row`` is what the first row is called in messages; None for a single distribution.
+    """
+    for block in blocks(len(p)):
+        part = p[block]
+        totals = part @ np.ones(p.shape[1])
+        bad = (
+            np.flatnonzero(~((totals > 0) & (totals < np.inf)))
+            if normalise
+            else wrong_rows(totals, p.shape[1])
+        )
+        if bad.size or part.min(initial=0.0) < 0:
+            negative = np.flatnonzero((part < 0).any(axis=1))
+            row = int(min([*bad[:1], *negative[:1]]))
+            raise InputError(
+                row_error(
+                    part[row], owner, None if first_row is None else first_row + block.start + row
+                )
+            )
+
+
+def row_error(row: F64, owner: str, number: int | None) -> str:
+    """Say what is wrong with one row of probabilities."""
+    where = "the probabilities" if number is None else f"row {number}"
+    if np.isnan(row).any():
+        fault = f"{where} has NaN at position {int(np.argmax(np.isnan(row)))}"
+        remedy = "Drop or mend it first."
+    elif (row < 0).any():
+        k = int(np.argmax(row < 0))
+        fault = f"{where} has the negative entry {row[k]:g} at position {k}"
+        remedy = (
+            "Pass log-probabilities to Posterior(...), scores to Posterior.from_log_joint(...)."
+        )
+    else:
+        fault = f"{where} sums to {row.sum():.9g}, not to 1"
+        remedy = "Pass normalise=True if these are weights."
+    return f"{owner}: {fault}. {remedy}"
+
+
+def as_rows(p: Any, labels: Labels, owner: str, *, normalise: bool = False) -> F64:
+    """Turn ``p`` into checked probabilities of shape (K,) or (n, K); they are not rescaled."""
+    array = as_floats(p, owner, "probabilities")
+    check_width(array, labels, owner)
+    check_rows(
+        np.atleast_2d(array), owner, normalise=normalise, first_row=None if array.ndim == 1 else 0
+    )
+    return array
+
+
+def check_width(array: F64, labels: Labels, owner: str) -> None:
+    """Check for one column per label."""
+    if array.ndim not in (1, 2) or array.shape[-1] != len(labels):
+        raise ShapeError(
+            f"{owner} needs shape (K,) or (n, K) with K = {len(labels)}, one column per label. "
+            f"Got shape {array.shape}."
+        )
+
+
+def as_priors(priors: Any, labels: Labels, owner: str, what: str = "priors") -> F64:
+    """Turn priors by name or in label order into a distribution that sums to one exactly."""
+    values = per_label(priors, labels, owner, what)
+    if values.min() < 0 or wrong_rows(np.array([values.sum()]), len(labels)).size:
+        raise InputError(
+            f"The {what} of {owner} must be at least 0 and sum to 1. Got {values.tolist()}, which "
+            f"sums to {values.sum():.9g}."
+        )
+    result: F64 = values / values.sum()
+    return result
+
+
+def per_label(values: Any, labels: Labels, owner: str, what: str) -> F64:
+    """Turn one number per label, by name or in order, into an array in label order."""
+    if isinstance(values, Mapping):
+        names = tuple(plain(name) for name in values)
+        order = order_of(labels, names, owner, f"the {what}")
+        return as_finite(list(values.values()), owner, what)[order]
+    array = as_finite(values, owner, what)
+    if array.shape != (len(labels),):
+        raise ShapeError(
+            f"The {what} of {owner} must be {len(labels)} numbers, one per label. "
+            f"Got shape {array.shape}."
+        )
+    return array
+
+
+def as_weights(weights: Any, n_rows: int, owner: str) -> F64:
+    """Turn sample weights into non-negative numbers with a positive sum; None means ones."""
+    if weights is None:
+        return np.ones(n_rows)
+    array = as_finite(weights, owner, "sample weights")
+    if array.shape != (n_rows,):
+        raise ShapeError(
+            f"{owner} needs one sample weight per row, {n_rows}. Got shape {array.shape}."
+        )
+    if array.min(initial=0.0) < 0 or not array.sum() > 0:
+        raise InputError(f"The sample weights of {owner} must be at least 0 and not all 0.")
+    return array

@@ -1,0 +1,62 @@
+"""Every error Credo raises, on one screen.
+
+::
+
+    CredoError
+    ├── InputError (ValueError)             something that was passed in is wrong
+    │   ├── LabelError (KeyError)           a name that is not among the known ones
+    │   ├── ShapeError                      arrays that do not fit together
+    │   └── FileFormatError                 a damaged file; carries path and line
+    ├── NumericalError (ArithmeticError)    an integral or a search did not succeed
+    └── MissingExtraError (ImportError)     an optional dependency is not installed
+"""
+
+from __future__ import annotations
+
+
+class CredoError(Exception):
+    """Base of all errors raised by Credo; its text is for the user."""
+
+
+class InputError(CredoError, ValueError):
+    """Something that was passed in is wrong; the text says what and how to mend it."""
+
+
+class LabelError(InputError, KeyError):
+    """A label, truth or act that is not among the known ones."""
+
+    def __str__(self) -> str:
+        """Give the sentence itself, where KeyError would quote it."""
+        return str(self.args[0]) if self.args else ""
+
+
+class ShapeError(InputError):
+    """Arrays whose shapes do not fit together."""
+
+
+class FileFormatError(InputError):
+    """A file that cannot be read; names the file and the line.
+
+    Parameters
+    ----------
+    reason
+        What is wrong, as a sentence.
+    path
+        The file.
+    line
+        Line number, counted from one, or None if the whole file is meant.
+    """
+
+    def __init__(self, reason: str, path: str, line: int | None = None) -> None:
+        where = path if line is None else f"{path}, line {line}"
+        super().__init__(f"{where}: {reason}")
+        self.path = path
+        self.line = line
+
+
+class NumericalError(CredoError, ArithmeticError):
+    """An integral or a search did not succeed; the text says why and what to try."""
+
+
+class MissingExtraError(CredoError, ImportError):
+    """An optional dependency is not installed; the text names the extra."""

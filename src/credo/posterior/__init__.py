@@ -1,0 +1,7 @@
+"""Labelled probabilities: the currency between all rooms."""
+
+from credo.posterior._posterior import Posterior
+from credo.posterior.joint import JointTable
+from credo.posterior.prior_shift import PriorEstimate
+
+__all__ = ["JointTable", "Posterior", "PriorEstimate"]

@@ -1,0 +1,209 @@
+"""``JointTable``: the sum rule, the product rule and the chain rule on a small joint table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from credo._types import F64, Label, Labels
+from credo._validation.arrays import as_floats, frozen
+from credo._validation.labels import as_labels, plain, position
+from credo._validation.probabilities import check_rows
+from credo.exceptions import InputError, ShapeError
+from credo.posterior._posterior import Posterior
+
+
+@final
+class JointTable:
+    r"""Hold the joint probability of a few discrete variables as one labelled table.
+
+    For learning and for checking: every rule of probability is one method. The table has
+    :math:`\prod_i K_i` cells; larger models are for graphs.
+
+    Parameters
+    ----------
+    table : array-like
+        Probabilities, one axis per variable; they must sum to one.
+    variables
+        ``{variable: its states}``, in the order of the axes.
+
+    Raises
+    ------
+    InputError
+        If the entries do not sum to one, one is negative or NaN, or the shape does not fit.
+
+    See Also
+    --------
+    Posterior : The result of conditioning on everything but one variable.
+
+    Notes
+    -----
+    Exact up to rounding. Every method is linear in the number of cells.
+
+    References
+    ----------
+    .. [1] C. M. Bishop, *Pattern Recognition and Machine Learning*, 2006, section 1.2.
+
+    Examples
+    --------
+    >>> from credo import JointTable
+    >>> joint = JointTable([[0.4, 0.2], [0.1, 0.3]],
+    ...     {"weather": ["sun", "rain"], "air": ["hot", "cold"]})
+    >>> joint.marginal("air").posterior()
+    Posterior(hot 0.5, cold 0.5)
+    >>> joint.given(air="hot").posterior()
+    Posterior(sun 0.8, rain 0.2)
+    >>> joint.are_independent("weather", "air")
+    False
+    """
+
+    __slots__ = ("_states", "_table")
+
+    def __init__(self, table: Any, variables: Mapping[str, Iterable[Any]]) -> None:
+        as_labels(variables, "JointTable", "variables")
+        states = {
+            name: as_labels(names, f"JointTable variable {name!r}", "states")
+            for name, names in variables.items()
+        }
+        cells = as_floats(table, "JointTable", "table")
+        shape = tuple(len(names) for names in states.values())
+        if cells.shape != shape:
+            raise ShapeError(
+                f"JointTable needs one axis per variable, shape {shape}. Got shape {cells.shape}."
+            )
+        check_rows(cells.reshape(1, -1), "JointTable", first_row=None)
+        self._table: F64 = frozen(cells / cells.sum())
+        self._states: dict[str, Labels] = states
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the variables, in the order of the axes."""
+        return tuple(self._states)
+
+    @property
+    def states(self) -> dict[str, Labels]:
+        """States of each variable."""
+        return dict(self._states)
+
+    @property
+    def table(self) -> F64:
+        """The probabilities, read-only, one axis per variable."""
+        return self._table
+
+    def __getitem__(self, assignment: Mapping[str, Any]) -> float:
+        """Give the probability of a partial or whole assignment ``{variable: state}``."""
+        return float(self._table[self._index(assignment)].sum())
+
+    def marginal(self, *variables: str) -> JointTable:
+        r"""Sum out all other variables: :math:`p(a) = \sum_b p(a, b)`.
+
+        The axes of the result come in the order asked for.
+        """
+        wanted = as_labels(variables, "JointTable.marginal", "variables")
+        axes = [position(name, self.variables, "JointTable", "variable") for name in wanted]
+        rest = tuple(i for i in range(self._table.ndim) if i not in axes)
+        summed = self._table.sum(axis=rest)
+        order = np.argsort(np.argsort(axes))
+        return JointTable(summed.transpose(order), {name: self._states[name] for name in variables})
+
+    def given(self, evidence: Mapping[str, Any] | None = None, **named: Any) -> JointTable:
+        r"""Condition on states: :math:`p(a \mid b) = p(a, b) / p(b)`.
+
+        Parameters
+        ----------
+        evidence
+            ``{variable: state}``.
+        **named
+            The same as keywords.
+
+        Returns
+        -------
+        JointTable
+            Over the other variables.
+
+        Raises
+        ------
+        InputError
+            If the evidence has probability zero, or leaves no variable.
+        """
+        observed = {**(evidence or {}), **named}
+        cells = self._table[self._index(observed)]
+        rest = {name: names for name, names in self._states.items() if name not in observed}
+        if not rest:
+            raise InputError(
+                "JointTable.given: the evidence names every variable; nothing is left."
+            )
+        if not cells.sum() > 0:
+            raise InputError(f"JointTable.given: the evidence {observed} has probability 0.")
+        return JointTable(cells / cells.sum(), rest)
+
+    def conditional(self, variable: str, parents: Sequence[str]) -> F64:
+        r"""Tabulate :math:`p(\text{variable} \mid \text{parents})`, the variable on the last axis.
+
+        Parent states of probability zero, where the conditional is undefined, give NaN rows.
+        """
+        family = self.marginal(*parents, variable).table
+        totals = family.sum(axis=-1, keepdims=True)
+        table: F64 = np.divide(family, totals, out=np.full_like(family, np.nan), where=totals > 0)
+        return table
+
+    def chain(self) -> list[F64]:
+        r"""Factor the table by the chain rule, :math:`p(x_1)\, p(x_2 \mid x_1) \cdots`.
+
+        Returns
+        -------
+        list of ndarray
+            One conditional table per variable in the order of the axes; their product is the
+            joint table.
+        """
+        names = self.variables
+        return [self.conditional(name, names[:i]) for i, name in enumerate(names)]
+
+    def are_independent(
+        self, a: str, b: str, given: Sequence[str] = (), tol: float = 1e-12
+    ) -> bool:
+        r"""Check :math:`p(a, b \mid c)\, = p(a \mid c)\, p(b \mid c)` for all states.
+
+        Multiplied out as :math:`p(a, b, c)\, p(c) = p(a, c)\, p(b, c)`, so that states of ``given``
+        with probability zero do no harm; compared within ``tol``.
+        """
+        cells = self.marginal(*given, a, b).table
+        rows, columns = cells.sum(axis=-1, keepdims=True), cells.sum(axis=-2, keepdims=True)
+        total = rows.sum(axis=-2, keepdims=True)
+        return bool(np.abs(cells * total - rows * columns).max() <= tol)
+
+    def posterior(self) -> Posterior:
+        """Give a table over one variable as a ``Posterior``."""
+        if len(self._states) != 1:
+            raise InputError(
+                f"JointTable.posterior needs one variable left, got {', '.join(self.variables)}. "
+                "Use .marginal(name) or .given(...) first."
+            )
+        return Posterior.from_probabilities(self._table, next(iter(self._states.values())))
+
+    def _index(self, assignment: Mapping[str, Any]) -> tuple[int | slice, ...]:
+        for name in assignment:
+            position(name, self.variables, "JointTable", "variable")
+        return tuple(
+            position(plain(assignment[name]), states, f"JointTable variable {name!r}", "state")
+            if name in assignment
+            else slice(None)
+            for name, states in self._states.items()
+        )
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name} ({len(states)})" for name, states in self._states.items())
+        return f"JointTable over {sizes}"
+
+    def to_dict(self) -> dict[tuple[Label, ...], float]:
+        """Give ``{(state, …): probability}`` over all cells."""
+        grid = np.ndindex(self._table.shape)
+        names = list(self._states.values())
+        return {
+            tuple(states[i] for states, i in zip(names, cell, strict=True)): float(
+                self._table[cell]
+            )
+            for cell in grid
+        }

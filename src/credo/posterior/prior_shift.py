@@ -1,0 +1,75 @@
+"""Priors of unlabelled rows, by expectation maximisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from credo._types import F64, Label, Labels
+
+
+@dataclass(frozen=True, slots=True)
+class PriorEstimate:
+    """The estimated priors of unlabelled rows, and how the estimate was reached.
+
+    Attributes
+    ----------
+    labels
+        Names, in the order of ``priors``.
+    priors
+        Maximum-likelihood priors.
+    standard_errors
+        From the observed information; infinite where the rows do not tell labels apart.
+    log_likelihood
+        Trace over the steps, relative to the old priors; it never falls.
+    converged
+        Whether the last step moved no prior by more than the tolerance.
+    """
+
+    labels: Labels
+    priors: F64
+    standard_errors: F64
+    log_likelihood: F64
+    converged: bool
+
+    @property
+    def n_iterations(self) -> int:
+        """Number of steps taken."""
+        return len(self.log_likelihood) - 1
+
+    def to_dict(self) -> dict[Label, float]:
+        """Give ``{label: prior}``."""
+        return dict(zip(self.labels, self.priors.tolist(), strict=True))
+
+
+def estimate_priors(
+    p: F64, old: F64, labels: Labels, tol: float, max_iterations: int
+) -> PriorEstimate:
+    """Run EM on posterior rows ``p`` made with priors ``old``."""
+    ratio = np.divide(p, old, out=np.zeros_like(p), where=old > 0)
+    priors, trace = old, [0.0]
+    converged = False
+    for _ in range(max_iterations):
+        mixed = ratio @ priors
+        moved = priors * (ratio / mixed[:, None]).mean(axis=0)
+        moved /= moved.sum()
+        step = float(np.abs(moved - priors).max())
+        priors = moved
+        trace.append(float(np.log(ratio @ priors).sum()))
+        if step <= tol:
+            converged = True
+            break
+    errors = _standard_errors(ratio / (ratio @ priors)[:, None])
+    return PriorEstimate(labels, priors, errors, np.array(trace), converged)
+
+
+def _standard_errors(scores: F64) -> F64:
+    """Invert the observed information on the simplex's tangent space, where priors sum to one."""
+    n_labels = scores.shape[1]
+    tangent = np.linalg.qr(np.eye(n_labels) - 1.0 / n_labels)[0][:, : n_labels - 1]
+    information = tangent.T @ (scores.T @ scores) @ tangent
+    if np.linalg.matrix_rank(information) < n_labels - 1:
+        return np.full(n_labels, np.inf)
+    covariance = tangent @ np.linalg.inv(information) @ tangent.T
+    return np.sqrt(np.diag(covariance))
