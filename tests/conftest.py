@@ -17,6 +17,6 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 def _close_figures():
     """No test leaves a figure open."""
     yield
-    from matplotlib import pyplot
+    from matplotlib import pyplot as plt
 
-    pyplot.close("all")
+    plt.close("all")

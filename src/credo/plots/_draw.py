@@ -39,11 +39,11 @@ def axes_for(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
     if ax is not None:
         return ax
     try:
-        from matplotlib import pyplot  # noqa: PLC0415 - an extra, loaded when something is drawn
+        from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, loaded when something is drawn
     except ImportError as error:
         raise MissingExtraError(
             "Figures need Matplotlib. Install the extra: pip install 'credo[plots]'."
         ) from error
-    _, new = pyplot.subplots(figsize=size, layout="constrained")
+    _, new = plt.subplots(figsize=size, layout="constrained")
     new.spines[["top", "right"]].set_visible(False)
     return new
