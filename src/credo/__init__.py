@@ -7,8 +7,7 @@ costs next to nothing.
 from __future__ import annotations
 
 from credo._lazy import doors
-
-__version__ = "0.1.0"
+from credo._version import __version__ as __version__
 
 __getattr__, __dir__ = doors(
     __name__,

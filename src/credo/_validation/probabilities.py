@@ -41,6 +41,13 @@ def check_rows(p: F64, owner: str, *, normalise: bool = False, first_row: int | 
 
     ``first_row`` is what the first row is called in messages; None for a single distribution.
     """
+    row = first_wrong_row(p, normalise=normalise)
+    if row is not None:
+        raise InputError(row_error(p[row], owner, None if first_row is None else first_row + row))
+
+
+def first_wrong_row(p: F64, *, normalise: bool = False) -> int | None:
+    """Find the first row of the 2-D ``p`` that is no distribution, or no weights to normalise."""
     for block in blocks(len(p)):
         part = p[block]
         totals = part @ np.ones(p.shape[1])
@@ -51,30 +58,30 @@ def check_rows(p: F64, owner: str, *, normalise: bool = False, first_row: int | 
         )
         if bad.size or part.min(initial=0.0) < 0:
             negative = np.flatnonzero((part < 0).any(axis=1))
-            row = int(min([*bad[:1], *negative[:1]]))
-            raise InputError(
-                row_error(
-                    part[row], owner, None if first_row is None else first_row + block.start + row
-                )
-            )
+            return int(block.start + min([*bad[:1], *negative[:1]]))
+    return None
 
 
 def row_error(row: F64, owner: str, number: int | None) -> str:
-    """Say what is wrong with one row of probabilities."""
-    where = "the probabilities" if number is None else f"row {number}"
+    """Say what is wrong with one row of probabilities, and how to mend it."""
+    return f"{owner}: {'it' if number is None else f'row {number}'} {row_fault(row)}"
+
+
+def row_fault(row: F64) -> str:
+    """Say what is wrong with one row of probabilities: a sentence without its subject."""
     if np.isnan(row).any():
-        fault = f"{where} has NaN at position {int(np.argmax(np.isnan(row)))}"
+        fault = f"has NaN at position {int(np.argmax(np.isnan(row)))}"
         remedy = "Drop or mend it first."
     elif (row < 0).any():
         k = int(np.argmax(row < 0))
-        fault = f"{where} has the negative entry {row[k]:g} at position {k}"
+        fault = f"has the negative entry {row[k]:g} at position {k}"
         remedy = (
             "Pass log-probabilities to Posterior(...), scores to Posterior.from_log_joint(...)."
         )
     else:
-        fault = f"{where} sums to {row.sum():.9g}, not to 1"
+        fault = f"sums to {row.sum():.9g}, not to 1"
         remedy = "Pass normalise=True if these are weights."
-    return f"{owner}: {fault}. {remedy}"
+    return f"{fault}. {remedy}"
 
 
 def as_rows(p: Any, labels: Labels, owner: str, *, normalise: bool = False) -> F64:

@@ -191,16 +191,13 @@ class _Rows:
                 "Make one with credo.Loss(matrix, truths, acts)."
             )
         self.loss = loss
+        names = column_names(posterior, labels)
         if isinstance(posterior, Posterior):
-            if labels is not None:
-                raise InputError("decide: a Posterior has its own labels; leave labels out.")
             self._posterior: Posterior | None = posterior
             self._array = np.atleast_2d(posterior.log_probabilities)
             self.is_single = posterior.is_single
-            names = posterior.labels
         else:
             self._posterior = None
-            names = _names_of(posterior, labels)
             array = _numeric(posterior)
             check_width(array, names, "decide")
             self._array = np.atleast_2d(array)
@@ -270,14 +267,17 @@ class _Rows:
         return np.exp(part) if known is None else np.atleast_2d(known)[block]
 
 
-def _names_of(array: Any, labels: Iterable[Any] | None) -> Labels:
-    """Find the names of the columns: given, or those of a data frame."""
+def column_names(posterior: Any, labels: Iterable[Any] | None) -> Labels:
+    """Find the names of the columns: a Posterior's, those given, or those of a data frame."""
+    if isinstance(posterior, Posterior):
+        if labels is not None:
+            raise InputError("A Posterior has its own labels; leave labels out.")
+        return posterior.labels
     if labels is None:
-        labels = getattr(array, "columns", None)
+        labels = getattr(posterior, "columns", None)
     if labels is None:
         raise InputError(
-            "decide needs to know which column is which label. Pass labels=[...] with an array, "
-            "or a Posterior."
+            "Which column is which label? Pass labels=[...] with an array, or pass a Posterior."
         )
     return as_labels(labels, "decide")
 

@@ -247,7 +247,7 @@ class Loss:
         References
         ----------
         .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions
-           on Information Theory 16 (1970), section 2.
+           on Information Theory 16 (1970), pages 41-46.
 
         Examples
         --------
@@ -398,13 +398,14 @@ def _cells_of(
         pairs[plain(key[0]), plain(key[1])] = value
     truths = as_labels(dict.fromkeys(truth for truth, _ in pairs), owner, "truths")
     acts = as_labels(dict.fromkeys(act for _, act in pairs), owner, "acts")
-    for truth in truths:
-        for act in acts:
-            if (truth, act) not in pairs:
-                swapped = " The pair is there the other way round." if (act, truth) in pairs else ""
-                raise InputError(
-                    f"{owner}: no {what} for truth {truth!r} and act {act!r}.{swapped} Truths: "
-                    f"{listing(truths)}. Acts: {listing(acts)}."
-                )
+    missing = [(truth, act) for truth in truths for act in acts if (truth, act) not in pairs]
+    if missing:
+        turned = [cell for cell in missing if cell[::-1] in pairs]
+        truth, act = (turned or missing)[0]
+        raise InputError(
+            f"{owner}: no {what} for truth {truth!r} and act {act!r}."
+            f"{' The pair is there the other way round.' if turned else ''} Truths: "
+            f"{listing(truths)}. Acts: {listing(acts)}."
+        )
     cells = [[pairs[truth, act] for act in acts] for truth in truths]
     return as_finite(cells, owner, f"{what}es" if what == "loss" else f"{what}s"), truths, acts

@@ -95,7 +95,7 @@ class Posterior:
         raise AttributeError(f"A Posterior does not change; {name!r} cannot be set.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Posterior, (self._log, self._labels)
+        return _restore, (self._log, self._labels, self._probabilities)
 
     # --- other ways to make one -------------------------------------------------------------
 
@@ -422,7 +422,7 @@ class Posterior:
         References
         ----------
         .. [1] M. Saerens, P. Latinne, C. Decaestecker, "Adjusting the outputs of a classifier to
-           new a priori probabilities", Neural Computation 14 (2002), section 2.2.
+           new a priori probabilities", Neural Computation 14 (2002), section 2.
 
         Examples
         --------
@@ -465,6 +465,11 @@ class Posterior:
         ]
         more = [f"… {self.n_rows - 6} more"] if self.n_rows > 6 else []
         return "\n".join([head, *lines, *more])
+
+
+def _restore(log_p: F64, labels: Labels, probabilities: F64 | None) -> Posterior:
+    """Make the same posterior again, to the last bit, for copies."""
+    return Posterior.__new__(Posterior)._set(log_p, labels, probabilities)  # noqa: SLF001
 
 
 _SCORES = "Pass unnormalised scores to Posterior.from_log_joint(...)."

@@ -68,8 +68,10 @@ def _standard_errors(scores: F64) -> F64:
     """Invert the observed information on the simplex's tangent space, where priors sum to one."""
     n_labels = scores.shape[1]
     tangent = np.linalg.qr(np.eye(n_labels) - 1.0 / n_labels)[0][:, : n_labels - 1]
-    information = tangent.T @ (scores.T @ scores) @ tangent
-    if np.linalg.matrix_rank(information) < n_labels - 1:
+    products = scores.T @ scores
+    information = tangent.T @ products @ tangent
+    rounding = n_labels * np.finfo(np.float64).eps * np.trace(products)
+    if np.linalg.matrix_rank(information, tol=rounding) < n_labels - 1:
         return np.full(n_labels, np.inf)
     covariance = tangent @ np.linalg.inv(information) @ tangent.T
     return np.sqrt(np.diag(covariance))

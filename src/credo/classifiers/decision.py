@@ -1,0 +1,237 @@
+"""``DecisionClassifier``: any probabilistic classifier, acting under a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.metrics import accuracy_score
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from credo._types import F64
+from credo._validation.labels import as_labels, order_of
+from credo.decisions.act import Decisions, decide
+from credo.decisions.empirical import expected_loss
+from credo.decisions.loss import Loss
+from credo.exceptions import InputError
+from credo.posterior import Posterior
+
+
+def _estimator_has(name: str) -> Callable[[Any], bool]:
+    """Offer a method only if the wrapped classifier has it."""
+
+    def has(self: Any) -> bool:
+        getattr(self.estimator_ if hasattr(self, "estimator_") else self.estimator, name)
+        return True
+
+    return has
+
+
+class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    r"""Act under a loss with the probabilities of any classifier.
+
+    ``predict`` returns :math:`\arg\min_a \sum_k L_{ka}\, p(k \mid x)`, where the posterior comes
+    from the wrapped classifier's ``predict_proba``.
+
+    Parameters
+    ----------
+    estimator
+        A scikit-learn classifier with ``predict_proba``; it is cloned, then fitted.
+    loss : Loss, callable, or None
+        Losses by truth and act; the truths are the classes, in any order. A callable gets ``X``
+        and returns a Loss, or an array of shape (n, K, A), for losses that depend on the row.
+        None is zero-one loss: the most probable class.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted classifier.
+    classes_ : ndarray of shape (K,)
+        Labels seen in ``fit``, which are the truths.
+    n_features_in_, feature_names_in_
+        As seen by the wrapped classifier, if it tells.
+
+    See Also
+    --------
+    credo.decide : The same on probabilities.
+    credo.expected_loss_scorer : Score it in cross-validation.
+
+    Notes
+    -----
+    The acts are optimal under the classifier's own posterior. Costs belong here, not in
+    ``class_weight`` or resampling: those distort the posterior, and then count twice.
+
+    References
+    ----------
+    .. [1] C. Elkan, "The foundations of cost-sensitive learning", IJCAI 2001, section 2.
+
+    Examples
+    --------
+    >>> import credo
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> loss = credo.Loss.from_dict({(0, "treat"): 0, (0, "discharge"): 50,
+    ...                              (1, "treat"): 1, (1, "discharge"): 0})
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> policy = credo.DecisionClassifier(model, loss.with_reject(0.3)).fit(X, y)
+    >>> policy.predict(X[:3])
+    array(['treat', 'treat', 'treat'], dtype='<U9')
+    """
+
+    def __init__(self, estimator: Any, loss: Loss | Callable[[Any], Any] | None = None) -> None:
+        self.estimator = estimator
+        self.loss = loss
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
+        """Fit a clone of the classifier; a failed fit leaves this one as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Whatever the classifier takes: arrays, sparse matrices, pandas, polars.
+        y : array-like of shape (n,)
+            True labels.
+        **fit_params
+            Passed to the classifier's ``fit``, such as ``sample_weight``.
+
+        Returns
+        -------
+        DecisionClassifier
+            Itself.
+        """
+        if not hasattr(self.estimator, "predict_proba"):
+            raise InputError(
+                "DecisionClassifier needs an estimator with predict_proba. Got "
+                f"{type(self.estimator).__name__}. Wrap it in sklearn's CalibratedClassifierCV."
+            )
+        fitted = clone(self.estimator).fit(X, y, **fit_params)
+        if isinstance(self.loss, Loss):
+            labels = as_labels(fitted.classes_, "DecisionClassifier", "classes")
+            order_of(labels, self.loss.truths, "DecisionClassifier", "the loss")
+        self.estimator_ = fitted
+        self.classes_ = fitted.classes_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
+        return self
+
+    def decide(self, X: Any, loss: Any = None) -> Decisions:
+        """Give acts with their risk, margin and expected losses.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows to act on.
+        loss : Loss, callable or array-like of shape (n, K, A), optional
+            Used in place of the classifier's own loss. An array has its truths in the order of
+            ``classes_`` and its acts in that of the classifier's own loss.
+
+        Returns
+        -------
+        Decisions
+            One per row.
+        """
+        check_is_fitted(self)
+        proba = self.estimator_.predict_proba(X)
+        return decide(proba, self._loss_for(X, loss), labels=self.classes_)
+
+    def predict(self, X: Any, loss: Any = None) -> Any:
+        """Give the act for each row, under the classifier's loss or the one given.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows to act on.
+        loss : Loss, callable or array-like of shape (n, K, A), optional
+            Used in place of the classifier's own loss, as in ``decide``.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Names of acts; class labels if the loss is zero-one.
+        """
+        chosen = self.decide(X, loss)
+        own_labels = self.loss is None and loss is None
+        return self.classes_[chosen.act_index] if own_labels else chosen.acts
+
+    def expected_losses(self, X: Any, loss: Any = None) -> F64:
+        """Give the expected loss of every act, shape (n, A).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows to act on.
+        loss : Loss, callable or array-like of shape (n, K, A), optional
+            Used in place of the classifier's own loss, as in ``decide``.
+
+        Returns
+        -------
+        ndarray of shape (n, A)
+            In the order of the loss's acts.
+        """
+        return self.decide(X, loss).expected_losses
+
+    def posterior(self, X: Any) -> Posterior:
+        """Give the classifier's posterior over ``classes_``, one row per row of ``X``."""
+        check_is_fitted(self)
+        return Posterior.from_probabilities(self.estimator_.predict_proba(X), self.classes_)
+
+    @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Give the classifier's probabilities, columns in the order of ``classes_``."""
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @available_if(_estimator_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Any:
+        """Give the classifier's log-probabilities."""
+        check_is_fitted(self)
+        return self.estimator_.predict_log_proba(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give minus the mean loss of the acts; the accuracy if the loss is None.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows to act on.
+        y : array-like of shape (n,)
+            True labels.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            Higher is better, as everywhere in scikit-learn.
+        """
+        if self.loss is None:
+            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        chosen = self.decide(X)
+        mean = expected_loss(y, chosen, chosen.loss, sample_weight=sample_weight, n_bootstrap=0)
+        return -float(mean.value)
+
+    def _loss_for(self, X: Any, loss: Any) -> Loss:
+        """Turn whatever was given, or the classifier's own loss, into a Loss."""
+        own = self.loss(X) if callable(self.loss) else self.loss
+        given = loss(X) if callable(loss) else loss
+        chosen = own if given is None else given
+        if isinstance(chosen, Loss):
+            return chosen
+        base = own if isinstance(own, Loss) else Loss.zero_one(self.classes_)
+        return (
+            base if chosen is None else Loss(chosen, self.classes_, base.acts, reject=base.reject)
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
+        return tags

@@ -1,0 +1,86 @@
+"""Mean loss as a scikit-learn scorer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from credo.decisions.act import decide
+from credo.decisions.empirical import expected_loss
+from credo.decisions.loss import Loss
+from credo.exceptions import InputError, LabelError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExpectedLossScorer:
+    """The scorer made by ``expected_loss_scorer``: call it with estimator, X and y."""
+
+    loss: Loss
+    from_probabilities: bool = False
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give minus the mean loss of what the estimator does on ``X``."""
+        if self.from_probabilities:
+            acts: Any = decide(estimator.predict_proba(X), self.loss, labels=estimator.classes_)
+        else:
+            acts = np.asarray(estimator.predict(X))
+        try:
+            mean = expected_loss(y, acts, self.loss, sample_weight=sample_weight, n_bootstrap=0)
+        except LabelError as error:
+            raise LabelError(
+                f"{error} expected_loss_scorer takes what predict returns as acts: wrap the "
+                "classifier in credo.DecisionClassifier, or pass from_probabilities=True."
+            ) from error
+        return -float(mean.value)
+
+
+def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> ExpectedLossScorer:
+    r"""Make a scorer from a loss, for ``cross_val_score`` and ``GridSearchCV``.
+
+    The score is :math:`-\frac1n \sum_i L[y_i, a_i]`: higher is better.
+
+    Parameters
+    ----------
+    loss
+        Losses by truth and act, one matrix for all rows.
+    from_probabilities
+        False: the acts are what the estimator's ``predict`` returns, so that an estimator is
+        judged by what it does. True: the acts are the best ones under ``loss`` for the
+        estimator's ``predict_proba``.
+
+    Returns
+    -------
+    ExpectedLossScorer
+        A callable ``scorer(estimator, X, y, sample_weight=None)``.
+
+    See Also
+    --------
+    credo.DecisionClassifier : A classifier whose ``predict`` returns acts.
+    credo.decisions.expected_loss : The same with an interval.
+
+    Examples
+    --------
+    >>> import credo
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> loss = credo.Loss.zero_one([0, 1, 2]).with_reject(0.2)
+    >>> policy = credo.DecisionClassifier(GaussianNB(), loss)
+    >>> scores = cross_val_score(policy, X, y, scoring=credo.expected_loss_scorer(loss))
+    >>> round(scores.mean(), 4)
+    -0.0453
+    """
+    if not isinstance(loss, Loss):
+        raise InputError(
+            f"expected_loss_scorer needs a Loss. Got {type(loss).__name__}. Make one with "
+            "credo.Loss(matrix, truths, acts)."
+        )
+    if loss.is_per_row:
+        raise InputError(
+            "expected_loss_scorer needs one matrix: rows of cross-validation folds would not fit "
+            "a loss per row. Use DecisionClassifier with a callable loss and its score method."
+        )
+    return ExpectedLossScorer(loss, from_probabilities)

@@ -1,0 +1,1 @@
+"""The command line: text in, text out, exit codes. The only room that prints."""

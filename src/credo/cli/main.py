@@ -1,0 +1,77 @@
+"""The ``credo`` command: its sub-commands, its exit codes and its errors.
+
+Exit codes: 0 done, 1 internal error, 2 bad input, 3 did not converge.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from credo._version import __version__
+from credo.cli.decide import decide
+from credo.exceptions import CredoError, NumericalError
+
+DONE, INTERNAL, BAD_INPUT, NOT_CONVERGED = 0, 1, 2, 3
+
+app = typer.Typer(
+    name="credo",
+    help="Credo: from evidence to decisions.",
+    epilog="Exit codes: 0 done, 1 internal error, 2 bad input, 3 did not converge.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(decide)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"credo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which Credo.")
+    ] = False,
+) -> None:
+    """Credo: from evidence to decisions."""
+
+
+def run() -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(exit_code())
+
+
+def exit_code() -> int:
+    """Run the command line; turn errors into a sentence on stderr and a code."""
+    try:
+        app()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else INTERNAL
+    except BrokenPipeError:  # the reader has seen enough, as in `credo … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        if os.environ.get("CREDO_TRACEBACK"):
+            raise
+        code, message = _verdict(error)
+        typer.echo(f"credo: {message}", err=True)
+        return code
+    return DONE
+
+
+def _verdict(error: Exception) -> tuple[int, str]:
+    """Tell whose fault an error is, and word it for the user."""
+    if isinstance(error, NumericalError):
+        return NOT_CONVERGED, str(error)
+    if isinstance(error, CredoError):
+        return BAD_INPUT, str(error)
+    if isinstance(error, OSError):
+        return BAD_INPUT, f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    where = "Set CREDO_TRACEBACK=1 to see where, and report it."
+    return INTERNAL, f"internal error: {type(error).__name__}: {error}. {where}"

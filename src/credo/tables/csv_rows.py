@@ -1,0 +1,216 @@
+"""Numbers and text from a comma-separated file, a block of rows at a time."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from credo._types import F64
+from credo._validation.labels import as_labels, position
+from credo._validation.probabilities import BLOCK_ROWS
+from credo.exceptions import FileFormatError, InputError
+
+#: A line longer than this is no row of a table; refused before it fills the memory.
+MOST_LINE = 2**24
+
+#: Called with the bytes read so far and the bytes in all (None if unknown).
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowBlock:
+    """Consecutive rows of a file.
+
+    Attributes
+    ----------
+    values
+        Numbers, one column per name asked for.
+    texts
+        For each row the cells of the columns to be kept as they are.
+    lines
+        Line number in the file of each row, counted from one.
+    """
+
+    values: F64
+    texts: list[list[str]]
+    lines: list[int]
+
+
+@contextmanager
+def open_csv(path: str | os.PathLike[str], progress: Progress | None = None) -> Iterator[CsvRows]:
+    r"""Open a comma-separated file with a header, to be read in blocks in bounded memory.
+
+    Parameters
+    ----------
+    path
+        The file; ``.gz`` is unpacked on the way, ``-`` is the standard input.
+    progress
+        Called after each block with the bytes read and the bytes in all.
+
+    Yields
+    ------
+    CsvRows
+        With the ``header``, and ``blocks(...)`` to read the rows.
+
+    Raises
+    ------
+    FileFormatError
+        When a line has the wrong number of cells or a cell is not a number; names the line.
+
+    Notes
+    -----
+    Memory is one block, 16 384 rows. Quoted cells may hold commas and line ends.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from credo.tables import open_csv
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "p.csv")
+    >>> _ = path.write_text("id,spam,ham\nx1,0.9,0.1\n")
+    >>> with open_csv(path) as rows:
+    ...     block = next(rows.blocks(numbers=["spam", "ham"], texts=["id"]))
+    >>> block.values, block.texts
+    (array([[0.9, 0.1]]), [['x1']])
+    """
+    name = os.fspath(path)
+    if name == "-":
+        yield CsvRows("standard input", sys.stdin)
+        return
+    with Path(name).open("rb") as raw:
+        total = os.fstat(raw.fileno()).st_size
+
+        def tell() -> None:
+            if progress is not None:
+                progress(raw.tell(), total)
+
+        unpacked = gzip.GzipFile(fileobj=raw) if name.endswith(".gz") else raw
+        with io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="") as stream:
+            yield CsvRows(name, stream, tell)
+
+
+class CsvRows:
+    """Rows of an open comma-separated file; made by ``open_csv``.
+
+    Attributes
+    ----------
+    name
+        The file, as it is called in messages.
+    header
+        Names of the columns.
+    """
+
+    def __init__(self, name: str, stream: IO[str], tell: Callable[[], None] | None = None) -> None:
+        self.name = name
+        self._stream = stream
+        self._tell = tell
+        self._reader = csv.reader(self._lines(), strict=True)
+        first = next(self._cells(), None)
+        if first is None:
+            raise FileFormatError("the file is empty; a header line is needed.", name)
+        try:
+            self.header = as_labels((cell.strip() for cell in first[1]), "The header", "names")
+        except InputError as error:
+            raise FileFormatError(str(error), name, 1) from error
+
+    def blocks(
+        self, numbers: Sequence[Any], texts: Sequence[Any] = (), size: int = BLOCK_ROWS
+    ) -> Iterator[RowBlock]:
+        """Yield blocks of rows with the named columns, in file order.
+
+        Parameters
+        ----------
+        numbers
+            Names of the columns to read as numbers.
+        texts
+            Names of the columns to hand through as text.
+        size
+            Rows in a block.
+
+        Yields
+        ------
+        RowBlock
+            At most ``size`` rows.
+        """
+        columns = [position(name, self.header, self.name, "column") for name in numbers]
+        kept = [position(name, self.header, self.name, "column") for name in texts]
+        cells = self._cells()
+        while chunk := list(islice(cells, size)):
+            lines = [line for line, _ in chunk]
+            values = self._numbers(chunk, columns)
+            yield RowBlock(values, [[row[i] for i in kept] for _, row in chunk], lines)
+            if self._tell is not None:
+                self._tell()
+
+    def _lines(self) -> Iterator[str]:
+        """Give the lines of the stream, none longer than ``MOST_LINE``."""
+        number = 0
+        while True:
+            number += 1
+            try:
+                line = self._stream.readline(MOST_LINE)
+            except (UnicodeDecodeError, EOFError, OSError) as error:
+                raise FileFormatError(f"{error}.", self.name, number) from error
+            if not line:
+                return
+            if len(line) == MOST_LINE and not line.endswith("\n"):
+                raise FileFormatError(
+                    f"the line has more than {MOST_LINE} characters.", self.name, number
+                )
+            yield line
+
+    def _cells(self) -> Iterator[tuple[int, list[str]]]:
+        """Give (line number, cells); empty lines are allowed at the end only."""
+        empty: int | None = None
+        while True:
+            try:
+                row = next(self._reader, None)
+            except csv.Error as error:
+                raise FileFormatError(f"{error}.", self.name, self._reader.line_num) from error
+            if row is None:
+                return
+            if not row:
+                empty = empty or self._reader.line_num
+                continue
+            if empty is not None:
+                raise FileFormatError("the line is empty, with rows after it.", self.name, empty)
+            yield self._reader.line_num, row
+
+    def _numbers(self, chunk: list[tuple[int, list[str]]], columns: list[int]) -> F64:
+        """Convert the chosen cells; on a failure look for the culprit and name its line."""
+        width = len(self.header)
+        for line, row in chunk:
+            if len(row) != width:
+                raise FileFormatError(
+                    f"expected {width} cells as in the header, got {len(row)}.", self.name, line
+                )
+        try:
+            flat = np.fromiter(
+                (float(row[i]) for _, row in chunk for i in columns),
+                dtype=np.float64,
+                count=len(chunk) * len(columns),
+            )
+        except ValueError:
+            raise self._culprit(chunk, columns) from None
+        return flat.reshape(len(chunk), len(columns))
+
+    def _culprit(self, chunk: list[tuple[int, list[str]]], columns: list[int]) -> FileFormatError:
+        """Find the first cell that is no number."""
+        for line, row in chunk:
+            for i in columns:
+                try:
+                    float(row[i])
+                except ValueError:
+                    cell = "is empty" if not row[i].strip() else f"is not a number: {row[i]!r}"
+                    return FileFormatError(f"column {self.header[i]!r} {cell}.", self.name, line)
+        raise AssertionError("unreachable: the chunk converts")

@@ -1,0 +1,185 @@
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from tests.oracles.decisions import bayes_act, expected_loss
+from tests.strategies import problems
+
+from credo import Loss, Posterior, decide
+from credo.exceptions import InputError, LabelError, ShapeError
+
+ABC = ["a", "b", "c"]
+LOSS = Loss([[0, 2, 5], [1, 0, 2], [9, 3, 0]], ABC, ["x", "y", "z"])
+
+
+@given(problems())
+def test_it_equals_the_slow_twin(problem):
+    rows, matrix, truths, acts = problem
+    choice = decide(rows, Loss(matrix, truths, acts), labels=truths)
+    for i, p in enumerate(rows):
+        act, risk = bayes_act(p, matrix)
+        assert choice.act_index[i] == act
+        assert choice.risk[i] == pytest.approx(risk, abs=1e-12)
+        table = [expected_loss(p, matrix, a) for a in range(len(acts))]
+        np.testing.assert_allclose(choice.expected_losses[i], table, atol=1e-12)
+        gap = sorted(table)[1] - min(table) if len(acts) > 1 else np.inf
+        assert choice.margin[i] == pytest.approx(gap, abs=1e-12)
+
+
+@given(problems())
+def test_losses_per_row_equal_one_loss_for_each(problem):
+    rows, matrix, truths, acts = problem
+    matrices = np.stack([matrix + i * np.arange(len(acts)) for i in range(len(rows))])
+    loss = Loss(matrices, truths, acts)
+    choice = decide(rows, loss, labels=truths)
+    for i, p in enumerate(rows):
+        alone = decide(p, Loss(matrices[i], truths, acts), labels=truths)
+        assert choice.acts[i] == alone.acts
+        assert choice.risk[i] == pytest.approx(alone.risk, abs=1e-12)
+        np.testing.assert_allclose(choice.expected_losses[i], alone.expected_losses, atol=1e-12)
+
+
+def test_one_case_gives_plain_values():
+    choice = decide([0.1, 0.2, 0.7], LOSS, labels=ABC)
+    assert choice.acts == "z"
+    assert choice.act_index == 2
+    assert choice.risk == pytest.approx(0.1 * 5 + 0.2 * 2)
+    assert choice.margin == pytest.approx((0.1 * 2 + 0.7 * 3) - 0.9)
+    np.testing.assert_allclose(choice.expected_losses, [6.5, 2.3, 0.9])
+    assert choice.n_rows == 1
+    assert not choice.rejected
+    assert repr(choice) == "Decisions('z', risk 0.9)"
+    assert choice.to_dict()["acts"] == "z"
+    assert choice.to_dict()["expected_losses"]["y"] == pytest.approx(2.3)
+
+
+def test_rows_give_arrays_and_counts():
+    p = [[1, 0, 0], [0, 0, 1], [0, 0, 1]]
+    choice = decide(p, LOSS.with_reject(0.5), labels=ABC)
+    assert choice.acts.tolist() == ["x", "z", "z"]
+    assert choice.counts() == {"x": 1, "y": 0, "z": 2, "reject": 0}
+    assert choice.rejected.tolist() == [False] * 3
+    assert repr(choice) == "Decisions for 3 rows: x 1, y 0, z 2, reject 0; mean risk 0"
+    assert choice.to_dict()["risk"] == [0, 0, 0]
+    assert choice.loss.acts[-1] == "reject"
+
+
+def test_a_posterior_and_its_array_give_the_same():
+    p = np.random.default_rng(0).dirichlet(np.ones(3), size=100)
+    by_array = decide(p, LOSS, labels=ABC)
+    by_posterior = decide(Posterior.from_probabilities(p, ABC), LOSS)
+    by_logs = decide(Posterior(np.log(p), ABC), LOSS)
+    for other in (by_posterior, by_logs):
+        np.testing.assert_array_equal(by_array.acts, other.acts)
+        np.testing.assert_allclose(by_array.risk, other.risk, rtol=1e-12)
+
+
+def test_labels_are_matched_by_name_in_any_order():
+    p = np.random.default_rng(1).dirichlet(np.ones(3), size=50)
+    turned = decide(p[:, [2, 0, 1]], LOSS, labels=["c", "a", "b"])
+    np.testing.assert_array_equal(turned.acts, decide(p, LOSS, labels=ABC).acts)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_a_data_frame_brings_its_labels(frame):
+    table = frame({"c": [0.7, 0.1], "a": [0.1, 0.8], "b": [0.2, 0.1]})
+    assert decide(table, LOSS).acts.tolist() == ["z", "x"]
+
+
+def test_single_precision_and_integers_are_taken():
+    p = np.random.default_rng(2).dirichlet(np.ones(3), size=50).astype(np.float32)
+    np.testing.assert_array_equal(
+        decide(p, LOSS, labels=ABC).acts, decide(p.astype(float), LOSS, labels=ABC).acts
+    )
+    assert decide([[0, 1, 0]], LOSS, labels=ABC).acts.tolist() == ["y"]
+
+
+def test_mixed_act_names_keep_their_types():
+    loss = Loss.zero_one([0, 1]).with_reject(0.1)
+    assert decide([[0.99, 0.01], [0.5, 0.5]], loss, labels=[0, 1]).acts.tolist() == [0, "reject"]
+
+
+def test_no_rows_give_no_acts():
+    choice = decide(np.empty((0, 3)), LOSS, labels=ABC)
+    assert choice.n_rows == 0
+    assert choice.acts.shape == choice.risk.shape == (0,)
+    assert choice.expected_losses.shape == (0, 3)
+    assert "mean risk undefined" in repr(choice)
+
+
+@pytest.mark.parametrize(
+    ("p", "labels", "error", "message"),
+    [
+        ([0.5, 0.5, 0.0], None, InputError, "Which column is which label"),
+        ([0.5, 0.5], ["a", "b"], LabelError, "differ in 'c'"),
+        ([0.5, 0.5, 0.0], ["a", "b", "C"], LabelError, "differ in 'C'. Did you mean 'c'"),
+        ([0.5, 0.5], ABC, ShapeError, "K = 3"),
+        ([[0.5, 0.5, 0.5]], ABC, InputError, "decide: row 0 sums to 1.5"),
+        ([[1.0, 0, 0], [np.nan, 0, 1]], ABC, InputError, "row 1 has NaN"),
+        ([[1.0, 0, 0], [-0.5, 0.5, 1]], ABC, InputError, "row 1 has the negative entry -0.5"),
+        ([["p", "q", "r"]], ABC, InputError, "must be numbers"),
+        (Posterior.from_probabilities([0, 0, 1], ABC), ABC, InputError, "leave labels out"),
+    ],
+)
+def test_bad_input_is_answered_with_the_remedy(p, labels, error, message):
+    with pytest.raises(error, match=message):
+        decide(p, LOSS, labels=labels)
+
+
+def test_a_bad_row_far_down_is_named_by_its_number():
+    p = np.tile([0.2, 0.3, 0.5], (40_000, 1))
+    p[35_017] = [0.2, 0.3, 0.6]
+    with pytest.raises(InputError, match="row 35017 sums to 1.1"):
+        decide(p, LOSS, labels=ABC)
+
+
+def test_the_loss_must_be_a_loss():
+    with pytest.raises(InputError, match="needs a Loss with named truths and acts. Got ndarray"):
+        decide([0.5, 0.5], np.eye(2), labels=["a", "b"])
+
+
+def test_losses_per_row_must_be_as_many_as_rows():
+    with pytest.raises(ShapeError, match="2 matrices for 1 rows"):
+        decide([[0.5, 0.5, 0]], LOSS.per_row(np.ones((2, 3, 3))), labels=ABC)
+
+
+class TestTies:
+    def test_ties_go_to_the_first_act(self):
+        loss = Loss([[1, 1, 1]], ["a"], ["x", "y", "z"])
+        assert decide([1.0], loss, labels=["a"]).acts == "x"
+
+    @pytest.mark.parametrize("n_labels", range(2, 40))
+    def test_sums_that_differ_by_rounding_only_are_tied(self, n_labels):
+        p = np.full(n_labels, 1 / n_labels)
+        loss = Loss.zero_one(range(n_labels)).with_reject(1 - 1 / n_labels)
+        assert decide(p, loss, labels=range(n_labels)).acts == 0
+
+    def test_a_difference_beyond_rounding_decides(self):
+        loss = Loss([[0, 1], [1, 0]], ["a", "b"], ["x", "y"])
+        p = 0.5 - 2e-15
+        assert decide([p, 1 - p], loss, labels=["a", "b"]).acts == "y"
+
+    def test_tiny_probabilities_still_decide(self):
+        loss = Loss([[1e6, 0], [0, 1e-300]], ["a", "b"], ["x", "y"])
+        p = Posterior.from_probabilities([1e-300, 1.0], ["a", "b"])
+        assert decide(p, loss).acts == "y"
+
+    def test_signed_losses_tie_by_their_size(self):
+        loss = Loss([[-0.3, -0.1 - 0.2]], ["a"], ["x", "y"])
+        assert loss.matrix[0, 1] < loss.matrix[0, 0]
+        assert decide([1.0], loss, labels=["a"]).acts == "x"
+        both = loss.per_row(loss.matrix[None])
+        assert decide([[1.0]], both, labels=["a"]).acts.tolist() == ["x"]
+
+
+def test_a_million_rows_need_little_memory_beyond_the_answer():
+    p = np.tile([0.2, 0.3, 0.5], (1_000_000, 1))
+    tracemalloc.start()
+    choice = decide(p, LOSS, labels=ABC)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    answer = choice.risk.nbytes + choice.act_index.nbytes
+    assert peak - answer < 5e6

@@ -1,0 +1,265 @@
+import copy
+import stat
+
+import numpy as np
+import pytest
+
+from credo import Loss, decide
+from credo.exceptions import FileFormatError, InputError, LabelError, ShapeError
+
+CANCER = {
+    ("cancer", "treat"): 0,
+    ("cancer", "discharge"): 1000,
+    ("normal", "treat"): 1,
+    ("normal", "discharge"): 0,
+}
+
+
+@pytest.fixture
+def cancer():
+    return Loss.from_dict(CANCER)
+
+
+def test_rows_are_truths_and_columns_are_acts(cancer):
+    assert cancer.truths == ("cancer", "normal")
+    assert cancer.acts == ("treat", "discharge")
+    np.testing.assert_array_equal(cancer.matrix, [[0, 1000], [1, 0]])
+    assert cancer["cancer", "discharge"] == 1000
+
+
+def test_it_prints_as_a_table_with_both_axes_named(cancer):
+    assert repr(cancer).splitlines() == [
+        "truth \\ act  treat  discharge",
+        "cancer           0       1000",
+        "normal           1          0",
+    ]
+    html = Loss.zero_one(["<a>", "b"])._repr_html_()
+    assert "truth \\ act" in html
+    assert "&lt;a&gt;" in html
+
+
+def test_a_long_table_is_cut_in_print():
+    assert repr(Loss.zero_one(range(30))).endswith("… 10 more")
+
+
+def test_a_missing_cell_is_named():
+    cells = dict(CANCER)
+    del cells["normal", "discharge"]
+    with pytest.raises(InputError, match="no loss for truth 'normal' and act 'discharge'"):
+        Loss.from_dict(cells)
+
+
+def test_a_pair_given_the_wrong_way_round_is_pointed_out():
+    cells = dict(CANCER)
+    cells["treat", "normal"] = cells.pop(("normal", "treat"))
+    with pytest.raises(InputError, match="'normal' and act 'treat'. The pair is there the other"):
+        Loss.from_dict(cells)
+
+
+def test_keys_must_be_pairs():
+    with pytest.raises(InputError, match=r"pair \(truth, act\). Got 'cancer'"):
+        Loss.from_dict({"cancer": 1})
+
+
+def test_class_costs_charge_by_the_truth():
+    loss = Loss.class_costs({"a": 5, "b": 1, "c": 2})
+    np.testing.assert_array_equal(loss.matrix, [[0, 5, 5], [1, 0, 1], [2, 2, 0]])
+
+
+def test_gains_are_negative_losses():
+    by_name = Loss.gains({("rain", "umbrella"): 2, ("rain", "walk"): -5})
+    np.testing.assert_array_equal(by_name.matrix, [[-2, 5]])
+    by_array = Loss.gains([[2, -5]], ["rain"], ["umbrella", "walk"])
+    assert by_array == by_name
+    with pytest.raises(InputError, match="needs truths and acts with an array"):
+        Loss.gains([[2, -5]])
+
+
+def test_a_reject_act_costs_the_same_whatever_the_truth(cancer):
+    loss = cancer.with_reject(0.3)
+    assert loss.reject == "reject"
+    assert loss.acts == ("treat", "discharge", "reject")
+    np.testing.assert_array_equal(loss.matrix[:, 2], [0.3, 0.3])
+
+
+def test_a_reject_cost_may_depend_on_the_truth(cancer):
+    by_name = cancer.with_reject({"normal": 1, "cancer": 7}, name="ask")
+    np.testing.assert_array_equal(by_name.matrix[:, 2], [7, 1])
+    assert cancer.with_reject([7, 1], name="ask") == by_name
+
+
+def test_two_reject_acts_need_two_names(cancer):
+    with pytest.raises(InputError, match="there is an act 'reject' already"):
+        cancer.with_reject(0.3).with_reject(0.4)
+
+
+def test_per_row_losses_keep_names_and_reject(cancer):
+    loss = cancer.with_reject(0.3).per_row(np.ones((4, 2, 3)))
+    assert loss.is_per_row
+    assert loss.reject == "reject"
+    np.testing.assert_array_equal(loss["cancer", "treat"], np.ones(4))
+    assert "Loss for 4 rows" in repr(loss)
+    assert "<table>" in loss._repr_html_()
+    wider = loss.with_reject(9, name="other")
+    np.testing.assert_array_equal(wider["normal", "other"], [9] * 4)
+    with pytest.raises(ShapeError, match=r"shape \(n, 2, 2\)"):
+        cancer.per_row([[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("matrix", "truths", "acts", "error", "message"),
+    [
+        (
+            [[0, np.nan]],
+            ["a"],
+            ["x", "y"],
+            InputError,
+            r"must be finite. Got nan at index \[0, 1\]",
+        ),
+        ([[0, np.inf]], ["a"], ["x", "y"], InputError, "must be finite. Got inf"),
+        ([[0, 1]], ["a", "b"], ["x"], ShapeError, "It looks transposed: pass matrix.T"),
+        ([0, 1], ["a"], ["x", "y"], ShapeError, r"shape \(1, 2\)"),
+        ([[0, 1]], ["a"], ["x", "x"], InputError, "'x' occurs more than once"),
+        ([["yes", 1]], ["a"], ["x", "y"], InputError, "must be numbers"),
+    ],
+)
+def test_a_bad_loss_is_refused(matrix, truths, acts, error, message):
+    with pytest.raises(error, match=message):
+        Loss(matrix, truths, acts)
+
+
+def test_the_reject_act_must_exist():
+    with pytest.raises(LabelError, match="no act 'ask'"):
+        Loss([[0, 1]], ["a"], ["x", "y"], reject="ask")
+
+
+def test_it_does_not_change(cancer):
+    with pytest.raises(AttributeError, match="does not change"):
+        cancer.truths = ()
+    with pytest.raises(ValueError, match="read-only"):
+        cancer.matrix[0, 0] = 3
+    matrix = np.zeros((1, 2))
+    Loss(matrix, ["a"], ["x", "y"])
+    matrix[0, 0] = 1.0
+
+
+def test_equality_and_copies(cancer):
+    assert copy.deepcopy(cancer) == cancer
+    assert cancer != cancer.with_reject(1)
+    assert cancer != "a loss"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(cancer)
+
+
+def test_unknown_names_are_answered_with_the_nearest(cancer):
+    with pytest.raises(LabelError, match="no act 'discharg'.*Did you mean 'discharge'"):
+        cancer["cancer", "discharg"]
+
+
+def test_a_transposed_loss_is_caught_by_decide():
+    turned = Loss([[0, 1], [1000, 0], [0.3, 0.3]], ["treat", "discharge", "ask"], ["sick", "well"])
+    with pytest.raises(LabelError, match="it looks transposed. Rows are truths"):
+        decide([0.5, 0.5], turned, labels=["sick", "well"])
+
+
+class TestCsv:
+    def test_it_reads_back_equal(self, tmp_path, cancer):
+        loss = Loss([[0.1, 1 / 3], [1e-300, -7]], ["a, b", 'say "x"'], ["ü", "y"])
+        for each in (cancer, loss):
+            each.to_csv(tmp_path / "loss.csv")
+            assert Loss.from_csv(tmp_path / "loss.csv") == each
+
+    def test_the_reject_act_can_be_named(self, tmp_path, cancer):
+        cancer.with_reject(0.3).to_csv(tmp_path / "loss.csv")
+        again = Loss.from_csv(tmp_path / "loss.csv", reject="reject")
+        assert again == cancer.with_reject(0.3)
+
+    def test_blank_lines_spaces_and_a_byte_order_mark_do_no_harm(self, tmp_path):
+        text = "\ufeff, x ,y\n\na,0, 1\n\n b ,2,3\n"
+        (tmp_path / "loss.csv").write_text(text, encoding="utf-8")
+        loss = Loss.from_csv(tmp_path / "loss.csv")
+        assert (loss.truths, loss.acts) == (("a", "b"), ("x", "y"))
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("", "needs a first line with the acts"),
+            (",x,y\n", "needs a first line with the acts"),
+            (",x,y\na,0\n", "line 2: expected a truth and 2 losses, got 2 cells"),
+            (",x,y\na,0,1\nb,0,much\n", "line 3: the loss of act 'y' must be a number, got 'much'"),
+            (",x,x\na,0,1\n", "'x' occurs more than once"),
+            (',x,y\na,0,"1\n', "unexpected end of data"),
+        ],
+    )
+    def test_a_damaged_file_is_an_error_with_its_line(self, tmp_path, text, message):
+        (tmp_path / "loss.csv").write_text(text)
+        with pytest.raises(InputError, match=message):
+            Loss.from_csv(tmp_path / "loss.csv")
+
+    def test_binary_junk_is_an_error(self, tmp_path):
+        (tmp_path / "loss.csv").write_bytes(b"\xff\xfe\x00\x01" * 10)
+        with pytest.raises(FileFormatError, match="loss.csv"):
+            Loss.from_csv(tmp_path / "loss.csv")
+
+    def test_a_huge_file_is_refused_unread(self, tmp_path):
+        path = tmp_path / "loss.csv"
+        with path.open("wb") as stream:
+            stream.truncate(2**25)
+        with pytest.raises(FileFormatError, match="more than 16 MB is refused"):
+            Loss.from_csv(path)
+
+    def test_a_loss_per_row_is_not_written(self, tmp_path, cancer):
+        with pytest.raises(InputError, match="one matrix"):
+            cancer.per_row(np.ones((1, 2, 2))).to_csv(tmp_path / "loss.csv")
+        assert not list(tmp_path.iterdir())
+
+    def test_an_old_file_is_replaced_whole_and_keeps_its_mode(self, tmp_path, cancer):
+        path = tmp_path / "loss.csv"
+        path.write_text("old")
+        path.chmod(0o640)
+        cancer.to_csv(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        assert Loss.from_csv(path) == cancer
+
+
+class TestDominance:
+    def test_an_act_worse_everywhere_is_dominated_by_one(self):
+        loss = Loss([[0, 1, 2], [1, 0, 2]], ["a", "b"], ["x", "y", "z"])
+        (found,) = loss.dominated_acts()
+        assert found.act == "z"
+        assert found.mixture == {"x": 1.0}
+        assert str(found) == "'z' is never better than 'x'"
+
+    def test_of_two_equal_acts_the_later_goes(self):
+        loss = Loss([[0, 0, 1], [1, 1, 0]], ["a", "b"], ["x", "y", "z"])
+        assert [found.act for found in loss.dominated_acts()] == ["y"]
+
+    def test_a_mixture_can_dominate_where_no_single_act_does(self):
+        assert Loss.zero_one(["a", "b"]).with_reject(0.4).dominated_acts() == []
+        (found,) = Loss.zero_one(["a", "b"]).with_reject(0.5).dominated_acts()
+        assert found.act == "reject"
+        assert found.mixture == pytest.approx({"a": 0.5, "b": 0.5})
+
+    def test_one_act_is_never_dominated(self):
+        assert Loss([[1], [2]], ["a", "b"], ["x"]).dominated_acts() == []
+
+    def test_losses_per_row_have_no_single_answer(self):
+        with pytest.raises(InputError, match="one matrix"):
+            Loss.zero_one(["a"]).per_row(np.ones((1, 1, 1))).dominated_acts()
+
+    def test_leaving_out_dominated_acts_never_raises_the_risk(self):
+        rng = np.random.default_rng(3)
+        simplex = rng.dirichlet(np.full(3, 0.3), size=5000)
+        n_found = 0
+        for _ in range(20):
+            loss = Loss(rng.integers(0, 10, size=(3, 5)), list("abc"), list("vwxyz"))
+            dominated = {found.act for found in loss.dominated_acts()}
+            n_found += len(dominated)
+            rest = [a for a, act in enumerate(loss.acts) if act not in dominated]
+            smaller = Loss(loss.matrix[:, rest], loss.truths, [loss.acts[a] for a in rest])
+            np.testing.assert_allclose(
+                decide(simplex, smaller, list("abc")).risk,
+                decide(simplex, loss, list("abc")).risk,
+                atol=1e-12,
+            )
+        assert n_found > 10

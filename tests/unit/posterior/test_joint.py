@@ -1,0 +1,111 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from credo import JointTable
+from credo.exceptions import InputError, LabelError, ShapeError
+
+STATES = {"a": [0, 1], "b": ["x", "y", "z"], "c": [True, False]}
+
+
+@pytest.fixture
+def joint():
+    table = np.random.default_rng(0).random((2, 3, 2))
+    return JointTable(table / table.sum(), STATES)
+
+
+def test_a_marginal_sums_over_all_other_states(joint):
+    marginal = joint.marginal("c", "a")
+    assert marginal.variables == ("c", "a")
+    for i, k in itertools.product(range(2), range(2)):
+        expected = sum(joint.table[i, j, k] for j in range(3))
+        assert marginal.table[k, i] == pytest.approx(expected)
+
+
+def test_a_marginal_of_three_in_any_order_keeps_every_cell(joint):
+    turned = joint.marginal("c", "a", "b")
+    for i, j, k in np.ndindex(2, 3, 2):
+        assert turned.table[k, i, j] == pytest.approx(joint.table[i, j, k], rel=1e-14)
+
+
+def test_conditioning_divides_by_the_evidence(joint):
+    given = joint.given({"b": "y"}, c=False)
+    assert given.variables == ("a",)
+    column = joint.table[:, 1, 1]
+    np.testing.assert_allclose(given.table, column / column.sum())
+
+
+def test_the_chain_rule_multiplies_back_to_the_joint(joint):
+    first, second, third = joint.chain()
+    np.testing.assert_allclose(
+        first[:, None, None] * second[:, :, None] * third, joint.table, rtol=1e-14
+    )
+
+
+def test_the_probability_of_an_assignment(joint):
+    assert joint[{"a": 1}] == pytest.approx(joint.table[1].sum())
+    assert joint[{}] == pytest.approx(1.0)
+
+
+def test_independence_is_seen_and_its_absence_too():
+    p, q = np.array([0.3, 0.7]), np.array([0.2, 0.5, 0.3])
+    independent = JointTable(np.outer(p, q), {"a": [0, 1], "b": [0, 1, 2]})
+    assert independent.are_independent("a", "b")
+    dependent = JointTable([[0.5, 0.0], [0.0, 0.5]], {"a": [0, 1], "b": [0, 1]})
+    assert not dependent.are_independent("a", "b")
+
+
+def test_conditional_independence_with_a_common_cause():
+    cause = np.array([0.4, 0.6, 0.0])
+    a, b = (
+        np.array([[0.1, 0.9], [0.7, 0.3], [0.5, 0.5]]),
+        np.array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]]),
+    )
+    table = cause[:, None, None] * a[:, :, None] * b[:, None, :]
+    joint = JointTable(table, {"c": [0, 1, 2], "a": [0, 1], "b": [0, 1]})
+    assert joint.are_independent("a", "b", given=["c"])
+    assert not joint.are_independent("a", "b")
+
+
+def test_a_conditional_of_an_impossible_parent_is_marked_as_undefined():
+    joint = JointTable([[0.5, 0.5], [0.0, 0.0]], {"a": [0, 1], "b": [0, 1]})
+    table = joint.conditional("b", ["a"])
+    np.testing.assert_array_equal(table[0], [0.5, 0.5])
+    assert np.isnan(table[1]).all()
+
+
+def test_cells_by_name_and_print(joint):
+    cells = joint.to_dict()
+    assert cells[1, "z", False] == joint.table[1, 2, 1]
+    assert len(cells) == 12
+    assert repr(joint) == "JointTable over a (2), b (3), c (2)"
+    assert joint.states["b"] == ("x", "y", "z")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda j: j.given(b="w"), LabelError, "variable 'b' has no state 'w'. Known: 'x', 'y'"),
+        (lambda j: j.given(bb="x"), LabelError, "no variable 'bb'.*Did you mean 'b'"),
+        (lambda j: j.given(a=0, b="x", c=True), InputError, "nothing is left"),
+        (lambda j: j.posterior(), InputError, "needs one variable left, got a, b, c"),
+        (lambda j: j.marginal("q"), LabelError, "no variable 'q'"),
+    ],
+)
+def test_a_wrong_question_is_answered_with_the_remedy(joint, call, error, message):
+    with pytest.raises(error, match=message):
+        call(joint)
+
+
+def test_impossible_evidence_is_an_error():
+    joint = JointTable([[0.5, 0.5], [0.0, 0.0]], {"a": [0, 1], "b": [0, 1]})
+    with pytest.raises(InputError, match="has probability 0"):
+        joint.given(a=1)
+
+
+def test_a_table_that_is_no_joint_is_refused():
+    with pytest.raises(InputError, match="sums to 2"):
+        JointTable([[1, 1]], {"a": [0], "b": [0, 1]})
+    with pytest.raises(ShapeError, match=r"shape \(2, 2\)"):
+        JointTable([0.5, 0.5], {"a": [0, 1], "b": [0, 1]})
