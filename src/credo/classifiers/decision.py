@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import accuracy_score
-from sklearn.utils import get_tags
+from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -110,10 +111,11 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 "DecisionClassifier needs an estimator with predict_proba. Got "
                 f"{type(self.estimator).__name__}. Wrap it in sklearn's CalibratedClassifierCV."
             )
-        fitted = clone(self.estimator).fit(X, y, **fit_params)
+        labels = y if y is None else column_or_1d(y, warn=True)
+        fitted = clone(self.estimator).fit(X, labels, **fit_params)
         if isinstance(self.loss, Loss):
-            labels = as_labels(fitted.classes_, "DecisionClassifier", "classes")
-            order_of(labels, self.loss.truths, "DecisionClassifier", "the loss")
+            classes = as_labels(fitted.classes_, "DecisionClassifier", "classes")
+            order_of(classes, self.loss.truths, "DecisionClassifier", "the loss")
         self.estimator_ = fitted
         self.classes_ = fitted.classes_
         for name in ("n_features_in_", "feature_names_in_"):
@@ -137,9 +139,7 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Decisions
             One per row.
         """
-        check_is_fitted(self)
-        proba = self.estimator_.predict_proba(X)
-        return decide(proba, self._loss_for(X, loss), labels=self.classes_)
+        return decide(self.predict_proba(X), self._loss_for(X, loss), labels=self.classes_)
 
     def predict(self, X: Any, loss: Any = None) -> Any:
         """Give the act for each row, under the classifier's loss or the one given.
@@ -179,13 +179,14 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def posterior(self, X: Any) -> Posterior:
         """Give the classifier's posterior over ``classes_``, one row per row of ``X``."""
-        check_is_fitted(self)
-        return Posterior.from_probabilities(self.estimator_.predict_proba(X), self.classes_)
+        return Posterior.from_probabilities(self.predict_proba(X), self.classes_)
 
     @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Give the classifier's probabilities, columns in the order of ``classes_``."""
         check_is_fitted(self)
+        if len(self.classes_) == 1:  # some classifiers fail or give two columns here
+            return np.ones((len(self.estimator_.predict(X)), 1))
         return self.estimator_.predict_proba(X)
 
     @available_if(_estimator_has("predict_log_proba"))  # type: ignore[untyped-decorator]
@@ -233,5 +234,5 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.input_tags = inner.input_tags
-        tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
+        tags.classifier_tags.multi_class = getattr(inner.classifier_tags, "multi_class", True)
         return tags

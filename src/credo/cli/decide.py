@@ -64,10 +64,13 @@ def decide(
     table = Loss.from_csv(loss)
     if reject is not None:
         table = table.with_reject(reject)
-    with file_progress("deciding") as progress, open_csv(probabilities, progress) as rows:
+    with (
+        _destination(out) as stream,
+        file_progress("deciding") as progress,
+        open_csv(probabilities, progress) as rows,
+    ):
         job = _Job(rows, table, tuple(keep or ()), expected_losses, normalise)
-        with _destination(out) as stream:
-            job.write(stream, as_json=as_json and out is None)
+        job.write(stream, as_json=as_json and out is None)
     if as_json and out is not None:
         typer.echo(json.dumps({**job.summary(), "out": str(out)}))
     elif not as_json:

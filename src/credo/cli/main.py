@@ -54,8 +54,6 @@ def exit_code() -> int:
         app()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else INTERNAL
-    except BrokenPipeError:  # the reader has seen enough, as in `credo … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as error:
         if os.environ.get("CREDO_TRACEBACK"):
             raise

@@ -1,0 +1,256 @@
+"""The command line, as a user runs it."""
+
+import csv
+import gzip
+import io
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from credo import Loss, __version__, decide
+from credo.cli import main as cli
+
+LOSS = "truth,treat,discharge\ncancer,0,1000\nnormal,1,0\n"
+ROWS = "id,normal,cancer\na,0.99,0.01\nb,0.9999,0.0001\nc,0.4,0.6\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "loss.csv").write_text(LOSS)
+    (tmp_path / "p.csv").write_text(ROWS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys, monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["credo", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        cli.run()
+    captured = capsys.readouterr()
+    return stop.value.code, captured.out, captured.err
+
+
+@pytest.fixture
+def credo(folder, capsys, monkeypatch):  # noqa: ARG001
+    return lambda *arguments: run(capsys, monkeypatch, *arguments)
+
+
+def test_acts_go_to_the_terminal_and_the_summary_beside(credo):
+    code, out, err = credo("decide", "p.csv", "--loss", "loss.csv", "--keep", "id")
+    assert code == 0
+    assert list(csv.reader(io.StringIO(out))) == [
+        ["id", "act", "risk"],
+        ["a", "treat", "0.99"],
+        ["b", "discharge", "0.1"],
+        ["c", "treat", "0.4"],
+    ]
+    assert err == "3 rows: treat 2, discharge 1; mean risk 0.496667\n"
+
+
+def test_json_holds_decisions_and_summary(credo):
+    code, out, err = credo(
+        "decide",
+        "p.csv",
+        "--loss",
+        "loss.csv",
+        "--keep",
+        "id",
+        "--json",
+        "--reject",
+        "0.3",
+        "--expected-losses",
+    )
+    result = json.loads(out)
+    assert code == 0
+    assert err == ""
+    assert result["rows"] == 3
+    assert result["acts"] == {"treat": 0, "discharge": 1, "reject": 2}
+    assert result["mean_risk"] == pytest.approx((0.3 + 0.1 + 0.3) / 3)
+    assert result["decisions"][1]["id"] == "b"
+    assert result["decisions"][0]["loss of discharge"] == pytest.approx(10)
+
+
+def test_a_file_is_written_whole_and_json_then_sums_up(credo, folder):
+    code, out, _ = credo(
+        "decide", "p.csv", "--loss", "loss.csv", "--keep", "id", "--out", "acts.csv", "--json"
+    )
+    assert code == 0
+    assert json.loads(out) == {
+        "rows": 3,
+        "acts": {"treat": 2, "discharge": 1},
+        "mean_risk": pytest.approx(0.4966666),
+        "out": "acts.csv",
+    }
+    assert (folder / "acts.csv").read_text().splitlines()[2] == "b,discharge,0.1"
+
+
+def test_many_rows_stream_through_in_blocks(credo, folder):
+    p = np.random.default_rng(0).dirichlet([1, 1], size=40_000)
+    with gzip.open(folder / "big.csv.gz", "wt") as stream:
+        stream.write("cancer,normal\n")
+        stream.writelines(f"{a!r},{b!r}\n" for a, b in p.tolist())
+    code, _, err = credo("decide", "big.csv.gz", "--loss", "loss.csv", "--out", "acts.csv")
+    assert code == 0
+    loss = Loss.from_csv(folder / "loss.csv")
+    expected = decide(p, loss, labels=["cancer", "normal"])
+    written = (folder / "acts.csv").read_text().splitlines()[1:]
+    assert [line.split(",")[0] for line in written] == expected.acts.tolist()
+    assert [float(line.split(",")[1]) for line in written] == expected.risk.tolist()
+    assert err.startswith("40000 rows")
+    code, out, _ = credo("decide", "big.csv.gz", "--loss", "loss.csv", "--json")
+    assert len(json.loads(out)["decisions"]) == 40_000
+
+
+def test_a_bad_row_far_down_names_its_line_and_leaves_nothing(credo, folder):
+    lines = ["cancer,normal"] + ["0.5,0.5"] * 30_000
+    lines[25_000] = "0.5,0.6"
+    (folder / "big.csv").write_text("\n".join(lines))
+    (folder / "acts.csv").write_text("what was there before")
+    code, out, err = credo("decide", "big.csv", "--loss", "loss.csv", "--out", "acts.csv")
+    assert code == 2
+    assert out == ""
+    assert err == (
+        "credo: big.csv, line 25001: the row sums to 1.1, not to 1. "
+        "Pass --normalise if the values are rounded.\n"
+    )
+    assert (folder / "acts.csv").read_text() == "what was there before"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "acts.csv",
+        "big.csv",
+        "loss.csv",
+        "p.csv",
+    ]
+    code, out, _ = credo("decide", "big.csv", "--loss", "loss.csv")
+    assert (code, out) == (2, "")
+
+
+def test_rounded_rows_are_normalised_when_asked(credo, folder):
+    (folder / "p.csv").write_text("cancer,normal\n0.33,0.66\n")
+    assert credo("decide", "p.csv", "--loss", "loss.csv")[0] == 2
+    code, out, _ = credo("decide", "p.csv", "--loss", "loss.csv", "--normalise")
+    assert code == 0
+    assert float(out.splitlines()[1].split(",")[1]) == pytest.approx(2 / 3)
+    (folder / "p.csv").write_text("cancer,normal\n0,0\n")
+    code, _, err = credo("decide", "p.csv", "--loss", "loss.csv", "--normalise")
+    assert (code, err) == (2, "credo: p.csv, line 2: the row sums to 0, not to 1.\n")
+
+
+def test_an_empty_table_is_no_error(credo, folder):
+    (folder / "p.csv").write_text("cancer,normal\n")
+    code, out, err = credo("decide", "p.csv", "--loss", "loss.csv")
+    assert (code, out, err) == (0, "act,risk\n", "0 rows: treat 0, discharge 0\n")
+    assert json.loads(credo("decide", "p.csv", "--loss", "loss.csv", "--json")[1]) == {
+        "decisions": [],
+        "rows": 0,
+        "acts": {"treat": 0, "discharge": 0},
+        "mean_risk": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["p.csv", "--loss", "loss.csv"], "column 'id' is not a truth.*Pass --keep 'id'"),
+        (["p.csv", "--loss", "no.csv"], "no.csv: No such file or directory"),
+        (["no.csv", "--loss", "loss.csv"], "no.csv: No such file or directory"),
+        (["loss.csv", "--loss", "loss.csv"], "column 'truth' is not a truth of the loss"),
+        (["p.csv", "--loss", "p.csv"], "column 'id' is not a truth of the loss, which has 'a'"),
+        (["p.csv", "--loss", "loss.csv", "--keep", "ID"], "column 'id' is not a truth"),
+        (["p.csv", "--loss", "loss.csv", "--keep", "id", "--reject", "nan"], "must be finite"),
+        (["p.csv", "--loss", "loss.csv", "--keep", "id", "--out", "no/acts.csv"], "folder .* does"),
+        (["p.csv", "--loss", "loss.csv", "--keep", "cancer", "--keep", "id"], "needs 'cancer'"),
+        ([".", "--loss", "loss.csv"], "Is a directory"),
+    ],
+)
+def test_bad_input_exits_with_2_and_a_sentence(credo, arguments, message):
+    code, out, err = credo("decide", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("credo: ")
+
+    assert re.search(message, err)
+
+
+def test_wrong_usage_exits_with_2(credo):
+    assert credo("decide")[0] == 2
+    assert credo("deside", "p.csv")[0] == 2
+    assert credo("decide", "p.csv", "--loss", "loss.csv", "--reject", "much")[0] == 2
+
+
+def test_an_internal_error_exits_with_1_and_asks_for_a_report(credo, monkeypatch):
+    monkeypatch.setattr(Loss, "from_csv", lambda _: 1 / 0)
+    code, _, err = credo("decide", "p.csv", "--loss", "loss.csv")
+    assert code == 1
+    assert "internal error: ZeroDivisionError: division by zero. Set CREDO_TRACEBACK=1" in err
+    monkeypatch.setenv("CREDO_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        cli.exit_code()
+
+
+def test_not_converging_exits_with_3(credo, monkeypatch):
+    from credo.exceptions import NumericalError
+
+    def diverge(_):
+        raise NumericalError("the integral did not converge.")
+
+    monkeypatch.setattr(Loss, "from_csv", diverge)
+    assert credo("decide", "p.csv", "--loss", "loss.csv")[::2] == (
+        3,
+        "credo: the integral did not converge.\n",
+    )
+
+
+def test_version_and_help(credo):
+    assert credo("--version")[:2] == (0, f"credo {__version__}\n")
+    code, out, _ = credo("--help")
+    assert code == 0
+    assert "decide" in out
+    assert "Exit codes" in out
+    assert "--reject" in credo("decide", "--help")[1]
+
+
+def test_standard_input_and_a_closed_pipe(folder):
+    command = [sys.executable, "-m", "credo", "decide", "-", "--loss", "loss.csv"]
+    text = "cancer,normal\n" + "0.5,0.5\n" * 50_000
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, check=False, cwd=folder
+    )
+    assert done.returncode == 0
+    assert done.stdout.count("treat") == 50_000
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+    )
+    process.stdout.close()
+    process.stdin.write(text)
+    process.stdin.close()
+    complaint = process.stderr.read()
+    process.stderr.close()
+    process.wait()
+    assert "Traceback" not in complaint
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['credo', '--help']\n"
+        "from credo.cli.main import exit_code\n"
+        "exit_code()\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'matplotlib', 'pandas'}\n"
+        "sys.exit(sorted(heavy & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_watcher_sees_a_bar(credo, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    code, out, _ = credo("decide", "p.csv", "--loss", "loss.csv", "--keep", "id")
+    assert code == 0
+    assert out.startswith("id,act,risk")

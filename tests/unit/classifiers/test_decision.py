@@ -1,0 +1,190 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from credo import DecisionClassifier, Loss, decide, expected_loss_scorer
+from credo.exceptions import InputError, LabelError, ShapeError
+
+IRIS = load_iris()
+X, Y = IRIS.data, IRIS.target_names[IRIS.target]
+NAMES = ["virginica", "setosa", "versicolor"]
+LOSS = Loss([[0, 1, 9], [1, 0, 1], [1, 1, 0]], NAMES, ["keep v", "keep s", "keep c"]).with_reject(
+    0.1
+)
+
+
+@pytest.fixture
+def policy():
+    return DecisionClassifier(GaussianNB(), LOSS).fit(X, Y)
+
+
+def test_predict_is_decide_on_the_classifiers_probabilities(policy):
+    proba = GaussianNB().fit(X, Y).predict_proba(X)
+    expected = decide(proba, LOSS, labels=policy.classes_)
+    np.testing.assert_array_equal(policy.predict(X), expected.acts)
+    np.testing.assert_array_equal(policy.expected_losses(X), expected.expected_losses)
+    np.testing.assert_array_equal(policy.predict_proba(X), proba)
+    np.testing.assert_allclose(policy.posterior(X).probabilities, proba, rtol=1e-14)
+    assert set(policy.predict(X)) == set(LOSS.acts)
+
+
+def test_without_a_loss_it_is_the_classifier_itself():
+    plain = DecisionClassifier(GaussianNB()).fit(X, Y)
+    inner = GaussianNB().fit(X, Y)
+    np.testing.assert_array_equal(plain.predict(X), inner.predict(X))
+    assert plain.predict(X).dtype == inner.predict(X).dtype
+    assert plain.score(X, Y) == inner.score(X, Y)
+
+
+def test_another_loss_can_be_given_at_predict(policy):
+    zero_one = Loss.zero_one(NAMES)
+    np.testing.assert_array_equal(
+        policy.predict(X, loss=zero_one), GaussianNB().fit(X, Y).predict(X)
+    )
+
+
+def test_losses_may_differ_by_row(policy):
+    matrices = np.repeat(LOSS.matrix[None, [1, 2, 0]], len(X), axis=0)  # rows in class order
+    np.testing.assert_array_equal(policy.predict(X, loss=matrices), policy.predict(X))
+    matrices[::2, :, 3] = -1.0
+    assert (policy.predict(X, loss=matrices)[::2] == "reject").all()
+    assert policy.decide(X, loss=matrices).rejected[::2].all()
+    with pytest.raises(ShapeError, match=r"shape \(3, 4\) or \(n, 3, 4\)"):
+        policy.predict(X, loss=matrices[:, :, :3])
+
+
+def test_a_loss_may_be_computed_from_the_rows():
+    def by_petal(rows):
+        losses = np.repeat((1 - np.eye(3))[None], len(rows), axis=0)
+        losses[:, 2, :2] = np.asarray(rows)[:, 2, None]
+        return losses
+
+    policy = DecisionClassifier(GaussianNB(), by_petal).fit(X, Y)
+    proba = policy.predict_proba(X)
+    expected = [
+        policy.classes_[np.argmin(p @ matrix)] for p, matrix in zip(proba, by_petal(X), strict=True)
+    ]
+    assert policy.predict(X).tolist() == expected
+    plain = DecisionClassifier(GaussianNB()).fit(X, Y)
+    assert plain.predict(X, loss=by_petal).tolist() == expected
+    assert policy.score(X, Y) < 0
+
+
+def test_the_score_is_minus_the_mean_loss(policy):
+    acts = policy.predict(X)
+    losses = [LOSS[truth, act] for truth, act in zip(Y, acts, strict=True)]
+    assert policy.score(X, Y) == pytest.approx(-np.mean(losses))
+    weights = np.arange(len(X), dtype=float)
+    assert policy.score(X, Y, weights) == pytest.approx(-np.average(losses, weights=weights))
+
+
+def test_it_works_in_a_pipeline_and_the_pipeline_in_it():
+    outside = make_pipeline(StandardScaler(), DecisionClassifier(LogisticRegression(), LOSS))
+    inside = DecisionClassifier(make_pipeline(StandardScaler(), LogisticRegression()), LOSS)
+    np.testing.assert_array_equal(outside.fit(X, Y).predict(X), inside.fit(X, Y).predict(X))
+    zero_one = Loss.zero_one(NAMES)
+    np.testing.assert_array_equal(
+        outside.predict(X, loss=zero_one), inside.predict(X, loss=zero_one)
+    )
+
+
+def test_the_scorer_works_in_cross_validation():
+    policy = DecisionClassifier(GaussianNB(), LOSS)
+    scores = cross_val_score(policy, X, Y, cv=5, scoring=expected_loss_scorer(LOSS))
+    acts = cross_val_predict(policy, X, Y, cv=5)
+    mean = np.mean([LOSS[truth, act] for truth, act in zip(Y, acts, strict=True)])
+    assert scores.mean() == pytest.approx(-mean)  # five folds of equal size
+
+
+def test_a_grid_search_tells_policies_apart_by_what_they_do():
+    turned = Loss(LOSS.matrix[:, ::-1], NAMES, LOSS.acts[::-1])
+    eager = LOSS.with_reject(-9, name="never right")
+    grid = GridSearchCV(
+        Pipeline([("scale", StandardScaler()), ("act", DecisionClassifier(GaussianNB()))]),
+        {"act__loss": [LOSS, turned, eager]},
+        scoring=expected_loss_scorer(LOSS.with_reject(5, name="never right")),
+        cv=3,
+    ).fit(X, Y)
+    scores = grid.cv_results_["mean_test_score"]
+    assert scores[0] == pytest.approx(scores[1])
+    assert scores[2] == pytest.approx(-5)
+
+
+def test_the_scorer_can_decide_for_a_plain_classifier():
+    model = GaussianNB().fit(X, Y)
+    scorer = expected_loss_scorer(LOSS, from_probabilities=True)
+    expected = DecisionClassifier(GaussianNB(), LOSS).fit(X, Y).score(X, Y)
+    assert scorer(model, X, Y) == pytest.approx(expected)
+    with pytest.raises(LabelError, match="wrap the classifier in credo.DecisionClassifier"):
+        expected_loss_scorer(LOSS)(model, X, Y)
+
+
+def test_a_scorer_needs_one_named_loss():
+    with pytest.raises(InputError, match="needs a Loss. Got ndarray"):
+        expected_loss_scorer(np.eye(2))
+    with pytest.raises(InputError, match="needs one matrix"):
+        expected_loss_scorer(LOSS.per_row(np.ones((2, 3, 4))))
+
+
+def test_one_against_the_rest_keeps_our_threshold():
+    # scikit-learn's issue 30050: wrappers that tune thresholds lose them inside OneVsRest.
+    rare = Loss.class_costs({0: 1, 1: 50})
+    wrapped = OneVsRestClassifier(DecisionClassifier(GaussianNB(), rare)).fit(X, Y == "virginica")
+    alone = DecisionClassifier(GaussianNB(), rare).fit(X, (Y == "virginica").astype(int))
+    inner = wrapped.estimators_[0]
+    np.testing.assert_array_equal(inner.predict(X), alone.predict(X))
+    assert (inner.predict(X) != GaussianNB().fit(X, Y == "virginica").predict(X)).any()
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_data_frames_pass_through(frame, policy):
+    table = frame(dict(zip(IRIS.feature_names, X.T, strict=True)))
+    fitted = DecisionClassifier(GaussianNB(), LOSS).fit(table, Y)
+    assert fitted.feature_names_in_.tolist() == IRIS.feature_names
+    assert fitted.n_features_in_ == 4
+    np.testing.assert_array_equal(fitted.predict(table), policy.predict(X))
+
+
+def test_a_classifier_without_probabilities_is_refused():
+    with pytest.raises(InputError, match="needs an estimator with predict_proba.*Calibrated"):
+        DecisionClassifier(RidgeClassifier()).fit(X, Y)
+
+
+def test_a_failed_fit_leaves_the_policy_as_it_was(policy):
+    before = policy.predict(X)
+    with pytest.raises(LabelError, match="needs 'other'"):
+        policy.fit(X, np.where(Y == "setosa", "other", Y))
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        policy.fit(X[:-1], Y)
+    np.testing.assert_array_equal(policy.predict(X), before)
+
+
+def test_one_class_is_certain_where_the_classifier_gives_two_columns():
+    single = np.full(len(X), "a")
+    model = HistGradientBoostingClassifier(max_iter=2)
+    assert model.fit(X, single).predict_proba(X).shape[1] == 2
+    policy = DecisionClassifier(model, Loss([[1, 2]], ["a"], ["x", "y"])).fit(X, single)
+    assert set(policy.predict(X)) == {"x"}
+    assert policy.posterior(X)["a"].min() == 1.0
+
+
+def test_log_probabilities_pass_through(policy):
+    inner = GaussianNB().fit(X, Y)
+    np.testing.assert_array_equal(policy.predict_log_proba(X), inner.predict_log_proba(X))
+
+
+def test_fit_parameters_pass_through():
+    weights = np.where(Y == "setosa", 5.0, 1.0)
+    weighted = DecisionClassifier(GaussianNB()).fit(X, Y, sample_weight=weights)
+    np.testing.assert_array_equal(
+        weighted.predict_proba(X), GaussianNB().fit(X, Y, weights).predict_proba(X)
+    )
