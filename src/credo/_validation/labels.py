@@ -103,13 +103,13 @@ def order_of(wanted: Labels, given: Labels, owner: str, other: str) -> Int:
     missing = [name for name in wanted if name not in given]
     if missing:
         raise LabelError(
-            f"{owner} needs {missing[0]!r}, which {other} does not have: {listing(given)}."
+            f"{owner} needs {missing[0]!r}, which is missing in {other}: {listing(given)}."
             f"{hint(missing[0], given)}"
         )
     extra = [name for name in given if name not in wanted]
     if extra:
         raise LabelError(
-            f"{other} has {extra[0]!r}, which {owner} does not know: {listing(wanted)}."
+            f"{owner} does not know {extra[0]!r}, given in {other}. Known: {listing(wanted)}."
             f"{hint(extra[0], wanted)}"
         )
     return np.array([given.index(name) for name in wanted], dtype=np.intp)

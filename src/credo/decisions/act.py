@@ -15,7 +15,7 @@ from credo.decisions._text import number
 from credo.decisions.loss import Loss
 from credo.exceptions import InputError, LabelError, ShapeError
 from credo.posterior import Posterior
-from credo.posterior._posterior import label_array
+from credo.posterior.rows import label_array
 
 
 def decide(posterior: Any, loss: Loss, labels: Iterable[Any] | None = None) -> Decisions:
@@ -92,6 +92,16 @@ class Decisions:
     """The act chosen for each row, and what it is expected to cost.
 
     Made by ``credo.decide``. For a single case, ``acts`` is a label and ``risk`` a number.
+
+    Examples
+    --------
+    >>> import credo
+    >>> loss = credo.Loss.zero_one(["a", "b"]).with_reject(0.2)
+    >>> choice = credo.decide([[0.9, 0.1], [0.6, 0.4]], loss, labels=["a", "b"])
+    >>> choice
+    Decisions for 2 rows: a 1, b 0, reject 1; mean risk 0.15
+    >>> choice.margin
+    array([0.1, 0.2])
     """
 
     __slots__ = ("_index", "_risk", "_rows")

@@ -11,7 +11,15 @@ from credo._types import F64, Label, Labels
 
 @dataclass(frozen=True, slots=True)
 class Dominance:
-    """An act and the mixture of other acts that is at least as good under every truth."""
+    """An act and the mixture of other acts that is at least as good under every truth.
+
+    Attributes
+    ----------
+    act
+        The act that is never needed.
+    mixture
+        Share of each act in the mixture that replaces it.
+    """
 
     act: Label
     mixture: dict[Label, float]

@@ -17,7 +17,7 @@ from credo.decisions.act import column_names, decide
 from credo.decisions.loss import Loss
 from credo.exceptions import InputError, ShapeError
 from credo.posterior import Posterior
-from credo.posterior._posterior import label_array
+from credo.posterior.rows import label_array
 
 
 def value_of_perfect_information(

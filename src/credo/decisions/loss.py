@@ -10,11 +10,12 @@ import numpy as np
 
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import as_finite, frozen
-from credo._validation.labels import as_labels, listing, plain, position
+from credo._validation.labels import as_labels, plain, position
 from credo._validation.probabilities import per_label
 from credo.decisions import loss_csv
 from credo.decisions._text import html_table, text_table
 from credo.decisions.dominance import Dominance, dominated_acts
+from credo.decisions.loss_cells import cells_of
 from credo.exceptions import InputError, ShapeError
 
 _AXES = ("truth", "act")
@@ -156,7 +157,7 @@ class Loss:
         ...
         credo.exceptions.InputError: Loss.from_dict: no loss for truth 'normal' and act...
         """
-        return cls(*_cells_of(losses, "Loss.from_dict", "loss"))
+        return cls(*cells_of(losses, "Loss.from_dict", "loss"))
 
     @classmethod
     def gains(
@@ -184,7 +185,7 @@ class Loss:
         sun                 0    -3
         """
         if isinstance(gains, Mapping):
-            gains, truths, acts = _cells_of(gains, "Loss.gains", "gain")
+            gains, truths, acts = cells_of(gains, "Loss.gains", "gain")
         elif truths is None or acts is None:
             raise InputError(
                 "Loss.gains needs truths and acts with an array, so that rows and columns have "
@@ -385,27 +386,3 @@ class Loss:
 def _rebuild(matrix: F64, truths: Labels, acts: Labels, reject: Label | None) -> Loss:
     """Make the same loss again, for copies."""
     return Loss(matrix, truths, acts, reject=reject)
-
-
-def _cells_of(
-    losses: Mapping[tuple[Any, Any], float], owner: str, what: str
-) -> tuple[F64, Labels, Labels]:
-    """Turn ``{(truth, act): number}`` into a full matrix with names in order of appearance."""
-    pairs: dict[tuple[Label, Label], float] = {}
-    for key, value in losses.items():
-        if not isinstance(key, tuple) or len(key) != 2:
-            raise InputError(f"{owner}: each key must be a pair (truth, act). Got {key!r}.")
-        pairs[plain(key[0]), plain(key[1])] = value
-    truths = as_labels(dict.fromkeys(truth for truth, _ in pairs), owner, "truths")
-    acts = as_labels(dict.fromkeys(act for _, act in pairs), owner, "acts")
-    missing = [(truth, act) for truth in truths for act in acts if (truth, act) not in pairs]
-    if missing:
-        turned = [cell for cell in missing if cell[::-1] in pairs]
-        truth, act = (turned or missing)[0]
-        raise InputError(
-            f"{owner}: no {what} for truth {truth!r} and act {act!r}."
-            f"{' The pair is there the other way round.' if turned else ''} Truths: "
-            f"{listing(truths)}. Acts: {listing(acts)}."
-        )
-    cells = [[pairs[truth, act] for act in acts] for truth in truths]
-    return as_finite(cells, owner, f"{what}es" if what == "loss" else f"{what}s"), truths, acts

@@ -11,9 +11,17 @@ from scipy.special import xlogy
 from credo._types import F64, Int, Label, Labels, PerLabel
 from credo._validation.arrays import as_floats, frozen
 from credo._validation.labels import as_labels, plain, position
-from credo._validation.probabilities import as_priors, as_rows, check_width, row_error, wrong_rows
+from credo._validation.probabilities import as_priors, as_rows, check_width
 from credo.exceptions import InputError
-from credo.posterior.prior_shift import PriorEstimate, estimate_priors
+from credo.posterior.bayes import log_joint_of
+from credo.posterior.prior_shift import PriorEstimate, estimate_priors, old_priors
+from credo.posterior.rows import (
+    check_normalised,
+    check_scores,
+    label_array,
+    log_sum_exp,
+    table_text,
+)
 
 _OWNER = "Posterior"
 
@@ -40,8 +48,6 @@ class Posterior:
 
     See Also
     --------
-    Posterior.from_probabilities : The same from probabilities.
-    Posterior.from_bayes : Bayes' rule from priors and likelihoods.
     credo.decide : The act with the least expected loss.
 
     Notes
@@ -73,22 +79,14 @@ class Posterior:
         check_width(log_p, names, _OWNER)
         rows = np.atleast_2d(log_p)
         normalisers = log_sum_exp(rows)
-        with np.errstate(over="ignore"):
-            totals = np.exp(normalisers)
-        bad = wrong_rows(totals, len(names))
-        if bad.size:
-            number = None if log_p.ndim == 1 else int(bad[0])
-            with np.errstate(over="ignore"):
-                message = row_error(np.exp(rows[bad[0]]), f"{_OWNER}(log_probabilities)", number)
-            raise InputError(message.replace("Pass normalise=True if these are weights.", _SCORES))
+        check_normalised(rows, normalisers, _OWNER, single=log_p.ndim == 1)
         self._set((rows - normalisers[:, None]).reshape(log_p.shape), names)
 
     def _set(self, log_p: F64, labels: Labels, probabilities: F64 | None = None) -> Self:
         object.__setattr__(self, "_log", frozen(log_p))
         object.__setattr__(self, "_labels", labels)
-        object.__setattr__(
-            self, "_probabilities", None if probabilities is None else frozen(probabilities)
-        )
+        known = None if probabilities is None else frozen(probabilities)
+        object.__setattr__(self, "_probabilities", known)
         return self
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -97,10 +95,10 @@ class Posterior:
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self._log, self._labels, self._probabilities)
 
-    # --- other ways to make one -------------------------------------------------------------
-
     @classmethod
-    def from_probabilities(cls, p: Any, labels: Iterable[Any], *, normalise: bool = False) -> Self:
+    def from_probabilities(
+        cls, p: Any, labels: Iterable[Any], *, normalise: bool = False
+    ) -> Posterior:
         """Make a posterior from probabilities.
 
         Parameters
@@ -130,10 +128,10 @@ class Posterior:
         rows = array / array.sum(axis=-1, keepdims=True)
         with np.errstate(divide="ignore"):
             log_p = np.log(rows)
-        return cls.__new__(cls)._set(log_p, names, rows)  # noqa: SLF001
+        return _restore(log_p, names, rows)
 
     @classmethod
-    def from_log_joint(cls, log_joint: Any, labels: Iterable[Any]) -> Self:
+    def from_log_joint(cls, log_joint: Any, labels: Iterable[Any]) -> Posterior:
         r"""Make a posterior from unnormalised log scores, :math:`\log p(x, k)`.
 
         Parameters
@@ -158,25 +156,14 @@ class Posterior:
         scores = as_floats(log_joint, _OWNER, "log scores")
         check_width(scores, names, _OWNER)
         rows = np.atleast_2d(scores)
-        bad = np.flatnonzero(~np.isfinite(rows.max(axis=1)))
-        if bad.size:
-            row = rows[bad[0]]
-            fault = (
-                "NaN"
-                if np.isnan(row).any()
-                else "plus infinity"
-                if row.max() > 0
-                else "minus infinity for every label: the case is impossible under all of them"
-            )
-            where = "the scores hold" if scores.ndim == 1 else f"row {bad[0]} holds"
-            raise InputError(f"Posterior.from_log_joint: {where} {fault}.")
+        check_scores(rows, "Posterior.from_log_joint", single=scores.ndim == 1)
         log_p = (rows - log_sum_exp(rows)[:, None]).reshape(scores.shape)
-        return cls.__new__(cls)._set(log_p, names)  # noqa: SLF001
+        return _restore(log_p, names)
 
     @classmethod
     def from_bayes(
         cls, priors: Mapping[Any, float], likelihoods: Mapping[Any, Any], *, log: bool = False
-    ) -> Self:
+    ) -> Posterior:
         r"""Apply Bayes' rule, :math:`p(k \mid x) \propto p(x \mid k)\, \pi_k`.
 
         Parameters
@@ -206,27 +193,10 @@ class Posterior:
         ...     {"player": norm(2.0, 0.1).pdf(height), "other": norm(1.75, 0.1).pdf(height)})
         Posterior(player 0.545, other 0.455)
         """
-        names = as_labels(priors, _OWNER)
-        prior = as_priors(priors, names, "Posterior.from_bayes")
-        given = as_labels(likelihoods, "Posterior.from_bayes", "likelihoods")
-        columns = [
-            as_floats(likelihoods[given[position(name, given, "likelihoods")]], _OWNER, "values")
-            for name in names
-        ]
-        if len(given) > len(names):
-            position(next(n for n in given if n not in names), names, "priors")
-        values = np.stack(np.broadcast_arrays(*columns), axis=-1)
-        if not log and (values < 0).any():
-            raise InputError(
-                "Posterior.from_bayes: likelihoods must be at least 0. Got "
-                f"{values.min():g}. Pass log=True for log-likelihoods."
-            )
-        with np.errstate(divide="ignore"):
-            log_joint = (values if log else np.log(values)) + np.log(prior)
-        return cls.from_log_joint(log_joint, names)
+        return cls.from_log_joint(*log_joint_of(priors, likelihoods, log=log))
 
     @classmethod
-    def from_frequencies(cls, y: Any, sample_weight: Any = None) -> Self:
+    def from_frequencies(cls, y: Any, sample_weight: Any = None) -> Posterior:
         """Estimate class priors by frequency.
 
         Parameters
@@ -250,8 +220,6 @@ class Posterior:
         labels, index = np.unique(np.asarray(y), return_inverse=True)
         counts = np.bincount(index.ravel(), weights=sample_weight, minlength=len(labels))
         return cls.from_probabilities(counts, labels, normalise=True)
-
-    # --- looking inside ---------------------------------------------------------------------
 
     @property
     def labels(self) -> Labels:
@@ -287,11 +255,8 @@ class Posterior:
         if self.is_single:
             raise InputError("This Posterior is a single case; it has no rows to choose from.")
         known = self._probabilities
-        return Posterior.__new__(Posterior)._set(  # noqa: SLF001
-            np.atleast_2d(self._log[which]),
-            self._labels,
-            None if known is None else np.atleast_2d(known[which]),
-        )
+        chosen = None if known is None else np.atleast_2d(known[which])
+        return _restore(np.atleast_2d(self._log[which]), self._labels, chosen)
 
     def __getitem__(self, label: Any) -> Any:
         """Give the probability of ``label``: a number, or one per row."""
@@ -305,7 +270,7 @@ class Posterior:
 
     def confidence(self) -> Any:
         """Give the largest probability (per row)."""
-        best = np.exp(self._log.max(axis=-1))
+        best = self.probabilities.max(axis=-1)
         return float(best) if self.is_single else best
 
     def entropy(self, base: float | None = None) -> Any:
@@ -324,21 +289,13 @@ class Posterior:
             If both probabilities are zero: the odds are undefined. The row is named.
         """
         top, bottom = (self._log[..., position(name, self._labels, _OWNER)] for name in (a, b))
-        lost = np.flatnonzero(np.isneginf(np.atleast_1d(top)) & np.isneginf(np.atleast_1d(bottom)))
-        if lost.size:
-            where = "" if self.is_single else f" in row {lost[0]}"
-            raise InputError(
-                f"Posterior.log_odds: {plain(a)!r} and {plain(b)!r} both have probability 0"
-                f"{where}, so their odds are undefined."
-            )
+        check_odds(top, bottom, f"{plain(a)!r} and {plain(b)!r}")
         odds = top - bottom
         return float(odds) if self.is_single else odds
 
     def to_dict(self) -> dict[Label, Any]:
         """Give ``{label: probability}``, with a list per label if there are rows."""
         return dict(zip(self._labels, self.probabilities.T.tolist(), strict=True))
-
-    # --- other priors -----------------------------------------------------------------------
 
     def with_priors(self, old: PerLabel, new: PerLabel | Literal["estimate"]) -> Posterior:
         r"""Correct for priors that differ from those the posterior was made with.
@@ -362,10 +319,6 @@ class Posterior:
         InputError
             If ``old`` is zero for a label with some probability, or a row loses all of it.
 
-        See Also
-        --------
-        Posterior.estimate_priors : New priors from unlabelled rows.
-
         Notes
         -----
         Exact if only the priors changed (no shift of :math:`p(x \mid k)`). Time O(n K).
@@ -383,7 +336,7 @@ class Posterior:
         >>> balanced.with_priors(old=[0.5, 0.5], new={"fraud": 0.01, "fair": 0.99})
         Posterior(fraud 0.08333, fair 0.9167)
         """
-        before = self._old_priors(old)
+        before = old_priors(old, self._log, self._labels)
         after = (
             self.estimate_priors(old).priors
             if isinstance(new, str) and new == "estimate"
@@ -437,65 +390,16 @@ class Posterior:
             raise InputError(
                 "Posterior.estimate_priors needs a table of rows; this is a single case."
             )
-        before = self._old_priors(old)
+        before = old_priors(old, self._log, self._labels)
         return estimate_priors(self.probabilities, before, self._labels, tol, max_iterations)
-
-    def _old_priors(self, old: PerLabel) -> F64:
-        before = as_priors(old, self._labels, _OWNER, "old priors")
-        for k in np.flatnonzero(before == 0):
-            if np.isfinite(self._log[..., k]).any():
-                raise InputError(
-                    f"Posterior: the old prior of {self._labels[k]!r} is 0, yet the posterior "
-                    "gives it some probability. Pass the priors the posterior was made with."
-                )
-        return before
-
-    # --- printing ---------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         if self.is_single:
             parts = [f"{k} {p:.4g}" for k, p in zip(self._labels, self.probabilities, strict=True)]
             return f"Posterior({', '.join(parts)})"
-        head = f"Posterior of {self.n_rows} rows over {len(self._labels)} labels"
-        shown = [str(label) for label in self._labels]
-        width = max(7, *(len(text) for text in shown))
-        lines = ["  ".join(text.rjust(width) for text in shown)]
-        lines += [
-            "  ".join(f"{value:.4g}".rjust(width) for value in row) for row in np.exp(self._log[:6])
-        ]
-        more = [f"… {self.n_rows - 6} more"] if self.n_rows > 6 else []
-        return "\n".join([head, *lines, *more])
+        return table_text(np.exp(self._log[:6]), self._labels, self.n_rows)
 
 
-def _restore(log_p: F64, labels: Labels, probabilities: F64 | None) -> Posterior:
-    """Make the same posterior again, to the last bit, for copies."""
+def _restore(log_p: F64, labels: Labels, probabilities: F64 | None = None) -> Posterior:
+    """Make a posterior from parts that are known to be right, to the last bit."""
     return Posterior.__new__(Posterior)._set(log_p, labels, probabilities)  # noqa: SLF001
-
-
-_SCORES = "Pass unnormalised scores to Posterior.from_log_joint(...)."
-
-
-def log_sum_exp(rows: F64) -> F64:
-    """Give log Σ exp of each row of a 2-D array; minus infinity for a row of zeros.
-
-    The largest term is taken out of the sum and the rest goes through log1p, so that a rest of
-    1e-18 is not lost beside the one.
-    """
-    best = rows.argmax(axis=1)[:, None]
-    top = np.take_along_axis(rows, best, axis=1)
-    shift = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(over="ignore"):
-        terms = np.exp(rows - shift)
-    np.put_along_axis(terms, best, 0.0, axis=1)
-    result: F64 = np.where(np.isfinite(top), shift + np.log1p(terms.sum(axis=1)[:, None]), top)
-    return result[:, 0]
-
-
-def label_array(labels: Labels) -> Any:
-    """Make an array of labels that can be indexed by position; text and numbers keep their type."""
-    kinds = {type(label) for label in labels}
-    if len(kinds) == 1 and kinds <= {str, int, float, bool}:
-        return np.array(labels)
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    return array

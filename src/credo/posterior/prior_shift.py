@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from credo._types import F64, Label, Labels
+from credo._types import F64, Label, Labels, PerLabel
+from credo._validation.probabilities import as_priors
+from credo.exceptions import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,14 @@ class PriorEstimate:
         Trace over the steps, relative to the old priors; it never falls.
     converged
         Whether the last step moved no prior by more than the tolerance.
+
+    Examples
+    --------
+    >>> from credo import Posterior
+    >>> rows = Posterior.from_probabilities([[0.9, 0.1]] * 3 + [[0.2, 0.8]], ["a", "b"])
+    >>> estimate = rows.estimate_priors(old=[0.5, 0.5])
+    >>> estimate.log_likelihood[-1] > estimate.log_likelihood[0]
+    np.True_
     """
 
     labels: Labels
@@ -62,6 +72,18 @@ def estimate_priors(
             break
     errors = _standard_errors(ratio / (ratio @ priors)[:, None])
     return PriorEstimate(labels, priors, errors, np.array(trace), converged)
+
+
+def old_priors(old: PerLabel, log_p: F64, labels: Labels) -> F64:
+    """Check the priors a posterior is said to be made with against the posterior."""
+    before = as_priors(old, labels, "Posterior", "old priors")
+    for k in np.flatnonzero(before == 0):
+        if np.isfinite(log_p[..., k]).any():
+            raise InputError(
+                f"Posterior: the old prior of {labels[k]!r} is 0, yet the posterior gives it some "
+                "probability. Pass the priors the posterior was made with."
+            )
+    return before
 
 
 def _standard_errors(scores: F64) -> F64:

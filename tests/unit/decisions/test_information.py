@@ -94,7 +94,7 @@ def test_an_impossible_outcome_keeps_the_act_of_now_and_has_no_posterior():
     ("likelihood", "outcomes", "error", "message"),
     [
         ({"cancer": {"+": 1.0}}, None, LabelError, "needs 'normal'"),
-        ({**TEST, "flu": {"+": 1, "-": 0}}, None, LabelError, "has 'flu'"),
+        ({**TEST, "flu": {"+": 1, "-": 0}}, None, LabelError, "does not know 'flu'"),
         ({"cancer": {"+": 1.0}, "normal": {"?": 1.0}}, None, LabelError, r"needs '\+'"),
         ([[0.5, 0.6], [0.5, 0.5]], None, InputError, r"p\(outcome \| 'cancer'\): it sums to 1.1"),
         ([[0.5, 0.5]], None, ShapeError, "one row per truth, 2"),

@@ -51,8 +51,9 @@ def test_a_row_that_is_no_distribution_is_named(p, message):
     [
         (np.log([[0.5, 0.5], [0.5, 0.6]]), "row 1 sums to 1.1.*from_log_joint"),
         ([[np.nan, 0.0]], "row 0 has NaN at position 0"),
-        ([[-np.inf, -np.inf]], "row 0 sums to 0"),
-        ([900.0, 0.0], "sums to inf"),
+        ([[-np.inf, -np.inf]], "row 0 sums to 0 after exp"),
+        ([900.0, 0.0], "they sum to inf"),
+        ([np.nan, 0.0], "they have NaN at position 0"),
     ],
 )
 def test_log_probabilities_must_be_normalised(log_p, message):
@@ -222,8 +223,8 @@ def test_bayes_rule_takes_many_cases_and_logs():
 @pytest.mark.parametrize(
     ("likelihoods", "error", "message"),
     [
-        ({"a": 1.0}, LabelError, "has no label 'b'"),
-        ({"a": 1.0, "b": 1.0, "c": 1.0}, LabelError, "has no label 'c'"),
+        ({"a": 1.0}, LabelError, "needs 'b', which is missing in the likelihoods"),
+        ({"a": 1.0, "b": 1.0, "c": 1.0}, LabelError, "does not know 'c', given in the likelihoods"),
         ({"a": -1.0, "b": 1.0}, InputError, "at least 0.*log=True"),
         ({"a": 0.0, "b": 0.0}, InputError, "impossible"),
     ],

@@ -42,8 +42,8 @@ def test_priors_by_name_or_in_order():
         ([0.5, 0.6], InputError, r"must be at least 0 and sum to 1. Got \[0.5, 0.6\], which sums"),
         ([-0.5, 1.5], InputError, "at least 0"),
         ([1.0], ShapeError, "must be 2 numbers, one per label"),
-        ({"a": 1.0}, LabelError, "needs 'b', which the priors does not have"),
-        ({"a": 0.5, "b": 0.5, "c": 0}, LabelError, "has 'c', which f does not know"),
+        ({"a": 1.0}, LabelError, "needs 'b', which is missing in the priors"),
+        ({"a": 0.5, "b": 0.5, "c": 0}, LabelError, "f does not know 'c', given in the priors"),
         ([np.nan, 1], InputError, "finite"),
     ],
 )

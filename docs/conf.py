@@ -1,0 +1,38 @@
+"""Settings of the documentation; built by ``make docs``."""
+
+import credo
+
+project = "Credo"
+author = "The Credo developers"
+project_copyright = author
+version = release = credo.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_generate = False  # entries are written out in reference/api.md, nothing is generated
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # numpydoc's parameter lists say it
+autodoc_default_options = {
+    "members": True,
+    # scikit-learn adds these, with references into its own glossary
+    "exclude-members": "set_fit_request, set_predict_request, set_score_request",
+}
+numpydoc_show_class_members = False
+
+html_theme = "furo"
+html_title = "Credo"
+html_static_path = ["_static"]
+html_show_sourcelink = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"},
+    "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#56B4E9"},
+}

@@ -1,0 +1,35 @@
+"""Loss matrices from pairs of names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from credo._types import F64, Label, Labels
+from credo._validation.arrays import as_finite
+from credo._validation.labels import as_labels, listing, plain
+from credo.exceptions import InputError
+
+
+def cells_of(
+    losses: Mapping[tuple[Any, Any], float], owner: str, what: str
+) -> tuple[F64, Labels, Labels]:
+    """Turn ``{(truth, act): number}`` into a full matrix with names in order of appearance."""
+    pairs: dict[tuple[Label, Label], float] = {}
+    for key, value in losses.items():
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise InputError(f"{owner}: each key must be a pair (truth, act). Got {key!r}.")
+        pairs[plain(key[0]), plain(key[1])] = value
+    truths = as_labels(dict.fromkeys(truth for truth, _ in pairs), owner, "truths")
+    acts = as_labels(dict.fromkeys(act for _, act in pairs), owner, "acts")
+    missing = [(truth, act) for truth in truths for act in acts if (truth, act) not in pairs]
+    if missing:
+        turned = [cell for cell in missing if cell[::-1] in pairs]
+        truth, act = (turned or missing)[0]
+        raise InputError(
+            f"{owner}: no {what} for truth {truth!r} and act {act!r}."
+            f"{' The pair is there the other way round.' if turned else ''} Truths: "
+            f"{listing(truths)}. Acts: {listing(acts)}."
+        )
+    cells = [[pairs[truth, act] for act in acts] for truth in truths]
+    return as_finite(cells, owner, f"{what}es" if what == "loss" else f"{what}s"), truths, acts

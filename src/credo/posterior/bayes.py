@@ -1,0 +1,35 @@
+"""Bayes' rule on named priors and likelihoods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from credo._types import F64, Labels
+from credo._validation.arrays import as_floats
+from credo._validation.labels import as_labels, order_of, plain
+from credo._validation.probabilities import as_priors
+from credo.exceptions import InputError
+
+_OWNER = "Posterior.from_bayes"
+
+
+def log_joint_of(
+    priors: Mapping[Any, float], likelihoods: Mapping[Any, Any], *, log: bool
+) -> tuple[F64, Labels]:
+    """Give log p(x | k) + log π_k with the labels on the last axis, and the labels."""
+    names = as_labels(priors, _OWNER)
+    prior = as_priors(priors, names, _OWNER)
+    given = tuple(plain(name) for name in likelihoods)
+    order = order_of(names, given, _OWNER, "the likelihoods")
+    columns = [as_floats(values, _OWNER, "likelihoods") for values in likelihoods.values()]
+    values = np.stack(np.broadcast_arrays(*columns), axis=-1)[..., order]
+    if not log and (values < 0).any():
+        raise InputError(
+            f"{_OWNER}: likelihoods must be at least 0. Got {values.min():g}. Pass log=True for "
+            "log-likelihoods."
+        )
+    with np.errstate(divide="ignore"):
+        return (values if log else np.log(values)) + np.log(prior), names
