@@ -13,15 +13,9 @@ from credo._validation.arrays import as_floats, frozen
 from credo._validation.labels import as_labels, plain, position
 from credo._validation.probabilities import as_priors, as_rows, check_width
 from credo.exceptions import InputError
+from credo.posterior import rows as _rows
 from credo.posterior.bayes import log_joint_of
 from credo.posterior.prior_shift import PriorEstimate, estimate_priors, old_priors
-from credo.posterior.rows import (
-    check_normalised,
-    check_scores,
-    label_array,
-    log_sum_exp,
-    table_text,
-)
 
 _OWNER = "Posterior"
 
@@ -64,8 +58,6 @@ class Posterior:
     Posterior(disease 0.03113, healthy 0.9689)
     >>> round(test["disease"], 6)
     0.031128
-    >>> test.mode()
-    'healthy'
     """
 
     __slots__ = ("_labels", "_log", "_probabilities")
@@ -78,8 +70,8 @@ class Posterior:
         log_p = as_floats(log_probabilities, _OWNER, "log-probabilities")
         check_width(log_p, names, _OWNER)
         rows = np.atleast_2d(log_p)
-        normalisers = log_sum_exp(rows)
-        check_normalised(rows, normalisers, _OWNER, single=log_p.ndim == 1)
+        normalisers = _rows.log_sum_exp(rows)
+        _rows.check_normalised(rows, normalisers, _OWNER, single=log_p.ndim == 1)
         self._set((rows - normalisers[:, None]).reshape(log_p.shape), names)
 
     def _set(self, log_p: F64, labels: Labels, probabilities: F64 | None = None) -> Self:
@@ -118,8 +110,6 @@ class Posterior:
         Examples
         --------
         >>> from credo import Posterior
-        >>> Posterior.from_probabilities([0.2, 0.8], ["spam", "ham"]).mode()
-        'ham'
         >>> Posterior.from_probabilities([2, 6], ["spam", "ham"], normalise=True)
         Posterior(spam 0.25, ham 0.75)
         """
@@ -156,8 +146,8 @@ class Posterior:
         scores = as_floats(log_joint, _OWNER, "log scores")
         check_width(scores, names, _OWNER)
         rows = np.atleast_2d(scores)
-        check_scores(rows, "Posterior.from_log_joint", single=scores.ndim == 1)
-        log_p = (rows - log_sum_exp(rows)[:, None]).reshape(scores.shape)
+        _rows.check_scores(rows, "Posterior.from_log_joint", single=scores.ndim == 1)
+        log_p = (rows - _rows.log_sum_exp(rows)[:, None]).reshape(scores.shape)
         return _restore(log_p, names)
 
     @classmethod
@@ -266,7 +256,7 @@ class Posterior:
     def mode(self) -> Any:
         """Give the most probable label (per row); ties go to the first."""
         best = self._log.argmax(axis=-1)
-        return self._labels[int(best)] if self.is_single else label_array(self._labels)[best]
+        return self._labels[int(best)] if self.is_single else _rows.label_array(self._labels)[best]
 
     def confidence(self) -> Any:
         """Give the largest probability (per row)."""
@@ -289,7 +279,7 @@ class Posterior:
             If both probabilities are zero: the odds are undefined. The row is named.
         """
         top, bottom = (self._log[..., position(name, self._labels, _OWNER)] for name in (a, b))
-        check_odds(top, bottom, f"{plain(a)!r} and {plain(b)!r}")
+        _rows.check_odds(top, bottom, f"{plain(a)!r} and {plain(b)!r}")
         odds = top - bottom
         return float(odds) if self.is_single else odds
 
@@ -397,7 +387,7 @@ class Posterior:
         if self.is_single:
             parts = [f"{k} {p:.4g}" for k, p in zip(self._labels, self.probabilities, strict=True)]
             return f"Posterior({', '.join(parts)})"
-        return table_text(np.exp(self._log[:6]), self._labels, self.n_rows)
+        return _rows.table_text(np.exp(self._log[:6]), self._labels, self.n_rows)
 
 
 def _restore(log_p: F64, labels: Labels, probabilities: F64 | None = None) -> Posterior:
