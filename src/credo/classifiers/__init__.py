@@ -8,6 +8,6 @@ __getattr__, __dir__ = doors(
     __name__,
     {
         "credo.classifiers.decision": ["DecisionClassifier"],
-        "credo.classifiers.scoring": ["ExpectedLossScorer", "expected_loss_scorer"],
+        "credo.classifiers.scoring": ["expected_loss_scorer"],
     },
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from sklearn.metrics import make_scorer
 
 from credo.decisions.act import decide
 from credo.decisions.empirical import expected_loss
@@ -13,30 +13,7 @@ from credo.decisions.loss import Loss
 from credo.exceptions import InputError, LabelError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ExpectedLossScorer:
-    """The scorer made by ``expected_loss_scorer``: call it with estimator, X and y."""
-
-    loss: Loss
-    from_probabilities: bool = False
-
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Give minus the mean loss of what the estimator does on ``X``."""
-        if self.from_probabilities:
-            acts: Any = decide(estimator.predict_proba(X), self.loss, labels=estimator.classes_)
-        else:
-            acts = np.asarray(estimator.predict(X))
-        try:
-            mean = expected_loss(y, acts, self.loss, sample_weight=sample_weight, n_bootstrap=0)
-        except LabelError as error:
-            raise LabelError(
-                f"{error} expected_loss_scorer takes what predict returns as acts: wrap the "
-                "classifier in credo.DecisionClassifier, or pass from_probabilities=True."
-            ) from error
-        return -float(mean.value)
-
-
-def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> ExpectedLossScorer:
+def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Any:
     r"""Make a scorer from a loss, for ``cross_val_score`` and ``GridSearchCV``.
 
     The score is :math:`-\frac1n \sum_i L[y_i, a_i]`: higher is better.
@@ -52,8 +29,10 @@ def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Exp
 
     Returns
     -------
-    ExpectedLossScorer
-        A callable ``scorer(estimator, X, y, sample_weight=None)``.
+    callable
+        A scorer ``scorer(estimator, X, y, sample_weight=None)``. With ``from_probabilities=False``
+        it is one of scikit-learn's own, so it also works where those are asked for, such as in
+        ``TunedThresholdClassifierCV``.
 
     See Also
     --------
@@ -83,4 +62,30 @@ def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Exp
             "expected_loss_scorer needs one matrix: rows of cross-validation folds would not fit "
             "a loss per row. Use DecisionClassifier with a callable loss and its score method."
         )
-    return ExpectedLossScorer(loss, from_probabilities)
+    if from_probabilities:
+        return _ProbabilityScorer(loss)
+    return make_scorer(_minus_mean_loss, loss=loss)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ProbabilityScorer:
+    """Scores an estimator by the best acts under a loss for its probabilities."""
+
+    loss: Loss
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give minus the mean loss of the acts."""
+        acts = decide(estimator.predict_proba(X), self.loss, labels=estimator.classes_)
+        return _minus_mean_loss(y, acts, self.loss, sample_weight)
+
+
+def _minus_mean_loss(y: Any, acts: Any, loss: Loss, sample_weight: Any = None) -> float:
+    """Give minus the mean loss of acts; say what to do if they are not the loss's."""
+    try:
+        mean = expected_loss(y, acts, loss, sample_weight=sample_weight, n_bootstrap=0)
+    except LabelError as error:
+        raise LabelError(
+            f"{error} expected_loss_scorer takes what predict returns as acts: wrap the "
+            "classifier in credo.DecisionClassifier, or pass from_probabilities=True."
+        ) from error
+    return -float(mean.value)

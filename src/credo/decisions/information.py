@@ -13,7 +13,7 @@ from credo._validation.arrays import as_finite
 from credo._validation.labels import as_labels, order_of, plain, position
 from credo._validation.probabilities import check_rows, per_label
 from credo.decisions._text import number
-from credo.decisions.act import column_names, decide
+from credo.decisions.act import Decisions, column_names, decide
 from credo.decisions.loss import Loss
 from credo.exceptions import InputError, ShapeError
 from credo.posterior import Posterior
@@ -208,29 +208,33 @@ def value_of_test(
     p = posterior.probabilities if isinstance(posterior, Posterior) else np.asarray(posterior)
     joint = p[..., :, None] * table
     chance = joint.sum(axis=-2)
-    # Each outcome is a case of its own; an impossible one is decided as if there had been no test.
-    after = np.where(chance[..., None, :] > 0, joint, p[..., :, None])
-    cases = np.moveaxis(after, -1, -2).reshape(-1, len(truths))
-    cases /= cases.sum(axis=1, keepdims=True)
-    chosen = decide(cases, _regret(loss), truths)
+    chosen = _decide_after(p, joint, chance, _regret(loss), truths)
     # What each outcome saves is the regret of going on with the act of now; none if that act
     # stays best. Nothing cancels, so a useless test is worth exactly nothing.
     before = np.repeat(np.atleast_1d(now.act_index), len(names))
     kept = np.take_along_axis(chosen.expected_losses, before[:, None].astype(np.intp), axis=1)[:, 0]
     saved = np.where(chosen.act_index == before, 0.0, np.maximum(kept - chosen.risk, 0.0))
-    value = (chance * saved.reshape(chance.shape)).sum(axis=-1)
+    worth = (chance * saved.reshape(chance.shape)).sum(axis=-1)
+    value = worth if worth.ndim else float(worth)
     risk_now = decide(posterior, loss, labels).risk
     return InformationValue(
-        value=value if value.ndim else float(value),
+        value=value,
         price=cost,
         risk_now=risk_now,
-        risk_after=risk_now - (value if value.ndim else float(value)),
+        risk_after=risk_now - value,
         outcomes=names,
         outcome_probabilities=chance,
         acts=label_array(loss.acts)[chosen.act_index.reshape(chance.shape)],
         _joint=joint,
         _truths=truths,
     )
+
+
+def _decide_after(p: F64, joint: F64, chance: F64, loss: Loss, truths: Labels) -> Decisions:
+    """Decide after each outcome, one case each; an impossible one as if there were no test."""
+    after = np.where(chance[..., None, :] > 0, joint, p[..., :, None])
+    cases = np.moveaxis(after, -1, -2).reshape(-1, len(truths))
+    return decide(cases / cases.sum(axis=1, keepdims=True), loss, truths)
 
 
 def _regret(loss: Loss) -> Loss:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self, final
 
 import numpy as np
-from scipy.special import xlogy
 
 from credo._types import F64, Int, Label, Labels, PerLabel
 from credo._validation.arrays import as_floats, frozen
@@ -265,8 +264,8 @@ class Posterior:
 
     def entropy(self, base: float | None = None) -> Any:
         r"""Give :math:`-\sum_k p_k \log p_k` (per row), in nats or to the given base."""
-        p = self.probabilities
-        nats = np.maximum(0.0, -xlogy(p, p).sum(axis=-1))
+        finite = np.where(np.isneginf(self._log), 0.0, self._log)
+        nats = np.maximum(0.0, -(self.probabilities * finite).sum(axis=-1))
         result = nats if base is None else nats / np.log(base)
         return float(result) if self.is_single else result
 
