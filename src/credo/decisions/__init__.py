@@ -9,13 +9,12 @@ __getattr__, __dir__ = doors(
     {
         "credo.decisions.act": ["Decisions", "decide"],
         "credo.decisions.bayes_error": ["BayesError", "bayes_error", "bhattacharyya_bound"],
-        "credo.decisions.calibration": ["Calibration", "calibration"],
         "credo.decisions.confusion": ["Confusion", "confusion_matrix"],
-        "credo.decisions.coverage": ["RiskCoverage", "risk_coverage"],
+        "credo.decisions.coverage": ["CoveragePoint", "RiskCoverage", "risk_coverage"],
         "credo.decisions.curves": ["CostCurve", "NetBenefit", "cost_curve", "net_benefit"],
         "credo.decisions.dominance": ["Dominance"],
         "credo.decisions.empirical": ["ExpectedLoss", "expected_loss"],
-        "credo.decisions.evaluation": ["Evaluation", "evaluate"],
+        "credo.decisions.evaluation": ["ActRisk", "Evaluation", "evaluate"],
         "credo.decisions.gaussian": ["Gaussian"],
         "credo.decisions.information": [
             "InformationValue",
@@ -25,6 +24,7 @@ __getattr__, __dir__ = doors(
         "credo.decisions.loss": ["Loss"],
         "credo.decisions.predictive": ["Quantiles", "Samples"],
         "credo.decisions.regions": ["Regions", "regions"],
+        "credo.decisions.reliability": ["Calibration", "calibration"],
         "credo.decisions.rules": [
             "likelihood_ratio_test",
             "likelihood_ratio_threshold",

@@ -1,0 +1,400 @@
+"""Losses for a number: what it costs to say ``value`` when the truth is another number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import hyp1f1
+
+from credo._types import F64
+from credo._validation.arrays import as_finite, in_unit_interval
+from credo._validation.labels import hint
+from credo.exceptions import InputError, LabelError, NumericalError
+
+
+class Cases(Protocol):
+    """What a loss asks of a predictive distribution; arrays have one entry per row."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the decisions."""
+
+    def case(self, row: int) -> Any:
+        """Give one row for a numerical search."""
+
+    def moments(self) -> tuple[F64, F64]:
+        """Give mean and variance."""
+
+    def quantile(self, q: float) -> F64:
+        """Give the lower ``q``-quantile."""
+
+    def pinball(self, q: float, value: F64) -> F64:
+        """Give the expected pinball loss of ``value``."""
+
+    def window(self, width: float) -> tuple[F64, F64]:
+        """Give the centre of the most probable interval, and the probability outside it."""
+
+    def cumulant(self, rate: float) -> tuple[F64, F64]:
+        """Give the mean m and log E[exp(-rate (truth - m))]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Squared:
+    r"""Charge the squared error :math:`(v - t)^2`; the best value is the mean.
+
+    See Also
+    --------
+    credo.decide_value : Minimises the expectation.
+    credo.decisions.split_squared : The two parts of the expected squared loss.
+
+    References
+    ----------
+    .. [1] C. M. Bishop, *Pattern Recognition and Machine Learning*, 2006, section 1.5.5.
+
+    Examples
+    --------
+    >>> from credo.decisions import Squared
+    >>> float(Squared()(value=1.0, truth=3.0))
+    4.0
+    """
+
+    def __call__(self, value: Any, truth: Any) -> Any:
+        """Give the loss of ``value`` under each truth."""
+        return np.square(np.asarray(value, dtype=np.float64) - truth)
+
+    def minimise(self, cases: Cases) -> tuple[F64, F64]:
+        """Give the mean and the variance of each row."""
+        mean, variance = cases.moments()
+        bad = ~(np.isfinite(mean) & np.isfinite(variance))
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise NumericalError(
+                f"The squared loss needs a finite mean and variance. The predictive{_at(row, bad)} "
+                f"has mean {mean[row]:g} and variance {variance[row]:g}. Use Absolute() or "
+                "Pinball(q): medians and quantiles always exist."
+            )
+        return mean, variance
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute:
+    r"""Charge the absolute error :math:`|v - t|`; the best value is the median.
+
+    See Also
+    --------
+    Pinball : The same with unequal sides; ``Pinball(0.5)`` is half of this loss.
+
+    References
+    ----------
+    .. [1] J. O. Berger, *Statistical Decision Theory and Bayesian Analysis*, 2nd ed., 1985,
+       section 2.4.2.
+
+    Examples
+    --------
+    >>> import credo
+    >>> from credo.decisions import Absolute, Samples
+    >>> credo.decide_value(Samples([1.0, 2.0, 90.0]), Absolute()).value
+    2.0
+    """
+
+    def __call__(self, value: Any, truth: Any) -> Any:
+        """Give the loss of ``value`` under each truth."""
+        return np.abs(np.asarray(value, dtype=np.float64) - truth)
+
+    def minimise(self, cases: Cases) -> tuple[F64, F64]:
+        """Give the median and the mean absolute deviation from it."""
+        value = cases.quantile(0.5)
+        return value, 2.0 * cases.pinball(0.5, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Pinball:
+    r"""Charge :math:`q\,(t - v)` below the truth, :math:`(1 - q)(v - t)` above it.
+
+    The best value is the :math:`q`-quantile.
+
+    Parameters
+    ----------
+    q
+        Level, strictly between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        If ``q`` is not strictly between 0 and 1.
+
+    See Also
+    --------
+    AsymmetricLinear : The same by the price of each side.
+
+    References
+    ----------
+    .. [1] T. Gneiting, "Making and Evaluating Point Forecasts", *Journal of the American
+       Statistical Association* 106, 2011, section 3.3.
+
+    Examples
+    --------
+    >>> from credo.decisions import Pinball
+    >>> Pinball(0.9)(value=0.0, truth=[-1.0, 1.0]).round(2).tolist()
+    [0.1, 0.9]
+    """
+
+    q: float
+
+    def __post_init__(self) -> None:
+        level = in_unit_interval(self.q, "Pinball", "level q", open_ends=True)
+        object.__setattr__(self, "q", level)
+
+    def __call__(self, value: Any, truth: Any) -> Any:
+        """Give the loss of ``value`` under each truth."""
+        short = np.asarray(truth, dtype=np.float64) - value
+        return np.maximum(self.q * short, (self.q - 1.0) * short)
+
+    def minimise(self, cases: Cases) -> tuple[F64, F64]:
+        """Give the quantile and its expected loss."""
+        value = cases.quantile(self.q)
+        return value, cases.pinball(self.q, value)
+
+
+@dataclass(frozen=True, slots=True)
+class AsymmetricLinear:
+    r"""Charge ``under`` for each unit below the truth and ``over`` for each unit above it.
+
+    .. math:: L(v, t) = c_u \max(t - v, 0) + c_o \max(v - t, 0)
+
+    The best value is the :math:`c_u / (c_u + c_o)`-quantile: the newsvendor's rule. It is
+    :math:`c_u + c_o` times the pinball loss of that level.
+
+    Parameters
+    ----------
+    under
+        Loss per unit when the value is too small, positive.
+    over
+        Loss per unit when the value is too large, positive.
+
+    Raises
+    ------
+    InputError
+        If one of the two is not positive.
+
+    References
+    ----------
+    .. [1] J. O. Berger, *Statistical Decision Theory and Bayesian Analysis*, 2nd ed., 1985,
+       section 2.4.2.
+
+    Examples
+    --------
+    A paper sells for 3, costs 1, and is worth nothing tomorrow.
+
+    >>> import credo
+    >>> from credo.decisions import AsymmetricLinear, Gaussian
+    >>> demand = Gaussian(mean=100.0, variance=400.0)
+    >>> round(credo.decide_value(demand, AsymmetricLinear(under=2, over=1)).value, 2)
+    108.61
+    """
+
+    under: float
+    over: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "under", _positive(self.under, "under"))
+        object.__setattr__(self, "over", _positive(self.over, "over"))
+
+    def __call__(self, value: Any, truth: Any) -> Any:
+        """Give the loss of ``value`` under each truth."""
+        short = np.asarray(truth, dtype=np.float64) - value
+        return np.maximum(self.under * short, -self.over * short)
+
+    def minimise(self, cases: Cases) -> tuple[F64, F64]:
+        """Give the quantile at the critical ratio and its expected loss."""
+        q = self.under / (self.under + self.over)
+        value = cases.quantile(q)
+        return value, (self.under + self.over) * cases.pinball(q, value)
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroOne:
+    r"""Charge one unless the value is within ``width / 2`` of the truth.
+
+    .. math:: L(v, t) = [\,|t - v| > w / 2\,]
+
+    The best value is the centre of the most probable interval of that width; with width 0, the
+    mode.
+
+    Parameters
+    ----------
+    width
+        Width of the interval in which a value counts as right, at least 0.
+
+    Raises
+    ------
+    InputError
+        If the width is negative.
+
+    Notes
+    -----
+    The comparison forgives rounding, four units in the last place. With width 0 a continuous
+    predictive is decided by its density, and the expected loss is 1: no value is ever hit.
+
+    References
+    ----------
+    .. [1] C. P. Robert, *The Bayesian Choice*, 2nd ed., 2007, section 2.5.3.
+
+    Examples
+    --------
+    >>> import credo
+    >>> from credo.decisions import Samples, ZeroOne
+    >>> credo.decide_value(Samples([0.0, 5.0, 5.5, 6.0]), ZeroOne(width=1.0))
+    ValueDecision(value=5.5, expected_loss=0.25)
+    """
+
+    width: float = 0.0
+
+    def __post_init__(self) -> None:
+        width = float(as_finite(self.width, "ZeroOne", "width"))
+        if width < 0:
+            raise InputError(f"The width of ZeroOne must be at least 0. Got {width:g}.")
+        object.__setattr__(self, "width", width)
+
+    def __call__(self, value: Any, truth: Any) -> Any:
+        """Give the loss of ``value`` under each truth."""
+        v, t = np.asarray(value, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+        return np.where(np.abs(t - v) <= self.width / 2 + rounding(v, t), 0.0, 1.0)
+
+    def minimise(self, cases: Cases) -> tuple[F64, F64]:
+        """Give the centre of the most probable interval and the probability outside it."""
+        return cases.window(self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class Linex:
+    r"""Charge exponentially on one side and about linearly on the other.
+
+    .. math:: L(v, t) = e^{a (v - t)} - a (v - t) - 1
+
+    For :math:`a > 0` a value above the truth is dear, for :math:`a < 0` one below it. The best
+    value is :math:`-\tfrac{1}{a} \log \mathrm{E}[e^{-a t}]`.
+
+    Parameters
+    ----------
+    a
+        Asymmetry, not 0; its size is measured against one over the unit of the truth.
+
+    Raises
+    ------
+    InputError
+        If ``a`` is 0 or not finite.
+
+    Notes
+    -----
+    The expected loss of the best value is :math:`a (\mathrm{E}[t] - v)`. For small :math:`a` the
+    loss is nearly :math:`a^2 / 2` times the squared loss.
+
+    References
+    ----------
+    .. [1] A. Zellner, "Bayesian Estimation and Prediction Using Asymmetric Loss Functions",
+       *Journal of the American Statistical Association* 81, 1986, section 2.
+
+    Examples
+    --------
+    >>> import credo
+    >>> from credo.decisions import Gaussian, Linex
+    >>> credo.decide_value(Gaussian(mean=10.0, variance=4.0), Linex(a=0.5))
+    ValueDecision(value=9, expected_loss=0.5)
+    """
+
+    a: float
+
+    def __post_init__(self) -> None:
+        a = float(as_finite(self.a, "Linex", "asymmetry a"))
+        if a == 0:
+            raise InputError(
+                "The asymmetry a of Linex must not be 0: the loss would be 0 everywhere. Use "
+                "Squared(), its limit up to a factor."
+            )
+        object.__setattr__(self, "a", a)
+
+    def __call__(self, value: Any, truth: Any) -> Any:
+        """Give the loss of ``value`` under each truth."""
+        with np.errstate(over="ignore"):
+            return np.exp(log_excess(self.a * (np.asarray(value, dtype=np.float64) - truth)))
+
+    def minimise(self, cases: Cases) -> tuple[F64, F64]:
+        """Give the best value and its expected loss, which is the centred cumulant."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, cumulant = cases.cumulant(self.a)
+            value = mean - cumulant / self.a
+        bad = ~(np.isfinite(value) & np.isfinite(cumulant))
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise NumericalError(
+                f"Linex(a={self.a:g}) needs a finite mean and E[exp(-a t)]. The predictive"
+                f"{_at(row, bad)} has mean {mean[row]:g} and log E[exp(-a (t - mean))] "
+                f"{cumulant[row]:g}. Take a smaller a, or AsymmetricLinear."
+            )
+        return value, cumulant
+
+
+#: The losses that know their best value.
+KNOWN = (Absolute, AsymmetricLinear, Linex, Pinball, Squared, ZeroOne)
+#: The losses that have a name.
+BY_NAME = {"absolute": Absolute(), "squared": Squared()}
+
+
+def as_loss(loss: Any) -> Any:
+    """Find the loss: by name, as an object, or a callable."""
+    if isinstance(loss, str):
+        if loss not in BY_NAME:
+            raise LabelError(
+                f"Unknown loss {loss!r}. By name there are 'absolute' and 'squared'; others are "
+                f"objects, such as Pinball(0.9).{hint(loss, tuple(BY_NAME))}"
+            )
+        return BY_NAME[loss]
+    if isinstance(loss, type):
+        raise InputError(
+            f"decide_value needs a loss, not its class. Pass an instance of {loss.__name__}."
+        )
+    if not callable(loss):
+        raise InputError(
+            "decide_value needs Squared(), Absolute(), Pinball(q), AsymmetricLinear(under, over), "
+            "ZeroOne(width), Linex(a) or a function loss(value, truth). Got "
+            f"{type(loss).__name__}. For labels use credo.decide."
+        )
+    return loss
+
+
+def rounding(value: Any, truth: Any) -> Any:
+    """Give four units in the last place of the larger number."""
+    return 4.0 * np.finfo(np.float64).eps * np.maximum(np.abs(value), np.abs(truth))
+
+
+def log_excess(y: Any) -> F64:
+    """Give log(exp(y) - 1 - y), without cancellation near 0 and without overflow."""
+    y = np.asarray(y, dtype=np.float64)
+    near, far, low = np.clip(y, -1.0, 1.0), np.maximum(y, 1.0), np.minimum(y, -1.0)
+    with np.errstate(divide="ignore"):  # y = 0 has no excess: log 0
+        # exp(y) - 1 - y = y**2 / 2 * 1F1(1; 3; y), from the power series of both sides.
+        small = 2.0 * np.log(np.abs(near)) + np.log(0.5 * hyp1f1(1.0, 3.0, near))
+    large = far + np.log1p(-(1.0 + far) * np.exp(-far))
+    result: F64 = np.where(
+        y >= 1.0, large, np.where(y <= -1.0, np.log(np.exp(low) - 1 - low), small)
+    )
+    return result
+
+
+def _positive(value: float, what: str) -> float:
+    """Check a positive price of AsymmetricLinear."""
+    price = float(as_finite(value, "AsymmetricLinear", f"'{what}'"))
+    if price <= 0:
+        raise InputError(
+            f"The '{what}' of AsymmetricLinear must be positive. Got {price:g}. A side that costs "
+            "nothing has its best value at infinity."
+        )
+    return price
+
+
+def _at(row: int, rows: Any) -> str:
+    """Name the row, if there are several."""
+    return f" of row {row}" if len(rows) > 1 else ""

@@ -1,0 +1,214 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate
+from tests.oracles import decisions as slow
+from tests.oracles import evaluation as oracle
+from tests.strategies import LETTERS, dyadic_rows, whole_losses
+
+from credo import Loss, Posterior
+from credo.decisions import expected_loss, risk_coverage
+from credo.exceptions import InputError, LabelError, ShapeError
+
+AB = ["a", "b"]
+ABC = ["a", "b", "c"]
+
+
+@st.composite
+def labelled(draw, n_labels=None):
+    """Dyadic posterior rows, truths and whole weights."""
+    k = draw(st.integers(2, 4)) if n_labels is None else n_labels
+    n = draw(st.integers(1, 12))
+    p = draw(dyadic_rows(k, n_rows=n))
+    truth = draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n))
+    weights = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any))
+    return p, truth, weights
+
+
+def posterior(p):
+    return Posterior.from_probabilities(p, list(LETTERS[: p.shape[1]]))
+
+
+def named(truth):
+    return [LETTERS[k] for k in truth]
+
+
+def slow_points(p, truth, weights, matrix):
+    """The curve by loops: best act, its risk and its loss for each row of positive weight."""
+    rows = [i for i, w in enumerate(weights) if w > 0]
+    acts = [slow.bayes_act(p[i], matrix) for i in rows]
+    doubt = [round(risk, 9) for _, risk in acts]
+    losses = [matrix[truth[i]][act] for i, (act, _) in zip(rows, acts, strict=True)]
+    return oracle.risk_coverage(doubt, losses, [weights[i] for i in rows])
+
+
+@given(labelled())
+def test_without_a_loss_it_is_the_error_rate_of_the_surest_rows(rows):
+    p, truth, weights = rows
+    curve = risk_coverage(named(truth), posterior(p), sample_weight=weights)
+    points = slow_points(p, truth, weights, 1 - np.eye(p.shape[1]))
+    found = np.stack([curve.coverage, curve.risk, curve.threshold], axis=1)
+    np.testing.assert_allclose(found, points, atol=1e-9)
+
+
+@given(labelled(3), whole_losses(3, 2))
+def test_with_a_loss_it_is_the_mean_loss_of_the_rows_with_least_risk(rows, matrix):
+    p, truth, weights = rows
+    loss = Loss(matrix, ABC, ["x", "y"])
+    curve = risk_coverage(named(truth), posterior(p), loss, sample_weight=weights)
+    points = slow_points(p, truth, weights, matrix)
+    found = np.stack([curve.coverage, curve.risk, curve.threshold], axis=1)
+    np.testing.assert_allclose(found, points, atol=1e-9)
+
+
+@given(labelled(3), whole_losses(3, 2), st.randoms())
+def test_neither_the_order_of_rows_nor_of_labels_matters(rows, matrix, random):
+    p, truth, weights = rows
+    order, columns = list(range(len(p))), [0, 1, 2]
+    random.shuffle(order)
+    random.shuffle(columns)
+    loss = Loss(matrix, ABC, ["x", "y"])
+    one = risk_coverage(named(truth), posterior(p), loss, sample_weight=weights)
+    turned = Posterior.from_probabilities(p[order][:, columns], [LETTERS[k] for k in columns])
+    other = risk_coverage(
+        np.array(named(truth))[order], turned, loss, sample_weight=np.array(weights)[order]
+    )
+    for field in ("coverage", "risk", "threshold", "area", "optimal_area"):
+        np.testing.assert_allclose(getattr(one, field), getattr(other, field), atol=1e-9)
+
+
+@given(labelled())
+def test_a_weight_is_the_row_so_many_times(rows):
+    p, truth, weights = rows
+    weighted = risk_coverage(named(truth), posterior(p), sample_weight=weights)
+    repeated = risk_coverage(
+        np.repeat(named(truth), weights), posterior(np.repeat(p, weights, axis=0))
+    )
+    for field in ("coverage", "risk", "threshold", "area", "optimal_area"):
+        np.testing.assert_allclose(getattr(weighted, field), getattr(repeated, field), atol=1e-12)
+
+
+@given(labelled(3), whole_losses(3, 3))
+def test_at_full_coverage_the_risk_is_the_mean_loss(rows, matrix):
+    p, truth, weights = rows
+    loss = Loss(matrix, ABC, ["x", "y", "z"])
+    curve = risk_coverage(named(truth), posterior(p), loss, sample_weight=weights)
+    acts = [loss.acts[slow.bayes_act(row, matrix)[0]] for row in p]
+    mean = expected_loss(named(truth), acts, loss, sample_weight=weights, n_bootstrap=0).value
+    assert curve.coverage[-1] == 1.0
+    assert curve.at_coverage(1.0).risk == pytest.approx(mean, abs=1e-9)
+
+
+@given(labelled())
+def test_the_best_order_has_the_least_area(rows):
+    p, truth, weights = rows
+    curve = risk_coverage(named(truth), posterior(p), sample_weight=weights)
+    assert curve.optimal_area <= curve.area + 1e-12
+    assert curve.excess_area == pytest.approx(curve.area - curve.optimal_area, abs=1e-12)
+
+
+def test_the_area_is_the_integral_of_the_curve_on_which_rows_enter_in_proportion():
+    p = np.array([[0.9, 0.1], [0.8, 0.2], [0.8, 0.2], [0.3, 0.7], [0.4, 0.6]])
+    curve = risk_coverage(list("aabbb"), posterior(p), sample_weight=[1, 2, 1, 3, 1])
+    # 0.9 right; the tied 0.8 are right (2) and wrong (1); 0.7 right (3); 0.6 right (1).
+    starts, ends = np.array([0, 1, 4, 7]) / 8, np.array([1, 4, 7, 8]) / 8
+    means = [0, 1 / 3, 0, 0]
+
+    def risk(c):
+        lost = sum(m * max(0.0, min(c, e) - s) for s, e, m in zip(starts, ends, means, strict=True))
+        return lost / c
+
+    area = integrate.quad(risk, 1e-12, 1, points=[1 / 8, 1 / 2, 7 / 8], epsabs=1e-12)[0]
+    assert curve.area == pytest.approx(area, abs=1e-10)
+
+
+def test_the_best_area_is_the_closed_form_of_the_error_rate():
+    y = ["a"] * 70 + ["b"] * 30
+    p = posterior(np.tile([0.75, 0.25], (100, 1)))
+    curve = risk_coverage(y, p)
+    assert curve.optimal_area == pytest.approx(0.3 + 0.7 * np.log(0.7))
+    assert curve.area == pytest.approx(0.3)
+    assert len(curve.coverage) == 1
+
+
+def test_the_area_is_near_the_mean_over_all_coverages():
+    rng = np.random.default_rng(0)
+    confidence = rng.uniform(0.5, 1, 5000)
+    y = np.where(rng.random(5000) < confidence, "a", "b")
+    curve = risk_coverage(y, posterior(np.stack([confidence, 1 - confidence], axis=1)))
+    assert curve.area == pytest.approx(curve.risk.mean(), abs=np.log(5000) / 5000)
+
+
+def test_a_reject_act_is_left_out_of_the_curve_and_marked_as_a_point():
+    p = posterior(np.array([[0.95, 0.05], [0.1, 0.9], [0.6, 0.4], [0.45, 0.55]]))
+    y = list("abba")
+    bare = risk_coverage(y, p, Loss.zero_one(AB))
+    assert bare.operating_point is None
+    curve = risk_coverage(y, p, Loss.zero_one(AB).with_reject(0.2))
+    np.testing.assert_array_equal(curve.risk, bare.risk)
+    assert (curve.operating_point.coverage, curve.operating_point.risk) == (0.5, 0.0)
+    assert risk_coverage(y, p, Loss.zero_one(AB).with_reject(0.0)).operating_point.risk is None
+
+
+@given(labelled(), st.integers(1, 31))
+def test_the_threshold_is_the_cost_at_which_exactly_these_rows_are_decided(rows, cost):
+    p, truth, weights = rows
+    loss = Loss.zero_one(list(LETTERS[: p.shape[1]])).with_reject(cost / 64 + 1 / 128)
+    curve = risk_coverage(named(truth), posterior(p), loss, sample_weight=weights)
+    inside = np.flatnonzero(curve.threshold <= cost / 64 + 1 / 128)
+    point = curve.operating_point
+    assert point.coverage == pytest.approx(curve.coverage[inside[-1]] if inside.size else 0.0)
+
+
+def test_losses_per_row_and_weights_of_zero_go_together():
+    matrices = np.array([[[0, 1], [1, 0]], [[0, 7], [7, 0]], [[0, 5], [5, 0]]])
+    loss = Loss(matrices, AB, AB)
+    p = posterior(np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]]))
+    curve = risk_coverage(list("bbb"), p, loss, sample_weight=[1, 0, 1])
+    np.testing.assert_allclose(curve.threshold, [0.1, 1.5])
+    np.testing.assert_allclose(curve.risk, [1, 3])
+
+
+def test_sure_rows_are_told_apart_beyond_the_rounding_of_one():
+    log_p = np.array([[0.0, -60.0], [0.0, -50.0]])
+    curve = risk_coverage(["a", "b"], Posterior(log_p, AB))
+    np.testing.assert_array_equal(curve.risk, [0, 0.5])
+
+
+def test_at_coverage_gives_the_first_point_that_covers_enough():
+    p = posterior(np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]]))
+    curve = risk_coverage(list("aab"), p)
+    assert curve.at_coverage(1 / 3).coverage == pytest.approx(1 / 3)
+    assert curve.at_coverage(0.34).threshold == pytest.approx(0.2)
+    assert curve.at_coverage(0).coverage == pytest.approx(1 / 3)
+    with pytest.raises(InputError, match="between 0 and 1"):
+        curve.at_coverage(1.1)
+
+
+def test_a_single_case_is_one_row():
+    curve = risk_coverage(["b"], Posterior.from_probabilities([0.9, 0.1], AB))
+    assert (curve.coverage.tolist(), curve.risk.tolist(), curve.area) == ([1.0], [1.0], 1.0)
+
+
+def test_it_prints_as_a_table_and_travels_as_json():
+    p = posterior(np.array([[0.9, 0.1], [0.6, 0.4]]))
+    curve = risk_coverage(["a", "b"], p, Loss.zero_one(AB).with_reject(0.0))
+    assert "none" in repr(curve).splitlines()[-1]
+    assert repr(curve).startswith("Area under the risk-coverage curve")
+    assert json.loads(json.dumps(curve.to_dict()))["operating_point"]["risk"] is None
+    assert "reject" not in repr(risk_coverage(["a", "b"], p))
+
+
+def test_mistakes_are_named():
+    p = posterior(np.array([[0.9, 0.1], [0.6, 0.4]]))
+    with pytest.raises(LabelError, match=r"no label 'c' \(row 1\)"):
+        risk_coverage(["a", "c"], p)
+    with pytest.raises(ShapeError, match="y has 1 rows and the posterior 2"):
+        risk_coverage(["a"], p)
+    with pytest.raises(InputError, match="needs a Posterior. Got ndarray"):
+        risk_coverage(["a"], np.array([[0.5, 0.5]]))
+    with pytest.raises(InputError, match="no act but the reject act 'ask'"):
+        risk_coverage(["a", "a"], p, Loss([[1], [1]], AB, ["ask"], reject="ask"))

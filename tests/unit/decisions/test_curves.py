@@ -1,0 +1,274 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.oracles import evaluation as oracle
+
+from credo import Loss, Posterior, decide
+from credo.decisions import cost_curve, expected_loss, net_benefit
+from credo.exceptions import InputError, LabelError
+
+LABELS = ["well", "ill"]
+LOSS = Loss([[0, 1], [4, 0]], LABELS, ["wait", "treat"])
+P = np.array([0.9, 0.6, 0.3, 0.1])
+Y = ["ill", "well", "ill", "well"]
+
+
+@st.composite
+def labelled(draw):
+    """Probabilities of "ill" in sixty-fourths, truths and whole weights."""
+    n = draw(st.integers(2, 14))
+    p = np.array(draw(st.lists(st.integers(0, 64), min_size=n, max_size=n))) / 64
+    truth = draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    weights = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any))
+    return p, truth, weights
+
+
+@st.composite
+def both_labels(draw):
+    """The same with both labels present."""
+    p, truth, weights = draw(labelled())
+    seen = {z for z, w in zip(truth, weights, strict=True) if w}
+    assume(len(seen) == 2)
+    return p, truth, weights
+
+
+def posterior(p, labels=LABELS):
+    p = np.asarray(p)
+    columns = [1 - p, p] if labels == LABELS else [p, 1 - p]
+    return Posterior.from_probabilities(np.stack(columns, axis=1), labels)
+
+
+def named(truth):
+    return ["ill" if z else "well" for z in truth]
+
+
+def realistic(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n) < 0.3
+    score = rng.normal(truth * 1.5, 1)
+    p = 1 / (1 + np.exp(-(2 * score - 2.5)))
+    return p, truth
+
+
+# --- net benefit ------------------------------------------------------------------------------
+
+
+@given(labelled())
+def test_net_benefit_equals_the_slow_twin(rows):
+    p, truth, weights = rows
+    grid = np.arange(64) / 64
+    curve = net_benefit(named(truth), posterior(p), thresholds=grid, sample_weight=weights)
+    slow = [oracle.net_benefit(p, truth, weights, t) for t in grid]
+    np.testing.assert_allclose(curve.model, slow, atol=1e-12)
+
+
+@given(labelled())
+def test_acting_always_and_never_have_their_formulas(rows):
+    p, truth, weights = rows
+    curve = net_benefit(named(truth), posterior(p), sample_weight=weights)
+    share = oracle.mean(truth, weights)
+    t = curve.thresholds
+    np.testing.assert_allclose(curve.treat_all, share - (1 - share) * t / (1 - t), atol=1e-12)
+    assert not curve.treat_none.any()
+    at_zero = net_benefit(named(truth), posterior(p), thresholds=[0.0], sample_weight=weights)
+    assert at_zero.model[0] == pytest.approx(share)
+
+
+@given(labelled())
+def test_net_benefit_takes_weights_as_repetition_and_labels_in_any_order(rows):
+    p, truth, weights = rows
+    weighted = net_benefit(named(truth), posterior(p), sample_weight=weights)
+    repeated = net_benefit(np.repeat(named(truth), weights), posterior(np.repeat(p, weights)))
+    turned = posterior(p, ["ill", "well"])
+    other = net_benefit(named(truth), turned, positive="ill", sample_weight=weights)
+    np.testing.assert_allclose(weighted.model, repeated.model, atol=1e-12)
+    np.testing.assert_allclose(weighted.model, other.model, atol=1e-12)
+    np.testing.assert_allclose(weighted.treat_all, repeated.treat_all, atol=1e-12)
+
+
+def test_a_probability_on_a_threshold_reaches_it_whatever_the_rounding():
+    p = np.arange(1, 100) / 100
+    rows = Posterior.from_probabilities(
+        np.stack([3 * (1 - p), 3 * p], axis=1), LABELS, normalise=True
+    )
+    curve = net_benefit(["ill"] * 99, rows)
+    np.testing.assert_allclose(curve.model, np.arange(99, 0, -1) / 99)
+
+
+def test_the_threshold_of_a_loss_is_where_decide_changes_its_act():
+    loss = Loss([[1, 3], [9, 2]], LABELS, ["wait", "treat"])
+    t = net_benefit(Y, posterior(P), loss).loss_threshold
+    assert t == pytest.approx((3 - 1) / ((3 - 1) + (9 - 2)))
+    near = decide(posterior([t - 1e-9, t + 1e-9]), loss).acts
+    assert near.tolist() == ["wait", "treat"]
+
+
+def test_the_acts_of_a_loss_are_matched_by_what_they_cost():
+    swapped = Loss([[1, 0], [0, 4]], LABELS, ["treat", "wait"]).with_reject(0.3, "ask")
+    assert net_benefit(Y, posterior(P), swapped).loss_threshold == pytest.approx(0.2)
+    turned = Loss([[4, 0], [0, 1]], ["ill", "well"], ["wait", "treat"])
+    assert net_benefit(Y, posterior(P), turned).loss_threshold == pytest.approx(0.2)
+
+
+def test_the_positive_label_is_the_dearer_to_miss_or_the_last():
+    assert net_benefit(Y, posterior(P)).positive == "ill"
+    assert net_benefit(Y, posterior(P), LOSS).positive == "ill"
+    reverse = Loss([[0, 4], [1, 0]], LABELS, ["wait", "treat"])
+    curve = net_benefit(Y, posterior(P), reverse)
+    assert (curve.positive, curve.loss_threshold) == ("well", pytest.approx(0.2))
+    told = net_benefit(Y, posterior(P), reverse, positive="ill")
+    assert (told.positive, told.loss_threshold) == ("ill", pytest.approx(0.8))
+    assert net_benefit(Y, posterior(P), Loss.zero_one(LABELS)).positive == "ill"
+
+
+def test_net_benefit_at_the_loss_threshold_is_the_saving_of_loss():
+    p, truth = realistic()
+    t = net_benefit(named(truth), posterior(p), LOSS).loss_threshold
+    curve = net_benefit(named(truth), posterior(p), LOSS, thresholds=[t])
+    choice = decide(posterior(p), LOSS)
+    never = expected_loss(named(truth), ["wait"] * len(p), LOSS, n_bootstrap=0).value
+    mine = expected_loss(named(truth), choice, LOSS, n_bootstrap=0).value
+    assert curve.model[0] == pytest.approx((never - mine) / 4)  # a hit saves a loss of 4
+
+
+# --- cost curve -------------------------------------------------------------------------------
+
+
+@given(both_labels())
+def test_the_curve_and_its_envelope_equal_the_slow_twins(rows):
+    p, truth, weights = rows
+    # The odds of each inner condition have a prime factor above 64, which ratios of sixty-fourths
+    # and of small weights never have: no row is exactly on a threshold.
+    grid = np.array([0.0, 0.009, 0.137, 0.251, 0.397, 0.503, 0.631, 0.777, 0.911, 0.983, 1.0])
+    curve = cost_curve(named(truth), posterior(p), LOSS, conditions=grid, sample_weight=weights)
+    for x, mine, best in zip(grid, curve.curve, curve.envelope, strict=True):
+        assert mine == pytest.approx(oracle.bayes_cost(p, truth, weights, x), abs=1e-12)
+        assert best == pytest.approx(oracle.least_cost(p, truth, weights, x), abs=1e-12)
+
+
+@given(both_labels())
+def test_the_envelope_is_below_the_curve_and_the_constant_acts(rows):
+    p, truth, weights = rows
+    curve = cost_curve(named(truth), posterior(p), LOSS, sample_weight=weights)
+    assert (curve.envelope <= curve.curve + 1e-12).all()
+    assert (curve.envelope <= curve.trivial + 1e-12).all()
+    np.testing.assert_array_equal(curve.trivial, np.minimum(curve.conditions, 1 - curve.conditions))
+
+
+@given(both_labels())
+def test_the_cost_curve_takes_weights_as_repetition_and_labels_in_any_order(rows):
+    p, truth, weights = rows
+    weighted = cost_curve(named(truth), posterior(p), LOSS, sample_weight=weights)
+    repeated = cost_curve(np.repeat(named(truth), weights), posterior(np.repeat(p, weights)), LOSS)
+    turned = posterior(p, ["ill", "well"])
+    other = cost_curve(named(truth), turned, LOSS, sample_weight=weights)
+    for field in ("curve", "envelope", "operating_condition", "operating_cost"):
+        expected = getattr(weighted, field)
+        np.testing.assert_allclose(getattr(repeated, field), expected, atol=1e-12)
+        np.testing.assert_allclose(getattr(other, field), expected, atol=1e-12)
+
+
+def test_the_operating_point_is_the_mean_loss_of_decide_over_the_largest_possible():
+    p, truth = realistic()
+    curve = cost_curve(named(truth), posterior(p), LOSS)
+    share = truth.mean()
+    worst = share * 4 + (1 - share) * 1  # every row wrong
+    mine = expected_loss(named(truth), decide(posterior(p), LOSS), LOSS, n_bootstrap=0).value
+    assert curve.operating_cost == pytest.approx(mine / worst)
+    assert curve.operating_condition == pytest.approx(share * 4 / worst)
+
+
+def test_the_curve_at_another_condition_is_decide_under_the_shifted_priors():
+    p, truth = realistic()
+    share, new = truth.mean(), 0.6
+    shifted = posterior(p).with_priors([1 - share, share], [1 - new, new])
+    acted = decide(shifted, LOSS).acts == "treat"
+    missed, alarms = oracle.error_rates(acted, truth, np.ones(len(p)))
+    x = new * 4 / (new * 4 + (1 - new) * 1)
+    curve = cost_curve(named(truth), posterior(p), LOSS, conditions=[x])
+    assert curve.curve[0] == pytest.approx(missed * x + alarms * (1 - x))
+
+
+def test_a_perfect_model_costs_nothing_at_any_condition():
+    curve = cost_curve(Y, posterior([1.0, 0.0, 1.0, 0.0]), LOSS)
+    np.testing.assert_array_equal(curve.curve[1:-1], 0.0)
+    np.testing.assert_array_equal(curve.envelope, 0.0)
+
+
+def test_the_conditions_may_come_in_any_order():
+    p, truth = realistic(200)
+    grid = np.random.default_rng(3).random(40)
+    mixed = cost_curve(named(truth), posterior(p), LOSS, conditions=grid)
+    order = np.argsort(grid)
+    in_order = cost_curve(named(truth), posterior(p), LOSS, conditions=grid[order])
+    np.testing.assert_array_equal(mixed.envelope[order], in_order.envelope)
+    np.testing.assert_array_equal(mixed.curve[order], in_order.curve)
+
+
+# --- reading them, and mistakes ---------------------------------------------------------------
+
+
+def test_they_print_in_words_and_travel_as_json():
+    benefit, costs = net_benefit(Y, posterior(P), LOSS), cost_curve(Y, posterior(P), LOSS)
+    assert "the loss acts from 0.2" in repr(benefit)
+    assert "the loss" not in repr(net_benefit(Y, posterior(P)))
+    assert repr(costs).startswith("Cost curve for 'ill': better than a constant act at ")
+    assert json.loads(json.dumps(benefit.to_dict()))["positive"] == "ill"
+    assert json.loads(json.dumps(costs.to_dict()))["curve"] == costs.curve.tolist()
+
+
+def test_the_thresholds_passed_in_are_not_locked():
+    grid = np.array([0.1, 0.2])
+    net_benefit(Y, posterior(P), thresholds=grid)
+    cost_curve(Y, posterior(P), LOSS, conditions=grid)
+    grid[0] = 0.3
+    assert grid[0] == 0.3
+
+
+@pytest.mark.parametrize("function", [net_benefit, cost_curve])
+def test_mistakes_are_named(function):
+    three = Posterior.from_probabilities([[0.2, 0.3, 0.5]], ["a", "b", "c"])
+    with pytest.raises(InputError, match="two labels. Got 3: 'a', 'b', 'c'. Take one against"):
+        function(["a"], three, LOSS)
+    with pytest.raises(LabelError, match="no label 'sick'"):
+        function(Y, posterior(P), LOSS, positive="sick")
+    with pytest.raises(LabelError, match="needs 'well', which .* the loss"):
+        function(Y, posterior(P), Loss.zero_one(["fine", "ill"]))
+    with pytest.raises(InputError, match="two acts, a reject act aside. Got 'a', 'b', 'c'"):
+        function(Y, posterior(P), Loss(np.zeros((2, 3)), LABELS, ["a", "b", "c"]))
+    with pytest.raises(InputError, match="one loss matrix"):
+        function(Y, posterior(P), LOSS.per_row(np.zeros((4, 2, 2))))
+
+
+@pytest.mark.parametrize(
+    ("cells", "better"),
+    [
+        ([[0, 1], [0, 4]], "wait"),
+        ([[1, 0], [4, 0]], "treat"),
+        ([[0, 1], [0, 0]], "wait"),
+        ([[0, 0], [4, 0]], "treat"),
+        ([[0, 0], [0, 0]], "wait"),
+        ([[0, 0], [0, 1]], "wait"),
+        ([[1, 0], [0, 0]], "treat"),
+    ],
+)
+def test_an_act_that_is_never_worse_is_named(cells, better):
+    loss = Loss(cells, LABELS, ["wait", "treat"])
+    with pytest.raises(InputError, match=f"act '{better}' is never worse"):
+        cost_curve(Y, posterior(P), loss)
+
+
+def test_values_out_of_range_and_missing_labels_are_named():
+    with pytest.raises(InputError, match="below 1: at 1 the odds are infinite"):
+        net_benefit(Y, posterior(P), thresholds=[0.5, 1.0])
+    with pytest.raises(InputError, match="thresholds of net_benefit must be between.*Got -0.1"):
+        net_benefit(Y, posterior(P), thresholds=[-0.1])
+    with pytest.raises(InputError, match="conditions of cost_curve must be between.*Got 1.5"):
+        cost_curve(Y, posterior(P), LOSS, conditions=[1.5])
+    with pytest.raises(InputError, match="'ill' does not"):
+        cost_curve(["well"] * 4, posterior(P), LOSS)
+    with pytest.raises(InputError, match="'well' does not"):
+        cost_curve(Y, posterior(P), LOSS, sample_weight=[1, 0, 1, 0])

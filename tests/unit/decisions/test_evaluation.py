@@ -1,0 +1,182 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.oracles import decisions as slow
+from tests.oracles import evaluation as oracle
+from tests.strategies import problems
+
+from credo import Loss, Posterior, decide
+from credo.decisions import confusion_matrix, evaluate, expected_loss, risk_coverage
+from credo.decisions.reliability import calibration
+from credo.exceptions import InputError, LabelError, ShapeError
+
+AB = ["a", "b"]
+P = Posterior.from_probabilities([[0.9, 0.1], [0.3, 0.7], [0.6, 0.4]], AB)
+Y = ["a", "b", "b"]
+REJECT = Loss.zero_one(AB).with_reject(0.35)
+
+
+@st.composite
+def evaluated(draw):
+    """An exact problem with truths and whole weights."""
+    rows, matrix, truths, acts = draw(problems())
+    n = len(rows)
+    truth = draw(st.lists(st.integers(0, len(truths) - 1), min_size=n, max_size=n))
+    weights = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any))
+    return rows, Loss(matrix, truths, acts), truth, weights
+
+
+@given(evaluated())
+def test_predicted_risk_and_mean_loss_equal_the_slow_twins(problem):
+    rows, loss, truth, weights = problem
+    report = evaluate(
+        [loss.truths[k] for k in truth],
+        Posterior.from_probabilities(rows, loss.truths),
+        loss,
+        sample_weight=weights,
+        n_bootstrap=0,
+    )
+    chosen = [slow.bayes_act(p, loss.matrix) for p in rows]
+    risk = oracle.mean([risk for _, risk in chosen], weights)
+    mean = oracle.mean_loss(truth, [act for act, _ in chosen], loss.matrix, weights)
+    assert report.predicted_risk == pytest.approx(risk, abs=1e-9)
+    assert report.expected_loss.value == pytest.approx(mean, abs=1e-9)
+    assert report.gap == pytest.approx(mean - risk, abs=1e-9)
+    assert sum(entry.share for entry in report.by_act) == pytest.approx(1.0)
+    total = sum(entry.share * entry.actual for entry in report.by_act)
+    assert total == pytest.approx(mean, abs=1e-9)
+
+
+@given(evaluated(), st.randoms())
+def test_the_order_of_truths_in_the_loss_does_not_matter(problem, random):
+    rows, loss, truth, weights = problem
+    order = list(range(len(loss.truths)))
+    random.shuffle(order)
+    turned = Loss(loss.matrix[order], [loss.truths[k] for k in order], loss.acts)
+    p = Posterior.from_probabilities(rows, loss.truths)
+    y = [loss.truths[k] for k in truth]
+    one, other = (
+        evaluate(y, p, given_loss, sample_weight=weights, n_bootstrap=0)
+        for given_loss in (loss, turned)
+    )
+    assert other.predicted_risk == pytest.approx(one.predicted_risk, abs=1e-9)
+    assert other.expected_loss.value == pytest.approx(one.expected_loss.value, abs=1e-9)
+    for mine, its in zip(one.by_act, other.by_act, strict=True):
+        assert (its.act, its.share) == (mine.act, mine.share)
+        assert its.predicted == pytest.approx(mine.predicted, abs=1e-9)
+        assert its.actual == pytest.approx(mine.actual, abs=1e-9)
+
+
+@given(evaluated())
+def test_the_same_matrix_for_each_row_is_the_one_matrix(problem):
+    rows, loss, truth, weights = problem
+    p = Posterior.from_probabilities(rows, loss.truths)
+    y = [loss.truths[k] for k in truth]
+    per_row = loss.per_row(np.repeat(loss.matrix[None], len(rows), axis=0))
+    one, other = (
+        evaluate(y, p, given_loss, sample_weight=weights, n_bootstrap=0)
+        for given_loss in (loss, per_row)
+    )
+    assert other.predicted_risk == pytest.approx(one.predicted_risk, abs=1e-9)
+    assert [e.actual for e in other.by_act] == pytest.approx([e.actual for e in one.by_act])
+
+
+def test_the_parts_are_those_of_their_functions():
+    report = evaluate(Y, P, REJECT)
+    assert report.expected_loss == expected_loss(Y, decide(P, REJECT), REJECT)
+    assert report.confusion.to_dict() == confusion_matrix(Y, decide(P, REJECT)).to_dict()
+    assert report.calibration.to_dict() == calibration(Y, P).to_dict()
+    assert report.risk_coverage.to_dict() == risk_coverage(Y, P, REJECT).to_dict()
+
+
+def test_each_act_is_reported_with_its_share_its_risk_and_its_loss():
+    report = evaluate(Y, P, REJECT)
+    found = {e.act: (e.share, e.predicted, e.actual) for e in report.by_act}
+    assert found == {
+        "a": pytest.approx((1 / 3, 0.1, 0.0)),
+        "b": pytest.approx((1 / 3, 0.3, 0.0)),
+        "reject": pytest.approx((1 / 3, 0.35, 0.35)),
+    }
+
+
+def test_without_a_loss_mistakes_are_counted():
+    report = evaluate(pd.Series(Y), P)
+    assert report.expected_loss.value == pytest.approx(1 / 3)
+    assert report.predicted_risk == pytest.approx((0.1 + 0.3 + 0.4) / 3)
+
+
+def test_acts_taken_otherwise_are_judged_by_the_same_posterior():
+    report = evaluate(Y, P, acts=["b", "b", "b"])
+    assert report.predicted_risk == pytest.approx((0.9 + 0.3 + 0.6) / 3)
+    assert report.expected_loss.value == pytest.approx(1 / 3)
+    assert [entry.act for entry in report.by_act] == ["b"]
+
+
+def test_decisions_bring_their_loss():
+    report = evaluate(Y, P, acts=decide(P, REJECT))
+    assert report.confusion.reject == "reject"
+    assert report.predicted_risk == evaluate(Y, P, REJECT).predicted_risk
+
+
+def test_acts_with_weights_of_zero_are_left_out():
+    report = evaluate(Y, P, acts=["a", "b", "b"], sample_weight=[0, 1, 1], n_bootstrap=0)
+    assert [entry.act for entry in report.by_act] == ["b"]
+    assert report.predicted_risk == pytest.approx((0.3 + 0.6) / 2)
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [(0.99, "promises too much"), (0.7, "within that interval"), (0.51, "fears too much")],
+)
+def test_the_report_says_whether_the_posterior_kept_its_promise(stated, words):
+    p = Posterior.from_probabilities([[stated, 1 - stated]] * 200, AB)
+    assert words in repr(evaluate(["a"] * 140 + ["b"] * 60, p))
+
+
+def test_the_report_prints_calibration_next_to_risk():
+    text = repr(evaluate(Y, P, REJECT))
+    for line in ("mean loss", "predicted risk", "calibration error", "of the 66.67 % not rejected"):
+        assert line in text
+    assert text.endswith(repr(confusion_matrix(Y, decide(P, REJECT))))
+    bare = repr(evaluate(Y, P, n_bootstrap=0))
+    assert "no interval" in bare
+    assert "that interval" not in bare
+
+
+def test_the_report_leaves_out_what_is_undefined_and_counts_the_impossible():
+    loss = Loss([[0, 1], [0, 5]], AB, ["stay", "go"])
+    p = Posterior.from_probabilities([[1.0, 0.0]] * 2, AB)
+    text = repr(evaluate(["a", "b"], p, loss))
+    assert "accuracy" not in text
+    assert "normalised" not in text
+    assert "inf (1 truths had probability 0)" in text
+
+
+def test_it_travels_as_json():
+    parts = json.loads(json.dumps(evaluate(Y, P, REJECT).to_dict()))
+    assert set(parts) == {
+        "expected_loss",
+        "predicted_risk",
+        "gap",
+        "by_act",
+        "confusion",
+        "calibration",
+        "risk_coverage",
+    }
+
+
+def test_mistakes_are_named():
+    with pytest.raises(LabelError, match=r"no label 'c' \(row 2\)"):
+        evaluate(["a", "b", "c"], P)
+    with pytest.raises(ShapeError, match="y has 2 rows and the posterior 3"):
+        evaluate(["a", "b"], P)
+    with pytest.raises(ShapeError, match="3 truths and 1 acts"):
+        evaluate(Y, P, acts=["a"])
+    with pytest.raises(LabelError, match=r"evaluate needs 'a', which .* the loss"):
+        evaluate(Y, P, Loss.zero_one(["c", "d"]), acts=["c", "c", "c"])
+    with pytest.raises(InputError, match="needs a Posterior"):
+        evaluate(Y, P.probabilities)
