@@ -33,21 +33,23 @@ print(posterior)
 choice = credo.decide(posterior, loss)
 print(f"act {choice.acts!r}, risk {choice.risk:.4f}, margin {choice.margin:.2f}\n")
 
-print("Was the test worth its price of 0.1?")
+print("Was the test worth its price of 0.05?")
 before = credo.Posterior.from_probabilities(list(prior.values()), list(prior))
-print(value_of_test(before, loss, test, price=0.1), end="\n\n")
+print(value_of_test(before, loss, test, price=0.05), end="\n\n")
 
-marker = {"cancer": Gaussian(mean=4.0, variance=1.0), "normal": Gaussian(mean=0.0, variance=1.0)}
-values = np.array([-2.0, -1.0, 0.5, 1.5, 3.0])
-ward = credo.Posterior.from_bayes(prior, {k: d.pdf(values) for k, d in marker.items()})
+clinic = {"cancer": 0.25, "normal": 0.75}
+marker = {"cancer": Gaussian(mean=5.0, variance=1.0), "normal": Gaussian(mean=0.0, variance=1.0)}
 with_specialist = loss.with_reject(0.3, name="specialist")
+values = np.array([-1.0, 0.5, 1.5, 2.5, 4.0])
+ward = credo.Posterior.from_bayes(clinic, {k: d.pdf(values) for k, d in marker.items()})
 acts = credo.decide(ward, with_specialist)
-print("A ward of five, by their marker, with a specialist at 0.3 as the third act")
+print("Of those sent to the clinic one in four has cancer. Five of them, by a marker in the blood,")
+print("with a specialist at 0.3 as the third act:")
 print("marker   p(cancer)  act          risk")
 for value, p, act, risk in zip(values, ward["cancer"], acts.acts, acts.risk, strict=True):
-    print(f"{value:6.1f}  {p:10.2e}  {act:<11}  {risk:.4f}")
+    print(f"{value:6.1f}  {p:10.6f}  {act:<11}  {risk:.4f}")
 
-found = regions(marker, prior, with_specialist)
+found = regions(marker, clinic, with_specialist)
 print("\nDecision regions on the marker's axis")
 print(found)
 

@@ -8,7 +8,7 @@ __getattr__, __dir__ = doors(
     __name__,
     {
         "credo.decisions.act": ["Decisions", "decide"],
-        "credo.decisions.bayes_error": ["BayesError", "bayes_error", "bhattacharyya_bound"],
+        "credo.decisions.least_error": ["BayesError", "bayes_error", "bhattacharyya_bound"],
         "credo.decisions.confusion": ["Confusion", "confusion_matrix"],
         "credo.decisions.coverage": ["CoveragePoint", "RiskCoverage", "risk_coverage"],
         "credo.decisions.curves": ["CostCurve", "NetBenefit", "cost_curve", "net_benefit"],
@@ -23,7 +23,7 @@ __getattr__, __dir__ = doors(
         ],
         "credo.decisions.loss": ["Loss"],
         "credo.decisions.predictive": ["Quantiles", "Samples"],
-        "credo.decisions.regions": ["Regions", "regions"],
+        "credo.decisions.line": ["Regions", "regions"],
         "credo.decisions.reliability": ["Calibration", "calibration"],
         "credo.decisions.rules": [
             "likelihood_ratio_test",

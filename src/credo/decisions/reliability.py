@@ -181,7 +181,7 @@ def calibration(
     Rain was said to be 80 % probable on ten days and came on six of them.
 
     >>> from credo import Posterior
-    >>> from credo.decisions.reliability import calibration
+    >>> from credo.decisions import calibration
     >>> p = Posterior.from_probabilities([[0.8, 0.2]] * 10, ["rain", "dry"])
     >>> report = calibration(["rain"] * 6 + ["dry"] * 4, p, label="rain")
     >>> round(report.expected_calibration_error, 6)

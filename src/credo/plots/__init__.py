@@ -1,10 +1,12 @@
 """Figures of Credo's results; needs the ``plots`` extra.
 
-Every result with a ``plot`` method is drawn here: ``result.plot()`` is ``draw(result)``. Each
-module registers the figures of its results with ``draw``.
+Every result with a ``plot`` method is drawn here: ``result.plot()`` is ``draw(result)``.
 """
 
-from credo.plots import calibration, curves, evaluation, regions
+import credo.plots.calibration
+import credo.plots.curves
+import credo.plots.evaluation
+import credo.plots.regions  # noqa: F401 - each of the four registers its figures with draw
 from credo.plots._draw import draw
 
-__all__ = ["calibration", "curves", "draw", "evaluation", "regions"]
+__all__ = ["draw"]

@@ -1,0 +1,377 @@
+"""Decision regions on the line: which act where, the thresholds between, and the risk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from credo._drawable import Drawable
+from credo._types import F64, Label, Labels, PerLabel
+from credo._validation.arrays import as_finite, frozen
+from credo._validation.labels import as_labels, order_of
+from credo._validation.probabilities import as_priors
+from credo.decisions._text import number
+from credo.decisions.crossings import Setting, cells_of
+from credo.decisions.densities import Range, as_density
+from credo.decisions.loss import Loss
+from credo.exceptions import InputError, ShapeError
+from credo.posterior.rows import label_array
+
+_OWNER = "regions"
+
+
+class Interval(NamedTuple):
+    """A stretch of the line and the act taken there; an end may be infinite."""
+
+    low: float
+    high: float
+    act: Label
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Regions(Drawable):
+    r"""Hold the decision regions on a line, and what they cost.
+
+    Made by ``credo.decisions.regions``; ``moved`` gives others to compare with. ``plot`` draws
+    the weighted densities over the regions.
+
+    Attributes
+    ----------
+    densities : dict
+        The density of each truth, as given.
+    priors : ndarray of shape (K,)
+        Priors in the order of the densities.
+    loss : Loss
+        The loss, its truths in any order.
+    support : tuple of two floats
+        The stretch of the line that is cut up.
+    intervals : tuple of Interval
+        ``(low, high, act)`` from left to right; neighbours have different acts.
+    probability_table : ndarray of shape (K, A)
+        :math:`P(a \mid k)`, the probability of each act if the truth is ``k``. Rows are in the
+        order of the densities, columns in that of the loss.
+    bayes_risk : float
+        The least risk that any regions have. For moved regions it is still the least.
+    setting : Setting
+        Densities, priors and regrets lined up, for drawing.
+    """
+
+    densities: Mapping[Label, Any]
+    priors: F64
+    loss: Loss
+    support: Range
+    intervals: tuple[Interval, ...]
+    probability_table: F64
+    bayes_risk: float
+    setting: Setting
+
+    @property
+    def truths(self) -> Labels:
+        """Names of the classes, in the order of the densities."""
+        return tuple(self.densities)
+
+    @property
+    def acts(self) -> Labels:
+        """Names of the acts, in the order of the loss."""
+        return self.loss.acts
+
+    @property
+    def thresholds(self) -> F64:
+        """Points where the act changes, in ascending order."""
+        return np.array([interval.high for interval in self.intervals[:-1]])
+
+    @property
+    def risk(self) -> float:
+        r"""Expected loss of these regions, :math:`\sum_{k,a} \pi_k L_{ka} P(a \mid k)`."""
+        return _risk(self.priors, _losses(self.loss, self.truths), self.probability_table)
+
+    @property
+    def probability_of_error(self) -> float:
+        """Probability of an act that is not the best one for the truth; rejecting is no error.
+
+        An act is an error if it costs more than the cheapest act for that truth, the reject act
+        left aside. For a zero-one loss this is the probability that act and truth differ.
+        """
+        losses = _losses(self.loss, self.truths)
+        counts = np.array([act != self.loss.reject for act in self.acts])
+        least = np.min(losses, axis=1, initial=np.inf, where=counts, keepdims=True)
+        return _risk(self.priors, (losses > least) & counts, self.probability_table)
+
+    @property
+    def shares(self) -> dict[Label, float]:
+        """Probability that each act is taken."""
+        return dict(zip(self.acts, (self.priors @ self.probability_table).tolist(), strict=True))
+
+    def act_at(self, x: Any) -> Any:
+        """Give the act taken at ``x``; on a threshold, the one that comes first in the loss.
+
+        Parameters
+        ----------
+        x : float or array-like
+            Points inside the support.
+
+        Returns
+        -------
+        label or ndarray of labels
+            One act per point.
+
+        Raises
+        ------
+        InputError
+            If a point lies outside the support.
+        """
+        points = as_finite(x, "Regions.act_at", "points")
+        low, high = self.support
+        outside = (points < low) | (points > high)
+        if outside.any():
+            raise InputError(
+                f"Regions.act_at: {points[outside].flat[0]:g} lies outside the support "
+                f"({number(low)}, {number(high)})."
+            )
+        order = np.array([self.acts.index(interval.act) for interval in self.intervals])
+        cuts = self.thresholds
+        sides = (order[np.searchsorted(cuts, points, side=side)] for side in ("left", "right"))
+        index = np.minimum(*sides)
+        return label_array(self.acts)[index] if points.ndim else self.acts[int(index)]
+
+    def weighted_densities(self, x: Any) -> F64:
+        """Give prior × density of each class at the points ``x``, shape (n, K)."""
+        points = np.atleast_1d(as_finite(x, "Regions.weighted_densities", "points"))
+        columns = [density.log_density(points) for density in self.setting.densities]
+        return np.exp(np.stack(columns, axis=-1)) * self.priors
+
+    def moved(self, thresholds: Any) -> Regions:
+        """Give regions with the same sequence of acts but other thresholds.
+
+        Parameters
+        ----------
+        thresholds : float or array-like
+            As many as before, strictly ascending and inside the support.
+
+        Returns
+        -------
+        Regions
+            Whose ``risk`` is at least ``bayes_risk``.
+
+        Raises
+        ------
+        InputError
+            If the thresholds are not as many as before, not ascending, or outside the support.
+
+        Examples
+        --------
+        >>> from credo import Loss
+        >>> from credo.decisions import Gaussian
+        >>> from credo.decisions import regions
+        >>> best = regions({"a": Gaussian(0, 1), "b": Gaussian(2, 1)}, [0.5, 0.5],
+        ...                Loss.zero_one(["a", "b"]))
+        >>> round(best.risk, 4), round(best.moved([1.5]).risk, 4)
+        (0.1587, 0.1877)
+        """
+        cuts = np.atleast_1d(as_finite(thresholds, "Regions.moved", "thresholds"))
+        if cuts.shape != self.thresholds.shape:
+            raise ShapeError(
+                f"Regions.moved needs {len(self.intervals) - 1} thresholds, as many as before. "
+                f"Got shape {cuts.shape}."
+            )
+        ends = [self.support[0], *cuts.tolist(), self.support[1]]
+        if not all(low < high for low, high in pairwise(ends)):
+            raise InputError(
+                "The thresholds of Regions.moved must ascend strictly inside the support "
+                f"({number(ends[0])}, {number(ends[-1])}). Got {cuts.tolist()}."
+            )
+        intervals = tuple(
+            Interval(low, high, interval.act)
+            for (low, high), interval in zip(pairwise(ends), self.intervals, strict=True)
+        )
+        table = _probability_table(self.setting, intervals, self.acts)
+        return replace(self, intervals=intervals, probability_table=table)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the regions as plain lists and numbers; an infinite end is None."""
+        return {
+            "intervals": [
+                {"low": _plain_end(low), "high": _plain_end(high), "act": act}
+                for low, high, act in self.intervals
+            ],
+            "thresholds": self.thresholds.tolist(),
+            "risk": self.risk,
+            "bayes_risk": self.bayes_risk,
+            "probability_of_error": self.probability_of_error,
+            "shares": self.shares,
+            "priors": dict(zip(self.truths, self.priors.tolist(), strict=True)),
+            "probability_table": self.probability_table.tolist(),
+        }
+
+    def __str__(self) -> str:
+        """Write the intervals with their acts, then the risk."""
+        rows = [("from", "to", "act")]
+        rows += [(number(low), number(high), str(act)) for low, high, act in self.intervals]
+        wide = [max(len(row[i]) for row in rows) for i in range(2)]
+        lines = [f"{a.rjust(wide[0])}  {b.rjust(wide[1])}  {act}" for a, b, act in rows]
+        excess = (
+            "" if self.risk <= self.bayes_risk else f" (least possible {number(self.bayes_risk)})"
+        )
+        shares = ", ".join(f"{act} {number(share)}" for act, share in self.shares.items())
+        error = number(self.probability_of_error)
+        lines.append(f"risk {number(self.risk)}{excess}, probability of error {error}")
+        return "\n".join([*lines, f"shares: {shares}"])
+
+    __repr__ = __str__
+
+
+def regions(
+    densities: Mapping[Any, Any],
+    priors: PerLabel,
+    loss: Loss,
+    support: tuple[float, float] | None = None,
+) -> Regions:
+    r"""Cut the line into decision regions with the least risk.
+
+    .. math:: a^*(x) = \arg\min_a \sum_k L_{ka}\, \pi_k\, p_k(x), \qquad
+              R = \sum_k \pi_k \sum_a L_{ka} \int_{\mathcal{R}_a} p_k(x)\, dx
+
+    Parameters
+    ----------
+    densities : {truth: density}
+        Each a ``credo.decisions.Gaussian``, a continuous SciPy distribution with its parameters
+        set, or a function that gives the density at ``x``.
+    priors : {truth: p}, or K numbers in the order of the densities
+        Probability of each truth.
+    loss
+        Losses by truth and act, reject acts included. Truths are matched by name.
+    support : (low, high), optional
+        Where the densities live. By default as far as any of them reaches; a function reaches
+        from minus to plus infinity.
+
+    Returns
+    -------
+    Regions
+        With ``intervals``, ``thresholds``, ``bayes_risk``, ``probability_of_error``, ``shares``,
+        ``act_at`` and ``moved``.
+
+    Raises
+    ------
+    InputError
+        If a density is discrete, negative somewhere, or does not integrate to one within 1e-9;
+        the truth is named.
+    LabelError
+        If the truths of densities, priors and loss differ.
+
+    See Also
+    --------
+    credo.decide : The act for each row of posteriors.
+    credo.decisions.bayes_error : The least error in several dimensions.
+
+    Notes
+    -----
+    For Gaussians and acts that trade one truth for another, such as those of a zero-one loss,
+    thresholds are roots of a quadratic: exact up to rounding, in O(A²). Otherwise they are
+    searched for, from the quantiles of all classes outwards, and halved down to neighbouring
+    floats; a region could stay unseen only if it were far narrower than any feature of the
+    densities. All comparisons are of logarithms, so acts are right where densities underflow.
+    Acts that tie up to rounding go to the one that comes first in the loss. Where no class has
+    density, the act is that of the nearer neighbour. Probabilities come from the distributions'
+    own ``cdf`` and ``sf``, those of functions from adaptive quadrature.
+
+    References
+    ----------
+    .. [1] C. M. Bishop, *Pattern Recognition and Machine Learning*, 2006, section 1.5.1 and
+       equation 1.80.
+    .. [2] R. O. Duda, P. E. Hart, D. G. Stork, *Pattern Classification*, 2nd ed., 2001,
+       section 2.6.
+
+    Examples
+    --------
+    Two Gaussians with unequal variances: the narrow one is believed in the middle only.
+
+    >>> from credo import Loss
+    >>> from credo.decisions import Gaussian
+    >>> from credo.decisions import regions
+    >>> cut = regions({"narrow": Gaussian(0, 1), "wide": Gaussian(0, 9)}, [0.5, 0.5],
+    ...               Loss.zero_one(["narrow", "wide"]))
+    >>> print(cut)
+        from        to  act
+        -inf  -1.57222  wide
+    -1.57222   1.57222  narrow
+     1.57222       inf  wide
+    risk 0.257836, probability of error 0.257836
+    shares: narrow 0.641937, wide 0.358063
+    """
+    truths = as_labels(_mapping(densities), _OWNER, "truths")
+    p = as_priors(priors, truths, _OWNER)
+    losses = _losses(_one_matrix(loss), truths)
+    bounds = None if support is None else _as_support(support)
+    classes = tuple(
+        as_density(source, name, bounds)
+        for name, source in zip(truths, densities.values(), strict=True)
+    )
+    hull = bounds or (min(c.low for c in classes), max(c.high for c in classes))
+    regrets = losses - losses.min(axis=1, keepdims=True)
+    setting = Setting(classes, p, regrets, hull)
+    intervals = tuple(Interval(low, high, loss.acts[a]) for low, high, a in cells_of(setting))
+    table = _probability_table(setting, intervals, loss.acts)
+    return Regions(
+        densities=dict(zip(truths, densities.values(), strict=True)),
+        priors=frozen(p),
+        loss=loss,
+        support=hull,
+        intervals=intervals,
+        probability_table=table,
+        bayes_risk=_risk(p, losses, table),
+        setting=setting,
+    )
+
+
+def _mapping(densities: Any) -> Mapping[Any, Any]:
+    """Check that densities come with names."""
+    if not isinstance(densities, Mapping):
+        raise InputError(
+            f"regions needs the densities by truth, {{truth: density}}. Got "
+            f"{type(densities).__name__}."
+        )
+    return densities
+
+
+def _one_matrix(loss: Any) -> Loss:
+    """Check for a loss with one matrix."""
+    if not isinstance(loss, Loss) or loss.is_per_row:
+        got = "one matrix per row" if isinstance(loss, Loss) else type(loss).__name__
+        raise InputError(f"regions needs a Loss with one matrix. Got {got}.")
+    return loss
+
+
+def _losses(loss: Loss, truths: Labels) -> F64:
+    """Bring the rows of the loss into the order of the densities."""
+    return loss.matrix[order_of(truths, loss.truths, _OWNER, "the loss")]
+
+
+def _as_support(support: Any) -> Range:
+    """Check two ends, the lower one first; either may be infinite."""
+    ends = np.asarray(support, dtype=np.float64)
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise InputError(f"The support of regions must be (low, high). Got {support!r}.")
+    return float(ends[0]), float(ends[1])
+
+
+def _probability_table(setting: Setting, intervals: tuple[Interval, ...], acts: Labels) -> F64:
+    """Add up the mass of each class over the intervals of each act."""
+    table = np.zeros((len(setting.densities), len(acts)))
+    for low, high, act in intervals:
+        table[:, acts.index(act)] += [density.mass(low, high) for density in setting.densities]
+    frozen(table)
+    return table
+
+
+def _risk(priors: F64, losses: Any, table: F64) -> float:
+    """Weigh the losses with the probability of each truth and act."""
+    return float(priors @ (losses * table).sum(axis=1))
+
+
+def _plain_end(end: float) -> float | None:
+    """Give a finite end as it is and an infinite one as None, which JSON knows."""
+    return end if np.isfinite(end) else None
