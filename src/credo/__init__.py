@@ -6,8 +6,27 @@ costs next to nothing.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from credo._lazy import doors
 from credo._version import __version__ as __version__
+
+if TYPE_CHECKING:  # the same names for type checkers and editors
+    from credo.classifiers import (
+        DecisionClassifier as DecisionClassifier,
+        expected_loss_scorer as expected_loss_scorer,
+    )
+    from credo.decisions import (
+        Decisions as Decisions,
+        Loss as Loss,
+        decide as decide,
+        decide_value as decide_value,
+    )
+    from credo.posterior import (
+        JointTable as JointTable,
+        Posterior as Posterior,
+        PriorEstimate as PriorEstimate,
+    )
 
 __getattr__, __dir__ = doors(
     __name__,

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from credo._lazy import doors
+
+if TYPE_CHECKING:  # the same names for type checkers and editors
+    from credo.classifiers.decision import DecisionClassifier as DecisionClassifier
+    from credo.classifiers.scoring import expected_loss_scorer as expected_loss_scorer
 
 __getattr__, __dir__ = doors(
     __name__,

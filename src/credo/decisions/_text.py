@@ -11,8 +11,9 @@ _MOST_ROWS = 20
 
 
 def number(value: float) -> str:
-    """Write a number with at most six significant digits."""
-    return f"{value:.6g}"
+    """Write a whole number with all its digits, any other with at most six significant ones."""
+    whole = abs(value) < 1e15 and float(value).is_integer()
+    return f"{value:.0f}" if whole else f"{value:.6g}"
 
 
 def text_table(

@@ -165,8 +165,7 @@ class Regions(Drawable):
         Examples
         --------
         >>> from credo import Loss
-        >>> from credo.decisions import Gaussian
-        >>> from credo.decisions import regions
+        >>> from credo.decisions import Gaussian, regions
         >>> best = regions({"a": Gaussian(0, 1), "b": Gaussian(2, 1)}, [0.5, 0.5],
         ...                Loss.zero_one(["a", "b"]))
         >>> round(best.risk, 4), round(best.moved([1.5]).risk, 4)
@@ -290,8 +289,7 @@ def regions(
     Two Gaussians with unequal variances: the narrow one is believed in the middle only.
 
     >>> from credo import Loss
-    >>> from credo.decisions import Gaussian
-    >>> from credo.decisions import regions
+    >>> from credo.decisions import Gaussian, regions
     >>> cut = regions({"narrow": Gaussian(0, 1), "wide": Gaussian(0, 9)}, [0.5, 0.5],
     ...               Loss.zero_one(["narrow", "wide"]))
     >>> print(cut)

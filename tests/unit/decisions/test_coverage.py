@@ -2,11 +2,9 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import integrate
-from tests.oracles import decisions as slow
-from tests.oracles import evaluation as oracle
+from tests.oracles import decisions as slow, evaluation as oracle
 from tests.strategies import LETTERS, dyadic_rows, whole_losses
 
 from credo import Loss, Posterior

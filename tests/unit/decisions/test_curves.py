@@ -2,8 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from tests.oracles import evaluation as oracle
 
 from credo import Loss, Posterior, decide

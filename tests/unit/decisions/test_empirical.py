@@ -5,8 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.oracles import evaluation as oracle
 from tests.strategies import LETTERS, whole_losses
 

@@ -3,10 +3,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.oracles import decisions as slow
-from tests.oracles import evaluation as oracle
+from hypothesis import given, strategies as st
+from tests.oracles import decisions as slow, evaluation as oracle
 from tests.strategies import problems
 
 from credo import Loss, Posterior, decide

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.strategies import LETTERS, dyadic_rows, simplices
 
 from credo import Loss, Posterior, decide

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from matplotlib import colors
-from matplotlib import pyplot as plt
+from matplotlib import colors, pyplot as plt
 from scipy import stats
 
 import credo.plots.regions  # noqa: F401 - registers the figure

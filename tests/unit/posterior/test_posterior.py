@@ -2,8 +2,7 @@ import copy
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.strategies import LETTERS, simplices
 
 from credo import Posterior
