@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         PriorEstimate as PriorEstimate,
     )
 
-__getattr__, __dir__ = doors(
+__getattr__, __dir__, __all__ = doors(
     __name__,
     {
         "credo.classifiers": ["DecisionClassifier", "expected_loss_scorer"],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,22 +29,13 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
         with target.open("w", encoding="utf-8", newline="") as stream:
             yield stream
         return
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    temporary = Path(name)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+        with temporary.open("x", encoding="utf-8", newline="") as stream:
             yield stream
-        temporary.chmod(_usual_mode(target))
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _usual_mode(target: Path) -> int:
-    """Give the mode a plainly opened file would have: the old file's, or what the umask leaves."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -9,8 +9,8 @@ from typing import Any
 
 def doors(
     package: str, modules: Mapping[str, Sequence[str]], rooms: Sequence[str] = ()
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make a package's ``__getattr__`` and ``__dir__`` from ``{module: names}``.
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Make a package's ``__getattr__``, ``__dir__`` and ``__all__`` from ``{module: names}``.
 
     ``rooms`` are sub-packages that are reached by their own name.
     """
@@ -26,4 +26,4 @@ def doors(
     def listing() -> list[str]:
         return sorted([*home, *rooms])
 
-    return load, listing
+    return load, listing, listing()

@@ -50,8 +50,13 @@ class FileFormatError(InputError):
     def __init__(self, reason: str, path: str, line: int | None = None) -> None:
         where = path if line is None else f"{path}, line {line}"
         super().__init__(f"{where}: {reason}")
+        self.reason = reason
         self.path = path
         self.line = line
+
+    def __reduce__(self) -> tuple[type[FileFormatError], tuple[str, str, int | None]]:
+        """Survive the way back from another process."""
+        return FileFormatError, (self.reason, self.path, self.line)
 
 
 class NumericalError(CredoError, ArithmeticError):

@@ -10,6 +10,14 @@ def test_names_and_rooms_are_reached_through_the_lobby():
     assert {"Loss", "decide", "decisions"} <= set(dir(credo))
 
 
+def test_a_star_import_brings_the_public_names():
+    names = {}
+    exec("from credo.decisions import *", names)  # noqa: S102 - the only way to write it in a test
+    assert {"Loss", "regions", "evaluate"} <= set(names)
+    assert "doors" not in names
+    assert "exceptions" in credo.__all__
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'credo' has no attribute 'Los'"):
         credo.Los  # noqa: B018

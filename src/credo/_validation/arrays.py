@@ -42,6 +42,14 @@ def as_vector(values: Any, owner: str, what: str) -> F64:
     return array
 
 
+def as_number(value: Any, owner: str, what: str) -> float:
+    """Turn ``value`` into one finite number."""
+    array = as_finite(value, owner, what)
+    if array.ndim:
+        raise ShapeError(f"The {what} of {owner} must be one number. Got shape {array.shape}.")
+    return float(array)
+
+
 def frozen(array: Any) -> Any:
     """Mark an array as read-only and return it."""
     array.flags.writeable = False
@@ -50,7 +58,7 @@ def frozen(array: Any) -> Any:
 
 def in_unit_interval(value: float, owner: str, what: str, *, open_ends: bool = False) -> float:
     """Check a number between zero and one; with ``open_ends``, strictly between."""
-    number = float(as_finite(value, owner, what))
+    number = as_number(value, owner, what)
     inside = 0 < number < 1 if open_ends else 0 <= number <= 1
     if not inside:
         kind = "strictly between 0 and 1" if open_ends else "between 0 and 1"

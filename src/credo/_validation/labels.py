@@ -53,10 +53,8 @@ def hint(name: Label, known: Sequence[Label]) -> str:
     """Say which known name is meant, if one is near; empty otherwise."""
     for other in known:
         if str(other) == str(name) and other != name:
-            return (
-                f" {other!r} is a {type(other).__name__}, {name!r} a {type(name).__name__}: "
-                "use the same type."
-            )
+            kinds = type(other).__name__, type(name).__name__
+            return f" {other!r} is of type {kinds[0]}, {name!r} of type {kinds[1]}: use the same."
     texts = {str(other).casefold(): other for other in known}
     near = difflib.get_close_matches(str(name).casefold(), list(texts), n=1)
     return f" Did you mean {texts[near[0]]!r}?" if near else ""
@@ -75,19 +73,19 @@ def position(name: Any, known: Labels, owner: str, what: str = "label") -> int:
 
 def positions(values: Any, known: Labels, owner: str, what: str) -> Int:
     """Find the index among ``known`` of each entry of the 1-D ``values``."""
-    array = np.asarray(values)
+    array = names_in(values)
     if array.ndim != 1:
         raise InputError(f"The {what}s given to {owner} must be 1-D. Got shape {array.shape}.")
-    if array.dtype.kind == "O":
-        lookup = {name: i for i, name in enumerate(known)}
-        found = np.fromiter(
-            (lookup.get(plain(v), -1) for v in array), dtype=np.intp, count=len(array)
-        )
-    else:
-        unique, inverse = np.unique(array, return_inverse=True)
-        lookup = {name: i for i, name in enumerate(known)}
-        codes = np.array([lookup.get(plain(v), -1) for v in unique], dtype=np.intp)
-        found = codes[inverse] if len(unique) else np.empty(0, dtype=np.intp)
+    lookup = {name: i for i, name in enumerate(known)}
+    try:
+        if array.dtype.kind == "O":
+            codes = (lookup.get(plain(value), -1) for value in array)
+            found = np.fromiter(codes, dtype=np.intp, count=len(array))
+        else:
+            unique, inverse = np.unique(array, return_inverse=True)
+            found = np.array([lookup.get(plain(v), -1) for v in unique], dtype=np.intp)[inverse]
+    except TypeError as error:
+        raise InputError(f"The {what}s given to {owner} must be names. {error}.") from error
     if (found < 0).any():
         row = int(np.argmax(found < 0))
         wanted = plain(array[row])
@@ -96,6 +94,29 @@ def positions(values: Any, known: Labels, owner: str, what: str) -> Int:
             f"{hint(wanted, known)}"
         )
     return found
+
+
+def names_in(values: Any) -> Any:
+    """Make an array of names; tuples, and names of several types, stay what they are."""
+    kinds = {type(value) for value in values} if isinstance(values, (list, tuple)) else set()
+    if len(kinds) > 1 or tuple in kinds:
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    return np.asarray(values)
+
+
+def check_frame(table: Any, names: Labels, owner: str) -> None:
+    """Refuse names that would relabel the columns of a data frame by mistake."""
+    columns = getattr(table, "columns", None)
+    if columns is None:
+        return
+    own = tuple(plain(name) for name in columns)
+    if own != names and set(own) == set(names):
+        raise InputError(
+            f"{owner}: the columns of the table are {listing(own)}, and the labels given are "
+            f"{listing(names)}: the same names in another order. Put them in the table's order."
+        )
 
 
 def order_of(wanted: Labels, given: Labels, owner: str, other: str) -> Int:

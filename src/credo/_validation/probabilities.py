@@ -13,14 +13,22 @@ from credo._validation.labels import order_of, plain
 from credo.exceptions import InputError, ShapeError
 
 #: A row may miss one by half a unit in the sixth decimal for each entry: that is what rounding
-#: to six decimals, or to single precision, can do. More is a mistake, not rounding.
+#: to six decimals can do. More is a mistake, not rounding.
 ROUNDING_PER_ENTRY = 0.5e-6
+#: However many entries there are, a row that misses one by more is no distribution.
+MOST_ROUNDING = 1e-5
 
-#: Rows checked or multiplied at once. 16 384 rows of a few columns stay in a core's own cache.
-BLOCK_ROWS = 16_384
+#: Bytes worked on at once: what stays in a core's own cache, and what a large input needs beyond
+#: itself and the answer.
+BLOCK_BYTES = 3 * 2**19
 
 
-def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
+def block_rows(n_columns: int) -> int:
+    """Tell how many rows of so many float64 numbers are worked on at once."""
+    return max(1, BLOCK_BYTES // (8 * n_columns))
+
+
+def blocks(n_rows: int, size: int) -> Iterator[slice]:
     """Cut ``n_rows`` into slices of at most ``size`` rows."""
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
@@ -28,7 +36,7 @@ def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
 
 def tolerance(n_entries: int) -> float:
     """Tell how far from one the sum of ``n_entries`` rounded probabilities may be."""
-    return ROUNDING_PER_ENTRY * n_entries
+    return min(ROUNDING_PER_ENTRY * n_entries, MOST_ROUNDING)
 
 
 def wrong_rows(totals: F64, n_entries: int) -> Int:
@@ -36,19 +44,25 @@ def wrong_rows(totals: F64, n_entries: int) -> Int:
     return np.flatnonzero(~(np.abs(totals - 1.0) <= tolerance(n_entries)))
 
 
-def check_rows(p: F64, owner: str, *, normalise: bool = False, first_row: int | None = 0) -> None:
+def check_rows(
+    p: F64, owner: str, remedy: str = "", *, normalise: bool = False, first_row: int | None = 0
+) -> None:
     """Check that each row of the 2-D ``p`` is a distribution; name the first that is not.
 
     ``first_row`` is what the first row is called in messages; None for a single distribution.
+    ``remedy`` is what to do about a sum that is not one.
     """
     row = first_wrong_row(p, normalise=normalise)
-    if row is not None:
-        raise InputError(row_error(p[row], owner, None if first_row is None else first_row + row))
+    if row is None:
+        return
+    where = "it" if first_row is None else f"row {first_row + row}"
+    advice = f" {remedy}" if remedy and np.isfinite(p[row]).all() and (p[row] >= 0).all() else ""
+    raise InputError(f"{owner}: {where} {row_fault(p[row], normalise=normalise)}.{advice}")
 
 
 def first_wrong_row(p: F64, *, normalise: bool = False) -> int | None:
     """Find the first row of the 2-D ``p`` that is no distribution, or no weights to normalise."""
-    for block in blocks(len(p)):
+    for block in blocks(len(p), block_rows(p.shape[1])):
         part = p[block]
         totals = part @ np.ones(p.shape[1])
         bad = (
@@ -62,26 +76,15 @@ def first_wrong_row(p: F64, *, normalise: bool = False) -> int | None:
     return None
 
 
-def row_error(row: F64, owner: str, number: int | None) -> str:
-    """Say what is wrong with one row of probabilities, and how to mend it."""
-    return f"{owner}: {'it' if number is None else f'row {number}'} {row_fault(row)}"
-
-
-def row_fault(row: F64) -> str:
-    """Say what is wrong with one row of probabilities: a sentence without its subject."""
+def row_fault(row: F64, *, normalise: bool = False) -> str:
+    """Say what is wrong with one row of probabilities: a sentence without subject and stop."""
     if np.isnan(row).any():
-        fault = f"has NaN at position {int(np.argmax(np.isnan(row)))}"
-        remedy = "Drop or mend it first."
-    elif (row < 0).any():
+        return f"has NaN at position {int(np.argmax(np.isnan(row)))}"
+    if (row < 0).any():
         k = int(np.argmax(row < 0))
-        fault = f"has the negative entry {row[k]:g} at position {k}"
-        remedy = (
-            "Pass log-probabilities to Posterior(...), scores to Posterior.from_log_joint(...)."
-        )
-    else:
-        fault = f"sums to {row.sum():.9g}, not to 1"
-        remedy = "Pass normalise=True if these are weights."
-    return f"{fault}. {remedy}"
+        return f"has the negative entry {row[k]:g} at position {k}"
+    goal = "to a positive number" if normalise else "to 1"
+    return f"sums to {row.sum():.9g}, not {goal}"
 
 
 def as_rows(p: Any, labels: Labels, owner: str, *, normalise: bool = False) -> F64:
@@ -89,7 +92,11 @@ def as_rows(p: Any, labels: Labels, owner: str, *, normalise: bool = False) -> F
     array = as_floats(p, owner, "probabilities")
     check_width(array, labels, owner)
     check_rows(
-        np.atleast_2d(array), owner, normalise=normalise, first_row=None if array.ndim == 1 else 0
+        np.atleast_2d(array),
+        owner,
+        "" if normalise else "Pass normalise=True if these are weights.",
+        normalise=normalise,
+        first_row=None if array.ndim == 1 else 0,
     )
     return array
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.classifiers.decision import DecisionClassifier as DecisionClassifier
     from credo.classifiers.scoring import expected_loss_scorer as expected_loss_scorer
 
-__getattr__, __dir__ = doors(
+__getattr__, __dir__, __all__ = doors(
     __name__,
     {
         "credo.classifiers.decision": ["DecisionClassifier"],

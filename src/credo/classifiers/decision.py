@@ -13,10 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from credo._types import F64
-from credo._validation.labels import as_labels, order_of
+from credo._validation.labels import as_labels
 from credo.decisions.act import Decisions, decide
 from credo.decisions.empirical import expected_loss
 from credo.decisions.loss import Loss
+from credo.decisions.loss_matching import rows_for
 from credo.exceptions import InputError
 from credo.posterior import Posterior
 
@@ -115,7 +116,7 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         fitted = clone(self.estimator).fit(X, labels, **fit_params)
         if isinstance(self.loss, Loss):
             classes = as_labels(fitted.classes_, "DecisionClassifier", "classes")
-            order_of(classes, self.loss.truths, "DecisionClassifier", "the loss")
+            rows_for(self.loss, classes, "DecisionClassifier")
         self.estimator_ = fitted
         self.classes_ = fitted.classes_
         for name in ("n_features_in_", "feature_names_in_"):
@@ -193,6 +194,8 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict_log_proba(self, X: Any) -> Any:
         """Give the classifier's log-probabilities."""
         check_is_fitted(self)
+        if len(self.classes_) == 1:
+            return np.log(self.predict_proba(X))
         return self.estimator_.predict_log_proba(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -220,15 +223,14 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _loss_for(self, X: Any, loss: Any) -> Loss:
         """Turn whatever was given, or the classifier's own loss, into a Loss."""
-        own = self.loss(X) if callable(self.loss) else self.loss
-        given = loss(X) if callable(loss) else loss
-        chosen = own if given is None else given
+        given = self.loss if loss is None else loss
+        chosen = given(X) if callable(given) else given
         if isinstance(chosen, Loss):
             return chosen
-        base = own if isinstance(own, Loss) else Loss.zero_one(self.classes_)
-        return (
-            base if chosen is None else Loss(chosen, self.classes_, base.acts, reject=base.reject)
-        )
+        base = self.loss if isinstance(self.loss, Loss) else Loss.zero_one(self.classes_)
+        if chosen is None:
+            return base
+        return Loss(chosen, self.classes_, base.acts, reject=base.reject)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

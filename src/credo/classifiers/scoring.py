@@ -10,7 +10,8 @@ from sklearn.metrics import make_scorer
 from credo.decisions.act import decide
 from credo.decisions.empirical import expected_loss
 from credo.decisions.loss import Loss
-from credo.exceptions import InputError, LabelError
+from credo.decisions.loss_matching import one_matrix
+from credo.exceptions import LabelError
 
 
 def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Any:
@@ -52,19 +53,10 @@ def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Any
     >>> print(round(scores.mean(), 4))
     -0.0347
     """
-    if not isinstance(loss, Loss):
-        raise InputError(
-            f"expected_loss_scorer needs a Loss. Got {type(loss).__name__}. Make one with "
-            "credo.Loss(matrix, truths, acts)."
-        )
-    if loss.is_per_row:
-        raise InputError(
-            "expected_loss_scorer needs one matrix: rows of cross-validation folds would not fit "
-            "a loss per row. Use DecisionClassifier with a callable loss and its score method."
-        )
+    one_matrix(loss, "expected_loss_scorer")
     if from_probabilities:
         return _ProbabilityScorer(loss)
-    return make_scorer(_minus_mean_loss, loss=loss)
+    return make_scorer(_of_predicted_acts, loss=loss)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,13 +71,17 @@ class _ProbabilityScorer:
         return _minus_mean_loss(y, acts, self.loss, sample_weight)
 
 
-def _minus_mean_loss(y: Any, acts: Any, loss: Loss, sample_weight: Any = None) -> float:
-    """Give minus the mean loss of acts; say what to do if they are not the loss's."""
+def _of_predicted_acts(y: Any, acts: Any, loss: Loss, sample_weight: Any = None) -> float:
+    """Score what predict returned; say what to do if these are not the loss's acts."""
     try:
-        mean = expected_loss(y, acts, loss, sample_weight=sample_weight, n_bootstrap=0)
+        return _minus_mean_loss(y, acts, loss, sample_weight)
     except LabelError as error:
         raise LabelError(
             f"{error} expected_loss_scorer takes what predict returns as acts: wrap the "
             "classifier in credo.DecisionClassifier, or pass from_probabilities=True."
         ) from error
-    return -float(mean.value)
+
+
+def _minus_mean_loss(y: Any, acts: Any, loss: Loss, sample_weight: Any) -> float:
+    """Give minus the mean loss of acts."""
+    return -expected_loss(y, acts, loss, sample_weight=sample_weight, n_bootstrap=0).value

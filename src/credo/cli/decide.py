@@ -129,9 +129,13 @@ class _Job:
             values = block.values
             bad = first_wrong_row(values, normalise=self.normalise)
             if bad is not None:
-                fault = row_fault(values[bad]).partition(". ")[0]
-                remedy = "" if self.normalise else " Pass --normalise if the values are rounded."
-                raise FileFormatError(f"the row {fault}.{remedy}", self.rows.name, block.lines[bad])
+                fault = row_fault(values[bad], normalise=self.normalise)
+                remedy = " Pass --normalise if the values are rounded." if "sums" in fault else ""
+                raise FileFormatError(
+                    f"the row {fault}.{'' if self.normalise else remedy}",
+                    self.rows.name,
+                    block.lines[bad],
+                )
             if self.normalise:
                 values /= values.sum(axis=1, keepdims=True)
             choice = decide(values, self.loss, labels=self.columns)

@@ -69,7 +69,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         ZeroOne as ZeroOne,
     )
 
-__getattr__, __dir__ = doors(
+__getattr__, __dir__, __all__ = doors(
     __name__,
     {
         "credo.decisions.act": ["Decisions", "decide"],

@@ -11,11 +11,11 @@ import numpy as np
 from credo._drawable import Drawable
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import frozen
-from credo._validation.labels import as_labels, plain
+from credo._validation.labels import as_labels, names_in, plain
 from credo._validation.probabilities import as_weights
 from credo.decisions._text import html_table, text_table
 from credo.decisions.act import Decisions
-from credo.decisions.empirical import act_index, column, index_of
+from credo.decisions.labelled_rows import act_index, index_of
 from credo.decisions.loss import Loss
 from credo.exceptions import InputError, ShapeError
 
@@ -172,10 +172,6 @@ def confusion_matrix(
     -----
     Time O(n), after sorting the names in O(n log n). Exact.
 
-    References
-    ----------
-    .. [1] C. M. Bishop, *Pattern Recognition and Machine Learning*, 2006, section 1.5.1.
-
     Examples
     --------
     >>> import credo
@@ -217,7 +213,7 @@ def confusion_matrix(
 def _seen(y: Any, acts: Any) -> Labels:
     """List the names that occur in either, sorted."""
     names: dict[Any, None] = {}
-    for values in (column(y), column(acts)):
+    for values in (names_in(y), names_in(acts)):
         unique = values.ravel() if values.dtype.kind == "O" else np.unique(values)
         names.update((plain(value), None) for value in unique)
     try:

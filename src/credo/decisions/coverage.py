@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from credo._drawable import Drawable
-from credo._types import F64
+from credo._types import F64, Int
 from credo._validation.arrays import frozen, in_unit_interval
 from credo.decisions._text import number
 from credo.decisions.act import decide
-from credo.decisions.empirical import LabelledRows, losses_of, without_reject
+from credo.decisions.labelled_rows import LabelledRows, losses_of
+from credo.decisions.lined_up import rounding
 from credo.decisions.loss import Loss
+from credo.decisions.loss_matching import as_loss, rows_for, without_reject
 
 _OWNER = "risk_coverage"
 _SHOWN = (0.5, 0.8, 0.9, 0.95, 1.0)
@@ -194,46 +196,47 @@ def risk_coverage(
     0.0
     """
     rows = LabelledRows.of(y, posterior, sample_weight, _OWNER)
-    whole = Loss.zero_one(rows.posterior.labels) if loss is None else rows.loss(loss, _OWNER)
+    labels = rows.posterior.labels
+    whole = Loss.zero_one(labels) if loss is None else rows.loss(as_loss(loss, _OWNER), _OWNER)
+    truth = rows_for(whole, labels, _OWNER)[rows.truth]
     forced = decide(rows.posterior, without_reject(whole, _OWNER))
-    truth = np.array([whole.truths.index(label) for label in rows.posterior.labels])[rows.truth]
     actual = losses_of(forced.loss, truth, np.atleast_1d(forced.act_index))
     doubt = np.atleast_1d(forced.risk)
     order = np.argsort(doubt, kind="stable")
-    weight, total = np.cumsum(rows.weight[order]), np.cumsum((rows.weight * actual)[order])
-    last = _ends(doubt[order], forced.loss)
+    first, last = _runs(doubt[order], forced.loss)
+    weight = np.add.reduceat(rows.weight[order], first)
+    total = np.add.reduceat((rows.weight * actual)[order], first)
     best = np.argsort(actual, kind="stable")
     return RiskCoverage(
-        coverage=frozen(weight[last] / weight[-1]),
-        risk=frozen(total[last] / weight[last]),
+        coverage=frozen(np.cumsum(weight) / weight.sum()),
+        risk=frozen(np.cumsum(total) / np.cumsum(weight)),
         threshold=frozen(doubt[order][last]),
-        area=_area(weight[last], total[last]),
-        optimal_area=_area(np.cumsum(rows.weight[best]), np.cumsum((rows.weight * actual)[best])),
+        area=_area(weight, total),
+        optimal_area=_area(rows.weight[best], (rows.weight * actual)[best]),
         operating_point=None if whole.reject is None else _operating_point(rows, whole, truth),
     )
 
 
-def _ends(doubt: F64, loss: Loss) -> Any:
-    """Mark the last row of each run of tied risks, in rising order."""
+def _runs(doubt: F64, loss: Loss) -> tuple[Int, Int]:
+    """Find the first and the last row of each run of tied risks, in rising order."""
     # The rounding error of a sum of K products, as in decide: relative to the sum itself, or to
     # the largest loss if terms of both signs may cancel.
-    rounding = (len(loss.truths) + 2) * np.finfo(np.float64).eps
     scale = np.abs(loss.matrix).max() if (loss.matrix < 0).any() else doubt[1:]
-    return np.append(np.diff(doubt) > rounding * scale, True)
+    borders = np.flatnonzero(np.diff(doubt) > rounding(len(loss.truths)) * scale)
+    return np.append(0, borders + 1), np.append(borders, len(doubt) - 1)
 
 
 def _area(weight: F64, total: F64) -> float:
-    r"""Integrate risk over coverage, from cumulative weights and losses.
+    r"""Integrate risk over coverage, from the weight and the total loss of each stretch.
 
     On a stretch with mean loss m, from coverage c to c + d with total s at c, the integral of
     (s + m (u - c)) / u over u is m d + (s - m c) log(1 + d / c).
     """
-    share, summed = weight / weight[-1], total / weight[-1]
-    before, so_far = share[:-1], summed[:-1]
-    width = np.diff(share)
-    mean = np.diff(summed) / width
-    rest = mean * width + (so_far - mean * before) * np.log1p(width / before)
-    return float(summed[0] + rest.sum())
+    share, summed = weight / weight.sum(), total / weight.sum()
+    before, so_far = np.cumsum(share)[:-1], np.cumsum(summed)[:-1]
+    mean = total[1:] / weight[1:]
+    rest = (so_far - mean * before) * np.log1p(share[1:] / before)
+    return float(summed.sum() + rest.sum())
 
 
 def _operating_point(rows: LabelledRows, loss: Loss, truth: Any) -> CoveragePoint:

@@ -10,10 +10,11 @@ import numpy as np
 from credo._drawable import Drawable
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import as_vector, frozen
-from credo._validation.labels import listing, order_of, position
+from credo._validation.labels import listing, position
 from credo.decisions._text import number
-from credo.decisions.empirical import LabelledRows, plain_fields, without_reject
+from credo.decisions.labelled_rows import LabelledRows, plain_fields
 from credo.decisions.loss import Loss
+from credo.decisions.loss_matching import one_matrix, rows_for, without_reject
 from credo.exceptions import InputError
 
 #: Probabilities were divided by their row's sum, so a value meant to be on a threshold may miss it
@@ -316,14 +317,12 @@ def _positive(labels: Labels, positive: Label | None, regrets: F64 | None, owner
 
 def _regrets(loss: Loss, labels: Labels, owner: str) -> F64:
     """Give, per label, what the other label's act costs more than its own."""
-    if loss.is_per_row:
-        raise InputError(f"{owner} needs one loss matrix: with one per row there is no one curve.")
-    loss = without_reject(loss, owner)
+    loss = without_reject(one_matrix(loss, owner), owner)
     if len(loss.acts) != 2:
         raise InputError(
             f"{owner} needs a loss with two acts, a reject act aside. Got {listing(loss.acts)}."
         )
-    cells = loss.matrix[order_of(labels, loss.truths, owner, "the loss")]
+    cells = loss.matrix[rows_for(loss, labels, owner)]
     regrets = np.array([cells[0, 1] - cells[0, 0], cells[1, 0] - cells[1, 1]])
     if (regrets < 0).all():
         regrets = -regrets

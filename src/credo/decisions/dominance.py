@@ -9,7 +9,7 @@ import numpy as np
 from credo._types import F64, Label, Labels
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Dominance:
     """An act and the mixture of other acts that is at least as good under every truth.
 

@@ -8,16 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from credo._types import F64, Int, Label, Labels, RandomState
+from credo._types import F64, Int, Label, RandomState
 from credo._validation.arrays import in_unit_interval, positive_int
-from credo._validation.labels import positions
-from credo._validation.probabilities import as_weights
 from credo.decisions._text import number
-from credo.decisions.act import Decisions
+from credo.decisions.labelled_rows import act_index, index_of, losses_of, positive_weights
 from credo.decisions.loss import Loss
-from credo.exceptions import InputError, ShapeError
-from credo.posterior import Posterior
-from credo.posterior.rows import label_array
+from credo.decisions.loss_matching import as_loss, loss_of_rows
 
 #: Numbers drawn at once by the bootstrap: eight megabytes of float64.
 _DRAWS_AT_ONCE = 2**20
@@ -25,7 +21,7 @@ _DRAWS_AT_ONCE = 2**20
 _ROWS_PER_COUNT = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ExpectedLoss:
     """The mean loss of acts on labelled rows, next to that of the best constant act.
 
@@ -67,7 +63,7 @@ class ExpectedLoss:
             return "no interval"
         return f"{100 * self.level:g} % interval {number(self.low)} to {number(self.high)}"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         ratio = (
             "not comparable, because that is not positive"
             if self.normalised is None
@@ -153,7 +149,7 @@ def expected_loss(  # noqa: PLR0913 - the three settings of the bootstrap belong
     owner = "expected_loss"
     level = in_unit_interval(level, owner, "level", open_ends=True)
     n_bootstrap = positive_int(n_bootstrap, owner, "n_bootstrap", least=0)
-    truth = index_of(y, loss.truths, owner, "truth")
+    truth = index_of(y, as_loss(loss, owner).truths, owner, "truth")
     act = act_index(acts, loss, owner, len(truth))
     weight, kept = positive_weights(sample_weight, len(truth), owner)
     loss = loss_of_rows(loss, kept, len(truth), owner)
@@ -180,124 +176,6 @@ def expected_loss(  # noqa: PLR0913 - the three settings of the bootstrap belong
     )
 
 
-# --- labelled rows, for all evaluations ---------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelledRows:
-    """The rows with a positive weight: position of the truth, posterior and weight of each."""
-
-    truth: Int
-    posterior: Posterior
-    weight: F64
-    kept: Int | None
-    n_given: int
-
-    @classmethod
-    def of(cls, y: Any, posterior: Posterior, sample_weight: Any, owner: str) -> LabelledRows:
-        """Check truths, posterior and weights against each other."""
-        if not isinstance(posterior, Posterior):
-            raise InputError(
-                f"{owner} needs a Posterior. Got {type(posterior).__name__}. Make one with "
-                "credo.Posterior.from_probabilities(p, labels)."
-            )
-        truth = index_of(y, posterior.labels, owner, "label")
-        if len(truth) != posterior.n_rows:
-            raise ShapeError(
-                f"{owner}: y has {len(truth)} rows and the posterior {posterior.n_rows}; they "
-                "must be the same rows."
-            )
-        weight, kept = positive_weights(sample_weight, len(truth), owner)
-        if kept is None:
-            return cls(truth, posterior, weight, kept, len(truth))
-        return cls(truth[kept], posterior.rows(kept), weight, kept, len(truth))
-
-    @property
-    def probabilities(self) -> F64:
-        """Probabilities of shape (n, K), for a single case too."""
-        return np.atleast_2d(self.posterior.probabilities)
-
-    def loss(self, loss: Loss, owner: str) -> Loss:
-        """Give the loss of these rows."""
-        return loss_of_rows(loss, self.kept, self.n_given, owner)
-
-
-def index_of(values: Any, known: Labels, owner: str, what: str) -> Int:
-    """Find the position of each entry of ``values`` among ``known``; at least one is needed."""
-    index = positions(column(values), known, owner, what)
-    if not index.size:
-        raise InputError(f"{owner} needs at least one row. Got none.")
-    return index
-
-
-def column(values: Any) -> Any:
-    """Make an array of names; a list of several types keeps them instead of turning to text."""
-    if isinstance(values, (list, tuple)) and len({type(value) for value in values}) > 1:
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-        return array
-    return np.asarray(values)
-
-
-def act_index(acts: Any, loss: Loss, owner: str, n_rows: int) -> Int:
-    """Find the position in ``loss.acts`` of the act of each row, by name or from Decisions."""
-    if isinstance(acts, Decisions):
-        taken = np.atleast_1d(acts.act_index).astype(np.intp)
-        same = acts.loss.acts == loss.acts
-        index = taken if same else _renamed(taken, acts.loss.acts, loss.acts, owner)
-    else:
-        index = index_of(acts, loss.acts, owner, "act")
-    if len(index) != n_rows:
-        raise ShapeError(
-            f"{owner}: there are {n_rows} truths and {len(index)} acts; one act per row is needed."
-        )
-    return index
-
-
-def _renamed(taken: Int, old: Labels, new: Labels, owner: str) -> Int:
-    """Turn positions among the ``old`` acts into positions among the ``new`` ones."""
-    return positions(label_array(old)[taken], new, owner, "act")
-
-
-def positive_weights(weights: Any, n_rows: int, owner: str) -> tuple[F64, Int | None]:
-    """Give the positive weights and which rows they belong to; None for all rows."""
-    values = as_weights(weights, n_rows, owner)
-    kept = np.flatnonzero(values > 0)
-    return (values, None) if len(kept) == n_rows else (values[kept], kept)
-
-
-def loss_of_rows(loss: Loss, kept: Int | None, n_rows: int, owner: str) -> Loss:
-    """Check a loss per row for its length, and keep the matrices of the rows kept."""
-    if not loss.is_per_row:
-        return loss
-    if len(loss.matrix) != n_rows:
-        raise ShapeError(
-            f"{owner}: the loss has {len(loss.matrix)} matrices for {n_rows} rows; one per row "
-            "is needed."
-        )
-    return loss if kept is None else loss.per_row(loss.matrix[kept])
-
-
-def without_reject(loss: Loss, owner: str) -> Loss:
-    """Leave out the reject act."""
-    if loss.reject is None:
-        return loss
-    keep = [i for i, act in enumerate(loss.acts) if act != loss.reject]
-    if not keep:
-        raise InputError(
-            f"{owner}: the loss has no act but the reject act {loss.reject!r}. Add the acts to "
-            "decide between."
-        )
-    return Loss(loss.matrix[..., keep], loss.truths, [loss.acts[i] for i in keep])
-
-
-def losses_of(loss: Loss, truth: Int, act: Int) -> F64:
-    """Give the loss of each row's act under its truth."""
-    if loss.is_per_row:
-        return loss.matrix[np.arange(len(truth)), truth, act]
-    return loss.matrix[truth, act]
-
-
 def _constant(loss: Loss, truth: Int, weight: F64) -> tuple[Label, float]:
     """Find the act that costs least if always taken; ties go to the first."""
     if loss.is_per_row:
@@ -306,12 +184,6 @@ def _constant(loss: Loss, truth: Int, weight: F64) -> tuple[Label, float]:
         totals = np.bincount(truth, weights=weight, minlength=len(loss.truths)) @ loss.matrix
     best = int(totals.argmin())
     return loss.acts[best], float(totals[best] / weight.sum())
-
-
-def plain_fields(result: Any) -> dict[str, Any]:
-    """Turn a result that holds arrays into a dictionary of lists, numbers and names."""
-    fields = {name: getattr(result, name) for name in result.__dataclass_fields__}
-    return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in fields.items()}
 
 
 # --- bootstrap ------------------------------------------------------------------------------------

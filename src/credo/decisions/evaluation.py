@@ -9,19 +9,14 @@ import numpy as np
 
 from credo._drawable import Drawable
 from credo._types import F64, Int, Label, RandomState
-from credo._validation.labels import order_of
 from credo.decisions._text import number
 from credo.decisions.act import Decisions, decide
 from credo.decisions.confusion import Confusion, confusion_matrix
 from credo.decisions.coverage import RiskCoverage, risk_coverage
-from credo.decisions.empirical import (
-    ExpectedLoss,
-    LabelledRows,
-    act_index,
-    expected_loss,
-    losses_of,
-)
+from credo.decisions.empirical import ExpectedLoss, expected_loss
+from credo.decisions.labelled_rows import LabelledRows, act_index, losses_of
 from credo.decisions.loss import Loss
+from credo.decisions.loss_matching import as_loss, rows_for
 from credo.decisions.reliability import Calibration, calibration
 
 _OWNER = "evaluate"
@@ -66,7 +61,8 @@ class Evaluation(Drawable):
     calibration
         Confidence next to accuracy, and the proper scores.
     risk_coverage
-        Mean loss among the surest rows.
+        Mean loss among the surest rows; None if the acts are not those of ``decide``, because
+        the curve is that of its acts.
     """
 
     expected_loss: ExpectedLoss
@@ -74,7 +70,7 @@ class Evaluation(Drawable):
     by_act: tuple[ActRisk, ...]
     confusion: Confusion
     calibration: Calibration
-    risk_coverage: RiskCoverage
+    risk_coverage: RiskCoverage | None
 
     @property
     def gap(self) -> float:
@@ -90,11 +86,11 @@ class Evaluation(Drawable):
             "by_act": [asdict(entry) for entry in self.by_act],
             "confusion": self.confusion.to_dict(),
             "calibration": self.calibration.to_dict(),
-            "risk_coverage": self.risk_coverage.to_dict(),
+            "risk_coverage": self.risk_coverage and self.risk_coverage.to_dict(),
         }
 
     def __repr__(self) -> str:
-        lost, sure, curve = self.expected_loss, self.calibration, self.risk_coverage
+        lost, sure = self.expected_loss, self.calibration
         lines = {
             "mean loss": f"{number(lost.value)} ({lost.interval()})",
             "predicted risk": f"{number(self.predicted_risk)}{self._verdict()}",
@@ -103,7 +99,7 @@ class Evaluation(Drawable):
             f"(largest {number(sure.maximum_calibration_error)})",
             "Brier score": number(sure.brier),
             "log loss": _log_loss(sure),
-            "risk-coverage area": f"{number(curve.area)} (best order {number(curve.optimal_area)})",
+            "risk-coverage area": _area(self.risk_coverage),
             "accuracy": _accuracy(self.confusion),
         }
         head = f"Evaluation of {lost.n_rows} rows"
@@ -132,6 +128,13 @@ def _log_loss(sure: Calibration) -> str:
     """Write the log loss, with the number of impossible truths."""
     note = f" ({sure.n_impossible} truths had probability 0)" if sure.n_impossible else ""
     return f"{number(sure.log_loss)}{note}"
+
+
+def _area(curve: RiskCoverage | None) -> str:
+    """Write the area under the risk-coverage curve, if there is one."""
+    if curve is None:
+        return ""
+    return f"{number(curve.area)} (best order {number(curve.optimal_area)})"
 
 
 def _accuracy(table: Confusion) -> str:
@@ -231,8 +234,11 @@ def evaluate(  # noqa: PLR0913 - five inputs and the two settings of the bootstr
     rows = LabelledRows.of(y, posterior, sample_weight, _OWNER)
     if loss is None:
         loss = acts.loss if isinstance(acts, Decisions) else Loss.zero_one(posterior.labels)
-    taken = decide(posterior, loss) if acts is None else acts
+    rows_for(as_loss(loss, _OWNER), posterior.labels, _OWNER)
+    best = decide(posterior, loss)
+    taken = best if acts is None else acts
     act = act_index(taken, loss, _OWNER, rows.n_given)
+    own = np.array_equal(act, np.atleast_1d(best.act_index))
     by_act = _by_act(rows, loss, act if rows.kept is None else act[rows.kept])
     return Evaluation(
         expected_loss=expected_loss(
@@ -247,13 +253,15 @@ def evaluate(  # noqa: PLR0913 - five inputs and the two settings of the bootstr
         by_act=by_act,
         confusion=confusion_matrix(y, taken, loss, sample_weight=sample_weight),
         calibration=calibration(y, posterior, sample_weight=sample_weight),
-        risk_coverage=risk_coverage(y, posterior, loss, sample_weight=sample_weight),
+        risk_coverage=(
+            risk_coverage(y, posterior, loss, sample_weight=sample_weight) if own else None
+        ),
     )
 
 
 def _by_act(rows: LabelledRows, loss: Loss, act: Int) -> tuple[ActRisk, ...]:
     """Average predicted and actual loss over the rows of each act that was taken."""
-    order = order_of(rows.posterior.labels, loss.truths, _OWNER, "the loss")
+    order = rows_for(loss, rows.posterior.labels, _OWNER)
     own = rows.loss(loss, _OWNER)
     predicted = _predicted(rows.probabilities, own, order, act)
     actual = losses_of(own, order[rows.truth], act)

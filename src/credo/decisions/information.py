@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from credo._types import F64, Label, Labels
-from credo._validation.arrays import as_finite
-from credo._validation.labels import as_labels, order_of, plain, position
+from credo._validation.arrays import as_finite, as_number, frozen
+from credo._validation.labels import as_labels, names_in, order_of, plain, position
 from credo._validation.probabilities import check_rows, per_label
 from credo.decisions._text import number
-from credo.decisions.act import Decisions, column_names, decide
+from credo.decisions.act import Decisions, decide
+from credo.decisions.lined_up import column_names, numeric
 from credo.decisions.loss import Loss
+from credo.decisions.loss_matching import as_loss, one_matrix
 from credo.exceptions import InputError, ShapeError
 from credo.posterior import Posterior
-from credo.posterior.rows import label_array
 
 
 def value_of_perfect_information(
@@ -63,10 +64,10 @@ def value_of_perfect_information(
     >>> value_of_perfect_information([0.004, 0.996], loss, labels=["cancer", "normal"])
     0.996
     """
-    return decide(posterior, _regret(loss), labels).risk
+    return decide(posterior, _regret(as_loss(loss, "value_of_perfect_information")), labels).risk
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class InformationValue:
     """What a test is worth, and what to do after each outcome.
 
@@ -116,8 +117,13 @@ class InformationValue:
             raise InputError(f"value_of_test: outcome {plain(outcome)!r} has probability 0.")
         return Posterior.from_probabilities(self._joint[..., o], self._truths, normalise=True)
 
-    def __str__(self) -> str:
-        """Say what to do, in a few lines."""
+    def to_dict(self) -> dict[str, Any]:
+        """Give the values and the act after each outcome as plain lists and numbers."""
+        named = ("value", "price", "net", "buy", "risk_now", "risk_after", "outcomes")
+        arrays = ("outcome_probabilities", "acts")
+        return {name: _plain(getattr(self, name)) for name in (*named, *arrays)}
+
+    def __repr__(self) -> str:
         if np.ndim(self.value):
             bought = int(np.count_nonzero(self.buy))
             return f"A test for {len(self.value)} rows, worth its price for {bought} of them"
@@ -199,16 +205,15 @@ def value_of_test(
       + (probability 0.1028): treat
       - (probability 0.8972): discharge
     """
-    if loss.is_per_row:
-        raise InputError("value_of_test needs one loss matrix for all rows, not one per row.")
+    regret = _regret(one_matrix(loss, "value_of_test"))
     truths = column_names(posterior, labels)
-    cost = float(as_finite(price, "value_of_test", "price"))
+    cost = as_number(price, "value_of_test", "price")
     table, names = _outcome_table(likelihood, truths, outcomes)
-    now = decide(posterior, _regret(loss), labels)
-    p = posterior.probabilities if isinstance(posterior, Posterior) else np.asarray(posterior)
+    now = decide(posterior, regret, labels)
+    p = posterior.probabilities if isinstance(posterior, Posterior) else numeric(posterior)
     joint = p[..., :, None] * table
     chance = joint.sum(axis=-2)
-    chosen = _decide_after(p, joint, chance, _regret(loss), truths)
+    chosen = _decide_after(p, joint, chance, regret, truths)
     # What each outcome saves is the regret of going on with the act of now; none if that act
     # stays best. Nothing cancels, so a useless test is worth exactly nothing.
     before = np.repeat(np.atleast_1d(now.act_index), len(names))
@@ -223,8 +228,8 @@ def value_of_test(
         risk_now=risk_now,
         risk_after=risk_now - value,
         outcomes=names,
-        outcome_probabilities=chance,
-        acts=label_array(loss.acts)[chosen.act_index.reshape(chance.shape)],
+        outcome_probabilities=frozen(chance),
+        acts=names_in(loss.acts)[chosen.act_index.reshape(chance.shape)],
         _joint=joint,
         _truths=truths,
     )
@@ -235,6 +240,13 @@ def _decide_after(p: F64, joint: F64, chance: F64, loss: Loss, truths: Labels) -
     after = np.where(chance[..., None, :] > 0, joint, p[..., :, None])
     cases = np.moveaxis(after, -1, -2).reshape(-1, len(truths))
     return decide(cases / cases.sum(axis=1, keepdims=True), loss, truths)
+
+
+def _plain(value: Any) -> Any:
+    """Turn arrays and tuples into lists."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _regret(loss: Loss) -> Loss:

@@ -26,7 +26,7 @@ from credo.posterior.rows import log_sum_exp
 _EPS = float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class BayesError:
     """The least error, and how it was found.
 
@@ -49,8 +49,7 @@ class BayesError:
         """Give value, interval and method as plain numbers and text."""
         return {"value": self.value, "low": self.low, "high": self.high, "method": self.method}
 
-    def __str__(self) -> str:
-        """Write the value with its interval, and the method."""
+    def __repr__(self) -> str:
         exact = self.low == self.high
         span = "" if exact else f" ({number(self.low)} to {number(self.high)})"
         return f"Bayes error {number(self.value)}{span}, {self.method}"
@@ -62,7 +61,7 @@ def bayes_error(
     *,
     n_samples: int = 100_000,
     level: float = 0.95,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> BayesError:
     r"""Find the error of the best classifier that the densities allow.
 
@@ -184,8 +183,7 @@ def bhattacharyya_bound(densities: Mapping[Any, Any], priors: PerLabel) -> float
 
     Notes
     -----
-    A bound, not an estimate: for equal priors and one covariance it is within a factor of the
-    error that grows with the distance. Time O(K² d³).
+    A bound, not an estimate; it is the tighter the nearer the classes are. Time O(K² d³).
 
     References
     ----------

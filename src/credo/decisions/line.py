@@ -12,14 +12,14 @@ import numpy as np
 from credo._drawable import Drawable
 from credo._types import F64, Label, Labels, PerLabel
 from credo._validation.arrays import as_finite, frozen
-from credo._validation.labels import as_labels, order_of
+from credo._validation.labels import as_labels, names_in
 from credo._validation.probabilities import as_priors
 from credo.decisions._text import number
 from credo.decisions.crossings import Setting, cells_of
 from credo.decisions.densities import Range, as_density
 from credo.decisions.loss import Loss
+from credo.decisions.loss_matching import one_matrix, rows_for
 from credo.exceptions import InputError, ShapeError
-from credo.posterior.rows import label_array
 
 _OWNER = "regions"
 
@@ -136,7 +136,7 @@ class Regions(Drawable):
         cuts = self.thresholds
         sides = (order[np.searchsorted(cuts, points, side=side)] for side in ("left", "right"))
         index = np.minimum(*sides)
-        return label_array(self.acts)[index] if points.ndim else self.acts[int(index)]
+        return names_in(self.acts)[index] if points.ndim else self.acts[int(index)]
 
     def weighted_densities(self, x: Any) -> F64:
         """Give prior × density of each class at the points ``x``, shape (n, K)."""
@@ -302,7 +302,7 @@ def regions(
     """
     truths = as_labels(_mapping(densities), _OWNER, "truths")
     p = as_priors(priors, truths, _OWNER)
-    losses = _losses(_one_matrix(loss), truths)
+    losses = _losses(one_matrix(loss, _OWNER), truths)
     bounds = None if support is None else _as_support(support)
     classes = tuple(
         as_density(source, name, bounds)
@@ -335,17 +335,9 @@ def _mapping(densities: Any) -> Mapping[Any, Any]:
     return densities
 
 
-def _one_matrix(loss: Any) -> Loss:
-    """Check for a loss with one matrix."""
-    if not isinstance(loss, Loss) or loss.is_per_row:
-        got = "one matrix per row" if isinstance(loss, Loss) else type(loss).__name__
-        raise InputError(f"regions needs a Loss with one matrix. Got {got}.")
-    return loss
-
-
 def _losses(loss: Loss, truths: Labels) -> F64:
     """Bring the rows of the loss into the order of the densities."""
-    return loss.matrix[order_of(truths, loss.truths, _OWNER, "the loss")]
+    return loss.matrix[rows_for(loss, truths, _OWNER)]
 
 
 def _as_support(support: Any) -> Range:

@@ -9,7 +9,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from credo._types import F64, Label, Labels
-from credo._validation.arrays import as_finite, frozen
+from credo._validation.arrays import as_finite, as_number, frozen
 from credo._validation.labels import as_labels, plain, position
 from credo._validation.probabilities import per_label
 from credo.decisions import loss_csv
@@ -140,6 +140,8 @@ class Loss:
         fraud            0    20
         fair             1     0
         """
+        if not isinstance(costs, Mapping):
+            raise InputError("Loss.class_costs needs {label: cost}, so that costs have names.")
         names = as_labels(costs, "Loss.class_costs")
         values = as_finite(list(costs.values()), "Loss.class_costs", "costs")
         return cls(values[:, None] * (1.0 - np.eye(len(names))), names, names)
@@ -262,7 +264,7 @@ class Loss:
             raise InputError(f"Loss.with_reject: there is an act {name!r} already. Pass name=….")
         scalar = not isinstance(cost, Mapping) and np.ndim(cost) == 0
         column = (
-            np.full(len(self._truths), float(as_finite(cost, "Loss.with_reject", "cost")))
+            np.full(len(self._truths), as_number(cost, "Loss.with_reject", "cost"))
             if scalar
             else per_label(cost, self._truths, "Loss.with_reject", "cost")
         )

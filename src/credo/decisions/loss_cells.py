@@ -15,6 +15,11 @@ def cells_of(
     losses: Mapping[tuple[Any, Any], float], owner: str, what: str
 ) -> tuple[F64, Labels, Labels]:
     """Turn ``{(truth, act): number}`` into a full matrix with names in order of appearance."""
+    if not isinstance(losses, Mapping):
+        raise InputError(
+            f"{owner} needs {{(truth, act): {what}}}. Got {type(losses).__name__}. For a matrix, "
+            "use credo.Loss(matrix, truths, acts)."
+        )
     pairs: dict[tuple[Label, Label], float] = {}
     for key, value in losses.items():
         if not isinstance(key, tuple) or len(key) != 2:
@@ -32,4 +37,4 @@ def cells_of(
             f"{listing(truths)}. Acts: {listing(acts)}."
         )
     cells = [[pairs[truth, act] for act in acts] for truth in truths]
-    return as_finite(cells, owner, f"{what}es" if what == "loss" else f"{what}s"), truths, acts
+    return as_finite(cells, owner, f"{what} matrix"), truths, acts

@@ -13,7 +13,7 @@ from credo._types import F64, Int, Label
 from credo._validation.arrays import frozen, positive_int
 from credo._validation.labels import plain, position
 from credo.decisions._text import number
-from credo.decisions.empirical import LabelledRows, plain_fields
+from credo.decisions.labelled_rows import LabelledRows, plain_fields
 from credo.exceptions import InputError
 from credo.posterior.rows import log_sum_exp
 
@@ -197,15 +197,17 @@ def calibration(
     rows = LabelledRows.of(y, posterior, sample_weight, _OWNER)
     log_p = _log_of_truth(rows, label)
     looked_at = range(len(rows.posterior.labels)) if label is None else [_column(rows, label)]
-    single = [_Binned.of(*_one_label(rows, k), rows.weight, n_bins, strategy) for k in looked_at]
-    shown = (
-        _Binned.of(*_top_label(rows), rows.weight, n_bins, strategy) if label is None else single[0]
-    )
-    split = np.sum([binned.split() for binned in single], axis=0)
+    terms = []
+    for k in looked_at:  # one label at a time, so that K does not multiply the memory
+        binned = _Binned.of(*_one_label(rows, k), rows.weight, n_bins, strategy)
+        terms.append(np.append(binned.split(), binned.squared_error()))
+    split = np.sum(terms, axis=0)
+    if label is None:
+        binned = _Binned.of(*_top_label(rows), rows.weight, n_bins, strategy)
     return Calibration(
         label=plain(label),
-        **shown.fields(),
-        brier=float(sum(binned.squared_error() for binned in single)),
+        **binned.fields(),
+        brier=float(split[4]),
         reliability=float(split[0]),
         resolution=float(split[1]),
         uncertainty=float(split[2]),

@@ -11,7 +11,8 @@ import numpy as np
 from credo._types import Label, PerLabel
 from credo._validation.arrays import as_floats, in_unit_interval
 from credo._validation.probabilities import as_priors
-from credo.decisions.act import Decisions, column_names, decide
+from credo.decisions.act import Decisions, decide
+from credo.decisions.lined_up import column_names
 from credo.decisions.loss import Loss
 from credo.exceptions import InputError
 from credo.posterior import Posterior

@@ -55,9 +55,10 @@ def decide_value(predictive: Any, loss: Any) -> ValueDecision:
     Notes
     -----
     Closed forms are used where they exist; they are exact to rounding and, for Gaussian, Samples
-    and Quantiles, vectorised over rows. The median of draws is the lower one. Integrals over a
-    SciPy density are adaptive, to about ten digits; a discrete distribution is summed up to a tail
-    mass of 1e-15. Without a mean the absolute and pinball losses of every value are infinite; the
+    and Quantiles, vectorised over rows (``ZeroOne`` on Samples and Quantiles goes row by row).
+    The median of draws is the lower one. Integrals over a SciPy density are adaptive, to about ten
+    digits; a discrete distribution is summed up to a tail mass of 1e-15. Without a mean the
+    absolute and pinball losses of every value are infinite; the
     quantile is still returned, as no other value is better by any finite amount.
 
     A callable is minimised numerically, without assuming one minimum only: a scan over the

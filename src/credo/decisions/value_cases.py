@@ -335,10 +335,11 @@ class Gaussians:
     def __init__(self, gaussian: Gaussian) -> None:
         self.shape = gaussian.mean.shape
         self._mean, self._scale = gaussian.mean.ravel(), gaussian.scale.ravel()
+        self._variance = gaussian.variance.ravel()
 
     def moments(self) -> tuple[F64, F64]:
         """Give mean and variance."""
-        return self._mean, self._scale**2
+        return self._mean, self._variance
 
     def quantile(self, q: float) -> F64:
         """Give the quantile."""
@@ -361,6 +362,6 @@ class Gaussians:
 
     def case(self, row: int) -> Case:
         """Give the density between 38 standard deviations, where it is about 1e-314."""
-        one = Gaussian(self._mean[row], self._scale[row] ** 2)
+        one = Gaussian(self._mean[row], self._variance[row])
         edges = one.mean + one.scale * _DEVIATIONS
         return Case(np.empty(0), np.empty(0), edges, one.pdf, edges[8:-8])

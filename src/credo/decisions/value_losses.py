@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import hyp1f1
 
 from credo._types import F64
-from credo._validation.arrays import as_finite, in_unit_interval
+from credo._validation.arrays import as_number, in_unit_interval
 from credo._validation.labels import hint
 from credo.exceptions import InputError, LabelError, NumericalError
 
@@ -253,7 +253,7 @@ class ZeroOne:
     width: float = 0.0
 
     def __post_init__(self) -> None:
-        width = float(as_finite(self.width, "ZeroOne", "width"))
+        width = as_number(self.width, "ZeroOne", "width")
         if width < 0:
             raise InputError(f"The width of ZeroOne must be at least 0. Got {width:g}.")
         object.__setattr__(self, "width", width)
@@ -308,7 +308,7 @@ class Linex:
     a: float
 
     def __post_init__(self) -> None:
-        a = float(as_finite(self.a, "Linex", "asymmetry a"))
+        a = as_number(self.a, "Linex", "asymmetry a")
         if a == 0:
             raise InputError(
                 "The asymmetry a of Linex must not be 0: the loss would be 0 everywhere. Use "
@@ -386,7 +386,7 @@ def log_excess(y: Any) -> F64:
 
 def _positive(value: float, what: str) -> float:
     """Check a positive price of AsymmetricLinear."""
-    price = float(as_finite(value, "AsymmetricLinear", f"'{what}'"))
+    price = as_number(value, "AsymmetricLinear", f"'{what}'")
     if price <= 0:
         raise InputError(
             f"The '{what}' of AsymmetricLinear must be positive. Got {price:g}. A side that costs "

@@ -98,9 +98,12 @@ def draw_evaluation(result: Evaluation, ax: Any = None) -> Any:
     for panel in panels.flat:
         panel.spines[["top", "right"]].set_visible(False)
     draw(result.calibration, ax=panels[0, 0])
-    draw(result.risk_coverage, ax=panels[0, 1])
+    if result.risk_coverage is None:
+        panels[0, 1].set_axis_off()
+    else:
+        draw(result.risk_coverage, ax=panels[0, 1])
+        panels[0, 1].set_title("Risk and coverage", fontsize="medium")
     draw(result.confusion, ax=panels[1, 0])
-    panels[0, 1].set_title("Risk and coverage", fontsize="medium")
     panels[1, 0].set_title("Rows by truth and act", fontsize="medium")
     _draw_by_act(result, panels[1, 1])
     figure.align_labels()

@@ -9,12 +9,12 @@ import numpy as np
 
 from credo._types import F64, Int, Label, Labels, PerLabel
 from credo._validation.arrays import as_floats, frozen
-from credo._validation.labels import as_labels, plain, position
+from credo._validation.labels import as_labels, check_frame, names_in, plain, position
 from credo._validation.probabilities import as_priors, as_rows, check_width
 from credo.exceptions import InputError
-from credo.posterior import rows as _rows
+from credo.posterior import prior_shift as _shift, rows as _rows
 from credo.posterior.bayes import log_joint_of
-from credo.posterior.prior_shift import PriorEstimate, estimate_priors, old_priors
+from credo.posterior.frequencies import frequencies
 
 _OWNER = "Posterior"
 
@@ -45,7 +45,8 @@ class Posterior:
 
     Notes
     -----
-    Exact up to rounding. Memory 8 n K bytes, twice that once ``probabilities`` has been asked for.
+    Exact up to rounding. Memory 8 n K bytes, and as much again for probabilities that were given
+    or asked for.
 
     Examples
     --------
@@ -80,6 +81,13 @@ class Posterior:
         object.__setattr__(self, "_probabilities", known)
         return self
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Posterior):
+            return NotImplemented
+        return self._labels == other._labels and np.array_equal(self._log, other._log)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A Posterior does not change; {name!r} cannot be set.")
 
@@ -113,6 +121,7 @@ class Posterior:
         Posterior(spam 0.25, ham 0.75)
         """
         names = as_labels(labels, _OWNER)
+        check_frame(p, names, _OWNER)
         array = as_rows(p, names, _OWNER, normalise=normalise)
         rows = array / array.sum(axis=-1, keepdims=True)
         with np.errstate(divide="ignore"):
@@ -198,7 +207,7 @@ class Posterior:
         Returns
         -------
         Posterior
-            The share of each label, labels in sorted order.
+            The share of each label; sorted, or as they come if they cannot be sorted.
 
         Examples
         --------
@@ -206,9 +215,7 @@ class Posterior:
         >>> Posterior.from_frequencies(["other", "player", "other", "other"])
         Posterior(other 0.75, player 0.25)
         """
-        labels, index = np.unique(np.asarray(y), return_inverse=True)
-        counts = np.bincount(index.ravel(), weights=sample_weight, minlength=len(labels))
-        return cls.from_probabilities(counts, labels, normalise=True)
+        return cls.from_probabilities(*frequencies(y, sample_weight), normalise=True)
 
     @property
     def labels(self) -> Labels:
@@ -255,7 +262,7 @@ class Posterior:
     def mode(self) -> Any:
         """Give the most probable label (per row); ties go to the first."""
         best = self._log.argmax(axis=-1)
-        return self._labels[int(best)] if self.is_single else _rows.label_array(self._labels)[best]
+        return self._labels[int(best)] if self.is_single else names_in(self._labels)[best]
 
     def confidence(self) -> Any:
         """Give the largest probability (per row)."""
@@ -272,10 +279,7 @@ class Posterior:
     def log_odds(self, a: Any, b: Any) -> Any:
         r"""Give :math:`\log p_a - \log p_b` (per row); infinite where one of the two is zero.
 
-        Raises
-        ------
-        InputError
-            If both probabilities are zero: the odds are undefined. The row is named.
+        Where both are zero the odds are undefined: an InputError names the row.
         """
         top, bottom = (self._log[..., position(name, self._labels, _OWNER)] for name in (a, b))
         _rows.check_odds(top, bottom, f"{plain(a)!r} and {plain(b)!r}")
@@ -325,9 +329,9 @@ class Posterior:
         >>> balanced.with_priors(old=[0.5, 0.5], new={"fraud": 0.01, "fair": 0.99})
         Posterior(fraud 0.08333, fair 0.9167)
         """
-        before = old_priors(old, self._log, self._labels)
+        before = _shift.old_priors(old, self._log, self._labels)
         after = (
-            self.estimate_priors(old).priors
+            _shift.converged_priors(self.estimate_priors(old))
             if isinstance(new, str) and new == "estimate"
             else as_priors(new, self._labels, "Posterior.with_priors", "new priors")
         )
@@ -337,7 +341,7 @@ class Posterior:
 
     def estimate_priors(
         self, old: PerLabel, *, tol: float = 1e-10, max_iterations: int = 10_000
-    ) -> PriorEstimate:
+    ) -> _shift.PriorEstimate:
         r"""Estimate the priors of unlabelled rows by expectation maximisation.
 
         The rows' priors :math:`\pi'` maximise
@@ -379,8 +383,8 @@ class Posterior:
             raise InputError(
                 "Posterior.estimate_priors needs a table of rows; this is a single case."
             )
-        before = old_priors(old, self._log, self._labels)
-        return estimate_priors(self.probabilities, before, self._labels, tol, max_iterations)
+        before = _shift.old_priors(old, self._log, self._labels)
+        return _shift.estimate_priors(self.probabilities, before, self._labels, tol, max_iterations)
 
     def __repr__(self) -> str:
         if self.is_single:

@@ -9,7 +9,7 @@ import numpy as np
 
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import as_floats, frozen
-from credo._validation.labels import as_labels, plain, position
+from credo._validation.labels import as_labels, position
 from credo._validation.probabilities import check_rows
 from credo.exceptions import InputError, ShapeError
 from credo.posterior._posterior import Posterior
@@ -73,7 +73,9 @@ class JointTable:
             raise ShapeError(
                 f"JointTable needs one axis per variable, shape {shape}. Got shape {cells.shape}."
             )
-        check_rows(cells.reshape(1, -1), "JointTable", first_row=None)
+        check_rows(
+            cells.reshape(1, -1), "JointTable", "Divide the table by its sum.", first_row=None
+        )
         self._table: F64 = frozen(cells / cells.sum())
         self._states: dict[str, Labels] = states
 
@@ -167,12 +169,13 @@ class JointTable:
         r"""Check :math:`p(a, b \mid c)\, = p(a \mid c)\, p(b \mid c)` for all states.
 
         Multiplied out as :math:`p(a, b, c)\, p(c) = p(a, c)\, p(b, c)`, so that states of ``given``
-        with probability zero do no harm; compared within ``tol``.
+        with probability zero do no harm. The two conditional probabilities may differ by ``tol``:
+        far more than rounding, far less than any table means.
         """
         cells = self.marginal(*given, a, b).table
         rows, columns = cells.sum(axis=-1, keepdims=True), cells.sum(axis=-2, keepdims=True)
         total = rows.sum(axis=-2, keepdims=True)
-        return bool(np.abs(cells * total - rows * columns).max() <= tol)
+        return bool((np.abs(cells * total - rows * columns) <= tol * total**2).all())
 
     def posterior(self) -> Posterior:
         """Give a table over one variable as a ``Posterior``."""
@@ -187,7 +190,7 @@ class JointTable:
         for name in assignment:
             position(name, self.variables, "JointTable", "variable")
         return tuple(
-            position(plain(assignment[name]), states, f"JointTable variable {name!r}", "state")
+            position(assignment[name], states, f"JointTable variable {name!r}", "state")
             if name in assignment
             else slice(None)
             for name, states in self._states.items()

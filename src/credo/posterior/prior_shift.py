@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from credo._types import F64, Label, Labels, PerLabel
+from credo._validation.arrays import frozen
 from credo._validation.probabilities import as_priors
-from credo.exceptions import InputError
+from credo.exceptions import InputError, NumericalError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PriorEstimate:
     """The estimated priors of unlabelled rows, and how the estimate was reached.
 
@@ -22,7 +23,8 @@ class PriorEstimate:
     priors
         Maximum-likelihood priors.
     standard_errors
-        From the observed information; infinite where the rows do not tell labels apart.
+        From the observed information; all infinite if the rows do not tell some labels apart, and
+        no guide where a prior is estimated as 0.
     log_likelihood
         Trace over the steps, relative to the old priors; it never falls.
     converged
@@ -58,20 +60,29 @@ def estimate_priors(
 ) -> PriorEstimate:
     """Run EM on posterior rows ``p`` made with priors ``old``."""
     ratio = np.divide(p, old, out=np.zeros_like(p), where=old > 0)
-    priors, trace = old, [0.0]
+    priors, mixed, trace = old, ratio @ old, [0.0]
     converged = False
     for _ in range(max_iterations):
-        mixed = ratio @ priors
-        moved = priors * (ratio / mixed[:, None]).mean(axis=0)
+        moved = priors * ((1.0 / mixed) @ ratio)
         moved /= moved.sum()
-        step = float(np.abs(moved - priors).max())
-        priors = moved
-        trace.append(float(np.log(ratio @ priors).sum()))
-        if step <= tol:
-            converged = True
+        converged = bool(np.abs(moved - priors).max() <= tol)
+        priors, mixed = moved, ratio @ moved
+        trace.append(float(np.log(mixed).sum()))
+        if converged:
             break
-    errors = _standard_errors(ratio / (ratio @ priors)[:, None])
-    return PriorEstimate(labels, priors, errors, np.array(trace), converged)
+    errors = _standard_errors(ratio / mixed[:, None])
+    return PriorEstimate(labels, frozen(priors), frozen(errors), frozen(np.array(trace)), converged)
+
+
+def converged_priors(estimate: PriorEstimate) -> F64:
+    """Give the priors of an estimate, or say that it is none yet."""
+    if not estimate.converged:
+        raise NumericalError(
+            f"Posterior.with_priors: the estimate of the new priors did not settle in "
+            f"{estimate.n_iterations} steps. Call estimate_priors with more max_iterations or a "
+            "larger tol, and pass its priors."
+        )
+    return estimate.priors
 
 
 def old_priors(old: PerLabel, log_p: F64, labels: Labels) -> F64:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from credo._types import F64, Labels
@@ -25,16 +23,6 @@ def log_sum_exp(rows: F64) -> F64:
     np.put_along_axis(terms, best, 0.0, axis=1)
     result: F64 = np.where(np.isfinite(top), shift + np.log1p(terms.sum(axis=1)[:, None]), top)
     return result[:, 0]
-
-
-def label_array(labels: Labels) -> Any:
-    """Make an array of labels that can be indexed by position; text and numbers keep their type."""
-    kinds = {type(label) for label in labels}
-    if len(kinds) == 1 and kinds <= {str, int, float, bool}:
-        return np.array(labels)
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    return array
 
 
 def check_normalised(rows: F64, normalisers: F64, owner: str, *, single: bool) -> None:

@@ -18,8 +18,10 @@ import numpy as np
 
 from credo._types import F64
 from credo._validation.labels import as_labels, position
-from credo._validation.probabilities import BLOCK_ROWS
 from credo.exceptions import FileFormatError, InputError
+
+#: Rows in a block: enough to make NumPy's overhead small beside the parsing.
+BLOCK_ROWS = 2**14
 
 #: A line longer than this is no row of a table; refused before it fills the memory.
 MOST_LINE = 2**24

@@ -129,9 +129,9 @@ def test_the_scorer_can_decide_for_a_plain_classifier():
 
 
 def test_a_scorer_needs_one_named_loss():
-    with pytest.raises(InputError, match="needs a Loss. Got ndarray"):
+    with pytest.raises(InputError, match="needs a Loss with named truths and acts. Got ndarray"):
         expected_loss_scorer(np.eye(2))
-    with pytest.raises(InputError, match="needs one matrix"):
+    with pytest.raises(InputError, match="one matrix for all rows"):
         expected_loss_scorer(LOSS.per_row(np.ones((2, 3, 4))))
 
 
@@ -161,7 +161,7 @@ def test_a_classifier_without_probabilities_is_refused():
 
 def test_a_failed_fit_leaves_the_policy_as_it_was(policy):
     before = policy.predict(X)
-    with pytest.raises(LabelError, match="needs 'other'"):
+    with pytest.raises(LabelError, match="differ in 'other'"):
         policy.fit(X, np.where(Y == "setosa", "other", Y))
     with pytest.raises(ValueError, match="inconsistent numbers"):
         policy.fit(X[:-1], Y)

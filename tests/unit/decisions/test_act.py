@@ -183,3 +183,46 @@ def test_a_million_rows_need_little_memory_beyond_the_answer():
     tracemalloc.stop()
     answer = choice.risk.nbytes + choice.act_index.nbytes
     assert peak - answer < 5e6
+
+
+def test_an_array_changed_since_is_noticed_not_believed():
+    p = np.array([[0.1, 0.2, 0.7], [0.8, 0.1, 0.1]])
+    choice = decide(p, LOSS, labels=ABC)
+    before = choice.expected_losses
+    p[1] = [0.0, 10.0, 0.0]
+    for name in ("expected_losses", "margin"):
+        with pytest.raises(InputError, match="has been changed since. Decide again"):
+            getattr(choice, name)
+    np.testing.assert_allclose(choice.risk, before.min(axis=1))
+
+
+def test_labels_that_turn_a_frames_columns_round_are_refused():
+    table = pd.DataFrame({"a": [0.9], "b": [0.05], "c": [0.05]})
+    with pytest.raises(InputError, match="the same names in another order"):
+        decide(table, LOSS, labels=["b", "a", "c"])
+    with pytest.raises(InputError, match="the same names in another order"):
+        Posterior.from_probabilities(table, ["b", "a", "c"])
+    renamed = table.rename(columns={"a": "p1", "b": "p2", "c": "p3"})
+    assert decide(renamed, LOSS, labels=ABC).acts.tolist() == ["x"]
+
+
+def test_many_labels_and_acts_stay_within_a_few_megabytes():
+    labels = list(range(300))
+    p = np.full((5000, 300), 1 / 300)
+    loss = Loss.zero_one(labels)
+    tracemalloc.start()
+    decide(p, loss, labels=labels)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8e6
+
+
+def test_a_remedy_that_decide_does_not_have_is_not_offered():
+    with pytest.raises(InputError, match="Divide the rows by their sums") as caught:
+        decide([[0.5, 0.5, 0.5]], LOSS, labels=ABC)
+    assert "Pass normalise=True" not in str(caught.value)
+
+
+def test_complex_numbers_are_no_probabilities():
+    with pytest.raises(InputError, match="must be numbers"):
+        decide(np.array([[1j, 0, 0]]), LOSS, labels=ABC)

@@ -210,3 +210,11 @@ def test_mistakes_are_named():
         risk_coverage(["a"], np.array([[0.5, 0.5]]))
     with pytest.raises(InputError, match="no act but the reject act 'ask'"):
         risk_coverage(["a", "a"], p, Loss([[1], [1]], AB, ["ask"], reject="ask"))
+
+
+def test_a_row_of_next_to_no_weight_does_no_harm():
+    p = Posterior.from_probabilities([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]], ["a", "b"])
+    curve = risk_coverage(["a", "a", "b"], p, sample_weight=[1.0, 1e-20, 1.0])
+    plain = risk_coverage(["a", "b"], p.rows([0, 2]))
+    assert curve.area == pytest.approx(plain.area)
+    assert np.isfinite(curve.risk).all()

@@ -174,7 +174,18 @@ def test_mistakes_are_named():
         evaluate(["a", "b"], P)
     with pytest.raises(ShapeError, match="3 truths and 1 acts"):
         evaluate(Y, P, acts=["a"])
-    with pytest.raises(LabelError, match=r"evaluate needs 'a', which .* the loss"):
+    with pytest.raises(LabelError, match=r"evaluate: the labels .* differ in 'a'"):
         evaluate(Y, P, Loss.zero_one(["c", "d"]), acts=["c", "c", "c"])
     with pytest.raises(InputError, match="needs a Posterior"):
         evaluate(Y, P.probabilities)
+
+
+def test_acts_of_another_make_no_risk_coverage_curve():
+    p = Posterior.from_probabilities([[0.9, 0.1], [0.2, 0.8]], ["a", "b"])
+    foreign = evaluate(["a", "b"], p, acts=["b", "a"], n_bootstrap=0)
+    assert foreign.expected_loss.value == 1.0
+    assert foreign.risk_coverage is None
+    assert foreign.to_dict()["risk_coverage"] is None
+    assert "risk-coverage" not in repr(foreign)
+    own = evaluate(["a", "b"], p, acts=["a", "b"], n_bootstrap=0)
+    assert own.risk_coverage.risk[-1] == 0.0

@@ -106,5 +106,25 @@ def test_a_likelihood_that_does_not_fit_is_refused(likelihood, outcomes, error, 
 
 
 def test_losses_per_row_have_no_single_answer():
-    with pytest.raises(InputError, match="one loss matrix for all rows"):
+    with pytest.raises(InputError, match="one matrix for all rows"):
         value_of_test(PRIOR, LOSS.per_row(np.ones((1, 2, 2))), TEST)
+
+
+def test_it_says_all_as_plain_data():
+    import json
+
+    result = value_of_test(PRIOR, LOSS, TEST, price=0.1)
+    data = json.loads(json.dumps(result.to_dict()))
+    assert data["acts"] == ["treat", "discharge"]
+    assert data["buy"] is True
+    assert data["outcomes"] == ["+", "-"]
+    many = value_of_test([[0.004, 0.996]], LOSS, TEST, labels=["cancer", "normal"])
+    assert many.to_dict()["buy"] == [True]
+
+
+def test_text_and_matrices_are_refused():
+    with pytest.raises(InputError, match="must be numbers"):
+        value_of_test([["p", "q"]], LOSS, TEST, labels=["cancer", "normal"])
+    for call in (value_of_perfect_information, lambda p, loss: value_of_test(p, loss, TEST)):
+        with pytest.raises(InputError, match="needs a Loss with named truths and acts"):
+            call(PRIOR, np.eye(2))

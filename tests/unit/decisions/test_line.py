@@ -558,7 +558,7 @@ def test_a_support_has_two_ends_in_order(support):
 
 
 def test_names_must_agree():
-    with pytest.raises(LabelError, match="needs 'B', which is missing in the loss"):
+    with pytest.raises(LabelError, match="differ in 'B'. Did you mean 'b'"):
         regions({"a": Gaussian(0, 1), "B": Gaussian(2, 1)}, [0.5, 0.5], TWO)
     with pytest.raises(LabelError, match="does not know 'c', given in the priors"):
         regions({"a": Gaussian(0, 1), "b": Gaussian(2, 1)}, {"a": 0.5, "b": 0.5, "c": 0}, TWO)
@@ -568,7 +568,7 @@ def test_names_must_agree():
 
 def test_the_loss_must_be_one_matrix():
     densities = {"a": Gaussian(0, 1), "b": Gaussian(2, 1)}
-    with pytest.raises(InputError, match="Got one matrix per row"):
+    with pytest.raises(InputError, match="one matrix for all rows"):
         regions(densities, [0.5, 0.5], TWO.per_row(np.ones((3, 2, 2))))
     with pytest.raises(InputError, match="Got list"):
         regions(densities, [0.5, 0.5], [[0, 1], [1, 0]])

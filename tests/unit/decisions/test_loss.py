@@ -56,6 +56,13 @@ def test_a_pair_given_the_wrong_way_round_is_pointed_out():
         Loss.from_dict(cells)
 
 
+def test_a_matrix_is_no_mapping():
+    with pytest.raises(InputError, match="Got list. For a matrix, use credo.Loss"):
+        Loss.from_dict([[0, 1]])
+    with pytest.raises(InputError, match="needs {label: cost}"):
+        Loss.class_costs([1, 2])
+
+
 def test_keys_must_be_pairs():
     with pytest.raises(InputError, match=r"pair \(truth, act\). Got 'cancer'"):
         Loss.from_dict({"cancer": 1})

@@ -140,3 +140,9 @@ def test_a_figure_may_be_drawn_on_given_axes(rows):
     _, ax = plt.subplots()
     assert calibration(*rows).plot(ax=ax) is ax
     assert credo.plots.draw(net_benefit(*rows), ax=ax) is ax
+
+
+def test_an_evaluation_of_foreign_acts_leaves_the_curves_panel_empty():
+    p = Posterior.from_probabilities([[0.9, 0.1], [0.2, 0.8]], ["a", "b"])
+    panels = evaluate(["a", "b"], p, acts=["b", "a"], n_bootstrap=0).plot()
+    assert not panels[0, 1].axison

@@ -109,3 +109,12 @@ def test_a_table_that_is_no_joint_is_refused():
         JointTable([[1, 1]], {"a": [0], "b": [0, 1]})
     with pytest.raises(ShapeError, match=r"shape \(2, 2\)"):
         JointTable([0.5, 0.5], {"a": [0, 1], "b": [0, 1]})
+
+
+def test_dependence_in_a_rare_state_is_not_overlooked():
+    rare = 1e-7
+    table = np.empty((2, 2, 2))
+    table[0] = (1 - rare) * np.outer([0.5, 0.5], [0.5, 0.5])
+    table[1] = rare * np.array([[0.5, 0.0], [0.0, 0.5]])
+    joint = JointTable(table, {"c": [0, 1], "a": [0, 1], "b": [0, 1]})
+    assert not joint.are_independent("a", "b", given=["c"])

@@ -158,7 +158,7 @@ def test_an_unknown_label_is_answered_with_the_nearest(rows):
     with pytest.raises(LabelError, match="no label 'A'. Known: 'a', 'b'. Did you mean 'a'?"):
         rows["A"]
     numbers = Posterior.from_probabilities([0.5, 0.5], [0, 1])
-    with pytest.raises(KeyError, match="1 is a int, '1' a str: use the same type"):
+    with pytest.raises(KeyError, match="1 is of type int, '1' of type str: use the same"):
         numbers["1"]
 
 
@@ -257,3 +257,48 @@ def test_every_distribution_survives_a_round_trip(p):
     np.testing.assert_allclose(again.probabilities, p, rtol=1e-12)
     np.testing.assert_allclose(again.probabilities.sum(axis=1), 1, rtol=1e-14)
     np.testing.assert_allclose(again.confidence(), p.max(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("y", "weights", "error", "message"),
+    [
+        (["a", "b"], [1, -1], InputError, "at least 0 and not all 0"),
+        (["a", "b"], [1], ShapeError, "one sample weight per row, 2"),
+        ([["a", "b"]], None, InputError, "must be 1-D"),
+        ([{"a": 1}, "b"], None, InputError, "can be names. unhashable"),
+        ([], None, InputError, "at least one"),
+    ],
+)
+def test_frequencies_of_what_cannot_be_counted_are_refused(y, weights, error, message):
+    with pytest.raises(error, match=message):
+        Posterior.from_frequencies(y, weights)
+
+
+def test_frequencies_keep_the_types_of_mixed_labels():
+    assert Posterior.from_frequencies(["a", 1, 1, "a"]).to_dict() == {"a": 0.5, 1: 0.5}
+
+
+def test_many_labels_do_not_make_sums_lax():
+    p = np.full(200_000, 1 / 200_000)
+    assert Posterior.from_probabilities(p, range(len(p))).n_rows == 1
+    with pytest.raises(InputError, match="sums to 0.9999"):
+        Posterior.from_probabilities(p * 0.99995, range(len(p)))
+
+
+def test_weights_that_cannot_be_normalised_get_no_advice_to_normalise():
+    with pytest.raises(InputError, match="sums to 0, not to a positive number.$"):
+        Posterior.from_probabilities([0, 0], AB, normalise=True)
+
+
+def test_equality_is_by_labels_and_numbers(rows):
+    assert rows == copy.deepcopy(rows)
+    assert rows != rows.rows([0, 1])
+    assert rows != Posterior.from_probabilities(rows.probabilities, ["b", "a"])
+    assert rows != "a posterior"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(rows)
+
+
+def test_labels_may_be_tuples():
+    pairs = Posterior.from_probabilities([[0.1, 0.9]], [(0, 1), (1, 0)])
+    assert pairs.mode().tolist() == [(1, 0)]

@@ -4,7 +4,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 from credo import Posterior
-from credo.exceptions import InputError
+from credo.exceptions import InputError, NumericalError
 
 AB = ["a", "b"]
 
@@ -79,7 +79,8 @@ def test_the_standard_error_covers_the_truth_as_often_as_it_should():
     for seed in range(200):
         estimate = gaussian_rows(0.7, 400, seed=seed).estimate_priors([0.5, 0.5])
         hits += abs(estimate.priors[0] - 0.7) <= 1.96 * estimate.standard_errors[0]
-    assert 0.90 <= hits / 200 <= 0.99  # binomial: 95 % give or take three standard deviations
+    spread = 3 * np.sqrt(0.95 * 0.05 / 200)  # three standard deviations of a binomial share
+    assert abs(hits / 200 - 0.95) <= spread
 
 
 def test_the_estimate_corrects_the_posterior_in_one_call():
@@ -105,3 +106,11 @@ def test_rows_that_tell_nothing_have_infinite_standard_errors():
 def test_one_case_is_not_enough():
     with pytest.raises(InputError, match="needs a table of rows"):
         Posterior.from_probabilities([0.5, 0.5], AB).estimate_priors([0.5, 0.5])
+
+
+def test_an_estimate_that_did_not_settle_is_not_used_silently(monkeypatch):
+    rows = gaussian_rows(0.8, 300)
+    early = rows.estimate_priors([0.5, 0.5], max_iterations=2)
+    monkeypatch.setattr(Posterior, "estimate_priors", lambda *_: early)
+    with pytest.raises(NumericalError, match="did not settle in 2 steps"):
+        rows.with_priors([0.5, 0.5], "estimate")

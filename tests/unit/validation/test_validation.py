@@ -1,10 +1,12 @@
+import copy
+
 import numpy as np
 import pytest
 
-from credo._validation.arrays import as_vector, in_unit_interval, positive_int
+from credo._validation.arrays import as_number, as_vector, in_unit_interval, positive_int
 from credo._validation.labels import listing, positions
 from credo._validation.probabilities import as_priors, as_weights, per_label
-from credo.exceptions import CredoError, InputError, LabelError, ShapeError
+from credo.exceptions import CredoError, FileFormatError, InputError, LabelError, ShapeError
 
 AB = ("a", "b")
 
@@ -88,3 +90,21 @@ def test_a_label_error_reads_as_a_sentence():
     assert str(LabelError()) == ""
     assert issubclass(LabelError, KeyError)
     assert issubclass(LabelError, CredoError)
+
+
+def test_one_number_is_one_number():
+    assert as_number(3, "f", "x") == 3.0
+    with pytest.raises(ShapeError, match=r"x of f must be one number. Got shape \(2,\)"):
+        as_number([1, 2], "f", "x")
+
+
+def test_names_that_cannot_be_names_are_refused():
+    with pytest.raises(InputError, match="must be names. unhashable"):
+        positions([{"a": 1}, "b"], AB, "f", "truth")
+
+
+def test_a_file_error_survives_the_way_from_another_process():
+    error = FileFormatError("odd.", "p.csv", 3)
+    again = copy.copy(error)
+    assert str(again) == str(error) == "p.csv, line 3: odd."
+    assert (again.path, again.line) == ("p.csv", 3)

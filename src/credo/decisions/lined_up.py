@@ -1,0 +1,139 @@
+"""Probabilities and losses lined up by name, and their products block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from credo._types import F64, Labels
+from credo._validation.labels import as_labels, check_frame
+from credo._validation.probabilities import (
+    block_rows,
+    blocks,
+    check_rows,
+    check_width,
+    tolerance,
+)
+from credo.decisions.loss import Loss
+from credo.decisions.loss_matching import as_loss, loss_of_rows, rows_for
+from credo.exceptions import InputError
+from credo.posterior import Posterior
+
+
+def rounding(n_labels: int) -> float:
+    """Bound the relative rounding error by which two sums of K products may differ.
+
+    A sum of K products is off by at most K units of rounding, a unit being eps/2; two sums are
+    compared, and the probabilities were rounded once themselves.
+    """
+    return (n_labels + 2) * float(np.finfo(np.float64).eps)
+
+
+class LinedUp:
+    """Probabilities (rows) and losses (truths in the order of the columns)."""
+
+    def __init__(self, posterior: Any, loss: Loss, labels: Iterable[Any] | None) -> None:
+        names = column_names(posterior, labels)
+        self.loss = as_loss(loss, "decide")
+        self._posterior = posterior if isinstance(posterior, Posterior) else None
+        array = numeric(posterior) if self._posterior is None else posterior.log_probabilities
+        check_width(array, names, "decide")
+        self._array = np.atleast_2d(array)
+        self._order = rows_for(loss, names, "decide")
+        self.is_single = array.ndim == 1
+        self.n_rows = len(self._array)
+        loss_of_rows(loss, None, self.n_rows, "decide")
+
+    def expected(self, *, check: bool = True) -> Iterator[tuple[slice, F64, F64, F64 | None]]:
+        """Yield (block, losses (A, b), totals (b,), scale (b,)) for consecutive rows.
+
+        ``totals`` are the rows' sums, one up to rounding; ``scale`` is what the losses' rounding
+        error is relative to, None for the losses themselves, which do if none is negative. The
+        arrays are overwritten by the next block. ``check`` tells whether rows of an array must
+        be looked at.
+        """
+        n_labels, n_acts = self.loss.matrix.shape[-2:]
+        width = n_labels * n_acts if self.loss.is_per_row else n_labels + n_acts
+        size = block_rows(width)
+        product = self._products_per_row() if self.loss.is_per_row else self._products(size)
+        for block in blocks(self.n_rows, size):
+            p = self._probabilities(block)
+            table = product(block, p)
+            totals = table[n_acts]
+            if check and self._posterior is None and not _are_rows(p, totals):
+                check_rows(p, "decide", _REMEDY, first_row=None if self.is_single else block.start)
+            yield block, table[:n_acts], totals, table[-1] if len(table) > n_acts + 1 else None
+
+    def _products(self, size: int) -> Callable[[slice, F64], F64]:
+        """Multiply by one matrix: its acts, a column of ones, and largest sizes if signed."""
+        matrix = self.loss.matrix[self._order]
+        columns = [matrix, np.ones((len(matrix), 1))]
+        if (matrix < 0).any():
+            columns.append(np.abs(matrix).max(axis=1, keepdims=True))
+        factor = np.ascontiguousarray(np.concatenate(columns, axis=1).T)
+        buffer = np.empty((len(factor), min(self.n_rows, size)))
+
+        def product(_: slice, p: F64) -> F64:
+            full = p.shape[0] == buffer.shape[1]
+            return np.dot(factor, p.T, out=buffer) if full else factor @ p.T
+
+        return product
+
+    def _products_per_row(self) -> Callable[[slice, F64], F64]:
+        """Multiply each row by its own matrix, with the same extra columns."""
+
+        def product(block: slice, p: F64) -> F64:
+            part = self.loss.matrix[block][:, self._order]
+            rows = [np.einsum("bk,bka->ab", p, part), p.sum(axis=1)[None]]
+            if (part < 0).any():
+                rows.append(np.einsum("bk,bk->b", p, np.abs(part).max(axis=2))[None])
+            return np.concatenate(rows)
+
+        return product
+
+    def _probabilities(self, block: slice) -> F64:
+        """Give the probabilities of some rows as float64."""
+        if self._posterior is None:
+            return np.asarray(self._array[block], dtype=np.float64)
+        if self.is_single:
+            return self._posterior.probabilities[None]
+        return self._posterior.rows(block).probabilities
+
+
+_REMEDY = "Divide the rows by their sums, or pass Posterior.from_probabilities(…, normalise=True)."
+
+
+def _are_rows(p: F64, totals: F64) -> bool:
+    """Check a block of rows at a glance."""
+    return bool(p.min() >= 0 and np.abs(totals - 1).max() <= tolerance(p.shape[1]))
+
+
+def column_names(posterior: Any, labels: Iterable[Any] | None) -> Labels:
+    """Find the names of the columns: a Posterior's, those given, or those of a data frame."""
+    if isinstance(posterior, Posterior):
+        if labels is not None:
+            raise InputError("A Posterior has its own labels; leave labels out.")
+        return posterior.labels
+    if labels is None:
+        labels = getattr(posterior, "columns", None)
+    if labels is None:
+        raise InputError(
+            "Which column is which label? Pass labels=[...] with an array, or pass a Posterior."
+        )
+    names = as_labels(labels, "decide")
+    check_frame(posterior, names, "decide")
+    return names
+
+
+def numeric(array: Any) -> npt.NDArray[Any]:
+    """Look at an array without copying it; integers and float32 are converted block by block."""
+    values = np.asarray(array)
+    if values.dtype.kind in "fiub":
+        return values
+    try:
+        return values.astype(np.float64, casting="safe" if values.dtype.kind == "c" else "unsafe")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"decide: the probabilities must be numbers. {error}.") from error
