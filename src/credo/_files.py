@@ -20,6 +20,10 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     The text goes to a temporary name beside ``path``; on success it is renamed, on an error it is
     removed and whatever stood under ``path`` before is untouched.
     """
+    if os.fspath(path).startswith("/dev/"):  # such as /dev/stdout, which may lead to a file
+        with Path(path).open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
     target = Path(path).resolve()
     if not target.parent.is_dir():
         raise InputError(f"Cannot write {target}: the folder {target.parent} does not exist.")

@@ -5,8 +5,10 @@ import gzip
 import io
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -138,7 +140,7 @@ def test_rounded_rows_are_normalised_when_asked(credo, folder):
     code, _, err = credo("decide", "p.csv", "--loss", "loss.csv", "--normalise")
     assert (code, err) == (
         2,
-        "credo: p.csv, line 2: the row sums to 0, not to a positive number.\n",
+        "credo: p.csv, line 2: the row sums to 0, not to a positive, finite number.\n",
     )
 
 
@@ -157,15 +159,18 @@ def test_an_empty_table_is_no_error(credo, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["p.csv", "--loss", "loss.csv"], "column 'id' is not a truth.*Pass --keep 'id'"),
+        (["p.csv", "--loss", "loss.csv"], "differ in 'id'. Pass --keep 'id'"),
         (["p.csv", "--loss", "no.csv"], "no.csv: No such file or directory"),
         (["no.csv", "--loss", "loss.csv"], "no.csv: No such file or directory"),
-        (["loss.csv", "--loss", "loss.csv"], "column 'truth' is not a truth of the loss"),
-        (["p.csv", "--loss", "p.csv"], "column 'id' is not a truth of the loss, which has 'a'"),
-        (["p.csv", "--loss", "loss.csv", "--keep", "ID"], "column 'id' is not a truth"),
-        (["p.csv", "--loss", "loss.csv", "--keep", "id", "--reject", "nan"], "must be finite"),
+        (["loss.csv", "--loss", "loss.csv"], "differ in 'truth'"),
+        (["p.csv", "--loss", "p.csv"], r"the loss's truths \('a', 'b', 'c'\) differ in 'id'"),
+        (["p.csv", "--loss", "loss.csv", "--keep", "ID"], "no column 'ID'.*Did you mean 'id'"),
+        (
+            ["p.csv", "--loss", "loss.csv", "--keep", "id", "--reject", "nan"],
+            "--reject must be a finite",
+        ),
         (["p.csv", "--loss", "loss.csv", "--keep", "id", "--out", "no/acts.csv"], "folder .* does"),
-        (["p.csv", "--loss", "loss.csv", "--keep", "cancer", "--keep", "id"], "needs 'cancer'"),
+        (["p.csv", "--loss", "loss.csv", "--keep", "cancer", "--keep", "id"], "differ in 'cancer'"),
         ([".", "--loss", "loss.csv"], "Is a directory"),
     ],
 )
@@ -257,3 +262,79 @@ def test_a_watcher_sees_a_bar(credo, monkeypatch):
     code, out, _ = credo("decide", "p.csv", "--loss", "loss.csv", "--keep", "id")
     assert code == 0
     assert out.startswith("id,act,risk")
+
+
+def test_a_kept_column_never_overwrites_an_answer(credo, folder):
+    (folder / "k.csv").write_text("act,cancer,normal\na1,0.01,0.99\n")
+    for flags in ([], ["--json"]):
+        code, out, err = credo("decide", "k.csv", "--loss", "loss.csv", "--keep", "act", *flags)
+        assert (code, out) == (2, "")
+        assert "two columns 'act'" in err
+    code, _, err = credo("decide", "p.csv", "--loss", "loss.csv", "--keep", "id", "--keep", "id")
+    assert code == 2
+    assert "two columns 'id'" in err
+
+
+def test_a_transposed_loss_is_said_to_be_one(credo, folder):
+    (folder / "turned.csv").write_text(",cancer,normal\ntreat,0,1\ndischarge,1000,0\n")
+    (folder / "q.csv").write_text("cancer,normal\n0.5,0.5\n")
+    code, _, err = credo("decide", "q.csv", "--loss", "turned.csv")
+    assert code == 2
+    assert "it looks transposed" in err
+    assert "--keep" not in err
+
+
+def test_a_bad_cell_is_named_by_its_column(credo, folder):
+    for cell, fault in (("nan", "has NaN"), ("-0.5", "has the negative entry -0.5")):
+        (folder / "q.csv").write_text(f"normal,cancer\n0.5,0.5\n0.5,{cell}\n")
+        code, _, err = credo("decide", "q.csv", "--loss", "loss.csv")
+        assert code == 2
+        assert err == f"credo: q.csv, line 3: the row {fault} in column 'cancer'.\n"
+
+
+def test_special_outputs(credo, folder):
+    arguments = ("decide", "p.csv", "--loss", "loss.csv", "--keep", "id", "--out")
+    assert credo(*arguments, "-")[1].startswith("id,act,risk")
+    code, _, err = credo(*arguments, "acts.csv.gz")
+    assert (code, err) == (2, "credo: --out writes plain text. Name it acts.csv.\n")
+    assert credo(*arguments, "/dev/null")[0] == 0
+    (folder / "r.csv").write_text("truth,treat,reject\ncancer,0,1\nnormal,1,0\n")
+    code, _, err = credo("decide", "p.csv", "--loss", "r.csv", "--keep", "id", "--reject", "1")
+    assert (code, err) == (2, "credo: r.csv has an act 'reject' already; leave --reject out.\n")
+
+
+def test_one_row_is_one_row(credo, folder):
+    (folder / "q.csv").write_text("normal,cancer\n0.5,0.5\n")
+    assert credo("decide", "q.csv", "--loss", "loss.csv")[2].startswith("1 row: ")
+    assert credo("-h")[0] == 0
+
+
+def test_a_byte_order_mark_and_gzip_on_standard_input(folder):
+    command = [sys.executable, "-m", "credo", "decide", "-", "--loss", "loss.csv", "--keep", "id"]
+    for data in (b"\xef\xbb\xbf" + ROWS.encode(), gzip.compress(ROWS.encode())):
+        done = subprocess.run(command, input=data, capture_output=True, check=False, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(b"id,act,risk")
+
+
+def test_no_standard_input_is_bad_input(credo, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    code, _, err = credo("decide", "-", "--loss", "loss.csv")
+    assert (code, err) == (2, "credo: There is no standard input to read from.\n")
+
+
+def test_being_told_to_stop_leaves_nothing_behind(folder):
+    command = [sys.executable, "-m", "credo", "decide", "-", "--loss", "loss.csv"]
+    process = subprocess.Popen([*command, "--out", "acts.csv"], stdin=subprocess.PIPE, cwd=folder)
+    process.stdin.write(b"cancer,normal\n")
+    process.stdin.flush()
+    for _ in range(200):
+        if list(folder.glob(".acts.csv.*.part")):
+            break
+        time.sleep(0.05)
+    assert list(folder.glob(".acts.csv.*.part"))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 128 + signal.SIGTERM
+    process.stdin.close()
+    assert not list(folder.glob(".acts.csv.*"))
+    assert not (folder / "acts.csv").exists()

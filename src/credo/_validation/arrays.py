@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from credo._types import F64
+from credo._types import F64, RandomState
 from credo.exceptions import InputError, ShapeError
 
 
 def as_floats(values: Any, owner: str, what: str) -> F64:
     """Turn ``values`` into a float64 array, or say what they were."""
     try:
+        if np.asarray(values).dtype.kind == "c":
+            raise TypeError("They are complex")  # noqa: TRY301 - NumPy would drop a part of them
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"The {what} of {owner} must be numbers in a rectangular array. {error}."
         ) from error
@@ -64,6 +66,16 @@ def in_unit_interval(value: float, owner: str, what: str, *, open_ends: bool = F
         kind = "strictly between 0 and 1" if open_ends else "between 0 and 1"
         raise InputError(f"The {what} of {owner} must be {kind}. Got {number:g}.")
     return number
+
+
+def generator(random_state: RandomState, owner: str) -> np.random.Generator:
+    """Make a random generator from a seed, or take the one given."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"The random_state of {owner} must be a seed or a generator. {error}."
+        ) from error
 
 
 def positive_int(value: int, owner: str, what: str, least: int = 1) -> int:

@@ -13,8 +13,9 @@ from credo.exceptions import InputError, LabelError
 
 
 def plain(label: Any) -> Label:
-    """Turn a NumPy scalar into the Python value it stands for."""
-    value: Label = label.item() if isinstance(label, np.generic) else label
+    """Turn a NumPy scalar into the Python value it stands for; dates stay as they are."""
+    is_date = isinstance(label, (np.datetime64, np.timedelta64))
+    value: Label = label.item() if isinstance(label, np.generic) and not is_date else label
     return value
 
 
@@ -38,9 +39,17 @@ def as_labels(labels: Iterable[Any], owner: str, what: str = "labels") -> Labels
     if len(known) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise InputError(f"The {what} of {owner} must differ. {twice!r} occurs more than once.")
-    if any(name != name for name in names):  # noqa: PLR0124 - NaN is the one value unlike itself
+    if not all(_equals_itself(name) for name in names):
         raise InputError(f"The {what} of {owner} contain NaN, which no label can be matched with.")
     return names
+
+
+def _equals_itself(name: Any) -> bool:
+    """Tell NaN and its kin, which are unlike themselves, from names."""
+    try:
+        return bool(name == name)  # noqa: PLR0124 - that is the question
+    except TypeError:
+        return False
 
 
 def listing(names: Sequence[Label], most: int = 8) -> str:
@@ -98,24 +107,28 @@ def positions(values: Any, known: Labels, owner: str, what: str) -> Int:
 
 def names_in(values: Any) -> Any:
     """Make an array of names; tuples, and names of several types, stay what they are."""
-    kinds = {type(value) for value in values} if isinstance(values, (list, tuple)) else set()
-    if len(kinds) > 1 or tuple in kinds:
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-        return array
-    return np.asarray(values)
+    if not isinstance(values, (list, tuple)):
+        return np.asarray(values)
+    kinds = {type(value) for value in values}
+    if len(kinds) <= 1 and not kinds & {tuple}:
+        plain_array = np.asarray(values)
+        if plain_array.tolist() == list(values):  # not so for huge integers, or text ending in NUL
+            return plain_array
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
-def check_frame(table: Any, names: Labels, owner: str) -> None:
-    """Refuse names that would relabel the columns of a data frame by mistake."""
-    columns = getattr(table, "columns", None)
-    if columns is None:
+def check_frame(table: Any, names: Labels, owner: str, axis: str = "columns") -> None:
+    """Refuse names that would relabel the columns, or the index, of a data frame by mistake."""
+    found = getattr(table, axis, None)
+    if found is None or callable(found):
         return
-    own = tuple(plain(name) for name in columns)
+    own = tuple(plain(name) for name in found)
     if own != names and set(own) == set(names):
         raise InputError(
-            f"{owner}: the columns of the table are {listing(own)}, and the labels given are "
-            f"{listing(names)}: the same names in another order. Put them in the table's order."
+            f"{owner}: the {axis} of the table: {listing(own)}; the names given: "
+            f"{listing(names)}. They are the same in another order. Put them in the table's order."
         )
 
 

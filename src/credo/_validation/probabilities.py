@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,11 +13,8 @@ from credo._validation.arrays import as_finite, as_floats
 from credo._validation.labels import order_of, plain
 from credo.exceptions import InputError, ShapeError
 
-#: A row may miss one by half a unit in the sixth decimal for each entry: that is what rounding
-#: to six decimals can do. More is a mistake, not rounding.
-ROUNDING_PER_ENTRY = 0.5e-6
-#: However many entries there are, a row that misses one by more is no distribution.
-MOST_ROUNDING = 1e-5
+#: Rounding to six decimals moves an entry by at most this.
+SIXTH_DECIMAL = 0.5e-6
 
 #: Bytes worked on at once: what stays in a core's own cache, and what a large input needs beyond
 #: itself and the answer.
@@ -35,8 +33,12 @@ def blocks(n_rows: int, size: int) -> Iterator[slice]:
 
 
 def tolerance(n_entries: int) -> float:
-    """Tell how far from one the sum of ``n_entries`` rounded probabilities may be."""
-    return min(ROUNDING_PER_ENTRY * n_entries, MOST_ROUNDING)
+    """Tell how far from one the sum of ``n_entries`` probabilities of six decimals may be.
+
+    At worst K times half a unit; but K independent roundings, each with standard deviation
+    half a unit / √3, add up like √K, and nine of their standard deviations never happen.
+    """
+    return SIXTH_DECIMAL * min(n_entries, 9 * math.sqrt(n_entries / 3))
 
 
 def wrong_rows(totals: F64, n_entries: int) -> Int:
@@ -64,7 +66,8 @@ def first_wrong_row(p: F64, *, normalise: bool = False) -> int | None:
     """Find the first row of the 2-D ``p`` that is no distribution, or no weights to normalise."""
     for block in blocks(len(p), block_rows(p.shape[1])):
         part = p[block]
-        totals = part @ np.ones(p.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            totals = part @ np.ones(p.shape[1])
         bad = (
             np.flatnonzero(~((totals > 0) & (totals < np.inf)))
             if normalise
@@ -76,15 +79,20 @@ def first_wrong_row(p: F64, *, normalise: bool = False) -> int | None:
     return None
 
 
-def row_fault(row: F64, *, normalise: bool = False) -> str:
+def row_fault(row: F64, *, normalise: bool = False, names: Labels | None = None) -> str:
     """Say what is wrong with one row of probabilities: a sentence without subject and stop."""
+
+    def place(wrong: Any) -> str:
+        k = int(np.argmax(wrong))
+        return f"at position {k}" if names is None else f"in column {names[k]!r}"
+
     if np.isnan(row).any():
-        return f"has NaN at position {int(np.argmax(np.isnan(row)))}"
+        return f"has NaN {place(np.isnan(row))}"
     if (row < 0).any():
-        k = int(np.argmax(row < 0))
-        return f"has the negative entry {row[k]:g} at position {k}"
-    goal = "to a positive number" if normalise else "to 1"
-    return f"sums to {row.sum():.9g}, not {goal}"
+        return f"has the negative entry {row[row < 0][0]:g} {place(row < 0)}"
+    goal = "to a positive, finite number" if normalise else "to 1"
+    with np.errstate(over="ignore"):
+        return f"sums to {row.sum():.9g}, not {goal}"
 
 
 def as_rows(p: Any, labels: Labels, owner: str, *, normalise: bool = False) -> F64:
@@ -122,12 +130,27 @@ def as_priors(priors: Any, labels: Labels, owner: str, what: str = "priors") -> 
     return result
 
 
+def by_name(values: Any, labels: Labels = ()) -> Mapping[Any, Any] | None:
+    """Give values that come with names as a mapping: a mapping itself, or a pandas Series.
+
+    A Series numbered from zero is in order and has no names, unless the labels are these numbers.
+    """
+    if isinstance(values, Mapping):
+        return values
+    if not (hasattr(values, "items") and hasattr(values, "index")):
+        return None
+    named = dict(values.items())
+    numbers = set(range(len(named)))
+    return None if set(named) == numbers and set(labels) != numbers else named
+
+
 def per_label(values: Any, labels: Labels, owner: str, what: str) -> F64:
     """Turn one number per label, by name or in order, into an array in label order."""
-    if isinstance(values, Mapping):
-        names = tuple(plain(name) for name in values)
+    named = by_name(values, labels)
+    if named is not None:
+        names = tuple(plain(name) for name in named)
         order = order_of(labels, names, owner, f"the {what}")
-        return as_finite(list(values.values()), owner, what)[order]
+        return as_finite(list(named.values()), owner, what)[order]
     array = as_finite(values, owner, what)
     if array.shape != (len(labels),):
         raise ShapeError(
@@ -146,6 +169,10 @@ def as_weights(weights: Any, n_rows: int, owner: str) -> F64:
         raise ShapeError(
             f"{owner} needs one sample weight per row, {n_rows}. Got shape {array.shape}."
         )
-    if array.min(initial=0.0) < 0 or not array.sum() > 0:
-        raise InputError(f"The sample weights of {owner} must be at least 0 and not all 0.")
+    with np.errstate(over="ignore"):
+        total = array.sum()
+    if array.min(initial=0.0) < 0 or not 0 < total < np.inf:
+        raise InputError(
+            f"The sample weights of {owner} must be at least 0, not all 0, with a finite sum."
+        )
     return array

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +20,7 @@ from credo.decisions.act import Decisions, decide
 from credo.decisions.empirical import expected_loss
 from credo.decisions.loss import Loss
 from credo.decisions.loss_matching import rows_for
-from credo.exceptions import InputError
+from credo.exceptions import InputError, ShapeError
 from credo.posterior import Posterior
 
 
@@ -112,6 +114,13 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 "DecisionClassifier needs an estimator with predict_proba. Got "
                 f"{type(self.estimator).__name__}. Wrap it in sklearn's CalibratedClassifierCV."
             )
+        if self.loss is not None and not isinstance(self.loss, Loss) and not callable(self.loss):
+            raise InputError(
+                "DecisionClassifier needs a Loss, a callable or None. Got "
+                f"{type(self.loss).__name__}. Make one with credo.Loss(matrix, truths, acts)."
+            )
+        if get_config()["enable_metadata_routing"]:
+            fit_params = process_routing(self, "fit", **fit_params).estimator.fit
         labels = y if y is None else column_or_1d(y, warn=True)
         fitted = clone(self.estimator).fit(X, labels, **fit_params)
         if isinstance(self.loss, Loss):
@@ -230,7 +239,29 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         base = self.loss if isinstance(self.loss, Loss) else Loss.zero_one(self.classes_)
         if chosen is None:
             return base
+        if np.ndim(chosen) != 3:
+            raise ShapeError(
+                f"DecisionClassifier needs a Loss, or losses of shape (n, {len(self.classes_)}, "
+                f"{len(base.acts)}): rows, classes, acts. Got shape {np.shape(chosen)}."
+            )
         return Loss(chosen, self.classes_, base.acts, reject=base.reject)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Tell scikit-learn which metadata goes to the wrapped classifier.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRouter
+            What ``fit`` gets, the wrapped classifier's ``fit`` may ask for.
+        """
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self.estimator,
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+import os
 import shutil
 import sys
 import tempfile
@@ -59,11 +61,19 @@ def decide(
     """
     from credo.cli.progress import file_progress
     from credo.decisions import Loss
+    from credo.exceptions import InputError
     from credo.tables import open_csv
 
     table = Loss.from_csv(loss)
     if reject is not None:
+        if not math.isfinite(reject):
+            raise InputError(f"--reject must be a finite cost. Got {reject}.")
+        if "reject" in table.acts:
+            raise InputError(f"{loss} has an act 'reject' already; leave --reject out.")
         table = table.with_reject(reject)
+    if out is not None and out.suffix == ".gz":
+        raise InputError(f"--out writes plain text. Name it {out.with_suffix('')}.")
+    out = None if out is not None and str(out) == "-" else out
     with (
         _destination(out) as stream,
         file_progress("deciding") as progress,
@@ -94,15 +104,14 @@ class _Job:
         self.expected_losses = expected_losses
         self.normalise = normalise
         self.columns = _probability_columns(rows, loss, keep)
+        self.names = _output_names(loss, keep, expected_losses=expected_losses)
         self.counts = dict.fromkeys(loss.acts, 0)
         self.n_rows = 0
         self.total_risk = 0.0
 
     def write(self, stream: IO[str], *, as_json: bool) -> None:
         """Decide block by block and write rows as CSV, or as one JSON object."""
-        names = [*self.keep, "act", "risk"]
-        if self.expected_losses:
-            names += [f"loss of {act}" for act in self.loss.acts]
+        names = self.names
         writer = csv.writer(stream, lineterminator="\n")
         if as_json:
             stream.write('{"decisions": [')
@@ -129,7 +138,7 @@ class _Job:
             values = block.values
             bad = first_wrong_row(values, normalise=self.normalise)
             if bad is not None:
-                fault = row_fault(values[bad], normalise=self.normalise)
+                fault = row_fault(values[bad], normalise=self.normalise, names=self.columns)
                 remedy = " Pass --normalise if the values are rounded." if "sums" in fault else ""
                 raise FileFormatError(
                     f"the row {fault}.{'' if self.normalise else remedy}",
@@ -162,24 +171,41 @@ class _Job:
         """Give the same for a person."""
         shares = ", ".join(f"{act} {count}" for act, count in self.counts.items())
         mean = f"; mean risk {self.total_risk / self.n_rows:.6g}" if self.n_rows else ""
-        return f"{self.n_rows} rows: {shares}{mean}"
+        rows = "1 row" if self.n_rows == 1 else f"{self.n_rows} rows"
+        return f"{rows}: {shares}{mean}"
 
 
 def _probability_columns(rows: CsvRows, loss: Loss, keep: tuple[str, ...]) -> tuple[Any, ...]:
     """Match the header with the loss's truths; what is neither truth nor kept is an error."""
-    from credo._validation.labels import hint, listing, order_of
+    from credo._validation.labels import position
+    from credo.decisions.loss_matching import rows_for
     from credo.exceptions import LabelError
 
+    for name in keep:
+        position(name, rows.header, rows.name, "column")
     columns = tuple(name for name in rows.header if name not in keep)
-    extra = [name for name in columns if name not in loss.truths]
-    if extra:
-        raise LabelError(
-            f"{rows.name}: column {extra[0]!r} is not a truth of the loss, which has "
-            f"{listing(loss.truths)}.{hint(extra[0], loss.truths)} "
-            f"Pass --keep {extra[0]!r} to hand it through."
-        )
-    order_of(loss.truths, columns, "the loss", rows.name)
+    try:
+        rows_for(loss, columns, rows.name)
+    except LabelError as error:
+        extra = [name for name in columns if name not in loss.truths]
+        advice = f" Pass --keep {extra[0]!r} to hand a column through." if extra else ""
+        raise LabelError(f"{error}{'' if set(columns) == set(loss.acts) else advice}") from None
     return columns
+
+
+def _output_names(loss: Loss, keep: tuple[str, ...], *, expected_losses: bool) -> list[str]:
+    """Name the columns of the output, each once."""
+    from credo.exceptions import InputError
+
+    losses = [f"loss of {act}" for act in loss.acts] if expected_losses else []
+    names = [*keep, "act", "risk", *losses]
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise InputError(
+            f"The output would have two columns {twice[0]!r}. Rename the one in the input, or "
+            f"leave --keep {twice[0]} out."
+        )
+    return names
 
 
 @contextmanager
@@ -194,4 +220,8 @@ def _destination(out: Path | None) -> Iterator[IO[str]]:
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as spool:
         yield spool
         spool.seek(0)
-        shutil.copyfileobj(spool, sys.stdout)
+        try:
+            shutil.copyfileobj(spool, sys.stdout)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader has seen enough, as in `credo … | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

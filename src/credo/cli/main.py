@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 internal error, 2 bad input, 3 did not converge.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -22,6 +23,7 @@ app = typer.Typer(
     help="Credo: from evidence to decisions.",
     epilog="Exit codes: 0 done, 1 internal error, 2 bad input, 3 did not converge.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -44,8 +46,15 @@ def main(
 
 
 def run() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and leave with its exit code; being told to stop cleans up too."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stop)
     sys.exit(exit_code())
+
+
+def _stop(number: int, _: object) -> None:
+    sys.exit(128 + number)
 
 
 def exit_code() -> int:

@@ -75,16 +75,25 @@ def decide(posterior: Any, loss: Loss, labels: Iterable[Any] | None = None) -> D
     index = np.empty(rows.n_rows, dtype=np.min_scalar_type(len(loss.acts)))
     risk = np.empty(rows.n_rows)
     slack = rounding(len(loss.truths))
-    for block, losses, totals, scale in rows.expected():
-        best = risk[block]
-        np.minimum.reduce(losses, axis=0, out=best)
-        limit = best + (best if scale is None else scale) * slack
-        chosen = index[block]
-        chosen[:] = len(losses) - 1
-        for act in range(len(losses) - 2, -1, -1):
-            np.copyto(chosen, act, where=losses[act] <= limit)
-        best /= totals
+    for block, losses, totals, sizes in rows.expected():
+        _first_of_the_best(losses, sizes, slack, index[block])
+        np.divide(losses.min(axis=0), totals, out=risk[block])
     return Decisions(rows, index, risk)
+
+
+def _first_of_the_best(losses: F64, sizes: F64, slack: float, chosen: npt.NDArray[Any]) -> None:
+    """Write into ``chosen`` the first act that may be the best one, given rounding errors.
+
+    The expected loss of act a lies within ``slack * sizes[a]`` of the number computed. An act may
+    be the best if the lower end of that interval is not above the upper end of any other.
+    """
+    if sizes is losses:  # no loss is negative: the lower ends are losses * (1 - slack)
+        lower, limit = losses, losses.min(axis=0) * ((1 + slack) / (1 - slack))
+    else:
+        lower, limit = losses - slack * sizes, (losses + slack * sizes).min(axis=0)
+    chosen[:] = len(losses) - 1
+    for act in range(len(losses) - 2, -1, -1):
+        np.copyto(chosen, act, where=lower[act] <= limit)
 
 
 @final
@@ -126,7 +135,7 @@ class Decisions:
     @property
     def act_index(self) -> Any:
         """Position of the chosen act in ``loss.acts`` (per row)."""
-        return int(self._index[0]) if self._rows.is_single else self._index
+        return int(self._index[0]) if self._rows.is_single else self._index.astype(np.intp)
 
     @property
     def acts(self) -> Any:
@@ -161,10 +170,9 @@ class Decisions:
     def _again(self) -> Iterator[tuple[slice, F64, F64]]:
         """Multiply once more, and make sure that the probabilities are still those decided on."""
         slack = rounding(len(self.loss.truths))
-        for block, losses, totals, scale in self._rows.expected(check=False):
-            best = losses.min(axis=0)
-            off = np.abs(best / totals - self._risk[block])
-            if not (off <= slack * np.abs(best if scale is None else scale)).all():
+        for block, losses, totals, sizes in self._rows.expected(check=False):
+            off = np.abs(losses.min(axis=0) / totals - self._risk[block])
+            if not (off <= 2 * slack * sizes.max(axis=0)).all():
                 raise InputError(
                     "Decisions: the array of probabilities given to decide has been changed since. "
                     "Decide again, or decide on a copy or a Posterior."

@@ -219,10 +219,10 @@ def risk_coverage(
 
 def _runs(doubt: F64, loss: Loss) -> tuple[Int, Int]:
     """Find the first and the last row of each run of tied risks, in rising order."""
-    # The rounding error of a sum of K products, as in decide: relative to the sum itself, or to
-    # the largest loss if terms of both signs may cancel.
+    # The rounding errors of two sums of K products, as in decide: relative to the sums themselves,
+    # or to the largest loss if terms of both signs may cancel.
     scale = np.abs(loss.matrix).max() if (loss.matrix < 0).any() else doubt[1:]
-    borders = np.flatnonzero(np.diff(doubt) > rounding(len(loss.truths)) * scale)
+    borders = np.flatnonzero(np.diff(doubt) > 2 * rounding(len(loss.truths)) * scale)
     return np.append(0, borders + 1), np.append(borders, len(doubt) - 1)
 
 

@@ -10,6 +10,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
 from credo._types import F64, Label
+from credo._validation.arrays import as_floats
 from credo.decisions.gaussian import Gaussian
 from credo.exceptions import InputError, ShapeError
 
@@ -68,9 +69,15 @@ def as_normal(source: Any) -> Gaussian | None:
     """Recognise a one-dimensional normal distribution, Credo's or SciPy's."""
     if isinstance(source, Gaussian):
         return source
-    if getattr(getattr(source, "dist", None), "name", None) == "norm":
-        return Gaussian(source.mean(), np.square(source.std()))
-    return None
+    if getattr(getattr(source, "dist", None), "name", None) != "norm":
+        return None
+    mean, scale = source.mean(), source.std()
+    if not (np.isfinite(mean).all() and (np.asarray(scale) > 0).all()):
+        raise InputError(
+            "A SciPy norm distribution has parameters out of range: its scale must be positive. "
+            f"Got mean {mean} and standard deviation {scale}."
+        )
+    return Gaussian(mean, np.square(scale))
 
 
 class DistributionDensity:
@@ -160,7 +167,8 @@ class FunctionDensity:
             remedy = (
                 "If its mass sits far out or on a narrow piece, pass support=(low, high)."
                 if np.isinf(support).any()
-                else "Divide it by its integral, or widen the support."
+                else "If it jumps or is narrow, pass a support that fits it; else divide it by its "
+                "integral."
             )
             raise InputError(
                 f"regions: the density of {name!r} must integrate to 1 on {support}. The integral "
@@ -171,7 +179,7 @@ class FunctionDensity:
         """Evaluate the function at points inside the support; below the least normal number, 0."""
         with np.errstate(all="ignore"):
             raw = self._function(x) if self._takes_arrays else [self._at(float(v)) for v in x]
-        values: F64 = np.asarray(raw, dtype=np.float64).reshape(x.shape)
+        values = as_floats(raw, "regions", f"density of {self._name!r}").reshape(x.shape)
         bad = ~(values >= 0)
         if bad.any():
             where = int(np.argmax(bad))

@@ -9,6 +9,10 @@ import numpy as np
 from credo._types import F64, Label, Labels
 
 
+#: Far above the rounding of float64, and far below any difference between losses that is meant.
+_NEXT_TO_NOTHING = 1e-12
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Dominance:
     """An act and the mixture of other acts that is at least as good under every truth.
@@ -64,8 +68,9 @@ def _mixture(matrix: F64, act: int, others: list[int]) -> list[float] | None:
         return None
     from scipy.optimize import linprog  # noqa: PLC0415 - half a second that few need
 
-    spread = np.ptp(matrix) or 1.0
-    scaled = (matrix - matrix.min()) / spread
+    # Each truth's row on its own scale from 0 to 1; that changes no comparison within a row.
+    least, most = matrix.min(axis=1, keepdims=True), matrix.max(axis=1, keepdims=True)
+    scaled = (matrix - least) / np.where(most > least, most - least, 1.0)
     # Least t with Σ w_a L_ka ≤ L_k,act + t for every truth, w on the simplex.
     result = linprog(
         c=[0.0] * len(others) + [1.0],
@@ -75,9 +80,10 @@ def _mixture(matrix: F64, act: int, others: list[int]) -> list[float] | None:
         b_eq=[1.0],
         bounds=[(0.0, 1.0)] * len(others) + [(None, None)],
     )
-    rounding = 1e-9  # far above float64's and far below what anyone means; losses are in [0, 1]
-    shares = np.where(result.x[:-1] < rounding, 0.0, result.x[:-1])
+    shares = np.where(result.x[:-1] < _NEXT_TO_NOTHING, 0.0, result.x[:-1])
     shares /= shares.sum()
-    if (scaled[:, others] @ shares > scaled[:, act] + rounding).any():
+    mixed, own = matrix[:, others] @ shares, matrix[:, act]
+    sizes = np.abs(matrix[:, others]) @ shares + np.abs(own)
+    if (mixed > own + _NEXT_TO_NOTHING * sizes).any():
         return None
     return [float(share) for share in shares]

@@ -12,6 +12,9 @@ from credo._types import F64
 from credo._validation.arrays import as_finite, frozen
 from credo.exceptions import InputError, ShapeError
 
+#: Squares of larger numbers are no longer finite.
+_MOST = 1e150
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gaussian:
@@ -51,6 +54,13 @@ class Gaussian:
             raise InputError(
                 f"The variance of Gaussian must be positive. Got {spread.min():g}. It is the "
                 "square of the standard deviation."
+            )
+        furthest = np.abs(mu).max(initial=0.0) / _MOST
+        least, most = spread.min(initial=1.0), spread.max(initial=1.0)
+        if most > _MOST or least < 1 / _MOST or furthest > np.sqrt(least):
+            raise InputError(
+                "Gaussian: the mean over the standard deviation, or the variance or its inverse, "
+                f"is above {_MOST:g}, where squares are no longer numbers. Rescale the unit."
             )
         try:
             both = np.broadcast_arrays(mu, spread)

@@ -263,7 +263,14 @@ def _outcome_table(
         given: Labels = tuple(plain(truth) for truth in likelihood)
         order_of(truths, given, "value_of_test", "the likelihood")
         rows: dict[Label, Mapping[Any, float]] = {plain(t): row for t, row in likelihood.items()}
-        names = as_labels(outcomes or rows[truths[0]], "value_of_test", "outcomes")
+        if not all(isinstance(row, Mapping) for row in rows.values()):
+            raise InputError(
+                "value_of_test needs {truth: {outcome: probability}}; for rows without names pass "
+                "an array and outcomes=[...]."
+            )
+        names = as_labels(
+            rows[truths[0]] if outcomes is None else outcomes, "value_of_test", "outcomes"
+        )
         table = np.array([per_label(rows[t], names, "value_of_test", f"row {t!r}") for t in truths])
     else:
         table = as_finite(likelihood, "value_of_test", "likelihood")

@@ -11,17 +11,18 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import ndtr, ndtri
 
-from credo._types import F64, Int, Label, Labels, PerLabel, RandomState
-from credo._validation.arrays import as_finite, in_unit_interval, positive_int
+from credo._types import F64, Label, Labels, PerLabel, RandomState
+from credo._validation.arrays import generator, in_unit_interval, positive_int
 from credo._validation.labels import as_labels
 from credo._validation.probabilities import as_priors
 from credo.decisions._text import number
 from credo.decisions.densities import METHODS, as_normal
+from credo.decisions.error_sampling import monte_carlo
 from credo.decisions.gaussian import Gaussian
 from credo.decisions.line import regions
 from credo.decisions.loss import Loss
+from credo.decisions.normal_classes import Normal, distance
 from credo.exceptions import InputError, ShapeError
-from credo.posterior.rows import log_sum_exp
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -108,10 +109,11 @@ def bayes_error(
     Notes
     -----
     Exact for two Gaussians with one covariance ("closed form", O(d³)) and for one-dimensional
-    distributions ("quadrature", through the decision regions). Otherwise ``n_samples`` points,
-    spread over the classes in proportion to the priors, are averaged over
-    :math:`1 - \max_k p(k \mid x)`, which varies less than counting mistakes would. The interval is
-    the normal one, so it needs samples enough for a mean to be normal. Time O(n K d²).
+    distributions ("quadrature", through the decision regions). Otherwise ``n_samples`` points are
+    drawn from the classes and, for Gaussians, from between them as well, where the mistakes are
+    made; each counts by its importance, so that errors of 1e-12 are found too. The interval is the
+    normal one; without Gaussians it is widened by what so many draws may miss altogether. Time
+    O(n K² d²).
 
     References
     ----------
@@ -144,9 +146,13 @@ def bayes_error(
     if all(line is not None for line in lines):
         error = regions(dict(enumerate(lines)), p, Loss.zero_one(range(len(p)))).bayes_risk
         return BayesError(error, error, error, "quadrature")
-    value, spread = _monte_carlo(classes, p, draws, np.random.default_rng(random_state))
+    rng = generator(random_state, owner)
+    value, spread = monte_carlo(classes, tuple(labels[k] for k in kept), p, draws, rng)
     reach = float(ndtri(0.5 + confidence / 2)) * spread
-    return BayesError(value, max(0.0, value - reach), min(1.0, value + reach), "Monte Carlo")
+    # What never came up in n draws from the classes may still have this probability.
+    unseen = 0.0 if _all_normal(classes) else -np.log((1 - confidence) / 2) / draws
+    high = min(1.0, value + max(reach, unseen))
+    return BayesError(value, max(0.0, value - reach), high, "Monte Carlo")
 
 
 def bhattacharyya_bound(densities: Mapping[Any, Any], priors: PerLabel) -> float:
@@ -201,65 +207,15 @@ def bhattacharyya_bound(densities: Mapping[Any, Any], priors: PerLabel) -> float
     p = as_priors(priors, labels, owner)
     classes = [_as_class(source, name, owner) for name, source in _pairs(densities, labels)]
     _check_dimensions(classes, labels, owner)
-    normals = [c for c in classes if isinstance(c, _Normal)]
+    normals = [c for c in classes if isinstance(c, Normal)]
     if len(normals) < len(classes):
-        odd = next(n for n, c in zip(labels, classes, strict=True) if not isinstance(c, _Normal))
+        odd = next(n for n, c in zip(labels, classes, strict=True) if not isinstance(c, Normal))
         raise InputError(f"{owner} is for Gaussians only, and the density of {odd!r} is none.")
     total = sum(
-        np.sqrt(p[i] * p[j]) * np.exp(-_distance(normals[i], normals[j]))
+        np.sqrt(p[i] * p[j]) * np.exp(-distance(normals[i], normals[j]))
         for i, j in combinations(range(len(labels)), 2)
     )
     return float(min(total, 1 - p.max()))
-
-
-# --- classes ----------------------------------------------------------------------------------
-
-
-class _Normal:
-    """A Gaussian in d dimensions, by its mean and the Cholesky factor of its covariance."""
-
-    def __init__(self, mean: Any, covariance: Any, name: Label, owner: str) -> None:
-        self.mean = np.atleast_1d(as_finite(mean, owner, f"mean of {name!r}"))
-        self.covariance = np.atleast_2d(as_finite(covariance, owner, f"covariance of {name!r}"))
-        size = len(self.mean)
-        if self.mean.ndim > 1 or self.covariance.shape != (size, size):
-            raise ShapeError(
-                f"{owner}: {name!r} needs a mean of shape (d,) and a covariance of shape (d, d). "
-                f"Got {self.mean.shape} and {self.covariance.shape}."
-            )
-        self.factor = _cholesky(self.covariance, name, owner)
-        self.log_determinant = 2 * float(np.log(np.diag(self.factor)).sum())
-
-    def logpdf(self, x: F64) -> F64:
-        """Give the log density of each row."""
-        z = solve_triangular(self.factor, (x - self.mean).T, lower=True)
-        constant = len(self.mean) * np.log(2 * np.pi) + self.log_determinant
-        result: F64 = -0.5 * ((z**2).sum(axis=0) + constant)
-        return result
-
-    def rvs(self, size: int, random_state: np.random.Generator) -> F64:
-        """Draw rows."""
-        return self.mean + random_state.standard_normal((size, len(self.mean))) @ self.factor.T
-
-
-def _cholesky(covariance: F64, name: Label, owner: str) -> F64:
-    """Factor a covariance, or say that it is not one."""
-    scales = np.sqrt(np.abs(np.diag(covariance)))
-    rounding = len(covariance) * _EPS * np.outer(scales, scales)
-    if (np.abs(covariance - covariance.T) > 8 * rounding).any():
-        raise InputError(f"{owner}: the covariance of {name!r} must be symmetric.")
-    try:
-        factor = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        factor = np.zeros_like(covariance)
-    # What the other coordinates leave unexplained of each; nothing but rounding if singular.
-    if (np.diag(factor) ** 2 <= np.diag(rounding)).any():
-        raise InputError(
-            f"{owner}: the covariance of {name!r} must be positive definite, and it is singular "
-            "or worse. Drop features that are combinations of others, or add a little to its "
-            "diagonal."
-        )
-    return factor
 
 
 def _labels(densities: Any, owner: str) -> Labels:
@@ -280,12 +236,12 @@ def _pairs(densities: Mapping[Any, Any], labels: Labels) -> list[tuple[Label, An
 def _as_class(source: Any, name: Label, owner: str) -> Any:
     """Make a Gaussian of whatever describes one; leave other distributions as they are."""
     if isinstance(source, (tuple, list)) and len(source) == 2:
-        return _Normal(source[0], source[1], name, owner)
+        return Normal(source[0], source[1], name, owner)
     normal = as_normal(source)
     if normal is not None:
-        return _Normal(normal.mean, normal.variance, name, owner)
+        return Normal(normal.mean, normal.variance, name, owner)
     if hasattr(source, "cov") and not callable(getattr(source, "mean", None)):
-        return _Normal(source.mean, source.cov, name, owner)
+        return Normal(source.mean, source.cov, name, owner)
     if callable(getattr(source, "logpdf", None)) and callable(getattr(source, "rvs", None)):
         return source
     raise InputError(
@@ -296,7 +252,7 @@ def _as_class(source: Any, name: Label, owner: str) -> Any:
 
 def _check_dimensions(classes: list[Any], labels: Labels, owner: str) -> None:
     """Check that all Gaussians live in the same number of dimensions."""
-    known = [(n, c) for n, c in zip(labels, classes, strict=True) if isinstance(c, _Normal)]
+    known = [(n, c) for n, c in zip(labels, classes, strict=True) if isinstance(c, Normal)]
     sizes = [(name, len(c.mean)) for name, c in known]
     for name, size in sizes[1:]:
         if size != sizes[0][1]:
@@ -305,21 +261,23 @@ def _check_dimensions(classes: list[Any], labels: Labels, owner: str) -> None:
             )
 
 
+def _all_normal(classes: list[Any]) -> bool:
+    """Tell whether every class is a Gaussian."""
+    return all(isinstance(c, Normal) for c in classes)
+
+
 def _on_the_line(source: Any) -> Any:
     """Give the one-dimensional distribution that a class is, or None."""
-    if isinstance(source, _Normal):
+    if isinstance(source, Normal):
         return Gaussian(source.mean[0], source.covariance[0, 0]) if len(source.mean) == 1 else None
     return source if all(hasattr(source, method) for method in METHODS) else None
-
-
-# --- three ways -------------------------------------------------------------------------------
 
 
 def _closed_form(classes: list[Any], priors: F64) -> float | None:
     """Give the error if one class is left, or two Gaussians with one covariance."""
     if len(classes) == 1:
         return 0.0
-    if len(classes) > 2 or not all(isinstance(c, _Normal) for c in classes):
+    if len(classes) > 2 or not _all_normal(classes):
         return None
     first, second = classes
     scales = np.sqrt(np.diag(first.covariance))
@@ -332,58 +290,3 @@ def _closed_form(classes: list[Any], priors: F64) -> float | None:
         return float(priors.min())
     shift = (np.log(priors[0]) - np.log(priors[1])) / apart
     return float(priors @ ndtr([-apart / 2 - shift, -apart / 2 + shift]))
-
-
-def _monte_carlo(
-    classes: list[Any], priors: F64, n_samples: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Average the posterior error over points drawn class by class; give it with its spread."""
-    errors = [
-        _posterior_errors(classes, priors, x)
-        for x in _draws(classes, _shares(priors, n_samples), rng)
-    ]
-    means = [e.mean() for e in errors]
-    variances = [e.var(ddof=1) / len(e) for e in errors]
-    return float(priors @ means), float(np.sqrt(priors**2 @ variances))
-
-
-def _shares(priors: F64, n_samples: int) -> Int:
-    """Share out the draws in proportion to the priors, at least two to each class."""
-    wanted = priors * n_samples
-    sizes = np.floor(wanted).astype(np.intp)
-    most = np.argsort(sizes - wanted, kind="stable")[: n_samples - sizes.sum()]
-    sizes[most] += 1
-    return np.maximum(sizes, 2)
-
-
-def _draws(classes: list[Any], sizes: Int, rng: np.random.Generator) -> list[F64]:
-    """Draw rows of features from each class."""
-    drawn = [
-        np.asarray(c.rvs(size=size, random_state=rng), dtype=np.float64).reshape(size, -1)
-        for c, size in zip(classes, sizes.tolist(), strict=True)
-    ]
-    widths = [x.shape[1] for x in drawn]
-    if len(set(widths)) > 1:
-        raise ShapeError(
-            f"bayes_error: draws of all labels must have the same number of columns. Got {widths}."
-        )
-    return drawn
-
-
-def _posterior_errors(classes: list[Any], priors: F64, x: F64) -> F64:
-    """Give the posterior probability of all labels but the most probable one, for each row."""
-    columns = [np.log(p) + np.ravel(c.logpdf(x)) for p, c in zip(priors, classes, strict=True)]
-    joint = np.stack(columns, axis=-1)
-    p = np.exp(joint - log_sum_exp(joint)[:, None])
-    np.put_along_axis(p, joint.argmax(axis=1)[:, None], 0.0, axis=1)
-    # Added up from the small side, so that an error of 1e-20 is not lost beside the one.
-    result: F64 = p.sum(axis=1)
-    return result
-
-
-def _distance(first: _Normal, second: _Normal) -> float:
-    """Give the Bhattacharyya distance of two Gaussians."""
-    factor = np.linalg.cholesky(0.5 * first.covariance + 0.5 * second.covariance)
-    z = solve_triangular(factor, first.mean - second.mean, lower=True)
-    log_determinants = 0.5 * (first.log_determinant + second.log_determinant)
-    return float(z @ z / 8 + 0.5 * (2 * np.log(np.diag(factor)).sum() - log_determinants))

@@ -11,12 +11,12 @@ import numpy as np
 
 from credo._drawable import Drawable
 from credo._types import F64, Label, Labels, PerLabel
-from credo._validation.arrays import as_finite, frozen
+from credo._validation.arrays import as_finite, as_floats, frozen
 from credo._validation.labels import as_labels, names_in
 from credo._validation.probabilities import as_priors
 from credo.decisions._text import number
 from credo.decisions.crossings import Setting, cells_of
-from credo.decisions.densities import Range, as_density
+from credo.decisions.densities import MASS_TOLERANCE, Range, as_density
 from credo.decisions.loss import Loss
 from credo.decisions.loss_matching import one_matrix, rows_for
 from credo.exceptions import InputError, ShapeError
@@ -187,7 +187,7 @@ class Regions(Drawable):
             Interval(low, high, interval.act)
             for (low, high), interval in zip(pairwise(ends), self.intervals, strict=True)
         )
-        table = _probability_table(self.setting, intervals, self.acts)
+        table = _probability_table(self.setting, intervals, self.acts, self.truths)
         return replace(self, intervals=intervals, probability_table=table)
 
     def to_dict(self) -> dict[str, Any]:
@@ -312,7 +312,7 @@ def regions(
     regrets = losses - losses.min(axis=1, keepdims=True)
     setting = Setting(classes, p, regrets, hull)
     intervals = tuple(Interval(low, high, loss.acts[a]) for low, high, a in cells_of(setting))
-    table = _probability_table(setting, intervals, loss.acts)
+    table = _probability_table(setting, intervals, loss.acts, truths)
     return Regions(
         densities=dict(zip(truths, densities.values(), strict=True)),
         priors=frozen(p),
@@ -342,17 +342,26 @@ def _losses(loss: Loss, truths: Labels) -> F64:
 
 def _as_support(support: Any) -> Range:
     """Check two ends, the lower one first; either may be infinite."""
-    ends = np.asarray(support, dtype=np.float64)
+    ends = as_floats(support, _OWNER, "support")
     if ends.shape != (2,) or not ends[0] < ends[1]:
         raise InputError(f"The support of regions must be (low, high). Got {support!r}.")
     return float(ends[0]), float(ends[1])
 
 
-def _probability_table(setting: Setting, intervals: tuple[Interval, ...], acts: Labels) -> F64:
+def _probability_table(
+    setting: Setting, intervals: tuple[Interval, ...], acts: Labels, truths: Labels
+) -> F64:
     """Add up the mass of each class over the intervals of each act."""
     table = np.zeros((len(setting.densities), len(acts)))
     for low, high, act in intervals:
         table[:, acts.index(act)] += [density.mass(low, high) for density in setting.densities]
+    off = np.abs(table.sum(axis=1) - 1)
+    if not off.max() <= MASS_TOLERANCE:
+        k = int(np.argmax(~(off <= MASS_TOLERANCE)))
+        raise InputError(
+            f"regions: the distribution of {truths[k]!r} adds up to {table[k].sum():.9g} over the "
+            f"line, not to 1: its cdf and sf are not those of a distribution there."
+        )
     frozen(table)
     return table
 

@@ -24,12 +24,12 @@ from credo.posterior import Posterior
 
 
 def rounding(n_labels: int) -> float:
-    """Bound the relative rounding error by which two sums of K products may differ.
+    r"""Bound the rounding error of an expected loss, relative to :math:`\sum_k p_k |L_{ka}|`.
 
-    A sum of K products is off by at most K units of rounding, a unit being eps/2; two sums are
-    compared, and the probabilities were rounded once themselves.
+    A sum of K products is off by at most K units of rounding, a unit being eps/2, and the
+    probabilities and losses were each rounded once before: K/2 + 1 times eps.
     """
-    return (n_labels + 2) * float(np.finfo(np.float64).eps)
+    return (n_labels / 2 + 1) * float(np.finfo(np.float64).eps)
 
 
 class LinedUp:
@@ -47,16 +47,16 @@ class LinedUp:
         self.n_rows = len(self._array)
         loss_of_rows(loss, None, self.n_rows, "decide")
 
-    def expected(self, *, check: bool = True) -> Iterator[tuple[slice, F64, F64, F64 | None]]:
-        """Yield (block, losses (A, b), totals (b,), scale (b,)) for consecutive rows.
+    def expected(self, *, check: bool = True) -> Iterator[tuple[slice, F64, F64, F64]]:
+        """Yield (block, losses (A, b), totals (b,), sizes (A, b)) for consecutive rows.
 
-        ``totals`` are the rows' sums, one up to rounding; ``scale`` is what the losses' rounding
-        error is relative to, None for the losses themselves, which do if none is negative. The
-        arrays are overwritten by the next block. ``check`` tells whether rows of an array must
-        be looked at.
+        ``totals`` are the rows' sums, one up to rounding. ``sizes`` are expected losses without
+        their signs, to which rounding errors are relative; they are the losses themselves if no
+        loss is negative. The arrays are overwritten by the next block. ``check`` tells whether
+        rows of an array must be looked at.
         """
         n_labels, n_acts = self.loss.matrix.shape[-2:]
-        width = n_labels * n_acts if self.loss.is_per_row else n_labels + n_acts
+        width = n_labels * n_acts if self.loss.is_per_row else n_labels + 2 * n_acts
         size = block_rows(width)
         product = self._products_per_row() if self.loss.is_per_row else self._products(size)
         for block in blocks(self.n_rows, size):
@@ -65,14 +65,15 @@ class LinedUp:
             totals = table[n_acts]
             if check and self._posterior is None and not _are_rows(p, totals):
                 check_rows(p, "decide", _REMEDY, first_row=None if self.is_single else block.start)
-            yield block, table[:n_acts], totals, table[-1] if len(table) > n_acts + 1 else None
+            losses = table[:n_acts]
+            yield block, losses, totals, table[n_acts + 1 :] if len(table) > n_acts + 1 else losses
 
     def _products(self, size: int) -> Callable[[slice, F64], F64]:
-        """Multiply by one matrix: its acts, a column of ones, and largest sizes if signed."""
+        """Multiply by one matrix: its acts, a column of ones, and its sizes if it has signs."""
         matrix = self.loss.matrix[self._order]
         columns = [matrix, np.ones((len(matrix), 1))]
         if (matrix < 0).any():
-            columns.append(np.abs(matrix).max(axis=1, keepdims=True))
+            columns.append(np.abs(matrix))
         factor = np.ascontiguousarray(np.concatenate(columns, axis=1).T)
         buffer = np.empty((len(factor), min(self.n_rows, size)))
 
@@ -89,7 +90,7 @@ class LinedUp:
             part = self.loss.matrix[block][:, self._order]
             rows = [np.einsum("bk,bka->ab", p, part), p.sum(axis=1)[None]]
             if (part < 0).any():
-                rows.append(np.einsum("bk,bk->b", p, np.abs(part).max(axis=2))[None])
+                rows.append(np.einsum("bk,bka->ab", p, np.abs(part)))
             return np.concatenate(rows)
 
         return product

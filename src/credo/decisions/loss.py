@@ -15,7 +15,7 @@ from credo._validation.probabilities import per_label
 from credo.decisions import loss_csv
 from credo.decisions._text import html_table, text_table
 from credo.decisions.dominance import Dominance, dominated_acts
-from credo.decisions.loss_cells import cells_of
+from credo.decisions.loss_cells import cells_of, checked_cells
 from credo.exceptions import InputError, ShapeError
 
 _AXES = ("truth", "act")
@@ -84,15 +84,7 @@ class Loss:
     ) -> None:
         rows = as_labels(truths, "Loss", "truths")
         columns = as_labels(acts, "Loss", "acts")
-        cells = np.array(as_finite(matrix, "Loss", "matrix"))
-        expected = (len(rows), len(columns))
-        if cells.ndim not in (2, 3) or cells.shape[-2:] != expected:
-            turned = cells.ndim >= 2 and cells.shape[-2:] == expected[::-1]
-            raise ShapeError(
-                f"Loss needs one row per truth and one column per act, shape {expected}"
-                f" or (n, {len(rows)}, {len(columns)}). Got shape {cells.shape}."
-                f"{' It looks transposed: pass matrix.T.' if turned else ''}"
-            )
+        cells = checked_cells(matrix, rows, columns)
         if reject is not None:
             position(reject, columns, "Loss", "act")
         object.__setattr__(self, "_matrix", frozen(cells))
@@ -260,6 +252,8 @@ class Loss:
         a            0  1     0.2
         b            1  0     0.2
         """
+        if name is None:
+            raise InputError("Loss.with_reject: the reject act needs a name. Got None.")
         if name in self._acts:
             raise InputError(f"Loss.with_reject: there is an act {name!r} already. Pass name=….")
         scalar = not isinstance(cost, Mapping) and np.ndim(cost) == 0

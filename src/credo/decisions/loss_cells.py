@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import as_finite
-from credo._validation.labels import as_labels, listing, plain
-from credo.exceptions import InputError
+from credo._validation.labels import as_labels, check_frame, listing, plain
+from credo.exceptions import InputError, ShapeError
+
+#: The largest loss. A sum of a hundred million of them is still below the largest float64.
+_MOST = 1e300
 
 
 def cells_of(
@@ -38,3 +43,24 @@ def cells_of(
         )
     cells = [[pairs[truth, act] for act in acts] for truth in truths]
     return as_finite(cells, owner, f"{what} matrix"), truths, acts
+
+
+def checked_cells(matrix: Any, truths: Labels, acts: Labels) -> F64:
+    """Copy a matrix of losses, or one per row, after checking it against its names."""
+    check_frame(matrix, acts, "Loss")
+    check_frame(matrix, truths, "Loss", axis="index")
+    cells: F64 = np.array(as_finite(matrix, "Loss", "matrix"))
+    expected = (len(truths), len(acts))
+    if cells.ndim not in (2, 3) or cells.shape[-2:] != expected:
+        turned = cells.ndim >= 2 and cells.shape[-2:] == expected[::-1]
+        raise ShapeError(
+            f"Loss needs one row per truth and one column per act, shape {expected}"
+            f" or (n, {len(truths)}, {len(acts)}). Got shape {cells.shape}."
+            f"{' It looks transposed: pass matrix.T.' if turned else ''}"
+        )
+    if np.abs(cells).max(initial=0.0) > _MOST:
+        raise InputError(
+            f"A loss must be at most {_MOST:g} in size, so that sums of losses stay finite. Got "
+            f"{cells.flat[np.abs(cells).argmax()]:g}."
+        )
+    return cells

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 from pathlib import Path
 
@@ -27,37 +28,67 @@ def read(path: str | os.PathLike[str]) -> tuple[list[list[float]], list[str], li
             lines = [
                 (reader.line_num, line) for line in reader if any(cell.strip() for cell in line)
             ]
-        except (csv.Error, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
+            raise FileFormatError(
+                f"the text is not UTF-8 ({error.reason}). Save the file as UTF-8.", name
+            ) from error
+        except csv.Error as error:
             raise FileFormatError(f"{error}.", name, reader.line_num) from error
     if len(lines) < 2:
         raise FileFormatError(
             "a loss needs a first line with the acts and a line for each truth.", name
         )
     acts = [cell.strip() for cell in lines[0][1][1:]]
-    truths, matrix = [], []
+    if not acts or not all(acts):
+        raise FileFormatError(
+            "the first line must have a corner cell and then the name of each act, separated by "
+            f"commas. Got {lines[0][1]}.",
+            name,
+            lines[0][0],
+        )
+    truths: list[str] = []
+    matrix: list[list[float]] = []
     for number, cells in lines[1:]:
         if len(cells) != len(acts) + 1:
             raise FileFormatError(
                 f"expected a truth and {len(acts)} losses, got {len(cells)} cells.", name, number
             )
-        truths.append(cells[0].strip())
+        truths.append(_new_name(cells[0].strip(), truths, name, number))
         matrix.append([_loss(cell, acts[a], name, number) for a, cell in enumerate(cells[1:])])
     return matrix, truths, acts
 
 
+def _new_name(truth: str, known: list[str], path: str, line: int) -> str:
+    """Check the name of a truth: there, and not there before."""
+    if not truth or truth in known:
+        fault = f"the truth {truth!r} occurs twice" if truth else "the name of the truth is empty"
+        raise FileFormatError(f"{fault}.", path, line)
+    return truth
+
+
 def _loss(cell: str, act: str, path: str, line: int) -> float:
+    """Read a finite number."""
     try:
-        return float(cell)
+        value = float(cell)
     except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or "_" in cell:
         raise FileFormatError(
-            f"the loss of act {act!r} must be a number, got {cell!r}.", path, line
-        ) from None
+            f"the loss of act {act!r} must be a finite number, got {cell!r}.", path, line
+        )
+    return value
 
 
 def write(path: str | os.PathLike[str], matrix: F64, truths: Labels, acts: Labels) -> None:
     """Write a matrix with full precision, whole or not at all."""
     if matrix.ndim != 2:
         raise InputError("Loss.to_csv writes one matrix; this loss has one per row.")
+    for name in (*truths, *acts):
+        if not str(name).strip() or str(name) != str(name).strip() or "\r" in str(name):
+            raise InputError(
+                f"Loss.to_csv: the name {name!r} would not be read back as it is: it is empty, or "
+                "has spaces at an end or a carriage return."
+            )
     with written_whole(path) as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["truth \\ act", *acts])

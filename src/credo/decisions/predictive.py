@@ -10,7 +10,9 @@ from scipy.special import logsumexp
 
 from credo._types import F64
 from credo._validation.arrays import as_finite, frozen
-from credo.decisions.value_losses import Pinball, log_excess, rounding
+from credo.decisions.atoms import heaviest_window, sorted_atoms
+from credo.decisions.value_losses import Pinball
+from credo.decisions.value_numbers import log_excess, rounding
 from credo.decisions.value_search import Case
 from credo.exceptions import InputError, ShapeError
 
@@ -115,7 +117,7 @@ class Samples:
     def window(self, width: float) -> tuple[F64, F64]:
         """Slide an interval over the sorted draws of each row; the first best one counts."""
         rows = zip(*self._table(), strict=True)
-        found = [_slide(*_sorted_atoms(x, w), width) for x, w in rows]
+        found = [heaviest_window(*sorted_atoms(x, w), width) for x, w in rows]
         both = np.array(found).reshape(-1, 2)
         return both[:, 0], both[:, 1]
 
@@ -131,7 +133,7 @@ class Samples:
         """Give one row as sorted atoms."""
         x, w = np.atleast_2d(self.values)[row], self.weights
         share = np.ones(len(x)) if w is None else w[row] if w.ndim == 2 else w
-        atoms, masses = _sorted_atoms(x, share / share.sum())
+        atoms, masses = sorted_atoms(x, share / share.sum())
         unique = np.unique(atoms)
         if unique.size > _CANDIDATES:
             unique = unique[np.linspace(0, unique.size - 1, _CANDIDATES).round().astype(np.intp)]
@@ -144,13 +146,6 @@ class Samples:
         return x, np.broadcast_to(w / w.sum(axis=-1, keepdims=True), x.shape)
 
 
-def _sorted_atoms(x: F64, w: F64) -> tuple[F64, F64]:
-    """Give the draws that have weight, sorted, and their weights."""
-    here = w > 0
-    order = np.argsort(x[here], kind="stable")
-    return x[here][order], w[here][order]
-
-
 def _weights(weights: Any, draws: F64) -> F64:
     """Check the weights of Samples."""
     array = np.array(as_finite(weights, "Samples", "weights"))
@@ -160,26 +155,18 @@ def _weights(weights: Any, draws: F64) -> F64:
             f"shape of the values, {draws.shape}. Got shape {array.shape}."
         )
     table = np.atleast_2d(array)
-    bad = (table < 0).any(axis=1) | ~(table.sum(axis=1) > 0)
+    with np.errstate(over="ignore"):
+        totals = table.sum(axis=1)
+    bad = (table < 0).any(axis=1) | ~((totals > 0) & (totals < np.inf))
     if bad.any():
+        row = int(bad.argmax())
+        got = "a negative weight" if (table[row] < 0).any() else f"a sum of {totals[row]:g}"
         raise InputError(
-            "The weights of Samples must be at least 0 and not all 0. Got a "
-            f"{'negative weight' if (table < 0).any() else 'sum of 0'} in row {int(bad.argmax())}."
+            "The weights of Samples must be at least 0, with a positive and finite sum. Got "
+            f"{got} in row {row}."
         )
     result: F64 = frozen(array)
     return result
-
-
-def _slide(atoms: F64, masses: F64, width: float) -> tuple[float, float]:
-    """Give the middle of the heaviest interval of sorted atoms, and the mass outside it."""
-    reach = atoms + width
-    stop = np.searchsorted(atoms, reach + rounding(atoms, reach), side="right")
-    total = np.r_[0.0, np.cumsum(masses)]
-    inside = total[stop] - total[:-1]
-    start = int(np.argmax(inside >= inside.max() - len(atoms) * _EPS))
-    middle = 0.5 * atoms[start] + 0.5 * atoms[stop[start] - 1]
-    outside = masses[:start].sum() + masses[stop[start] :].sum()
-    return float(middle), float(outside)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,7 @@ from credo._validation.probabilities import as_priors
 from credo.decisions.act import Decisions, decide
 from credo.decisions.lined_up import column_names
 from credo.decisions.loss import Loss
+from credo.decisions.loss_matching import as_loss
 from credo.exceptions import InputError
 from credo.posterior import Posterior
 
@@ -151,14 +152,14 @@ def likelihood_ratio_threshold(loss: Loss, priors: PerLabel) -> float:
     _two_by_two(loss, "likelihood_ratio_threshold")
     first, second = as_priors(priors, loss.truths, "likelihood_ratio_threshold")
     (l00, l01), (l10, l11) = loss.matrix.tolist()
-    gain, harm = float((l01 - l00) * first), float((l10 - l11) * second)
+    gain, harm = (l01 - l00) * (first > 0), (l10 - l11) * (second > 0)
     if gain < 0 and harm < 0:
         raise InputError(
             f"likelihood_ratio_threshold: act {loss.acts[0]!r} suits truth {loss.truths[1]!r} and "
             f"{loss.acts[1]!r} suits {loss.truths[0]!r}. List the acts in the order of the truths."
         )
-    if gain > 0:
-        return max(harm, 0.0) / gain
+    if gain > 0:  # ratios first: products of small losses and small priors would underflow
+        return float(max(harm, 0.0) / gain * (second / first))
     return 0.0 if gain == 0 and harm <= 0 else float("inf")
 
 
@@ -204,7 +205,7 @@ def likelihood_ratio_test(log_ratio: Any, loss: Loss, priors: PerLabel) -> Decis
 
 def _two_by_two(loss: Loss, owner: str) -> None:
     """Check for two truths and two acts."""
-    if loss.matrix.shape != (2, 2):
+    if as_loss(loss, owner).matrix.shape != (2, 2):
         raise InputError(
             f"{owner} needs a loss of two truths and two acts, shape (2, 2). Got shape "
             f"{loss.matrix.shape}. Use credo.decide for more."

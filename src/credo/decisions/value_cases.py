@@ -14,9 +14,11 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr, ndtri
 
 from credo._types import F64
+from credo.decisions.densities import as_normal
 from credo.decisions.gaussian import Gaussian
 from credo.decisions.predictive import Quantiles, Samples
-from credo.decisions.value_losses import Cases, Pinball, log_excess
+from credo.decisions.value_losses import Cases, Pinball
+from credo.decisions.value_numbers import log_excess
 from credo.decisions.value_search import (
     NODES,
     UNSETTLED,
@@ -52,8 +54,9 @@ def cases_of(predictive: Any, owner: str) -> Cases:
     """Turn a predictive into what a loss can ask."""
     if isinstance(predictive, (Samples, Quantiles)):
         return predictive
-    if isinstance(predictive, Gaussian):
-        return Gaussians(predictive)
+    normal = as_normal(predictive)
+    if normal is not None:
+        return Gaussians(normal)
     if isinstance(predictive, (np.ndarray, Sequence, int, float, np.number)):
         raise InputError(
             f"{owner} cannot tell what the numbers of a {type(predictive).__name__} are. Wrap them "
@@ -137,7 +140,7 @@ class _Discrete:
         self._range = first, last = self._reach(median, low), self._reach(median, high)
         atoms = np.arange(first, last + 1.0)
         masses = np.asarray(distribution.pmf(atoms))
-        if not abs(masses.sum() - 1.0) < 1e-9:
+        if not abs(masses.sum() - 1.0) < 1e-6:  # what SciPy's own masses miss at large parameters
             raise InputError(
                 "decide_value: the probabilities of the discrete predictive at the numbers "
                 f"{atoms[0]:g}, {atoms[0] + 1:g}, … sum to {masses.sum():.6g}, not to 1. Pass "
@@ -226,8 +229,14 @@ class Continuous:
         method = getattr(self._dist, name)
 
         def call(x: F64) -> F64:
-            with np.errstate(all="ignore"):
-                return np.asarray(method(x), dtype=np.float64)
+            try:
+                with np.errstate(all="ignore"):
+                    return np.asarray(method(x), dtype=np.float64)
+            except OverflowError as error:
+                raise NumericalError(
+                    f"decide_value: the {name} of the predictive overflows. Draw from it and pass "
+                    "Samples instead."
+                ) from error
 
         return call
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import hyp1f1
 
 from credo._types import F64
 from credo._validation.arrays import as_number, in_unit_interval
 from credo._validation.labels import hint
+from credo.decisions.value_numbers import log_excess, rounding
 from credo.exceptions import InputError, LabelError, NumericalError
 
 
@@ -201,6 +201,11 @@ class AsymmetricLinear:
     def __post_init__(self) -> None:
         object.__setattr__(self, "under", _positive(self.under, "under"))
         object.__setattr__(self, "over", _positive(self.over, "over"))
+        if not 0 < self._level < 1 or np.isinf(self.under + self.over):
+            raise InputError(
+                f"AsymmetricLinear({self.under:g}, {self.over:g}): one side is so much dearer that "
+                "the best value is as good as infinite. Use numbers nearer to each other."
+            )
 
     def __call__(self, value: Any, truth: Any) -> Any:
         """Give the loss of ``value`` under each truth."""
@@ -209,9 +214,13 @@ class AsymmetricLinear:
 
     def minimise(self, cases: Cases) -> tuple[F64, F64]:
         """Give the quantile at the critical ratio and its expected loss."""
-        q = self.under / (self.under + self.over)
-        value = cases.quantile(q)
-        return value, (self.under + self.over) * cases.pinball(q, value)
+        value = cases.quantile(self._level)
+        return value, (self.under + self.over) * cases.pinball(self._level, value)
+
+    @property
+    def _level(self) -> float:
+        """The critical ratio under / (under + over)."""
+        return 1.0 / (1.0 + self.over / self.under)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,11 +335,18 @@ class Linex:
         with np.errstate(over="ignore", invalid="ignore"):
             mean, cumulant = cases.cumulant(self.a)
             value = mean - cumulant / self.a
-        bad = ~(np.isfinite(value) & np.isfinite(cumulant))
+        # The value is a difference; where it is lost in the rounding of the mean, measured against
+        # the loss's own unit 1 / a, there is none.
+        with np.errstate(invalid="ignore"):
+            lost = np.finfo(np.float64).eps * np.abs(mean) > 1e-6 * np.maximum(
+                np.abs(value), 1 / abs(self.a)
+            )
+        bad = ~(np.isfinite(value) & np.isfinite(cumulant)) | lost
         if bad.any():
             row = int(np.argmax(bad))
             raise NumericalError(
-                f"Linex(a={self.a:g}) needs a finite mean and E[exp(-a t)]. The predictive"
+                f"Linex(a={self.a:g}) needs a mean and E[exp(-a t)] that float64 can hold. The "
+                "predictive"
                 f"{_at(row, bad)} has mean {mean[row]:g} and log E[exp(-a (t - mean))] "
                 f"{cumulant[row]:g}. Take a smaller a, or AsymmetricLinear."
             )
@@ -363,25 +379,6 @@ def as_loss(loss: Any) -> Any:
             f"{type(loss).__name__}. For labels use credo.decide."
         )
     return loss
-
-
-def rounding(value: Any, truth: Any) -> Any:
-    """Give four units in the last place of the larger number."""
-    return 4.0 * np.finfo(np.float64).eps * np.maximum(np.abs(value), np.abs(truth))
-
-
-def log_excess(y: Any) -> F64:
-    """Give log(exp(y) - 1 - y), without cancellation near 0 and without overflow."""
-    y = np.asarray(y, dtype=np.float64)
-    near, far, low = np.clip(y, -1.0, 1.0), np.maximum(y, 1.0), np.minimum(y, -1.0)
-    with np.errstate(divide="ignore"):  # y = 0 has no excess: log 0
-        # exp(y) - 1 - y = y**2 / 2 * 1F1(1; 3; y), from the power series of both sides.
-        small = 2.0 * np.log(np.abs(near)) + np.log(0.5 * hyp1f1(1.0, 3.0, near))
-    large = far + np.log1p(-(1.0 + far) * np.exp(-far))
-    result: F64 = np.where(
-        y >= 1.0, large, np.where(y <= -1.0, np.log(np.exp(low) - 1 - low), small)
-    )
-    return result
 
 
 def _positive(value: float, what: str) -> float:

@@ -251,6 +251,7 @@ class Posterior:
         if self.is_single:
             raise InputError("This Posterior is a single case; it has no rows to choose from.")
         known = self._probabilities
+        _rows.check_which(which, len(self._log))
         chosen = None if known is None else np.atleast_2d(known[which])
         return _restore(np.atleast_2d(self._log[which]), self._labels, chosen)
 
@@ -271,6 +272,8 @@ class Posterior:
 
     def entropy(self, base: float | None = None) -> Any:
         r"""Give :math:`-\sum_k p_k \log p_k` (per row), in nats or to the given base."""
+        if base is not None and not (base > 0 and base != 1):
+            raise InputError(f"The base of Posterior.entropy must be positive, not 1. Got {base}.")
         finite = np.where(np.isneginf(self._log), 0.0, self._log)
         nats = np.maximum(0.0, -(self.probabilities * finite).sum(axis=-1))
         result = nats if base is None else nats / np.log(base)
@@ -322,8 +325,6 @@ class Posterior:
 
         Examples
         --------
-        A model trained on balanced data, used where one case in a hundred is a fraud:
-
         >>> from credo import Posterior
         >>> balanced = Posterior.from_probabilities([0.9, 0.1], ["fraud", "fair"])
         >>> balanced.with_priors(old=[0.5, 0.5], new={"fraud": 0.01, "fair": 0.99})
@@ -340,7 +341,7 @@ class Posterior:
         return Posterior.from_log_joint(self._log + shift, self._labels)
 
     def estimate_priors(
-        self, old: PerLabel, *, tol: float = 1e-10, max_iterations: int = 10_000
+        self, old: PerLabel, *, tol: float = 1e-8, max_iterations: int = 10_000
     ) -> _shift.PriorEstimate:
         r"""Estimate the priors of unlabelled rows by expectation maximisation.
 
@@ -352,7 +353,7 @@ class Posterior:
         old
             Priors behind this posterior.
         tol
-            Stop when no prior moves by more than this.
+            Stop when the log-likelihood is certainly within this of its maximum.
         max_iterations
             Stop after so many steps in any case; ``converged`` then says False.
 
@@ -363,7 +364,8 @@ class Posterior:
 
         Notes
         -----
-        Time O(n K) a step. The log-likelihood is concave, so the maximum found is the only one.
+        Time O(n K) a step. The log-likelihood is concave: its maximum is the only one, and how far
+        away it can be is known at each step.
 
         References
         ----------
@@ -372,16 +374,15 @@ class Posterior:
 
         Examples
         --------
-        >>> import numpy as np
         >>> from credo import Posterior
-        >>> rows = np.repeat([[0.95, 0.05], [0.05, 0.95]], [800, 200], axis=0)
+        >>> rows = [[0.95, 0.05]] * 800 + [[0.05, 0.95]] * 200
         >>> estimate = Posterior.from_probabilities(rows, ["a", "b"]).estimate_priors([0.5, 0.5])
         >>> estimate.priors.round(4), estimate.converged
         (array([0.8333, 0.1667]), True)
         """
-        if self.is_single:
+        if self.is_single or not self.n_rows:
             raise InputError(
-                "Posterior.estimate_priors needs a table of rows; this is a single case."
+                f"Posterior.estimate_priors needs a table of rows; this has {self.n_rows}."
             )
         before = _shift.old_priors(old, self._log, self._labels)
         return _shift.estimate_priors(self.probabilities, before, self._labels, tol, max_iterations)

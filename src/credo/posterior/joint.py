@@ -62,6 +62,8 @@ class JointTable:
     __slots__ = ("_states", "_table")
 
     def __init__(self, table: Any, variables: Mapping[str, Iterable[Any]]) -> None:
+        if not isinstance(variables, Mapping):
+            raise InputError("JointTable needs its variables as {variable: states}, in axis order.")
         as_labels(variables, "JointTable", "variables")
         states = {
             name: as_labels(names, f"JointTable variable {name!r}", "states")
@@ -187,6 +189,8 @@ class JointTable:
         return Posterior.from_probabilities(self._table, next(iter(self._states.values())))
 
     def _index(self, assignment: Mapping[str, Any]) -> tuple[int | slice, ...]:
+        if not isinstance(assignment, Mapping):
+            raise InputError("JointTable needs {variable: state}. Got " + repr(assignment) + ".")
         for name in assignment:
             position(name, self.variables, "JointTable", "variable")
         return tuple(

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from credo._types import F64, Label, Labels, PerLabel
-from credo._validation.arrays import frozen
+from credo._validation.arrays import frozen, positive_int
 from credo._validation.probabilities import as_priors
 from credo.exceptions import InputError, NumericalError
+
+#: One over a smaller number squared is no longer finite.
+_LEAST = 1e-150
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +31,7 @@ class PriorEstimate:
     log_likelihood
         Trace over the steps, relative to the old priors; it never falls.
     converged
-        Whether the last step moved no prior by more than the tolerance.
+        Whether the log-likelihood is certainly within the tolerance of its maximum.
 
     Examples
     --------
@@ -58,20 +61,67 @@ class PriorEstimate:
 def estimate_priors(
     p: F64, old: F64, labels: Labels, tol: float, max_iterations: int
 ) -> PriorEstimate:
-    """Run EM on posterior rows ``p`` made with priors ``old``."""
-    ratio = np.divide(p, old, out=np.zeros_like(p), where=old > 0)
-    priors, mixed, trace = old, ratio @ old, [0.0]
-    converged = False
-    for _ in range(max_iterations):
-        moved = priors * ((1.0 / mixed) @ ratio)
-        moved /= moved.sum()
-        converged = bool(np.abs(moved - priors).max() <= tol)
-        priors, mixed = moved, ratio @ moved
-        trace.append(float(np.log(mixed).sum()))
-        if converged:
+    """Run accelerated EM on posterior rows ``p`` made with priors ``old``.
+
+    The log-likelihood is concave, so its maximum is at most n (max_k g_k - 1) above the present
+    one, where g is the factor by which an EM step multiplies the priors.
+    """
+    most = positive_int(max_iterations, "Posterior.estimate_priors", "max_iterations")
+    steps = _Steps(np.divide(p, old, out=np.zeros_like(p), where=old > 0))
+    priors, value = old, steps.log_likelihood(old)
+    trace, converged = [0.0], False
+    start = value
+    for _ in range(most):
+        if steps.gap(priors) <= tol:
+            converged = True
             break
-    errors = _standard_errors(ratio / mixed[:, None])
+        priors, value = steps.ahead(priors)
+        trace.append(value - start)
+    converged = converged or steps.gap(priors) <= tol
+    errors = _standard_errors(steps.ratio / (steps.ratio @ priors)[:, None])
     return PriorEstimate(labels, frozen(priors), frozen(errors), frozen(np.array(trace)), converged)
+
+
+class _Steps:
+    """Steps of EM on the mixture of densities that ``ratio`` is proportional to."""
+
+    def __init__(self, ratio: F64) -> None:
+        self.ratio = ratio
+
+    def log_likelihood(self, priors: F64) -> float:
+        """Give the log-likelihood of priors."""
+        return float(np.log(self.ratio @ priors).sum())
+
+    def factors(self, priors: F64) -> F64:
+        """Give the factors by which EM multiplies the priors: their mean is one."""
+        result: F64 = ((1.0 / (self.ratio @ priors)) @ self.ratio) / len(self.ratio)
+        return result
+
+    def gap(self, priors: F64) -> float:
+        """Bound how much larger the log-likelihood can still become."""
+        return len(self.ratio) * (float(self.factors(priors).max()) - 1.0)
+
+    def ahead(self, priors: F64) -> tuple[F64, float]:
+        """Take two EM steps and extrapolate them, unless that is worse than the two steps."""
+        first = self._em(priors)
+        second = self._em(first)
+        move, turn = first - priors, (second - first) - (first - priors)
+        size = float(np.abs(turn).max())
+        plain = self.log_likelihood(second)
+        if size > 0:
+            reach = float(np.sqrt((move @ move) / (turn @ turn)))
+            far = priors + 2 * reach * move + reach**2 * turn
+            if reach > 1 and far.min() > 0:
+                far = self._em(far / far.sum())
+                value = self.log_likelihood(far)
+                if value >= plain:
+                    return far, value
+        return second, plain
+
+    def _em(self, priors: F64) -> F64:
+        moved = priors * self.factors(priors)
+        result: F64 = moved / moved.sum()
+        return result
 
 
 def converged_priors(estimate: PriorEstimate) -> F64:
@@ -88,6 +138,8 @@ def converged_priors(estimate: PriorEstimate) -> F64:
 def old_priors(old: PerLabel, log_p: F64, labels: Labels) -> F64:
     """Check the priors a posterior is said to be made with against the posterior."""
     before = as_priors(old, labels, "Posterior", "old priors")
+    if (before[before > 0] < _LEAST).any():
+        raise InputError(f"Posterior: an old prior below {_LEAST:g} cannot be divided by.")
     for k in np.flatnonzero(before == 0):
         if np.isfinite(log_p[..., k]).any():
             raise InputError(

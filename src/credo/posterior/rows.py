@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from credo._types import F64, Labels
@@ -82,3 +84,14 @@ def table_text(shown: F64, labels: Labels, n_rows: int) -> str:
     lines += ["  ".join(f"{value:.4g}".rjust(width) for value in row) for row in shown]
     more = [f"… {n_rows - len(shown)} more"] if n_rows > len(shown) else []
     return "\n".join([*lines, *more])
+
+
+def check_which(which: Any, n_rows: int) -> None:
+    """Check that rows asked for by number are there."""
+    if isinstance(which, slice):
+        return
+    numbers = np.asarray(which)
+    if numbers.dtype.kind in "iu" and numbers.size:
+        odd = numbers[(numbers < -n_rows) | (numbers >= n_rows)]
+        if odd.size:
+            raise InputError(f"Posterior.rows: there is no row {odd[0]}; there are {n_rows} rows.")

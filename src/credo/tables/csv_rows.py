@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def open_csv(path: str | os.PathLike[str], progress: Progress | None = None) -> 
     Parameters
     ----------
     path
-        The file; ``.gz`` is unpacked on the way, ``-`` is the standard input.
+        The file; gzip is unpacked on the way, ``-`` is the standard input.
     progress
         Called after each block with the bytes read and the bytes in all.
 
@@ -87,18 +87,25 @@ def open_csv(path: str | os.PathLike[str], progress: Progress | None = None) -> 
     """
     name = os.fspath(path)
     if name == "-":
-        yield CsvRows("standard input", sys.stdin)
+        if sys.stdin is None:
+            raise InputError("There is no standard input to read from.")
+        with _unpacked(sys.stdin.buffer) as stream:
+            yield CsvRows("standard input", stream)
         return
-    with Path(name).open("rb") as raw:
+    with Path(name).open("rb") as raw, _unpacked(raw) as stream:
         total = os.fstat(raw.fileno()).st_size
 
         def tell() -> None:
             if progress is not None:
                 progress(raw.tell(), total)
 
-        unpacked = gzip.GzipFile(fileobj=raw) if name.endswith(".gz") else raw
-        with io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="") as stream:
-            yield CsvRows(name, stream, tell)
+        yield CsvRows(name, stream, tell)
+
+
+def _unpacked(raw: Any) -> AbstractContextManager[Any]:
+    """Unpack a stream of bytes that begins as gzip does; others pass as they are."""
+    packed = raw.peek(2)[:2] == b"\x1f\x8b"
+    return gzip.GzipFile(fileobj=raw) if packed else nullcontext(raw)
 
 
 class CsvRows:
@@ -112,7 +119,7 @@ class CsvRows:
         Names of the columns.
     """
 
-    def __init__(self, name: str, stream: IO[str], tell: Callable[[], None] | None = None) -> None:
+    def __init__(self, name: str, stream: Any, tell: Callable[[], None] | None = None) -> None:
         self.name = name
         self._stream = stream
         self._tell = tell
@@ -120,8 +127,16 @@ class CsvRows:
         first = next(self._cells(), None)
         if first is None:
             raise FileFormatError("the file is empty; a header line is needed.", name)
+        cells = [cell.strip() for cell in first[1]]
+        for mark in (";", "\t", "|"):
+            if len(cells) == 1 and mark in cells[0]:
+                raise FileFormatError(
+                    f"the separator looks like {mark!r}. Columns must be separated by commas.",
+                    name,
+                    1,
+                )
         try:
-            self.header = as_labels((cell.strip() for cell in first[1]), "The header", "names")
+            self.header = as_labels(cells, "the header", "names")
         except InputError as error:
             raise FileFormatError(str(error), name, 1) from error
 
@@ -155,21 +170,26 @@ class CsvRows:
                 self._tell()
 
     def _lines(self) -> Iterator[str]:
-        """Give the lines of the stream, none longer than ``MOST_LINE``."""
-        number = 0
-        while True:
-            number += 1
+        """Give the lines of the stream as text, none longer than ``MOST_LINE``."""
+        for number in count(1):
             try:
                 line = self._stream.readline(MOST_LINE)
-            except (UnicodeDecodeError, EOFError, OSError) as error:
-                raise FileFormatError(f"{error}.", self.name, number) from error
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise FileFormatError(
+                    f"the text is not UTF-8 ({error.reason}). Save the file as UTF-8.",
+                    self.name,
+                    number,
+                ) from error
+            except (EOFError, OSError, zlib.error) as error:
+                raise FileFormatError(f"the archive is damaged: {error}.", self.name) from error
             if not line:
                 return
-            if len(line) == MOST_LINE and not line.endswith("\n"):
+            if len(line) == MOST_LINE and not text.endswith("\n"):
                 raise FileFormatError(
                     f"the line has more than {MOST_LINE} characters.", self.name, number
                 )
-            yield line
+            yield text
 
     def _cells(self) -> Iterator[tuple[int, list[str]]]:
         """Give (line number, cells); empty lines are allowed at the end only."""
@@ -185,7 +205,9 @@ class CsvRows:
                 empty = empty or self._reader.line_num
                 continue
             if empty is not None:
-                raise FileFormatError("the line is empty, with rows after it.", self.name, empty)
+                raise FileFormatError(
+                    "the line is empty, with rows after it. Remove it.", self.name, empty
+                )
             yield self._reader.line_num, row
 
     def _numbers(self, chunk: list[tuple[int, list[str]]], columns: list[int]) -> F64:
@@ -196,23 +218,29 @@ class CsvRows:
                 raise FileFormatError(
                     f"expected {width} cells as in the header, got {len(row)}.", self.name, line
                 )
-        try:
-            flat = np.fromiter(
-                (float(row[i]) for _, row in chunk for i in columns),
-                dtype=np.float64,
-                count=len(chunk) * len(columns),
-            )
-        except ValueError:
-            raise self._culprit(chunk, columns) from None
-        return flat.reshape(len(chunk), len(columns))
+        values = np.empty((len(chunk), len(columns)))
+        for j, i in enumerate(columns):
+            column = [row[i] for _, row in chunk]
+            try:
+                values[:, j] = np.fromiter(map(float, column), np.float64, len(column))
+            except ValueError:
+                raise self._culprit(chunk, columns) from None
+            if "_" in "".join(column):  # Python reads 1_000 as a thousand; no table means that
+                raise self._culprit(chunk, columns)
+        return values
 
     def _culprit(self, chunk: list[tuple[int, list[str]]], columns: list[int]) -> FileFormatError:
         """Find the first cell that is no number."""
-        for line, row in chunk:
-            for i in columns:
-                try:
-                    float(row[i])
-                except ValueError:
-                    cell = "is empty" if not row[i].strip() else f"is not a number: {row[i]!r}"
-                    return FileFormatError(f"column {self.header[i]!r} {cell}.", self.name, line)
-        raise AssertionError("unreachable: the chunk converts")
+        line, i, cell = next(
+            (line, i, row[i]) for line, row in chunk for i in columns if not _is_number(row[i])
+        )
+        fault = f"is not a number: {cell!r}" if cell.strip() else "is empty"
+        return FileFormatError(f"column {self.header[i]!r} {fault}.", self.name, line)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell

@@ -2,10 +2,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -188,3 +195,29 @@ def test_fit_parameters_pass_through():
     np.testing.assert_array_equal(
         weighted.predict_proba(X), GaussianNB().fit(X, Y, weights).predict_proba(X)
     )
+
+
+def test_metadata_reaches_the_wrapped_classifier_under_routing():
+    weights = np.where(Y == "setosa", 50.0, 1.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = LogisticRegression(max_iter=2000).set_fit_request(sample_weight=True)
+        policy = DecisionClassifier(inner).set_score_request(sample_weight=True)
+        results = cross_validate(
+            policy, X, Y, cv=3, params={"sample_weight": weights}, return_estimator=True
+        )
+        fold = results["estimator"][0].estimator_.coef_
+    (train, _), *_ = StratifiedKFold(3).split(X, Y)
+    expected = LogisticRegression(max_iter=2000).fit(X[train], Y[train], weights[train])
+    np.testing.assert_allclose(fold, expected.coef_)
+
+
+def test_a_bare_matrix_is_no_loss(policy):
+    with pytest.raises(InputError, match="needs a Loss, a callable or None. Got list"):
+        DecisionClassifier(GaussianNB(), [[0, 1, 1], [1, 0, 1], [1, 1, 0]]).fit(X, Y)
+    with pytest.raises(ShapeError, match=r"rows, classes, acts. Got shape \(3, 4\)"):
+        policy.predict(X, loss=LOSS.matrix)
+
+
+def test_one_class_has_log_probabilities_too():
+    single = DecisionClassifier(GaussianNB()).fit(X, np.zeros(len(X)))
+    assert (single.predict_log_proba(X) == 0).all()

@@ -1,10 +1,11 @@
 import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, strategies as st
 from tests.oracles.decisions import bayes_act, expected_loss
 from tests.strategies import problems
 
@@ -198,9 +199,9 @@ def test_an_array_changed_since_is_noticed_not_believed():
 
 def test_labels_that_turn_a_frames_columns_round_are_refused():
     table = pd.DataFrame({"a": [0.9], "b": [0.05], "c": [0.05]})
-    with pytest.raises(InputError, match="the same names in another order"):
+    with pytest.raises(InputError, match="They are the same in another order"):
         decide(table, LOSS, labels=["b", "a", "c"])
-    with pytest.raises(InputError, match="the same names in another order"):
+    with pytest.raises(InputError, match="They are the same in another order"):
         Posterior.from_probabilities(table, ["b", "a", "c"])
     renamed = table.rename(columns={"a": "p1", "b": "p2", "c": "p3"})
     assert decide(renamed, LOSS, labels=ABC).acts.tolist() == ["x"]
@@ -226,3 +227,41 @@ def test_a_remedy_that_decide_does_not_have_is_not_offered():
 def test_complex_numbers_are_no_probabilities():
     with pytest.raises(InputError, match="must be numbers"):
         decide(np.array([[1j, 0, 0]]), LOSS, labels=ABC)
+
+
+def test_a_forbidden_act_does_not_blur_the_others():
+    loss = Loss([[0, -50, 1e18], [0, -50, 0]], ["a", "b"], ["idle", "sell", "forbidden"])
+    choice = decide([[0.5, 0.5]], loss, labels=["a", "b"])
+    assert choice.acts.tolist() == ["sell"]
+    assert choice.risk[0] == choice.expected_losses[0].min() == -50
+
+
+def test_a_row_is_decided_alike_alone_and_beside_others():
+    first = [[1, 0.5, 1e18], [1, 0.5, 0]]
+    second = [[-1, 0, 0], [0, 0, 0]]
+    names = ["a", "b"], ["x", "y", "z"]
+    alone = decide([[0.5, 0.5]], Loss([first], *names), labels=["a", "b"])
+    beside = decide([[0.5, 0.5]] * 2, Loss([first, second], *names), labels=["a", "b"])
+    assert alone.acts[0] == beside.acts[0] == "y"
+
+
+@given(problems(), st.integers(-3, 3))
+def test_exact_arithmetic_agrees_at_any_magnitude(problem, power):
+    rows, matrix, truths, acts = problem
+    scaled = matrix * 10.0 ** (90 * power)
+    choice = decide(rows, Loss(scaled, truths, acts), labels=truths)
+    for i, p in enumerate(rows):
+        exact = [
+            sum(Fraction(p[k]) * Fraction(scaled[k, a]) for k in range(len(p)))
+            for a in range(len(acts))
+        ]
+        sizes = [
+            sum(Fraction(p[k]) * abs(Fraction(scaled[k, a])) for k in range(len(p)))
+            for a in range(len(acts))
+        ]
+        best = min(exact)
+        unit = Fraction(len(p) + 3, 2**52)
+        lead = exact[choice.act_index[i]] - best
+        assert lead <= unit * (
+            sizes[choice.act_index[i]] + max(sizes[a] for a in range(len(acts)) if exact[a] == best)
+        )

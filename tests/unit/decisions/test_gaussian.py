@@ -29,3 +29,9 @@ def test_bad_parameters_are_refused():
         Gaussian(np.nan, 1)
     with pytest.raises(ShapeError, match="do not fit together"):
         Gaussian([0, 1], [1, 1, 1])
+
+
+@pytest.mark.parametrize(("mean", "variance"), [(1e160, 1), (0, 1e308), (0, 1e-320)])
+def test_numbers_whose_squares_overflow_are_refused(mean, variance):
+    with pytest.raises(InputError, match="squares are no longer numbers. Rescale"):
+        Gaussian(mean, variance)

@@ -128,3 +128,10 @@ def test_text_and_matrices_are_refused():
     for call in (value_of_perfect_information, lambda p, loss: value_of_test(p, loss, TEST)):
         with pytest.raises(InputError, match="needs a Loss with named truths and acts"):
             call(PRIOR, np.eye(2))
+
+
+def test_outcomes_may_be_an_array_and_rows_need_names():
+    result = value_of_test(PRIOR, LOSS, TEST, outcomes=np.array(["+", "-"]))
+    assert result.outcomes == ("+", "-")
+    with pytest.raises(InputError, match="pass an array and outcomes"):
+        value_of_test(PRIOR, LOSS, {"cancer": [0.8, 0.2], "normal": [0.1, 0.9]})

@@ -271,3 +271,39 @@ def test_draws_of_the_wrong_width_are_refused():
 def test_settings_out_of_range_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         bayes_error({"a": ([0, 0], ROUND), "b": ([1, 0], TILTED)}, [0.5, 0.5], **options)
+
+
+@pytest.mark.parametrize("stretch", [1 + 1e-12, 1.0001])
+def test_errors_too_rare_to_turn_up_are_found_all_the_same(stretch):
+    unit = np.eye(2)
+    clouds = {"a": ([0, 0], unit), "b": ([14, 0], unit * stretch)}
+    result = bayes_error(clouds, [0.5, 0.5], level=0.9999)
+    assert result.method == "Monte Carlo"
+    # Stretching by 1e-4 moves the error by about 7²/2 · 1e-4 of itself, far less than 5 %.
+    assert result.value == pytest.approx(stats.norm.cdf(-7), rel=0.05)
+    assert result.low < result.value < result.high
+
+
+def test_three_far_clouds_add_up_their_pairs():
+    unit = np.eye(2)
+    clouds = {"a": ([0, 0], unit), "b": ([14, 0], unit), "c": ([0, 100], unit)}
+    result = bayes_error(clouds, [1 / 3, 1 / 3, 1 / 3])
+    assert result.value == pytest.approx(2 / 3 * stats.norm.cdf(-7), rel=0.05)
+
+
+def test_what_draws_may_have_missed_widens_the_interval_of_other_densities():
+    far = {"a": stats.multivariate_t([0, 0], df=5), "b": stats.multivariate_t([1e6, 0], df=5)}
+    result = bayes_error(far, [0.5, 0.5], n_samples=1000)
+    assert result.high >= np.log(40) / 1000 * 0.99
+
+
+def test_a_logpdf_that_takes_other_shapes_is_named():
+    odd = {"a": stats.dirichlet([1, 2, 3]), "b": stats.dirichlet([3, 2, 1])}
+    with pytest.raises(InputError, match="the logpdf of 'a' must take rows of draws"):
+        bayes_error(odd, [0.5, 0.5])
+
+
+def test_a_seed_must_be_one():
+    clouds = {"a": ([0, 0], np.eye(2)), "b": ([1, 0], 2 * np.eye(2))}
+    with pytest.raises(InputError, match="random_state of bayes_error must be a seed"):
+        bayes_error(clouds, [0.5, 0.5], random_state=-1)

@@ -547,7 +547,7 @@ def test_an_array_of_distributions_has_the_wrong_shape():
 def test_a_support_that_cuts_off_mass_names_the_class_and_its_mass():
     with pytest.raises(InputError, match=r"'b' must integrate to 1 .* integrates to 0.841344746"):
         regions({"a": Gaussian(0, 1), "b": Gaussian(9, 1)}, [0.5, 0.5], TWO, support=(-10, 10))
-    with pytest.raises(InputError, match=r"'a' must integrate to 1 .* found is 0.5\. Divide it"):
+    with pytest.raises(InputError, match=r"'a' must integrate to 1 .* found is 0.5\. If it jumps"):
         regions({"a": lambda x: 0.5 + 0 * x}, [1], Loss([[0]], ["a"], ["x"]), support=(0, 1))
 
 
@@ -657,3 +657,17 @@ def test_rejecting_gets_no_rarer_as_it_gets_cheaper(problem, one, other):
     assert often.shares["reject"] >= seldom.shares["reject"] - 1e-9
     assert often.bayes_risk <= seldom.bayes_risk + 1e-12
     assert often.probability_of_error <= seldom.probability_of_error + 1e-9
+
+
+def test_a_distribution_that_does_not_add_up_is_refused():
+    odd = {"a": stats.cauchy(0, 0.6), "b": stats.vonmises(2.0)}
+    with pytest.raises(InputError, match="the distribution of 'b' adds up to .*, not to 1"):
+        regions(odd, [0.3, 0.7], Loss.zero_one(["a", "b"]).with_reject(0.05))
+
+
+def test_supports_and_densities_must_be_numbers():
+    two = {"a": Gaussian(0, 1), "b": Gaussian(1, 1)}
+    with pytest.raises(InputError, match="support of regions must be numbers"):
+        regions(two, [0.5, 0.5], Loss.zero_one(["a", "b"]), support="ab")
+    with pytest.raises(InputError, match="density of 'a' of regions must be numbers"):
+        regions({"a": lambda _: "much", "b": Gaussian(0, 1)}, [0.5, 0.5], Loss.zero_one(["a", "b"]))

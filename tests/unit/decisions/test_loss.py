@@ -2,6 +2,7 @@ import copy
 import stat
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from credo import Loss, decide
@@ -193,8 +194,17 @@ class TestCsv:
             ("", "needs a first line with the acts"),
             (",x,y\n", "needs a first line with the acts"),
             (",x,y\na,0\n", "line 2: expected a truth and 2 losses, got 2 cells"),
-            (",x,y\na,0,1\nb,0,much\n", "line 3: the loss of act 'y' must be a number, got 'much'"),
+            (
+                ",x,y\na,0,1\nb,0,much\n",
+                "line 3: the loss of act 'y' must be a finite number, got 'much'",
+            ),
             (",x,x\na,0,1\n", "'x' occurs more than once"),
+            (",x,y\na,0,nan\n", "line 2: the loss of act 'y' must be a finite number, got 'nan'"),
+            (",x,y\na,0,1_0\n", "line 2: the loss of act 'y' must be a finite number"),
+            (",x,y\na,0,1\na,0,1\n", "line 3: the truth 'a' occurs twice"),
+            (",x,y\n,0,1\n", "line 2: the name of the truth is empty"),
+            (";x;y\na;0;1\n", "line 1: the first line must have a corner cell .* commas"),
+            (",x,\na,0,1\n", "line 1: the first line must have"),
             (',x,y\na,0,"1\n', "unexpected end of data"),
         ],
     )
@@ -207,6 +217,11 @@ class TestCsv:
         (tmp_path / "loss.csv").write_bytes(b"\xff\xfe\x00\x01" * 10)
         with pytest.raises(FileFormatError, match="loss.csv"):
             Loss.from_csv(tmp_path / "loss.csv")
+
+    def test_names_that_would_not_be_read_back_are_not_written(self, tmp_path):
+        for name in (" a", "a\r", ""):
+            with pytest.raises(InputError, match="would not be read back"):
+                Loss([[1]], [name], ["x"]).to_csv(tmp_path / "loss.csv")
 
     def test_a_huge_file_is_refused_unread(self, tmp_path):
         path = tmp_path / "loss.csv"
@@ -254,6 +269,11 @@ class TestDominance:
         with pytest.raises(InputError, match="one matrix"):
             Loss.zero_one(["a"]).per_row(np.ones((1, 1, 1))).dominated_acts()
 
+    def test_an_act_that_matters_on_a_small_scale_is_kept(self):
+        loss = Loss([[0, 1e9], [1, 0]], ["c", "n"], ["t", "d"]).with_reject(0.5)
+        assert loss.dominated_acts() == []
+        assert decide([6e-10, 1 - 6e-10], loss, labels=["c", "n"]).acts == "reject"
+
     def test_leaving_out_dominated_acts_never_raises_the_risk(self):
         rng = np.random.default_rng(3)
         simplex = rng.dirichlet(np.full(3, 0.3), size=5000)
@@ -270,3 +290,24 @@ class TestDominance:
                 atol=1e-12,
             )
         assert n_found > 10
+
+
+def test_losses_whose_sums_would_overflow_are_refused():
+    with pytest.raises(InputError, match="at most 1e\\+300 in size.*Got -1e\\+308"):
+        Loss([[0, -1e308]], ["a"], ["x", "y"])
+    with pytest.raises(InputError, match="must be numbers"):
+        Loss([[10**400]], ["a"], ["x"])
+
+
+def test_a_data_frame_is_not_relabelled_by_mistake():
+    frame = pd.DataFrame([[0, 1], [2, 0]], index=["b", "a"], columns=["x", "y"])
+    assert Loss(frame, ["b", "a"], ["x", "y"])["b", "y"] == 1
+    with pytest.raises(InputError, match="the index of the table"):
+        Loss(frame, ["a", "b"], ["x", "y"])
+    with pytest.raises(InputError, match="the columns of the table"):
+        Loss(frame, ["b", "a"], ["y", "x"])
+
+
+def test_a_reject_act_needs_a_name():
+    with pytest.raises(InputError, match="needs a name"):
+        Loss.zero_one(["a", "b"]).with_reject(0.1, name=None)

@@ -108,3 +108,13 @@ def test_two_truths_and_two_acts_are_needed(call):
         call(Loss.zero_one(["a", "b", "c"]), [0.2, 0.3, 0.5])
     with pytest.raises(InputError, match=r"shape \(2, 2\)"):
         likelihood_ratio_test(0.0, LOSS.with_reject(1), [0.5, 0.5])
+
+
+def test_tiny_losses_and_priors_do_not_underflow():
+    loss = Loss([[0, 1e-300], [1e-300, 0]], ["a", "b"], ["x", "y"])
+    assert likelihood_ratio_threshold(loss, [1e-20, 1 - 1e-20]) == pytest.approx(1e20, rel=1e-12)
+
+
+def test_a_matrix_is_no_loss():
+    with pytest.raises(InputError, match="needs a Loss with named truths and acts"):
+        likelihood_ratio_threshold([[0, 1], [1, 0]], [0.5, 0.5])

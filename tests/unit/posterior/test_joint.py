@@ -118,3 +118,10 @@ def test_dependence_in_a_rare_state_is_not_overlooked():
     table[1] = rare * np.array([[0.5, 0.0], [0.0, 0.5]])
     joint = JointTable(table, {"c": [0, 1], "a": [0, 1], "b": [0, 1]})
     assert not joint.are_independent("a", "b", given=["c"])
+
+
+def test_names_are_needed():
+    with pytest.raises(InputError, match="{variable: states}"):
+        JointTable([[0.5, 0.5]], ["a", "b"])
+    with pytest.raises(InputError, match="{variable: state}"):
+        JointTable([0.5, 0.5], {"a": [0, 1]})["a"]

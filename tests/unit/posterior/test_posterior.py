@@ -1,6 +1,7 @@
 import copy
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from tests.strategies import LETTERS, simplices
@@ -262,7 +263,7 @@ def test_every_distribution_survives_a_round_trip(p):
 @pytest.mark.parametrize(
     ("y", "weights", "error", "message"),
     [
-        (["a", "b"], [1, -1], InputError, "at least 0 and not all 0"),
+        (["a", "b"], [1, -1], InputError, "at least 0, not all 0"),
         (["a", "b"], [1], ShapeError, "one sample weight per row, 2"),
         ([["a", "b"]], None, InputError, "must be 1-D"),
         ([{"a": 1}, "b"], None, InputError, "can be names. unhashable"),
@@ -281,12 +282,18 @@ def test_frequencies_keep_the_types_of_mixed_labels():
 def test_many_labels_do_not_make_sums_lax():
     p = np.full(200_000, 1 / 200_000)
     assert Posterior.from_probabilities(p, range(len(p))).n_rows == 1
-    with pytest.raises(InputError, match="sums to 0.9999"):
-        Posterior.from_probabilities(p * 0.99995, range(len(p)))
+    with pytest.raises(InputError, match="sums to 0.99"):
+        Posterior.from_probabilities(p * 0.99, range(len(p)))
+
+
+@pytest.mark.parametrize("n_labels", [2, 10, 100, 1000])
+def test_rows_of_six_decimals_are_accepted_however_many_labels(n_labels):
+    p = np.random.default_rng(0).dirichlet(np.ones(n_labels), size=2000).round(6)
+    assert Posterior.from_probabilities(p, range(n_labels)).n_rows == 2000
 
 
 def test_weights_that_cannot_be_normalised_get_no_advice_to_normalise():
-    with pytest.raises(InputError, match="sums to 0, not to a positive number.$"):
+    with pytest.raises(InputError, match="sums to 0, not to a positive, finite number.$"):
         Posterior.from_probabilities([0, 0], AB, normalise=True)
 
 
@@ -302,3 +309,35 @@ def test_equality_is_by_labels_and_numbers(rows):
 def test_labels_may_be_tuples():
     pairs = Posterior.from_probabilities([[0.1, 0.9]], [(0, 1), (1, 0)])
     assert pairs.mode().tolist() == [(1, 0)]
+
+
+@pytest.mark.parametrize("base", [-2, 0, 1])
+def test_an_entropy_needs_a_base_of_logarithms(base):
+    with pytest.raises(InputError, match="must be positive, not 1"):
+        Posterior.from_probabilities([0.5, 0.5], AB).entropy(base)
+
+
+def test_a_row_that_is_not_there_is_named(rows):
+    with pytest.raises(InputError, match="there is no row 3; there are 3 rows"):
+        rows.rows([0, 3])
+    assert rows.rows(np.array([True, False, True])).n_rows == 2
+
+
+def test_labels_come_back_as_they_were_given():
+    for labels in ([2**63, -1], ["a\0", "b"], [np.datetime64("2026-01-01", "ns"), "x"]):
+        modes = Posterior.from_probabilities([[0.9, 0.1], [0.1, 0.9]], labels).mode()
+        assert modes.tolist() == list(labels)
+
+
+def test_what_is_no_label_is_refused():
+    with pytest.raises(InputError, match="contain NaN"):
+        Posterior.from_probabilities([0.5, 0.5], [pd.NA, "a"])
+    with pytest.raises(InputError, match="complex"):
+        Posterior.from_probabilities([0.5j, 0.5], AB)
+
+
+def test_bayes_rule_needs_names_and_fitting_lengths():
+    with pytest.raises(InputError, match="priors by label"):
+        Posterior.from_bayes([0.5, 0.5], {"a": 1, "b": 1})
+    with pytest.raises(ShapeError, match=r"Got shapes \(2,\), \(3,\)"):
+        Posterior.from_bayes({"a": 0.5, "b": 0.5}, {"a": [1, 2], "b": [1, 2, 3]})

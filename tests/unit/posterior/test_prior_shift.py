@@ -1,10 +1,11 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 from credo import Posterior
-from credo.exceptions import InputError, NumericalError
+from credo.exceptions import InputError, LabelError, NumericalError
 
 AB = ["a", "b"]
 
@@ -114,3 +115,43 @@ def test_an_estimate_that_did_not_settle_is_not_used_silently(monkeypatch):
     monkeypatch.setattr(Posterior, "estimate_priors", lambda *_: early)
     with pytest.raises(NumericalError, match="did not settle in 2 steps"):
         rows.with_priors([0.5, 0.5], "estimate")
+
+
+@pytest.mark.parametrize("apart", [0.01, 0.001])
+def test_rows_that_hardly_differ_still_reach_the_maximum(apart):
+    rng = np.random.default_rng(0)
+    p = 0.5 + apart * np.where(rng.random(5000) < 0.9, 1, -1)
+    estimate = Posterior.from_probabilities(np.column_stack([p, 1 - p]), AB).estimate_priors(
+        [0.5, 0.5]
+    )
+    assert estimate.converged
+    assert estimate.priors[0] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_priors_that_come_as_a_series_are_matched_by_name():
+    p = Posterior.from_probabilities([0.5, 0.5], AB)
+    new = pd.Series({"b": 0.1, "a": 0.9})
+    assert p.with_priors([0.5, 0.5], new)["a"] == pytest.approx(0.9)
+    assert p.with_priors([0.5, 0.5], pd.Series([0.1, 0.9]))["a"] == pytest.approx(0.1)
+    with pytest.raises(LabelError, match="needs 'a'"):
+        p.with_priors([0.5, 0.5], pd.Series({"b": 0.1, "c": 0.9}))
+    bayes = Posterior.from_bayes(new, pd.Series({"a": 0.5, "b": 0.5}))
+    assert bayes.to_dict() == pytest.approx({"b": 0.1, "a": 0.9})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: p.estimate_priors([1e-310, 1]), "cannot be divided by"),
+        (lambda p: p.estimate_priors([0.5, 0.5], max_iterations="x"), "max_iterations"),
+        (lambda p: p.estimate_priors([0.5, 0.5], max_iterations=-5), "at least 1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call(Posterior.from_probabilities([[0.5, 0.5]] * 3, AB))
+
+
+def test_no_rows_have_no_priors():
+    with pytest.raises(InputError, match="needs a table of rows; this has 0"):
+        Posterior.from_probabilities(np.empty((0, 2)), AB).estimate_priors([0.5, 0.5])

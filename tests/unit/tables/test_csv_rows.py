@@ -40,7 +40,7 @@ def test_a_packed_file_is_unpacked_and_progress_reaches_its_size(tmp_path):
     ("text", "message"),
     [
         ("", "p.csv: the file is empty; a header line is needed"),
-        ("a,a\n1,2\n", "line 1: The names of The header must differ. 'a' occurs"),
+        ("a,a\n1,2\n", "line 1: The names of the header must differ. 'a' occurs"),
         ("a,b\n1,2\n1\n", "line 3: expected 2 cells as in the header, got 1"),
         ("a,b\n1,2\n1,\n", "line 3: column 'b' is empty"),
         ("a,b\n1,2\n1,zwei\n", "line 3: column 'b' is not a number: 'zwei'"),
@@ -56,17 +56,47 @@ def test_a_damaged_file_is_an_error_with_its_line(tmp_path, text, message):
 
 def test_text_that_is_not_utf_8_is_an_error(tmp_path):
     (tmp_path / "p.csv").write_bytes(b"a,b\n1,\xff\n")
-    with pytest.raises(FileFormatError, match="utf-8"):
+    with pytest.raises(
+        FileFormatError, match="line 2: the text is not UTF-8 .*Save the file as UTF-8"
+    ):
         read(tmp_path / "p.csv")
 
 
 def test_a_broken_archive_is_an_error(tmp_path):
     (tmp_path / "p.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 9999)[:-40])
-    with pytest.raises(FileFormatError, match="line"):
+    with pytest.raises(FileFormatError, match="the archive is damaged: Compressed file ended"):
         read(tmp_path / "p.csv.gz")
-    (tmp_path / "q.csv.gz").write_bytes(b"a,b\n1,2\n")
-    with pytest.raises(FileFormatError, match="line 1"):
+    packed = bytearray(gzip.compress(b"a,b\n" + b"0.25,0.75\n" * 9999))
+    packed[10:14] = b"\xff\xff\xff\xff"  # no such kind of block
+    (tmp_path / "q.csv.gz").write_bytes(packed)
+    with pytest.raises(FileFormatError, match="the archive is damaged"):
         read(tmp_path / "q.csv.gz")
+
+
+def test_what_is_packed_is_told_by_its_content_not_by_its_name(tmp_path):
+    (tmp_path / "plain.csv.gz").write_bytes(b"a,b\n1,2\n")
+    (tmp_path / "packed.csv").write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    for name in ("plain.csv.gz", "packed.csv"):
+        np.testing.assert_array_equal(read(tmp_path / name)[0].values, [[1, 2]])
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_another_separator_is_recognised(tmp_path, mark):
+    (tmp_path / "p.csv").write_text(f"a{mark}b\n1{mark}2\n")
+    with pytest.raises(FileFormatError, match="the separator looks like"):
+        read(tmp_path / "p.csv")
+
+
+def test_a_bad_byte_far_down_is_named_by_its_line(tmp_path):
+    (tmp_path / "p.csv").write_bytes(b"a,b\n" + b"1,2\n" * 5000 + b"1,\xfc\n")
+    with pytest.raises(FileFormatError, match="line 5002: the text is not UTF-8"):
+        read(tmp_path / "p.csv")
+
+
+def test_a_thousand_with_an_underscore_is_no_number(tmp_path):
+    (tmp_path / "p.csv").write_text("a,b\n1,2\n1,1_000\n")
+    with pytest.raises(FileFormatError, match="line 3: column 'b' is not a number: '1_000'"):
+        read(tmp_path / "p.csv")
 
 
 def test_an_endless_line_is_refused(tmp_path, monkeypatch):

@@ -64,7 +64,7 @@ def test_weights():
     with pytest.raises(ShapeError, match="one sample weight per row, 2"):
         as_weights([1.0], 2, "f")
     for bad in ([-1, 2], [0, 0]):
-        with pytest.raises(InputError, match="at least 0 and not all 0"):
+        with pytest.raises(InputError, match="at least 0, not all 0"):
             as_weights(bad, 2, "f")
 
 
