@@ -80,7 +80,7 @@ def extra_megabytes(run: Callable[[], Any]) -> float:
     if isinstance(result, np.ndarray):
         kept = result.nbytes
     else:
-        kept = result.act_index.nbytes + result.risk.nbytes
+        kept = result.risk.nbytes + len(result.risk)  # a number, and a byte for the act
     return (peak - kept) / 1e6
 
 

@@ -18,7 +18,7 @@ SIXTH_DECIMAL = 0.5e-6
 
 #: Bytes worked on at once: what stays in a core's own cache, and what a large input needs beyond
 #: itself and the answer.
-BLOCK_BYTES = 3 * 2**19
+BLOCK_BYTES = 3 * 2**20
 
 
 def block_rows(n_columns: int) -> int:

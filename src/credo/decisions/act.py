@@ -72,28 +72,27 @@ def decide(posterior: Any, loss: Loss, labels: Iterable[Any] | None = None) -> D
     array([0.99, 0.1 ])
     """
     rows = LinedUp(posterior, loss, labels)
+    # The expected loss of an act lies within slack * size of the number computed. An act may be
+    # the best if the lower end of that interval is not above the upper end of any other.
     index = np.empty(rows.n_rows, dtype=np.min_scalar_type(len(loss.acts)))
     risk = np.empty(rows.n_rows)
     slack = rounding(len(loss.truths))
     for block, losses, totals, sizes in rows.expected():
-        _first_of_the_best(losses, sizes, slack, index[block])
-        np.divide(losses.min(axis=0), totals, out=risk[block])
+        best = np.minimum.reduce(losses, axis=0, out=risk[block])
+        if sizes is losses:  # no loss is negative: ends of intervals are multiples of the losses
+            lower, limit = losses, best * ((1 + slack) / (1 - slack))
+        else:
+            lower, limit = losses - slack * sizes, (losses + slack * sizes).min(axis=0)
+        _first_at_most(limit, lower, out=index[block])
+        best /= totals
     return Decisions(rows, index, risk)
 
 
-def _first_of_the_best(losses: F64, sizes: F64, slack: float, chosen: npt.NDArray[Any]) -> None:
-    """Write into ``chosen`` the first act that may be the best one, given rounding errors.
-
-    The expected loss of act a lies within ``slack * sizes[a]`` of the number computed. An act may
-    be the best if the lower end of that interval is not above the upper end of any other.
-    """
-    if sizes is losses:  # no loss is negative: the lower ends are losses * (1 - slack)
-        lower, limit = losses, losses.min(axis=0) * ((1 + slack) / (1 - slack))
-    else:
-        lower, limit = losses - slack * sizes, (losses + slack * sizes).min(axis=0)
-    chosen[:] = len(losses) - 1
-    for act in range(len(losses) - 2, -1, -1):
-        np.copyto(chosen, act, where=lower[act] <= limit)
+def _first_at_most(limit: F64, lower: F64, out: npt.NDArray[Any]) -> None:
+    """Find the first act whose ``lower`` is at most ``limit``, row by row; one is."""
+    out[:] = len(lower) - 1
+    for act in range(len(lower) - 2, -1, -1):
+        np.copyto(out, act, where=lower[act] <= limit)
 
 
 @final

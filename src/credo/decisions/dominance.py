@@ -8,7 +8,6 @@ import numpy as np
 
 from credo._types import F64, Label, Labels
 
-
 #: Far above the rounding of float64, and far below any difference between losses that is meant.
 _NEXT_TO_NOTHING = 1e-12
 

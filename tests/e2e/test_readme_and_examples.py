@@ -1,0 +1,51 @@
+"""What the README shows is what there is."""
+
+import csv
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+TABLES = sorted((ROOT / "benchmarks" / "peers" / "results").glob("*.csv"))
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_and_draws(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path), run_name="__main__")
+    assert "The figure is in" in capsys.readouterr().out
+    (picture,) = tmp_path.rglob("*.png")
+    assert picture.stat().st_size > 10_000
+
+
+def test_the_demo_is_the_cancer_example_end_to_end(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / "plot_cancer.py"), run_name="__main__")
+    shown = capsys.readouterr().out
+    for part in (
+        "truth \\ act",
+        "Posterior(cancer 0.03113",
+        "act 'treat'",
+        "risk 0.9689",
+        "specialist",
+    ):
+        assert part in shown
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_the_readme_quotes_the_measured_tables(path):
+    with path.open(newline="") as stream:
+        rows = list(csv.reader(stream))
+    for row in rows:
+        assert "| " + " | ".join(row) + " |" in README
+
+
+def test_the_readme_has_no_gaps():
+    assert len(TABLES) == 3
+    assert not re.search(r"@[A-Z]+@|TODO", README)
+    for link in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / link).exists(), link
