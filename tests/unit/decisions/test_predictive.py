@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from tests.cases import LOSSES
 from tests.oracles import values as oracle
 
 from credo import decide_value
 from credo.decisions import (
     Absolute,
-    AsymmetricLinear,
     Linex,
     Pinball,
     Quantiles,
@@ -21,14 +21,6 @@ from credo.decisions import (
 )
 from credo.exceptions import InputError, ShapeError
 
-LOSSES = {
-    "squared": Squared(),
-    "absolute": Absolute(),
-    "pinball 0.8": Pinball(0.8),
-    "under 3, over 1": AsymmetricLinear(under=3, over=1),
-    "linex 0.7": Linex(0.7),
-    "linex -0.4": Linex(-0.4),
-}
 DRAWS = np.random.default_rng(5).gamma(2.0, size=60).round(3)
 WEIGHTS = np.random.default_rng(6).integers(0, 4, size=60).astype(float)
 LEVELS = [0.05, 0.2, 0.5, 0.8, 0.95]

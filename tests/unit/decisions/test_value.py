@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 from scipy.optimize import brentq
+from tests.cases import LOSSES
 from tests.oracles import values as oracle
 
 import credo
@@ -26,14 +27,6 @@ from credo.decisions import (
 )
 from credo.exceptions import InputError, LabelError, NumericalError, ShapeError
 
-LOSSES = {
-    "squared": Squared(),
-    "absolute": Absolute(),
-    "pinball 0.8": Pinball(0.8),
-    "under 3, over 1": AsymmetricLinear(under=3, over=1),
-    "linex 0.7": Linex(0.7),
-    "linex -0.4": Linex(-0.4),
-}
 DENSITIES = {
     "gaussian": (stats.norm(3, 2), [-40, -5, 3, 11, 46]),
     "gamma": (stats.gamma(2.5), [0, 1, 4, 15, 120]),
