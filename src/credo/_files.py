@@ -12,6 +12,8 @@ from typing import IO
 
 from credo.exceptions import InputError
 
+_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
+
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
@@ -20,7 +22,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     The text goes to a temporary name beside ``path``; on success it is renamed, on an error it is
     removed and whatever stood under ``path`` before is untouched.
     """
-    if os.fspath(path).startswith("/dev/"):  # such as /dev/stdout, which may lead to a file
+    if os.fspath(path).startswith(_STREAMS):  # they may lead to a file that others write to as well
         with Path(path).open("w", encoding="utf-8", newline="") as stream:
             yield stream
         return
@@ -33,7 +35,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
         with target.open("w", encoding="utf-8", newline="") as stream:
             yield stream
         return
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+    temporary = target.with_name(f".credo-{secrets.token_hex(8)}.part")
     try:
         with temporary.open("x", encoding="utf-8", newline="") as stream:
             yield stream

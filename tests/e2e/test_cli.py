@@ -4,11 +4,13 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -329,12 +331,54 @@ def test_being_told_to_stop_leaves_nothing_behind(folder):
     process.stdin.write(b"cancer,normal\n")
     process.stdin.flush()
     for _ in range(200):
-        if list(folder.glob(".acts.csv.*.part")):
+        if list(folder.glob(".credo-*.part")):
             break
         time.sleep(0.05)
-    assert list(folder.glob(".acts.csv.*.part"))
+    assert list(folder.glob(".credo-*.part"))
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 128 + signal.SIGTERM
     process.stdin.close()
-    assert not list(folder.glob(".acts.csv.*"))
+    assert not list(folder.glob(".credo-*"))
     assert not (folder / "acts.csv").exists()
+
+
+def test_a_carriage_return_in_a_kept_cell_survives(credo, folder):
+    (folder / "cr.csv").write_bytes(b'id,cancer,normal\n"x\ry",0.5,0.5\nz,0.9,0.1\n')
+    code, out, _ = credo("decide", "cr.csv", "--loss", "loss.csv", "--keep", "id")
+    assert code == 0
+    rows = list(csv.reader(io.StringIO(out, newline="")))
+    assert [row[0] for row in rows] == ["id", "x\ry", "z"]
+
+
+def test_an_old_file_survives_an_error_wherever_it_is(credo, folder):
+    shared = Path("/dev", "shm")
+    place = (shared if shared.is_dir() else folder) / f"credo-test-{os.getpid()}.csv"
+    place.write_text("precious")
+    try:
+        (folder / "bad.csv").write_text("cancer,normal\n0.5,0.9\n")
+        assert credo("decide", "bad.csv", "--loss", "loss.csv", "--out", place)[0] == 2
+        assert place.read_text() == "precious"
+    finally:
+        place.unlink()
+
+
+def test_output_is_utf_8_whatever_the_terminal_speaks(folder):
+    (folder / "e.csv").write_text("id,cancer,normal\né,0.5,0.5\n", encoding="utf-8")
+    command = [sys.executable, "-m", "credo", "decide", "e.csv", "--loss", "loss.csv"]
+    done = subprocess.run(
+        [*command, "--keep", "id"],
+        capture_output=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0
+    assert done.stdout.decode("utf-8").splitlines()[1].startswith("é,treat")
+
+
+def test_no_standard_output_is_bad_input(credo, monkeypatch):
+    from credo.cli import decide as command
+
+    monkeypatch.setattr(command.sys, "stdout", None)
+    code, _, err = credo("decide", "p.csv", "--loss", "loss.csv", "--keep", "id")
+    assert (code, err) == (2, "credo: There is no standard output to write to. Pass --out.\n")

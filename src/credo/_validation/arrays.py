@@ -13,6 +13,8 @@ from credo.exceptions import InputError, ShapeError
 def as_floats(values: Any, owner: str, what: str) -> F64:
     """Turn ``values`` into a float64 array, or say what they were."""
     try:
+        if np.ma.is_masked(values):
+            raise TypeError("Some are masked")  # noqa: TRY301 - NumPy would show what is behind
         if np.asarray(values).dtype.kind == "c":
             raise TypeError("They are complex")  # noqa: TRY301 - NumPy would drop a part of them
         return np.asarray(values, dtype=np.float64)

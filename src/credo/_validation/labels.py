@@ -37,7 +37,8 @@ def as_labels(labels: Iterable[Any], owner: str, what: str = "labels") -> Labels
     if not names:
         raise InputError(f"{owner} needs at least one of {what}. Got none.")
     if len(known) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        seen: set[Label] = set()
+        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise InputError(f"The {what} of {owner} must differ. {twice!r} occurs more than once.")
     if not all(_equals_itself(name) for name in names):
         raise InputError(f"The {what} of {owner} contain NaN, which no label can be matched with.")
@@ -119,13 +120,20 @@ def names_in(values: Any) -> Any:
     return array
 
 
+def names_of(table: Any, axis: str = "columns") -> Labels | None:
+    """Give the names that a data frame, an Arrow table or a Series has on an axis, if any."""
+    found = getattr(table, "column_names", None) if axis == "columns" else None
+    if found is None:
+        found = getattr(table, axis, None)
+    if found is None and hasattr(table, "items"):  # a Series: one row, named by its index
+        found = getattr(table, "index", None)
+    return None if found is None or callable(found) else tuple(plain(name) for name in found)
+
+
 def check_frame(table: Any, names: Labels, owner: str, axis: str = "columns") -> None:
     """Refuse names that would relabel the columns, or the index, of a data frame by mistake."""
-    found = getattr(table, axis, None)
-    if found is None or callable(found):
-        return
-    own = tuple(plain(name) for name in found)
-    if own != names and set(own) == set(names):
+    own = names_of(table, axis)
+    if own is not None and own != names and set(own) == set(names):
         raise InputError(
             f"{owner}: the {axis} of the table: {listing(own)}; the names given: "
             f"{listing(names)}. They are the same in another order. Put them in the table's order."

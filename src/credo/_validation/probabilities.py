@@ -16,6 +16,9 @@ from credo.exceptions import InputError, ShapeError
 #: Rounding to six decimals moves an entry by at most this.
 SIXTH_DECIMAL = 0.5e-6
 
+#: The largest sample weight, and one over the least.
+_MOST_WEIGHT = 1e100
+
 #: Bytes worked on at once: what stays in a core's own cache, and what a large input needs beyond
 #: itself and the answer.
 BLOCK_BYTES = 3 * 2**20
@@ -169,10 +172,12 @@ def as_weights(weights: Any, n_rows: int, owner: str) -> F64:
         raise ShapeError(
             f"{owner} needs one sample weight per row, {n_rows}. Got shape {array.shape}."
         )
-    with np.errstate(over="ignore"):
-        total = array.sum()
-    if array.min(initial=0.0) < 0 or not 0 < total < np.inf:
+    if array.min(initial=0.0) < 0 or not array.max(initial=0.0) > 0:
+        raise InputError(f"The sample weights of {owner} must be at least 0 and not all 0.")
+    some = array[array > 0]
+    if some.max() > _MOST_WEIGHT or some.min() < 1 / _MOST_WEIGHT:
         raise InputError(
-            f"The sample weights of {owner} must be at least 0, not all 0, with a finite sum."
+            f"The sample weights of {owner} must be 0 or between {1 / _MOST_WEIGHT:g} and "
+            f"{_MOST_WEIGHT:g}, so that their squares are numbers. Rescale them."
         )
     return array

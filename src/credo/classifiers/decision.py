@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from credo._types import F64
+from credo._validation.arrays import as_floats
 from credo._validation.labels import as_labels
 from credo.decisions.act import Decisions, decide
 from credo.decisions.empirical import expected_loss
@@ -239,12 +240,13 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         base = self.loss if isinstance(self.loss, Loss) else Loss.zero_one(self.classes_)
         if chosen is None:
             return base
-        if np.ndim(chosen) != 3:
+        array = as_floats(chosen, "DecisionClassifier", "losses")
+        if array.ndim != 3:
             raise ShapeError(
                 f"DecisionClassifier needs a Loss, or losses of shape (n, {len(self.classes_)}, "
-                f"{len(base.acts)}): rows, classes, acts. Got shape {np.shape(chosen)}."
+                f"{len(base.acts)}): rows, classes, acts. Got shape {array.shape}."
             )
-        return Loss(chosen, self.classes_, base.acts, reject=base.reject)
+        return Loss(array, self.classes_, base.acts, reject=base.reject)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Tell scikit-learn which metadata goes to the wrapped classifier.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import os
@@ -113,18 +114,21 @@ class _Job:
         """Decide block by block and write rows as CSV, or as one JSON object."""
         names = self.names
         writer = csv.writer(stream, lineterminator="\n")
+        careful = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        odd = any("\r" in str(name) for name in (*names, *self.loss.acts))
         if as_json:
             stream.write('{"decisions": [')
         else:
-            writer.writerow(names)
+            (careful if odd else writer).writerow(names)
         for block, choice in self._decided():
             lines = self._lines(block, choice)
             if as_json:
                 comma = ", " if self.n_rows > choice.n_rows else ""
                 records = [json.dumps(dict(zip(names, line, strict=True))) for line in lines]
                 stream.write(comma + ", ".join(records))
-            else:
-                writer.writerows(lines)
+            else:  # a carriage return is only quoted by a writer that quotes all text
+                inside = odd or any("\r" in cell for row in block.texts for cell in row)
+                (careful if inside else writer).writerows(lines)
         if as_json:
             stream.write(f"], {json.dumps(self.summary())[1:]}\n")
 
@@ -212,16 +216,23 @@ def _output_names(loss: Loss, keep: tuple[str, ...], *, expected_losses: bool) -
 def _destination(out: Path | None) -> Iterator[IO[str]]:
     """Give a stream that reaches the file or the terminal only if all goes well."""
     from credo._files import written_whole
+    from credo.exceptions import InputError
 
     if out is not None:
         with written_whole(out) as stream:
             yield stream
         return
-    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as spool:
-        yield spool
+    if sys.stdout is None:
+        raise InputError("There is no standard output to write to. Pass --out.")
+    with (
+        tempfile.TemporaryFile() as spool,
+        io.TextIOWrapper(spool, encoding="utf-8", newline="", write_through=True) as stream,
+    ):
+        yield stream
         spool.seek(0)
         try:
-            shutil.copyfileobj(spool, sys.stdout)
+            sys.stdout.flush()
+            shutil.copyfileobj(spool, sys.stdout.buffer)
             sys.stdout.flush()
         except BrokenPipeError:  # the reader has seen enough, as in `credo … | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

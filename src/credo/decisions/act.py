@@ -11,6 +11,7 @@ import numpy.typing as npt
 from credo._types import F64, Label
 from credo._validation.arrays import frozen
 from credo._validation.labels import names_in
+from credo._validation.probabilities import tolerance
 from credo.decisions._text import number
 from credo.decisions.lined_up import LinedUp, rounding
 from credo.decisions.loss import Loss
@@ -54,7 +55,7 @@ def decide(posterior: Any, loss: Loss, labels: Iterable[Any] | None = None) -> D
     Time O(n K A) in blocks that fit the cache; beyond input and output it needs a few megabytes,
     however many rows there are. Exact up to rounding: acts whose expected losses differ by less
     than the rounding error of the sums count as tied, and ties go to the act that comes first in
-    the loss. So the answer does not depend on how the sums were ordered.
+    the loss. So exact ties are decided alike, in whatever order the sums are taken.
 
     References
     ----------
@@ -101,7 +102,8 @@ class Decisions:
 
     Made by ``credo.decide``. For a single case, ``acts`` is a label and ``risk`` a number.
     ``expected_losses`` and ``margin`` are computed from the probabilities each time they are asked
-    for, so that ten million decisions stay small; if the array was changed since, they say so.
+    for, so that ten million decisions stay small; an array that no longer leads to these acts and
+    risks is refused.
 
     Examples
     --------
@@ -167,11 +169,15 @@ class Decisions:
         return float(gap[0]) if self._rows.is_single else gap
 
     def _again(self) -> Iterator[tuple[slice, F64, F64]]:
-        """Multiply once more, and make sure that the probabilities are still those decided on."""
+        """Multiply once more, and make sure that acts and risk are still those decided on."""
         slack = rounding(len(self.loss.truths))
         for block, losses, totals, sizes in self._rows.expected(check=False):
-            off = np.abs(losses.min(axis=0) / totals - self._risk[block])
-            if not (off <= 2 * slack * sizes.max(axis=0)).all():
+            chosen = self._index[block].astype(np.intp)[None]
+            own, size = (np.take_along_axis(table, chosen, axis=0)[0] for table in (losses, sizes))
+            off = np.abs(own / totals - self._risk[block])
+            known = off <= 4 * slack * size
+            known &= own <= losses.min(axis=0) + 4 * slack * size
+            if not (known & (np.abs(totals - 1) <= tolerance(len(self.loss.truths)))).all():
                 raise InputError(
                     "Decisions: the array of probabilities given to decide has been changed since. "
                     "Decide again, or decide on a copy or a Posterior."

@@ -11,7 +11,7 @@ from credo._drawable import Drawable
 from credo._types import F64, Int
 from credo._validation.arrays import frozen, in_unit_interval
 from credo.decisions._text import number
-from credo.decisions.act import decide
+from credo.decisions.act import Decisions, decide
 from credo.decisions.labelled_rows import LabelledRows, losses_of
 from credo.decisions.lined_up import rounding
 from credo.decisions.loss import Loss
@@ -203,7 +203,7 @@ def risk_coverage(
     actual = losses_of(forced.loss, truth, np.atleast_1d(forced.act_index))
     doubt = np.atleast_1d(forced.risk)
     order = np.argsort(doubt, kind="stable")
-    first, last = _runs(doubt[order], forced.loss)
+    first, last = _runs(doubt[order], _sizes(rows, forced)[order], len(labels))
     weight = np.add.reduceat(rows.weight[order], first)
     total = np.add.reduceat((rows.weight * actual)[order], first)
     best = np.argsort(actual, kind="stable")
@@ -217,12 +217,20 @@ def risk_coverage(
     )
 
 
-def _runs(doubt: F64, loss: Loss) -> tuple[Int, Int]:
+def _sizes(rows: LabelledRows, forced: Decisions) -> F64:
+    """Give what rounding errors of the risks are relative to: the risks without signs."""
+    loss = forced.loss
+    if not (loss.matrix < 0).any():
+        return np.atleast_1d(forced.risk)
+    unsigned = decide(rows.posterior, Loss(np.abs(loss.matrix), loss.truths, loss.acts))
+    table = np.atleast_2d(unsigned.expected_losses)
+    return np.take_along_axis(table, np.atleast_1d(forced.act_index)[:, None], axis=1)[:, 0]
+
+
+def _runs(doubt: F64, sizes: F64, n_labels: int) -> tuple[Int, Int]:
     """Find the first and the last row of each run of tied risks, in rising order."""
-    # The rounding errors of two sums of K products, as in decide: relative to the sums themselves,
-    # or to the largest loss if terms of both signs may cancel.
-    scale = np.abs(loss.matrix).max() if (loss.matrix < 0).any() else doubt[1:]
-    borders = np.flatnonzero(np.diff(doubt) > 2 * rounding(len(loss.truths)) * scale)
+    limits = rounding(n_labels) * (sizes[1:] + sizes[:-1])
+    borders = np.flatnonzero(np.diff(doubt) > limits)
     return np.append(0, borders + 1), np.append(borders, len(doubt) - 1)
 
 

@@ -40,49 +40,53 @@ def dominated_acts(matrix: F64, acts: Labels) -> list[Dominance]:
     """Find dominated acts one by one; a dominated act no longer serves to dominate others.
 
     Later acts are tried first, so that of two equal acts the later one goes, as in ``decide``,
-    where ties go to the earlier act.
+    where ties go to the earlier act. Acts that a single one dominates go before mixtures are tried.
     """
     left = list(range(len(acts)))
-    found: list[Dominance] = []
-    for act in reversed(range(len(acts))):
-        others = [a for a in left if a != act]
-        mixture = _mixture(matrix, act, others)
-        if mixture is not None:
-            left = others
-            found.append(
-                Dominance(
-                    acts[act],
-                    {acts[a]: share for a, share in zip(others, mixture, strict=True) if share > 0},
-                )
-            )
-    return found[::-1]
+    found: dict[int, Dominance] = {}
+    for replacement in (_single, _mixture):
+        for act in reversed(left.copy()):
+            others = [a for a in left if a != act]
+            shares = replacement(matrix, act, others)
+            if shares is not None:
+                left = others
+                mixture = {acts[a]: w for a, w in zip(others, shares, strict=True) if w > 0}
+                found[act] = Dominance(acts[act], mixture)
+    return [found[act] for act in sorted(found)]
+
+
+def _single(matrix: F64, act: int, others: list[int]) -> list[float] | None:
+    """Find another act whose loss is nowhere above that of ``act``."""
+    for i, other in enumerate(others):
+        if (matrix[:, other] <= matrix[:, act]).all():
+            return [float(j == i) for j in range(len(others))]
+    return None
 
 
 def _mixture(matrix: F64, act: int, others: list[int]) -> list[float] | None:
     """Find weights of ``others`` whose mixed loss is nowhere above that of ``act``."""
-    for i, other in enumerate(others):
-        if (matrix[:, other] <= matrix[:, act]).all():
-            return [float(j == i) for j in range(len(others))]
     if len(others) < 2:
         return None
     from scipy.optimize import linprog  # noqa: PLC0415 - half a second that few need
 
-    # Each truth's row on its own scale from 0 to 1; that changes no comparison within a row.
-    least, most = matrix.min(axis=1, keepdims=True), matrix.max(axis=1, keepdims=True)
-    scaled = (matrix - least) / np.where(most > least, most - least, 1.0)
+    # Each truth's row from zero, and for the solver on a scale of its own; neither changes a
+    # comparison within a row.
+    competing = matrix[:, [*others, act]]
+    shifted = competing - competing.min(axis=1, keepdims=True)
+    most = shifted.max(axis=1, keepdims=True)
+    scaled = shifted / np.where(most > 0, most, 1.0)
     # Least t with Σ w_a L_ka ≤ L_k,act + t for every truth, w on the simplex.
     result = linprog(
         c=[0.0] * len(others) + [1.0],
-        A_ub=np.column_stack([scaled[:, others], -np.ones(len(matrix))]),
-        b_ub=scaled[:, act],
+        A_ub=np.column_stack([scaled[:, :-1], -np.ones(len(matrix))]),
+        b_ub=scaled[:, -1],
         A_eq=[[1.0] * len(others) + [0.0]],
         b_eq=[1.0],
         bounds=[(0.0, 1.0)] * len(others) + [(None, None)],
     )
     shares = np.where(result.x[:-1] < _NEXT_TO_NOTHING, 0.0, result.x[:-1])
     shares /= shares.sum()
-    mixed, own = matrix[:, others] @ shares, matrix[:, act]
-    sizes = np.abs(matrix[:, others]) @ shares + np.abs(own)
-    if (mixed > own + _NEXT_TO_NOTHING * sizes).any():
+    mixed, own = shifted[:, :-1] @ shares, shifted[:, -1]
+    if (mixed > own + _NEXT_TO_NOTHING * (mixed + own)).any():
         return None
     return [float(share) for share in shares]

@@ -111,9 +111,10 @@ class Evaluation(Drawable):
         lost = self.expected_loss
         if lost.low is None or lost.high is None:
             return ""
-        if self.predicted_risk < lost.low:
+        slack = 1e-9 * (abs(lost.low) + abs(lost.high))  # sums in another order differ by less
+        if self.predicted_risk < lost.low - slack:
             return ", below that interval: the posterior promises too much"
-        if self.predicted_risk > lost.high:
+        if self.predicted_risk > lost.high + slack:
             return ", above that interval: the posterior fears too much"
         return ", within that interval"
 

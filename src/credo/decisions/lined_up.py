@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from credo._types import F64, Labels
-from credo._validation.labels import as_labels, check_frame
+from credo._validation.arrays import as_floats
+from credo._validation.labels import as_labels, check_frame, names_of
 from credo._validation.probabilities import (
     block_rows,
     blocks,
@@ -119,7 +120,7 @@ def column_names(posterior: Any, labels: Iterable[Any] | None) -> Labels:
             raise InputError("A Posterior has its own labels; leave labels out.")
         return posterior.labels
     if labels is None:
-        labels = getattr(posterior, "columns", None)
+        labels = names_of(posterior)
     if labels is None:
         raise InputError(
             "Which column is which label? Pass labels=[...] with an array, or pass a Posterior."
@@ -131,10 +132,8 @@ def column_names(posterior: Any, labels: Iterable[Any] | None) -> Labels:
 
 def numeric(array: Any) -> npt.NDArray[Any]:
     """Look at an array without copying it; integers and float32 are converted block by block."""
-    values = np.asarray(array)
-    if values.dtype.kind in "fiub":
-        return values
-    try:
-        return values.astype(np.float64, casting="safe" if values.dtype.kind == "c" else "unsafe")
-    except (TypeError, ValueError) as error:
-        raise InputError(f"decide: the probabilities must be numbers. {error}.") from error
+    if not np.ma.is_masked(array) and getattr(array, "dtype", None) is not None:
+        values = np.asarray(array)
+        if values.dtype.kind in "fiub":
+            return values
+    return as_floats(array, "decide", "probabilities")

@@ -83,12 +83,15 @@ def write(path: str | os.PathLike[str], matrix: F64, truths: Labels, acts: Label
     """Write a matrix with full precision, whole or not at all."""
     if matrix.ndim != 2:
         raise InputError("Loss.to_csv writes one matrix; this loss has one per row.")
-    for name in (*truths, *acts):
-        if not str(name).strip() or str(name) != str(name).strip() or "\r" in str(name):
-            raise InputError(
-                f"Loss.to_csv: the name {name!r} would not be read back as it is: it is empty, or "
-                "has spaces at an end or a carriage return."
-            )
+    for names in (truths, acts):
+        texts = [str(name) for name in names]
+        for name in texts:
+            bare = name.strip() == name and name.isprintable()
+            if not name or not bare or texts.count(name) > 1:
+                raise InputError(
+                    f"Loss.to_csv: the name {name!r} would not be read back as it is: it is empty, "
+                    "not unique as text, has spaces at an end, or has characters that do not print."
+                )
     with written_whole(path) as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["truth \\ act", *acts])

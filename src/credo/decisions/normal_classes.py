@@ -69,18 +69,16 @@ def distance(first: Normal, second: Normal) -> float:
     return float(z @ z / 8 + 0.5 * (2 * np.log(np.diag(factor)).sum() - log_determinants))
 
 
-def midway(first: Normal, second: Normal) -> Normal | None:
-    r"""Give the Gaussian between two, proportional to :math:`\sqrt{p_i(x)\, p_j(x)}`.
+def between(first: Normal, second: Normal, share: float) -> Normal | None:
+    r"""Give the Gaussian between two, proportional to :math:`p_i(x)^{1-s}\, p_j(x)^s`.
 
     None if rounding leaves no proper covariance.
     """
     size = np.eye(len(first.mean))
-    precisions = [cho_solve((c.factor, True), size) for c in (first, second)]
-    total = precisions[0] + precisions[1]
-    covariance = 2 * np.linalg.inv(total)
-    pull = precisions[0] @ first.mean + precisions[1] @ second.mean
-    mean = 0.5 * covariance @ pull
+    one, other = (cho_solve((c.factor, True), size) for c in (first, second))
+    covariance = np.linalg.inv((1 - share) * one + share * other)
+    mean = covariance @ ((1 - share) * one @ first.mean + share * other @ second.mean)
     try:
-        return Normal(mean, 0.5 * (covariance + covariance.T), "midway", "bayes_error")
+        return Normal(mean, 0.5 * (covariance + covariance.T), "between", "bayes_error")
     except InputError:
         return None

@@ -360,7 +360,7 @@ class Posterior:
         Returns
         -------
         PriorEstimate
-            New priors, their standard errors and the log-likelihood trace, which never falls.
+            New priors, their standard errors and the trace of the log-likelihood, which rises.
 
         Notes
         -----

@@ -39,7 +39,7 @@ def log_joint_of(
             f"{_OWNER}: likelihoods must be at least 0. Got {values.min():g}. Pass log=True for "
             "log-likelihoods."
         )
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return (values if log else np.log(values)) + np.log(prior), names
 
 

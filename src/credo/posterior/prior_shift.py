@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from credo._types import F64, Label, Labels, PerLabel
-from credo._validation.arrays import frozen, positive_int
+from credo._validation.arrays import as_number, frozen, positive_int
 from credo._validation.probabilities import as_priors
 from credo.exceptions import InputError, NumericalError
 
@@ -29,7 +29,7 @@ class PriorEstimate:
         From the observed information; all infinite if the rows do not tell some labels apart, and
         no guide where a prior is estimated as 0.
     log_likelihood
-        Trace over the steps, relative to the old priors; it never falls.
+        Trace over the steps, relative to the old priors; but for rounding it never falls.
     converged
         Whether the log-likelihood is certainly within the tolerance of its maximum.
 
@@ -67,6 +67,8 @@ def estimate_priors(
     one, where g is the factor by which an EM step multiplies the priors.
     """
     most = positive_int(max_iterations, "Posterior.estimate_priors", "max_iterations")
+    if not as_number(tol, "Posterior.estimate_priors", "tol") > 0:
+        raise InputError(f"The tol of Posterior.estimate_priors must be positive. Got {tol}.")
     steps = _Steps(np.divide(p, old, out=np.zeros_like(p), where=old > 0))
     priors, value = old, steps.log_likelihood(old)
     trace, converged = [0.0], False
@@ -155,7 +157,8 @@ def _standard_errors(scores: F64) -> F64:
     tangent = np.linalg.qr(np.eye(n_labels) - 1.0 / n_labels)[0][:, : n_labels - 1]
     products = scores.T @ scores
     information = tangent.T @ products @ tangent
-    rounding = n_labels * np.finfo(np.float64).eps * np.trace(products)
+    # Each entry is a sum of n products, so it is off by at most n units of rounding.
+    rounding = max(len(scores), n_labels) * np.finfo(np.float64).eps * np.trace(products)
     if np.linalg.matrix_rank(information, tol=rounding) < n_labels - 1:
         return np.full(n_labels, np.inf)
     covariance = tangent @ np.linalg.inv(information) @ tangent.T

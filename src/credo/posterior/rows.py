@@ -87,11 +87,16 @@ def table_text(shown: F64, labels: Labels, n_rows: int) -> str:
 
 
 def check_which(which: Any, n_rows: int) -> None:
-    """Check that rows asked for by number are there."""
+    """Check that rows asked for by number or by a mask are there."""
     if isinstance(which, slice):
         return
-    numbers = np.asarray(which)
-    if numbers.dtype.kind in "iu" and numbers.size:
-        odd = numbers[(numbers < -n_rows) | (numbers >= n_rows)]
+    chosen = np.asarray(which)
+    is_mask = chosen.dtype.kind == "b"
+    if chosen.ndim > 1 or not (chosen.dtype.kind in "iub" or not chosen.size):
+        raise InputError("Posterior.rows needs a slice, a list of row numbers or a mask.")
+    if is_mask and chosen.shape != (n_rows,):
+        raise InputError(f"Posterior.rows: the mask has {chosen.size} entries for {n_rows} rows.")
+    if not is_mask and chosen.size:
+        odd = chosen[(chosen < -n_rows) | (chosen >= n_rows)]
         if odd.size:
             raise InputError(f"Posterior.rows: there is no row {odd[0]}; there are {n_rows} rows.")

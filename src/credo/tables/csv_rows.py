@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from credo._types import F64
+from credo._types import F64, Labels
 from credo._validation.labels import as_labels, position
 from credo.exceptions import FileFormatError, InputError
 
 #: Rows in a block: enough to make NumPy's overhead small beside the parsing.
 BLOCK_ROWS = 2**14
 
-#: A line longer than this is no row of a table; refused before it fills the memory.
+#: More than this is no row of a table; refused before it fills the memory.
 MOST_LINE = 2**24
 
 #: Called with the bytes read so far and the bytes in all (None if unknown).
@@ -41,7 +41,7 @@ class RowBlock:
     texts
         For each row the cells of the columns to be kept as they are.
     lines
-        Line number in the file of each row, counted from one.
+        Number of the line on which each row begins, counted from one.
     """
 
     values: F64
@@ -123,6 +123,8 @@ class CsvRows:
         self.name = name
         self._stream = stream
         self._tell = tell
+        self._row_size = 0
+        self.header: Labels = ()
         self._reader = csv.reader(self._lines(), strict=True)
         first = next(self._cells(), None)
         if first is None:
@@ -185,16 +187,19 @@ class CsvRows:
                 raise FileFormatError(f"the archive is damaged: {error}.", self.name) from error
             if not line:
                 return
-            if len(line) == MOST_LINE and not text.endswith("\n"):
+            self._row_size += len(line)
+            if self._row_size > MOST_LINE or (len(line) == MOST_LINE and line[-1:] != b"\n"):
                 raise FileFormatError(
-                    f"the line has more than {MOST_LINE} characters.", self.name, number
+                    f"the row has more than {MOST_LINE} characters.", self.name, number
                 )
             yield text
 
     def _cells(self) -> Iterator[tuple[int, list[str]]]:
-        """Give (line number, cells); empty lines are allowed at the end only."""
+        """Give (number of the first line, cells); empty lines are allowed at the end only."""
         empty: int | None = None
         while True:
+            start = self._reader.line_num + 1
+            self._row_size = 0
             try:
                 row = next(self._reader, None)
             except csv.Error as error:
@@ -202,22 +207,22 @@ class CsvRows:
             if row is None:
                 return
             if not row:
-                empty = empty or self._reader.line_num
+                empty = empty or start
                 continue
             if empty is not None:
                 raise FileFormatError(
                     "the line is empty, with rows after it. Remove it.", self.name, empty
                 )
-            yield self._reader.line_num, row
+            if self.header and len(row) != len(self.header):
+                raise FileFormatError(
+                    f"expected {len(self.header)} cells as in the header, got {len(row)}.",
+                    self.name,
+                    start,
+                )
+            yield start, row
 
     def _numbers(self, chunk: list[tuple[int, list[str]]], columns: list[int]) -> F64:
         """Convert the chosen cells; on a failure look for the culprit and name its line."""
-        width = len(self.header)
-        for line, row in chunk:
-            if len(row) != width:
-                raise FileFormatError(
-                    f"expected {width} cells as in the header, got {len(row)}.", self.name, line
-                )
         values = np.empty((len(chunk), len(columns)))
         for j, i in enumerate(columns):
             column = [row[i] for _, row in chunk]

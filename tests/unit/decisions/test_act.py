@@ -4,6 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 from tests.oracles.decisions import bayes_act, expected_loss
@@ -265,3 +266,55 @@ def test_exact_arithmetic_agrees_at_any_magnitude(problem, power):
         assert lead <= unit * (
             sizes[choice.act_index[i]] + max(sizes[a] for a in range(len(acts)) if exact[a] == best)
         )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda p: p[:, ::-1].copy(),
+        lambda p: 7 * p,
+        lambda p: np.full_like(p, 1 / 3),
+        lambda p: np.where(p > 0.5, p - 0.1, p + 0.05),
+    ],
+    ids=["turned", "scaled", "uniform", "softened"],
+)
+@pytest.mark.parametrize("dear", [1.0, 1e16])
+def test_changes_that_lead_elsewhere_are_noticed(change, dear):
+    p = np.array([[0.9, 0.05, 0.05], [0.1, 0.1, 0.8]])
+    loss = Loss(np.c_[1 - np.eye(3), np.full(3, dear)], ABC, ["x", "y", "z", "dear"])
+    choice = decide(p, loss, labels=ABC)
+    p[:] = change(p)
+    with pytest.raises(InputError, match="has been changed since"):
+        choice.expected_losses  # noqa: B018
+
+
+def test_a_series_is_not_relabelled_by_mistake():
+    series = pd.Series({"b": 0.2, "a": 0.7, "c": 0.1})
+    for call in (
+        lambda: decide(series, LOSS, labels=ABC),
+        lambda: Posterior.from_probabilities(series, ABC),
+    ):
+        with pytest.raises(InputError, match="They are the same in another order"):
+            call()
+    assert decide(series, LOSS).acts == decide([0.7, 0.2, 0.1], LOSS, labels=ABC).acts
+
+
+def test_an_arrow_table_brings_its_labels():
+    table = pa.table({"c": [0.7, 0.1], "a": [0.1, 0.8], "b": [0.2, 0.1]})
+    assert decide(table, LOSS).acts.tolist() == ["z", "x"]
+    with pytest.raises(InputError, match="They are the same in another order"):
+        decide(table, LOSS, labels=ABC)
+
+
+@pytest.mark.parametrize(
+    "p",
+    [
+        [[0.5, 0.5, 0.0], [1.0]],
+        [[10**400, 1, 0]],
+        np.ma.array([[0.5, 0.5, 0.0]], mask=[[0, 1, 0]]),
+    ],
+    ids=["ragged", "huge", "masked"],
+)
+def test_what_is_no_table_of_numbers_is_refused(p):
+    with pytest.raises(InputError, match="must be numbers in a rectangular array"):
+        decide(p, LOSS, labels=ABC)

@@ -218,3 +218,14 @@ def test_a_row_of_next_to_no_weight_does_no_harm():
     plain = risk_coverage(["a", "b"], p.rows([0, 2]))
     assert curve.area == pytest.approx(plain.area)
     assert np.isfinite(curve.risk).all()
+
+
+def test_an_act_never_taken_does_not_blur_the_curve():
+    p = Posterior.from_probabilities([[q, 1 - q] for q in (0.9, 0.8, 0.7, 0.6)], ["a", "b"])
+    y = ["a", "a", "a", "b"]
+    cells = np.array([[-1.0, 0.0], [0.0, -1.0]])
+    plain = risk_coverage(y, p, Loss(cells, ["a", "b"], ["x", "y"]))
+    dear = risk_coverage(y, p, Loss(np.c_[cells, [1e17, 1e17]], ["a", "b"], ["x", "y", "panic"]))
+    assert len(plain.coverage) == 4
+    np.testing.assert_array_equal(dear.coverage, plain.coverage)
+    assert dear.area == pytest.approx(plain.area)

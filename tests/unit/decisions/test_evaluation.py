@@ -189,3 +189,10 @@ def test_acts_of_another_make_no_risk_coverage_curve():
     assert "risk-coverage" not in repr(foreign)
     own = evaluate(["a", "b"], p, acts=["a", "b"], n_bootstrap=0)
     assert own.risk_coverage.risk[-1] == 0.0
+
+
+@pytest.mark.parametrize("price", [0.2, 0.7])
+def test_rounding_alone_is_no_verdict(price):
+    p = Posterior.from_probabilities([[0.3, 0.7]] * 10, ["a", "b"])
+    loss = Loss([[price, 1], [price, 1]], ["a", "b"], ["x", "y"])
+    assert "within that interval" in repr(evaluate(["a"] * 3 + ["b"] * 7, p, loss))

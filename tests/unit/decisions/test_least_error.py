@@ -1,5 +1,6 @@
 import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -307,3 +308,26 @@ def test_a_seed_must_be_one():
     clouds = {"a": ([0, 0], np.eye(2)), "b": ([1, 0], 2 * np.eye(2))}
     with pytest.raises(InputError, match="random_state of bayes_error must be a seed"):
         bayes_error(clouds, [0.5, 0.5], random_state=-1)
+
+
+@pytest.mark.parametrize(("apart", "tight"), [(7.0, 0.05), (3.0, 0.1)])
+def test_a_tight_class_far_from_a_wide_one(apart, tight):
+    clouds = {"a": ([0.0, 0.0], tight**2 * ROUND), "b": ([apart, 0.0], ROUND)}
+
+    def smaller(y, x):
+        one = -0.5 * (x**2 + y**2) / tight**2 - 2 * np.log(tight)
+        two = -0.5 * ((x - apart) ** 2 + y**2)
+        return 0.5 * np.exp(min(one, two)) / (2 * np.pi)
+
+    reach = 14 * tight
+    cuts = np.linspace(-reach, reach, 15)
+    truth = sum(
+        integrate.dblquad(smaller, a, b, -reach, reach, epsabs=0, epsrel=1e-7)[0]
+        for a, b in pairwise(cuts)
+    )
+    hits = 0
+    for seed in range(20):
+        result = bayes_error(clouds, [0.5, 0.5], n_samples=20_000, random_state=seed)
+        hits += result.low <= truth <= result.high
+        assert result.value == pytest.approx(truth, rel=0.25)
+    assert hits >= 15  # twenty intervals of 95 %: fewer hits have a probability below 1e-3

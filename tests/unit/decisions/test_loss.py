@@ -219,9 +219,11 @@ class TestCsv:
             Loss.from_csv(tmp_path / "loss.csv")
 
     def test_names_that_would_not_be_read_back_are_not_written(self, tmp_path):
-        for name in (" a", "a\r", ""):
+        for name in (" a", "a\r", "", "\ud800"):
             with pytest.raises(InputError, match="would not be read back"):
                 Loss([[1]], [name], ["x"]).to_csv(tmp_path / "loss.csv")
+        with pytest.raises(InputError, match="not unique as text"):
+            Loss([[1], [2]], [1, "1"], ["x"]).to_csv(tmp_path / "loss.csv")
 
     def test_a_huge_file_is_refused_unread(self, tmp_path):
         path = tmp_path / "loss.csv"
@@ -273,6 +275,18 @@ class TestDominance:
         loss = Loss([[0, 1e9], [1, 0]], ["c", "n"], ["t", "d"]).with_reject(0.5)
         assert loss.dominated_acts() == []
         assert decide([6e-10, 1 - 6e-10], loss, labels=["c", "n"]).acts == "reject"
+
+    def test_a_dear_act_does_not_hide_what_the_others_do(self):
+        rest = np.array([[0.05, 0.7, 0.56], [0.93, 0.51, 0.82]])
+        plain = Loss(rest, ["x", "y"], ["p", "q", "r"]).dominated_acts()
+        dear = Loss(np.c_[[1e8, 7e8], rest], ["x", "y"], ["panic", "p", "q", "r"]).dominated_acts()
+        assert [found.act for found in plain] == ["r"]
+        assert [found.act for found in dear] == ["panic", "r"]
+
+    def test_a_large_offset_changes_nothing(self):
+        cells = np.array([[0, 1, 0.4], [1, 0, 0.4]])
+        for offset in (0.0, 1e13, np.array([[3e12], [0]])):
+            assert Loss(cells + offset, ["x", "y"], ["a", "b", "c"]).dominated_acts() == []
 
     def test_leaving_out_dominated_acts_never_raises_the_risk(self):
         rng = np.random.default_rng(3)

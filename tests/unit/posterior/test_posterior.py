@@ -263,7 +263,7 @@ def test_every_distribution_survives_a_round_trip(p):
 @pytest.mark.parametrize(
     ("y", "weights", "error", "message"),
     [
-        (["a", "b"], [1, -1], InputError, "at least 0, not all 0"),
+        (["a", "b"], [1, -1], InputError, "at least 0 and not all 0"),
         (["a", "b"], [1], ShapeError, "one sample weight per row, 2"),
         ([["a", "b"]], None, InputError, "must be 1-D"),
         ([{"a": 1}, "b"], None, InputError, "can be names. unhashable"),
@@ -341,3 +341,10 @@ def test_bayes_rule_needs_names_and_fitting_lengths():
         Posterior.from_bayes([0.5, 0.5], {"a": 1, "b": 1})
     with pytest.raises(ShapeError, match=r"Got shapes \(2,\), \(3,\)"):
         Posterior.from_bayes({"a": 0.5, "b": 0.5}, {"a": [1, 2], "b": [1, 2, 3]})
+
+
+@pytest.mark.parametrize("which", [[0.5], "x", [[0]], [True, False]])
+def test_rows_are_asked_for_by_number_or_mask(rows, which):
+    with pytest.raises(InputError, match="Posterior.rows"):
+        rows.rows(which)
+    assert rows.rows([]).n_rows == 0

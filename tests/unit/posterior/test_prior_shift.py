@@ -155,3 +155,15 @@ def test_settings_that_make_no_sense_are_refused(call, message):
 def test_no_rows_have_no_priors():
     with pytest.raises(InputError, match="needs a table of rows; this has 0"):
         Posterior.from_probabilities(np.empty((0, 2)), AB).estimate_priors([0.5, 0.5])
+
+
+@pytest.mark.parametrize("old", [[0.4, 0.3, 0.3], [0.3, 0.3, 0.4]])
+def test_many_equal_rows_have_infinite_standard_errors(old):
+    rows = Posterior.from_probabilities([[0.5, 0.2, 0.3]] * 3000, ["a", "b", "c"])
+    assert np.isinf(rows.estimate_priors(old).standard_errors).all()
+
+
+@pytest.mark.parametrize("tol", [0, -1, np.nan, "x"])
+def test_a_tolerance_is_a_positive_number(tol):
+    with pytest.raises(InputError, match="tol"):
+        gaussian_rows(0.5, 20).estimate_priors([0.5, 0.5], tol=tol)

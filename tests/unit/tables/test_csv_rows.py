@@ -18,7 +18,7 @@ def test_blocks_follow_each_other_in_file_order(tmp_path):
     first, second = read(path, texts=["id"])
     np.testing.assert_array_equal(first.values, [[1, 2], [3, 4]])
     assert first.texts == [["x"], ["y\n,z"]]
-    assert first.lines == [2, 4]
+    assert first.lines == [2, 3]
     assert second.lines == [5]
 
 
@@ -102,7 +102,7 @@ def test_a_thousand_with_an_underscore_is_no_number(tmp_path):
 def test_an_endless_line_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(csv_rows, "MOST_LINE", 100)
     (tmp_path / "p.csv").write_text("a,b\n" + "1" * 1000 + ",2\n")
-    with pytest.raises(FileFormatError, match="line 2: the line has more than 100 characters"):
+    with pytest.raises(FileFormatError, match="line 2: the row has more than 100 characters"):
         read(tmp_path / "p.csv")
 
 
@@ -110,3 +110,19 @@ def test_an_unknown_column_is_answered_with_the_nearest(tmp_path):
     (tmp_path / "p.csv").write_text("alpha,b\n1,2\n")
     with pytest.raises(LabelError, match="no column 'alhpa'.*Did you mean 'alpha'"):
         read(tmp_path / "p.csv", numbers=["alhpa"])
+
+
+def test_a_row_of_many_quoted_lines_is_bounded_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_rows, "MOST_LINE", 100)
+    (tmp_path / "p.csv").write_text("a,b\n1," + '"\n",' * 99 + "\n")
+    with pytest.raises(FileFormatError, match="the row has more than 100 characters"):
+        read(tmp_path / "p.csv")
+
+
+def test_a_wide_row_is_refused_before_a_block_of_them_is_read(tmp_path):
+    (tmp_path / "p.csv").write_text("a,b\n1,2\n" + "," * 1000 + "\n" + "not, read, at all\n")
+    with open_csv(tmp_path / "p.csv") as rows:
+        blocks = rows.blocks(["a", "b"], size=1)
+        next(blocks)
+        with pytest.raises(FileFormatError, match="line 3: expected 2 cells .* got 1001"):
+            next(blocks)
