@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 import credo
 
 RESULTS = Path(__file__).parent / "results"
+README = Path(__file__).parents[2] / "README.md"
 LABELS, ACTS = list("abcde"), list("uvwxyz")
 
 
@@ -167,17 +169,20 @@ def seconds(run: Callable[[], Any]) -> float:
 
 
 def write(name: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Write a table as CSV and print it as Markdown."""
+    """Write a table as CSV, print it as Markdown, and put it in its place in the README."""
     table = list(rows)
     with (RESULTS / f"{name}.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, table[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(table)
-    print("| " + " | ".join(table[0]) + " |")
-    print("|" + "---|" * len(table[0]))
-    for row in table:
-        print("| " + " | ".join(str(value) for value in row.values()) + " |")
-    print()
+    lines = [table[0].keys(), *(row.values() for row in table)]
+    text = ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
+    text.insert(1, "|" + "---|" * len(table[0]))
+    shown = "\n".join(text)
+    print(shown, end="\n\n")
+    place = re.compile(f"(<!-- {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
+    page = README.read_text(encoding="utf-8")
+    README.write_text(place.sub(lambda m: m[1] + shown + m[2], page), encoding="utf-8")
 
 
 if __name__ == "__main__":
