@@ -27,7 +27,7 @@ _OWNER = "confusion_matrix"
 class Confusion(Drawable):
     """Counts of rows by truth and act. Made by ``confusion_matrix``.
 
-    Parameters
+    Attributes
     ----------
     counts : ndarray of shape (K, A)
         Rows are truths, columns are acts; sums of weights if there were weights.

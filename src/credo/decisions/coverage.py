@@ -25,7 +25,7 @@ _SHOWN = (0.5, 0.8, 0.9, 0.95, 1.0)
 class CoveragePoint:
     """One choice of which rows to decide.
 
-    Parameters
+    Attributes
     ----------
     coverage
         Share of the rows that are decided.
@@ -45,7 +45,7 @@ class CoveragePoint:
 class RiskCoverage(Drawable):
     """Mean loss among the decided rows, by how many are decided. Made by ``risk_coverage``.
 
-    Parameters
+    Attributes
     ----------
     coverage : ndarray of shape (m,)
         Shares of rows decided, rising to one.

@@ -26,7 +26,7 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 class NetBenefit(Drawable):
     """Net benefit of a model, of acting always and of acting never. Made by ``net_benefit``.
 
-    Parameters
+    Attributes
     ----------
     thresholds : ndarray of shape (m,)
         Probabilities of ``positive`` from which one acts.
@@ -63,7 +63,7 @@ class NetBenefit(Drawable):
 class CostCurve(Drawable):
     """Normalised expected cost by operating condition. Made by ``cost_curve``.
 
-    Parameters
+    Attributes
     ----------
     conditions : ndarray of shape (m,)
         Probability-cost of ``positive``: its share of the largest possible expected cost.

@@ -27,7 +27,7 @@ class ExpectedLoss:
 
     Made by ``expected_loss``.
 
-    Parameters
+    Attributes
     ----------
     value
         Mean loss.

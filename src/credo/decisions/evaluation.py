@@ -26,7 +26,7 @@ _OWNER = "evaluate"
 class ActRisk:
     """What the model expected of one act, and what came of it.
 
-    Parameters
+    Attributes
     ----------
     act
         Name of the act.
@@ -48,7 +48,7 @@ class ActRisk:
 class Evaluation(Drawable):
     """Decisions on labelled rows, seen from all sides. Made by ``evaluate``.
 
-    Parameters
+    Attributes
     ----------
     expected_loss
         Mean loss that occurred, with its interval and the best constant act.

@@ -30,7 +30,7 @@ class Calibration(Drawable):
 
     Bins without rows are left out of all arrays.
 
-    Parameters
+    Attributes
     ----------
     label
         The label whose probability is looked at; None for the most probable one of each row.
