@@ -15,7 +15,7 @@ from credo._validation.probabilities import per_label
 from credo.decisions import loss_csv
 from credo.decisions._text import html_table, text_table
 from credo.decisions.dominance import Dominance, dominated_acts
-from credo.decisions.loss_cells import cells_of, checked_cells
+from credo.decisions.loss_cells import cells_of, checked_cells, off_diagonal
 from credo.exceptions import InputError, ShapeError
 
 _AXES = ("truth", "act")
@@ -113,7 +113,7 @@ class Loss:
         b            1  0
         """
         names = as_labels(labels, "Loss.zero_one")
-        return cls(1.0 - np.eye(len(names)), names, names)
+        return cls(off_diagonal(len(names), "Loss.zero_one"), names, names)
 
     @classmethod
     def class_costs(cls, costs: Mapping[Any, float]) -> Self:
@@ -136,7 +136,7 @@ class Loss:
             raise InputError("Loss.class_costs needs {label: cost}, so that costs have names.")
         names = as_labels(costs, "Loss.class_costs")
         values = as_finite(list(costs.values()), "Loss.class_costs", "costs")
-        return cls(values[:, None] * (1.0 - np.eye(len(names))), names, names)
+        return cls(values[:, None] * off_diagonal(len(names), "Loss.class_costs"), names, names)
 
     @classmethod
     def from_dict(cls, losses: Mapping[tuple[Any, Any], float]) -> Self:

@@ -12,6 +12,8 @@ from credo._validation.arrays import as_finite
 from credo._validation.labels import as_labels, check_frame, listing, plain
 from credo.exceptions import InputError, ShapeError
 
+#: The largest matrix that is made for the user; it is copied once or twice on the way.
+_MOST_BYTES = 2**30
 #: The largest loss. A sum of a hundred million of them is still below the largest float64.
 _MOST = 1e300
 
@@ -64,3 +66,16 @@ def checked_cells(matrix: Any, truths: Labels, acts: Labels) -> F64:
             f"{cells.flat[np.abs(cells).argmax()]:g}."
         )
     return cells
+
+
+def off_diagonal(n_labels: int, owner: str) -> F64:
+    """Give ones everywhere but on the diagonal, unless the matrix would fill the memory."""
+    size = 8 * n_labels**2
+    if size > _MOST_BYTES:
+        raise InputError(
+            f"{owner}: a matrix of {n_labels} labels by {n_labels} acts would take "
+            f"{size / 2**30:.3g} GB. For the most probable label and its probability use "
+            "Posterior.mode() and Posterior.confidence(), which need no matrix."
+        )
+    result: F64 = 1.0 - np.eye(n_labels)
+    return result

@@ -325,3 +325,11 @@ def test_a_data_frame_is_not_relabelled_by_mistake():
 def test_a_reject_act_needs_a_name():
     with pytest.raises(InputError, match="needs a name"):
         Loss.zero_one(["a", "b"]).with_reject(0.1, name=None)
+
+
+def test_a_matrix_that_would_fill_the_memory_is_refused():
+    labels = range(200_000)
+    with pytest.raises(InputError, match="would take 298 GB.*Posterior.mode"):
+        Loss.zero_one(labels)
+    with pytest.raises(InputError, match="Loss.class_costs: .* would take"):
+        Loss.class_costs(dict.fromkeys(labels, 1.0))
