@@ -382,3 +382,21 @@ def test_no_standard_output_is_bad_input(credo, monkeypatch):
     monkeypatch.setattr(command.sys, "stdout", None)
     code, _, err = credo("decide", "p.csv", "--loss", "loss.csv", "--keep", "id")
     assert (code, err) == (2, "credo: There is no standard output to write to. Pass --out.\n")
+
+
+def test_a_stream_given_as_a_file_is_written_to_not_replaced(folder):
+    command = [sys.executable, "-m", "credo", "decide", "p.csv", "--loss", "loss.csv"]
+    with (folder / "all.txt").open("w") as stream:
+        stream.write("first\n")
+        stream.flush()
+        done = subprocess.run(
+            [*command, "--keep", "id", "--out", "/dev/stderr"],
+            stderr=subprocess.PIPE,
+            stdout=stream,
+            text=True,
+            check=False,
+            cwd=folder,
+        )
+    assert done.returncode == 0
+    assert done.stderr.startswith("id,act,risk\na,treat,0.99\n")
+    assert (folder / "all.txt").read_text() == "first\n"

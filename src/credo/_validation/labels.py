@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -37,8 +38,7 @@ def as_labels(labels: Iterable[Any], owner: str, what: str = "labels") -> Labels
     if not names:
         raise InputError(f"{owner} needs at least one of {what}. Got none.")
     if len(known) < len(names):
-        seen: set[Label] = set()
-        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        twice = Counter(names).most_common(1)[0][0]
         raise InputError(f"The {what} of {owner} must differ. {twice!r} occurs more than once.")
     if not all(_equals_itself(name) for name in names):
         raise InputError(f"The {what} of {owner} contain NaN, which no label can be matched with.")
@@ -118,6 +118,20 @@ def names_in(values: Any) -> Any:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
+
+
+def distinct(values: Any, owner: str) -> list[Any]:
+    """List the names among values once each: sorted, or as they come if they cannot be sorted."""
+    array = names_in(values)
+    once = array.ravel() if array.dtype.kind == "O" else np.unique(array)
+    try:
+        names = list(dict.fromkeys(plain(value) for value in once))
+    except TypeError as error:
+        raise InputError(f"{owner} needs labels that can be names. {error}.") from error
+    try:
+        return sorted(names)
+    except TypeError:
+        return names
 
 
 def names_of(table: Any, axis: str = "columns") -> Labels | None:

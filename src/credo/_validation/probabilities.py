@@ -14,7 +14,7 @@ from credo._validation.labels import order_of, plain
 from credo.exceptions import InputError, ShapeError
 
 #: Rounding to six decimals moves an entry by at most this.
-SIXTH_DECIMAL = 0.5e-6
+_SIXTH_DECIMAL = 0.5e-6
 
 #: The largest sample weight, and one over the least.
 _MOST_WEIGHT = 1e100
@@ -41,7 +41,7 @@ def tolerance(n_entries: int) -> float:
     At worst K times half a unit; but K independent roundings, each with standard deviation
     half a unit / √3, add up like √K, and nine of their standard deviations never happen.
     """
-    return SIXTH_DECIMAL * min(n_entries, 9 * math.sqrt(n_entries / 3))
+    return _SIXTH_DECIMAL * min(n_entries, 9 * math.sqrt(n_entries / 3))
 
 
 def wrong_rows(totals: F64, n_entries: int) -> Int:
@@ -61,8 +61,7 @@ def check_rows(
     if row is None:
         return
     where = "it" if first_row is None else f"row {first_row + row}"
-    advice = f" {remedy}" if remedy and np.isfinite(p[row]).all() and (p[row] >= 0).all() else ""
-    raise InputError(f"{owner}: {where} {row_fault(p[row], normalise=normalise)}.{advice}")
+    raise InputError(f"{owner}: {where} {row_fault(p[row], remedy, normalise=normalise)}")
 
 
 def first_wrong_row(p: F64, *, normalise: bool = False) -> int | None:
@@ -82,20 +81,22 @@ def first_wrong_row(p: F64, *, normalise: bool = False) -> int | None:
     return None
 
 
-def row_fault(row: F64, *, normalise: bool = False, names: Labels | None = None) -> str:
-    """Say what is wrong with one row of probabilities: a sentence without subject and stop."""
+def row_fault(
+    row: F64, remedy: str = "", *, normalise: bool = False, names: Labels | None = None
+) -> str:
+    """Say what is wrong with one row, a sentence without its subject, and the remedy for a sum."""
 
     def place(wrong: Any) -> str:
         k = int(np.argmax(wrong))
         return f"at position {k}" if names is None else f"in column {names[k]!r}"
 
     if np.isnan(row).any():
-        return f"has NaN {place(np.isnan(row))}"
+        return f"has NaN {place(np.isnan(row))}."
     if (row < 0).any():
-        return f"has the negative entry {row[row < 0][0]:g} {place(row < 0)}"
+        return f"has the negative entry {row[row < 0][0]:g} {place(row < 0)}."
     goal = "to a positive, finite number" if normalise else "to 1"
     with np.errstate(over="ignore"):
-        return f"sums to {row.sum():.9g}, not {goal}"
+        return f"sums to {row.sum():.9g}, not {goal}. {remedy}".rstrip()
 
 
 def as_rows(p: Any, labels: Labels, owner: str, *, normalise: bool = False) -> F64:

@@ -142,13 +142,9 @@ class _Job:
             values = block.values
             bad = first_wrong_row(values, normalise=self.normalise)
             if bad is not None:
-                fault = row_fault(values[bad], normalise=self.normalise, names=self.columns)
-                remedy = " Pass --normalise if the values are rounded." if "sums" in fault else ""
-                raise FileFormatError(
-                    f"the row {fault}.{'' if self.normalise else remedy}",
-                    self.rows.name,
-                    block.lines[bad],
-                )
+                remedy = "" if self.normalise else "Pass --normalise if the values are rounded."
+                fault = row_fault(values[bad], remedy, normalise=self.normalise, names=self.columns)
+                raise FileFormatError(f"the row {fault}", self.rows.name, block.lines[bad])
             if self.normalise:
                 values /= values.sum(axis=1, keepdims=True)
             choice = decide(values, self.loss, labels=self.columns)

@@ -11,7 +11,7 @@ import numpy as np
 from credo._drawable import Drawable
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import frozen
-from credo._validation.labels import as_labels, names_in, plain
+from credo._validation.labels import as_labels, distinct
 from credo._validation.probabilities import as_weights
 from credo.decisions._text import html_table, text_table
 from credo.decisions.act import Decisions
@@ -146,7 +146,7 @@ def confusion_matrix(
         The act taken in each row, by name. Decisions bring their loss with them.
     loss
         Gives the names, their order and the reject act. Without one, acts are labels too, and
-        the names are those seen, sorted.
+        the names are those seen, sorted, or as they come if they cannot be sorted.
     sample_weight : array-like of shape (n,), optional
         Weight of each row.
     labels
@@ -162,7 +162,7 @@ def confusion_matrix(
     LabelError
         If a truth or an act is not known; the row is named.
     InputError
-        If both ``loss`` and ``labels`` are given, or names of several types cannot be sorted.
+        If both ``loss`` and ``labels`` are given.
 
     See Also
     --------
@@ -192,7 +192,9 @@ def confusion_matrix(
     if loss is not None and labels is not None:
         raise InputError(f"{_OWNER}: the names come from the loss; leave labels out.")
     if loss is None:
-        names = _seen(y, acts) if labels is None else as_labels(labels, _OWNER)
+        if labels is None:
+            labels = distinct([*distinct(y, _OWNER), *distinct(acts, _OWNER)], _OWNER)
+        names = as_labels(labels, _OWNER)
         truth, act = index_of(y, names, _OWNER, "label"), index_of(acts, names, _OWNER, "label")
         if len(act) != len(truth):
             raise ShapeError(
@@ -208,19 +210,3 @@ def confusion_matrix(
     n_cells = len(truths) * len(columns)
     flat = np.bincount(truth * len(columns) + act, weights=weight, minlength=n_cells)
     return Confusion(frozen(flat.reshape(len(truths), len(columns))), truths, columns, reject)
-
-
-def _seen(y: Any, acts: Any) -> Labels:
-    """List the names that occur in either, sorted."""
-    names: dict[Any, None] = {}
-    for values in (names_in(y), names_in(acts)):
-        unique = values.ravel() if values.dtype.kind == "O" else np.unique(values)
-        names.update((plain(value), None) for value in unique)
-    try:
-        ordered = sorted(names)
-    except TypeError as error:
-        raise InputError(
-            f"{_OWNER}: the labels are of several types and cannot be sorted ({error}). Pass "
-            "labels=[...] in the order wanted."
-        ) from error
-    return as_labels(ordered, _OWNER)

@@ -11,8 +11,9 @@ from credo._drawable import Drawable
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import as_vector, frozen
 from credo._validation.labels import listing, position
+from credo.decisions._plain import plain_fields
 from credo.decisions._text import number
-from credo.decisions.labelled_rows import LabelledRows, plain_fields
+from credo.decisions.labelled_rows import LabelledRows
 from credo.decisions.loss import Loss
 from credo.decisions.loss_matching import one_matrix, rows_for, without_reject
 from credo.exceptions import InputError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from credo._types import F64, Int, Label, RandomState
-from credo._validation.arrays import in_unit_interval, positive_int
+from credo._validation.arrays import generator, in_unit_interval, positive_int
 from credo.decisions._text import number
 from credo.decisions.labelled_rows import act_index, index_of, losses_of, positive_weights
 from credo.decisions.loss import Loss
@@ -198,7 +198,7 @@ def _bootstrap_means(
     losses: F64, cells: Int | None, weight: F64, n_bootstrap: int, random_state: RandomState
 ) -> F64:
     """Draw the weighted mean loss of bootstrap samples."""
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state, "expected_loss")
     first, counts = np.arange(len(losses)), np.ones(len(losses))
     if cells is not None:
         levels, code = np.unique(weight, return_inverse=True)

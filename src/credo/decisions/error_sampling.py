@@ -32,11 +32,9 @@ def monte_carlo(
     drawn = _draws(sources, _sizes(shares, n_samples), rng)
     means, variances = [], []
     for x in drawn:
-        log_joint = np.log(priors) + _log_densities(classes, labels, x)
-        own = np.arange(len(classes))
-        others = _log_densities(sources[len(own) :], labels, x)
-        log_mixture = np.log(shares) + np.concatenate([log_joint - np.log(priors), others], axis=1)
-        ratio = np.exp(_log_mistake(log_joint) - log_sum_exp(log_mixture))
+        log_p = _log_densities(sources, labels, x)
+        log_joint = np.log(priors) + log_p[:, : len(classes)]
+        ratio = np.exp(_log_mistake(log_joint) - log_sum_exp(np.log(shares) + log_p))
         means.append(ratio.mean())
         variances.append(ratio.var(ddof=1) / len(ratio))
     return float(shares @ means), float(np.sqrt(shares**2 @ np.array(variances)))
@@ -60,7 +58,9 @@ def _sources(classes: list[Any], priors: F64) -> tuple[list[Any], F64]:
         i, j = pairs[k]
         ways = [w for s in _WAY if (w := between(classes[i], classes[j], s)) is not None]
         sources += ways
-        log_shares += [log_parts[k] - np.log(len(ways))] * len(ways)
+        log_shares += [log_parts[k] - np.log(max(1, len(ways)))] * len(ways)
+    if not sources:
+        return list(classes), priors
     shares = np.exp(np.array(log_shares) - log_sum_exp(np.array([log_shares]))[0])
     kept = np.flatnonzero(shares > 0)
     mixed = np.concatenate([0.5 * priors, 0.5 * shares[kept]])

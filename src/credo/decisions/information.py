@@ -12,6 +12,7 @@ from credo._types import F64, Label, Labels
 from credo._validation.arrays import as_finite, as_number, frozen
 from credo._validation.labels import as_labels, names_in, order_of, plain, position
 from credo._validation.probabilities import check_rows, per_label
+from credo.decisions._plain import as_plain
 from credo.decisions._text import number
 from credo.decisions.act import Decisions, decide
 from credo.decisions.lined_up import column_names, numeric
@@ -121,7 +122,7 @@ class InformationValue:
         """Give the values and the act after each outcome as plain lists and numbers."""
         named = ("value", "price", "net", "buy", "risk_now", "risk_after", "outcomes")
         arrays = ("outcome_probabilities", "acts")
-        return {name: _plain(getattr(self, name)) for name in (*named, *arrays)}
+        return {name: as_plain(getattr(self, name)) for name in (*named, *arrays)}
 
     def __repr__(self) -> str:
         if np.ndim(self.value):
@@ -217,7 +218,7 @@ def value_of_test(
     # What each outcome saves is the regret of going on with the act of now; none if that act
     # stays best. Nothing cancels, so a useless test is worth exactly nothing.
     before = np.repeat(np.atleast_1d(now.act_index), len(names))
-    kept = np.take_along_axis(chosen.expected_losses, before[:, None].astype(np.intp), axis=1)[:, 0]
+    kept = np.take_along_axis(chosen.expected_losses, before[:, None], axis=1)[:, 0]
     saved = np.where(chosen.act_index == before, 0.0, np.maximum(kept - chosen.risk, 0.0))
     worth = (chance * saved.reshape(chance.shape)).sum(axis=-1)
     value = worth if worth.ndim else float(worth)
@@ -240,13 +241,6 @@ def _decide_after(p: F64, joint: F64, chance: F64, loss: Loss, truths: Labels) -
     after = np.where(chance[..., None, :] > 0, joint, p[..., :, None])
     cases = np.moveaxis(after, -1, -2).reshape(-1, len(truths))
     return decide(cases / cases.sum(axis=1, keepdims=True), loss, truths)
-
-
-def _plain(value: Any) -> Any:
-    """Turn arrays and tuples into lists."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist()
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _regret(loss: Loss) -> Loss:

@@ -67,7 +67,7 @@ def index_of(values: Any, known: Labels, owner: str, what: str) -> Int:
 def act_index(acts: Any, loss: Loss, owner: str, n_rows: int) -> Int:
     """Find the position in ``loss.acts`` of the act of each row, by name or from Decisions."""
     if isinstance(acts, Decisions):
-        taken = np.atleast_1d(acts.act_index).astype(np.intp)
+        taken = np.atleast_1d(acts.act_index)
         same = acts.loss.acts == loss.acts
         index = taken if same else _renamed(taken, acts.loss.acts, loss.acts, owner)
     else:
@@ -99,9 +99,3 @@ def losses_of(loss: Loss, truth: Int, act: Int) -> F64:
     if loss.is_per_row:
         return loss.matrix[np.arange(len(truth)), truth, act]
     return loss.matrix[truth, act]
-
-
-def plain_fields(result: Any) -> dict[str, Any]:
-    """Turn a result that holds arrays into a dictionary of lists, numbers and names."""
-    fields = {name: getattr(result, name) for name in result.__dataclass_fields__}
-    return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in fields.items()}

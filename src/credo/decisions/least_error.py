@@ -15,6 +15,7 @@ from credo._types import F64, Label, Labels, PerLabel, RandomState
 from credo._validation.arrays import generator, in_unit_interval, positive_int
 from credo._validation.labels import as_labels
 from credo._validation.probabilities import as_priors
+from credo.decisions._plain import plain_fields
 from credo.decisions._text import number
 from credo.decisions.densities import METHODS, as_normal
 from credo.decisions.error_sampling import monte_carlo
@@ -48,7 +49,7 @@ class BayesError:
 
     def to_dict(self) -> dict[str, Any]:
         """Give value, interval and method as plain numbers and text."""
-        return {"value": self.value, "low": self.low, "high": self.high, "method": self.method}
+        return plain_fields(self)
 
     def __repr__(self) -> str:
         exact = self.low == self.high

@@ -22,9 +22,10 @@ def as_loss(loss: Any, owner: str) -> Loss:
 
 def one_matrix(loss: Any, owner: str) -> Loss:
     """Check for a loss that is the same for all rows."""
-    if as_loss(loss, owner).is_per_row:
+    known = as_loss(loss, owner)
+    if known.is_per_row:
         raise InputError(f"{owner} needs a loss with one matrix for all rows, not one per row.")
-    return loss  # type: ignore[no-any-return]
+    return known
 
 
 def rows_for(loss: Loss, labels: Labels, owner: str) -> Int:

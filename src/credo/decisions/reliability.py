@@ -12,8 +12,9 @@ from credo._drawable import Drawable
 from credo._types import F64, Int, Label
 from credo._validation.arrays import frozen, positive_int
 from credo._validation.labels import plain, position
+from credo.decisions._plain import plain_fields
 from credo.decisions._text import number
-from credo.decisions.labelled_rows import LabelledRows, plain_fields
+from credo.decisions.labelled_rows import LabelledRows
 from credo.exceptions import InputError
 from credo.posterior.rows import log_sum_exp
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from credo._types import F64
 from credo._validation.arrays import as_finite, frozen
+from credo.decisions._plain import as_plain, plain_fields
 from credo.decisions._text import number
 from credo.decisions.value_cases import cases_of
 from credo.decisions.value_losses import KNOWN, Squared, as_loss
@@ -119,7 +120,7 @@ class ValueDecision:
 
     def to_dict(self) -> dict[str, Any]:
         """Give both as plain numbers or lists."""
-        return {"value": _plain(self.value), "expected_loss": _plain(self.expected_loss)}
+        return plain_fields(self)
 
     def __repr__(self) -> str:
         return _text("ValueDecision", value=self.value, expected_loss=self.expected_loss)
@@ -206,7 +207,7 @@ class SquaredSplit:
 
     def to_dict(self) -> dict[str, Any]:
         """Give both parts and the total as plain numbers or lists."""
-        return {name: _plain(part) for name, part in self._parts().items()}
+        return {name: as_plain(part) for name, part in self._parts().items()}
 
     def __repr__(self) -> str:
         return _text("SquaredSplit", **self._parts())
@@ -215,11 +216,6 @@ class SquaredSplit:
         """Name both parts and the total."""
         names = ("squared_bias", "variance", "total")
         return {name: getattr(self, name) for name in names}
-
-
-def _plain(values: Any) -> Any:
-    """Turn an array into lists; leave a number."""
-    return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def _text(name: str, **parts: Any) -> str:

@@ -70,18 +70,14 @@ def estimate_priors(
     if not as_number(tol, "Posterior.estimate_priors", "tol") > 0:
         raise InputError(f"The tol of Posterior.estimate_priors must be positive. Got {tol}.")
     steps = _Steps(np.divide(p, old, out=np.zeros_like(p), where=old > 0))
-    priors, value = old, steps.log_likelihood(old)
-    trace, converged = [0.0], False
-    start = value
-    for _ in range(most):
-        if steps.gap(priors) <= tol:
-            converged = True
-            break
+    priors, trace = old, [steps.log_likelihood(old)]
+    while steps.gap(priors) > tol and len(trace) <= most:
         priors, value = steps.ahead(priors)
-        trace.append(value - start)
-    converged = converged or steps.gap(priors) <= tol
+        trace.append(value)
+    converged = steps.gap(priors) <= tol
     errors = _standard_errors(steps.ratio / (steps.ratio @ priors)[:, None])
-    return PriorEstimate(labels, frozen(priors), frozen(errors), frozen(np.array(trace)), converged)
+    rise = np.array(trace) - trace[0]
+    return PriorEstimate(labels, frozen(priors), frozen(errors), frozen(rise), converged)
 
 
 class _Steps:
@@ -108,16 +104,14 @@ class _Steps:
         first = self._em(priors)
         second = self._em(first)
         move, turn = first - priors, (second - first) - (first - priors)
-        size = float(np.abs(turn).max())
-        plain = self.log_likelihood(second)
-        if size > 0:
-            reach = float(np.sqrt((move @ move) / (turn @ turn)))
-            far = priors + 2 * reach * move + reach**2 * turn
-            if reach > 1 and far.min() > 0:
-                far = self._em(far / far.sum())
-                value = self.log_likelihood(far)
-                if value >= plain:
-                    return far, value
+        plain, bend = self.log_likelihood(second), float(turn @ turn)
+        reach = float(np.sqrt(move @ move / bend)) if bend > 0 else 1.0
+        far = priors + 2 * reach * move + reach**2 * turn
+        if reach > 1 and far.min() > 0:
+            far = self._em(far / far.sum())
+            value = self.log_likelihood(far)
+            if value >= plain:
+                return far, value
         return second, plain
 
     def _em(self, priors: F64) -> F64:

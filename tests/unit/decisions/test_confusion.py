@@ -120,7 +120,13 @@ def test_mistakes_are_named():
         confusion_matrix(["ham", "ham"], ["ham"])
     with pytest.raises(InputError, match="leave labels out"):
         confusion_matrix(Y, ACTS, LOSS, labels=["ham"])
-    with pytest.raises(InputError, match="several types and cannot be sorted"):
-        confusion_matrix(["a", 1], ["a", "a"])
+    with pytest.raises(InputError, match="labels that can be names"):
+        confusion_matrix([["a"], {"b": 1}], ["a", "a"])
     with pytest.raises(InputError, match="unknown choice 'rows'"):
         confusion_matrix(Y, ACTS, LOSS).normalised("rows")
+
+
+def test_names_of_several_types_come_in_the_order_they_are_seen():
+    table = confusion_matrix(["b", 1, "b"], ["b", "b", 1])
+    assert table.truths == table.acts == ("b", 1)
+    np.testing.assert_array_equal(table.counts, [[1, 1], [1, 0]])

@@ -240,3 +240,9 @@ def test_no_rows_and_odd_settings_are_refused():
         expected_loss(Y, ACTS, LOSS, level=1.0)
     with pytest.raises(InputError, match="whole number, at least 0"):
         expected_loss(Y, ACTS, LOSS, n_bootstrap=-1)
+
+
+def test_a_seed_must_be_one():
+    loss = Loss.zero_one(["a", "b"])
+    with pytest.raises(InputError, match="random_state of expected_loss must be a seed"):
+        expected_loss(["a", "b"], ["a", "a"], loss, random_state=-1)

@@ -331,3 +331,24 @@ def test_a_tight_class_far_from_a_wide_one(apart, tight):
         hits += result.low <= truth <= result.high
         assert result.value == pytest.approx(truth, rel=0.25)
     assert hits >= 15  # twenty intervals of 95 %: fewer hits have a probability below 1e-3
+
+
+def test_without_a_gaussian_between_the_classes_themselves_are_drawn_from(monkeypatch):
+    from credo.decisions import error_sampling
+
+    clouds = {"a": ([0, 0], ROUND), "b": ([2, 0], TILTED)}
+    usual = bayes_error(clouds, [0.5, 0.5], level=0.9999)
+    monkeypatch.setattr(error_sampling, "between", lambda *_: None)
+    plain = bayes_error(clouds, [0.5, 0.5], level=0.9999)
+    assert plain.value != usual.value
+    assert max(plain.low, usual.low) <= min(plain.high, usual.high)
+
+
+def test_what_lies_between_must_have_a_proper_covariance(monkeypatch):
+    from credo.decisions import normal_classes
+
+    first = normal_classes.Normal([0, 0], ROUND, "a", "bayes_error")
+    second = normal_classes.Normal([2, 0], ROUND, "b", "bayes_error")
+    np.testing.assert_allclose(normal_classes.between(first, second, 0.25).mean, [0.5, 0])
+    monkeypatch.setattr(normal_classes.np.linalg, "inv", np.zeros_like)
+    assert normal_classes.between(first, second, 0.25) is None
