@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 import credo
-from credo.decisions import Gaussian, regions, value_of_test
+from credo.decisions import regions, value_of_test
+from credo.families import Gaussian
 
 loss = credo.Loss.from_dict(
     {

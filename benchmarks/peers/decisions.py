@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import os
-import platform
-import re
 import subprocess
 import sys
-import time
-import tracemalloc
-from collections.abc import Callable, Iterable
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from _measure import RESULTS, best_of, extra_megabytes, seconds, write, write_machine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 import credo
 
-RESULTS = Path(__file__).parent / "results"
-README = Path(__file__).parents[2] / "README.md"
 LABELS, ACTS = list("abcde"), list("uvwxyz")
 
 
@@ -33,14 +24,7 @@ def main() -> None:
     write("decide", decide_against_numpy())
     write("startup", startup())
     write("thresholds", thresholds())
-    packages = ("numpy", "scipy", "scikit-learn", "credo")
-    machine = {
-        "python": platform.python_version(),
-        "cores": os.cpu_count(),
-        "system": platform.system(),
-        **{name: version(name) for name in packages},
-    }
-    (RESULTS / "machine.json").write_text(json.dumps(machine, indent=1) + "\n")
+    write_machine()
 
 
 def decide_against_numpy(n_rows: int = 10_000_000, turns: int = 9) -> list[dict[str, Any]]:
@@ -54,10 +38,7 @@ def decide_against_numpy(n_rows: int = 10_000_000, turns: int = 9) -> list[dict[
         "numpy: (p @ L).argmin(axis=1)": lambda: (p @ matrix).argmin(axis=1),
         "credo.decide (checks rows, gives acts and risk)": lambda: credo.decide(p, loss, LABELS),
     }
-    best = dict.fromkeys(contestants, np.inf)
-    for _ in range(turns):
-        for name, run in contestants.items():
-            best[name] = min(best[name], seconds(run))
+    best = best_of(contestants, turns)
     expected, choice = (run() for run in contestants.values())
     wrong = int(np.count_nonzero(choice.act_index != expected))
     bare = next(iter(best.values()))
@@ -66,24 +47,18 @@ def decide_against_numpy(n_rows: int = 10_000_000, turns: int = 9) -> list[dict[
             "10 million rows, 5 truths, 6 acts": name,
             "seconds": round(took, 3),
             "ratio": round(took / bare, 2),
-            "MB beyond input and output": round(extra_megabytes(contestants[name]), 1),
+            "MB beyond input and output": round(extra_megabytes(contestants[name], kept), 1),
             "acts that differ": wrong,
         }
         for name, took in best.items()
     ]
 
 
-def extra_megabytes(run: Callable[[], Any]) -> float:
-    """Measure the peak of a run minus what it returns."""
-    tracemalloc.start()
-    result = run()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+def kept(result: Any) -> int:
+    """Tell the bytes of what a contestant returns."""
     if isinstance(result, np.ndarray):
-        kept = result.nbytes
-    else:
-        kept = result.risk.nbytes + len(result.risk)  # a number, and a byte for the act
-    return (peak - kept) / 1e6
+        return result.nbytes
+    return int(result.risk.nbytes) + len(result.risk)  # a number, and a byte for the act
 
 
 def startup(turns: int = 15) -> list[dict[str, Any]]:
@@ -95,15 +70,10 @@ def startup(turns: int = 15) -> list[dict[str, Any]]:
         "credo --help": ["-m", "credo", "--help"],
         "import sklearn.base": ["-c", "import sklearn.base"],
     }
-    best = dict.fromkeys(commands, np.inf)
-    for _ in range(turns):
-        for name, arguments in commands.items():
-            took = seconds(
-                lambda arguments=arguments: subprocess.run(
-                    [sys.executable, *arguments], check=True, capture_output=True
-                )
-            )
-            best[name] = min(best[name], took)
+    start = partial(subprocess.run, check=True, capture_output=True)
+    best = best_of(
+        {name: partial(start, [sys.executable, *rest]) for name, rest in commands.items()}, turns
+    )
     bare = best["python -c pass"]
     return [
         {
@@ -159,30 +129,6 @@ def two_gaussians(n_rows: int, seed: int) -> tuple[Any, Any, credo.Posterior]:
     log_ratio = 0.6 * (X - 0.3).sum(axis=1)
     posterior = credo.Posterior.from_bayes({0: 0.8, 1: 0.2}, {0: 0.0, 1: log_ratio}, log=True)
     return X, y, posterior
-
-
-def seconds(run: Callable[[], Any]) -> float:
-    """Time one call."""
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
-
-
-def write(name: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Write a table as CSV, print it as Markdown, and put it in its place in the README."""
-    table = list(rows)
-    with (RESULTS / f"{name}.csv").open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, table[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
-    lines = [table[0].keys(), *(row.values() for row in table)]
-    text = ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
-    text.insert(1, "|" + "---|" * len(table[0]))
-    shown = "\n".join(text)
-    print(shown, end="\n\n")
-    place = re.compile(f"(<!-- {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
-    page = README.read_text(encoding="utf-8")
-    README.write_text(place.sub(lambda m: m[1] + shown + m[2], page), encoding="utf-8")
 
 
 if __name__ == "__main__":

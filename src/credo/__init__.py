@@ -13,8 +13,12 @@ from credo._version import __version__ as __version__
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.classifiers import (
+        ClassSummary as ClassSummary,
         DecisionClassifier as DecisionClassifier,
+        GaussianClassifier as GaussianClassifier,
+        GaussianRegressor as GaussianRegressor,
         expected_loss_scorer as expected_loss_scorer,
+        summarise as summarise,
     )
     from credo.decisions import (
         Decisions as Decisions,
@@ -31,9 +35,16 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
 __getattr__, __dir__, __all__ = doors(
     __name__,
     {
-        "credo.classifiers": ["DecisionClassifier", "expected_loss_scorer"],
+        "credo.classifiers": [
+            "ClassSummary",
+            "DecisionClassifier",
+            "GaussianClassifier",
+            "GaussianRegressor",
+            "expected_loss_scorer",
+            "summarise",
+        ],
         "credo.decisions": ["Decisions", "Loss", "decide", "decide_value"],
         "credo.posterior": ["JointTable", "Posterior", "PriorEstimate"],
     },
-    rooms=["classifiers", "decisions", "exceptions", "plots", "posterior", "tables"],
+    rooms=["classifiers", "decisions", "exceptions", "families", "plots", "posterior", "tables"],
 )

@@ -1,4 +1,4 @@
-"""Every error Credo raises, on one screen.
+"""Every error Credo raises and every warning it gives, on one screen.
 
 ::
 
@@ -9,6 +9,9 @@
     │   └── FileFormatError                 a damaged file; carries path and line
     ├── NumericalError (ArithmeticError)    an integral or a search did not succeed
     └── MissingExtraError (ImportError)     an optional dependency is not installed
+
+    CredoWarning (UserWarning)
+    └── SingularWarning                     a singular covariance was repaired, and how
 """
 
 from __future__ import annotations
@@ -65,3 +68,11 @@ class NumericalError(CredoError, ArithmeticError):
 
 class MissingExtraError(CredoError, ImportError):
     """An optional dependency is not installed; the text names the extra."""
+
+
+class CredoWarning(UserWarning):
+    """Base of all warnings given by Credo."""
+
+
+class SingularWarning(CredoWarning):
+    """A covariance was singular and has been repaired; the text names it and says how."""

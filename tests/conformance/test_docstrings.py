@@ -8,7 +8,7 @@ import pytest
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
 
-ROOMS = ["credo", "credo.decisions"]
+ROOMS = ["credo", "credo.decisions", "credo.families"]
 
 #: GL08 no docstring, PR01/PR02 a parameter missing or unknown, RT01 a result not described,
 #: SS03/SS05 a summary without full stop or not in the imperative, EX01 no example.

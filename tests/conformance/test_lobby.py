@@ -14,7 +14,7 @@ import credo
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
-ROOMS = ["classifiers", "decisions", "exceptions", "plots", "posterior", "tables"]
+ROOMS = ["classifiers", "decisions", "exceptions", "families", "plots", "posterior", "tables"]
 
 DECIDING = """
 import credo
@@ -77,7 +77,7 @@ def _resolve(path):
     return getattr(importlib.import_module(package), name)
 
 
-@pytest.mark.parametrize("package", ["credo.classifiers", "credo.decisions"])
+@pytest.mark.parametrize("package", ["credo.classifiers", "credo.decisions", "credo.families"])
 def test_no_public_name_is_also_a_module_that_would_take_its_place(package):
     home = importlib.import_module(package)
     modules = {path.stem for path in Path(home.__file__).parent.glob("*.py")}

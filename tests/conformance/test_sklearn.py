@@ -1,14 +1,21 @@
 """Every estimator against scikit-learn's own checks."""
 
+import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from credo import DecisionClassifier
+from credo import DecisionClassifier, GaussianClassifier, GaussianRegressor
+from credo.families.gaussians.shapes import SHAPES
 
 ESTIMATORS = [
+    *(GaussianClassifier(covariance=shape) for shape in SHAPES),
+    GaussianClassifier(shrinkage="auto"),
+    GaussianClassifier(covariance="tied", shrinkage="oas"),
+    GaussianRegressor(),
+    GaussianRegressor(shrinkage="oas"),
     DecisionClassifier(LogisticRegression()),
     DecisionClassifier(DecisionTreeClassifier(random_state=0)),
     DecisionClassifier(KNeighborsClassifier()),
@@ -16,6 +23,8 @@ ESTIMATORS = [
 ]
 
 
+# Some checks fit as many rows as features: the covariance is then repaired, with a warning.
+@pytest.mark.filterwarnings("ignore::credo.exceptions.SingularWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_it_honours_scikit_learns_contract(estimator, check):
     check(estimator)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-LAZY = ["credo", "credo.classifiers", "credo.decisions"]
+LAZY = ["credo", "credo.classifiers", "credo.decisions", "credo.families"]
 
 
 @pytest.mark.parametrize("package", LAZY)

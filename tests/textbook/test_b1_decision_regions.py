@@ -7,8 +7,8 @@ import pytest
 from scipy import integrate, stats
 
 from credo import Loss, Posterior, decide
-from credo.decisions import Gaussian
 from credo.decisions.line import regions
+from credo.families import Gaussian
 
 LABELS = ["C1", "C2"]
 DENSITIES = {"C1": Gaussian(0, 1), "C2": Gaussian(2.5, 2.25)}

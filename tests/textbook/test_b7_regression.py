@@ -8,7 +8,8 @@ import pytest
 from scipy.integrate import dblquad, quad
 
 from credo import decide_value
-from credo.decisions import Absolute, Gaussian, Pinball, Samples, Squared, ZeroOne, split_squared
+from credo.decisions import Absolute, Pinball, Samples, Squared, ZeroOne, split_squared
+from credo.families import Gaussian
 
 X = np.linspace(0.1, 3.0, 5)
 

@@ -174,7 +174,7 @@ def as_weights(weights: Any, n_rows: int, owner: str) -> F64:
             f"{owner} needs one sample weight per row, {n_rows}. Got shape {array.shape}."
         )
     if array.min(initial=0.0) < 0 or not array.max(initial=0.0) > 0:
-        raise InputError(f"The sample weights of {owner} must be at least 0 and not all 0.")
+        raise InputError(f"The sample weights of {owner} must be at least zero and not all zero.")
     some = array[array > 0]
     if some.max() > _MOST_WEIGHT or some.min() < 1 / _MOST_WEIGHT:
         raise InputError(

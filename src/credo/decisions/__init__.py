@@ -33,7 +33,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         Evaluation as Evaluation,
         evaluate as evaluate,
     )
-    from credo.decisions.gaussian import Gaussian as Gaussian
     from credo.decisions.information import (
         InformationValue as InformationValue,
         value_of_perfect_information as value_of_perfect_information,
@@ -79,7 +78,6 @@ __getattr__, __dir__, __all__ = doors(
         "credo.decisions.dominance": ["Dominance"],
         "credo.decisions.empirical": ["ExpectedLoss", "expected_loss"],
         "credo.decisions.evaluation": ["ActRisk", "Evaluation", "evaluate"],
-        "credo.decisions.gaussian": ["Gaussian"],
         "credo.decisions.information": [
             "InformationValue",
             "value_of_perfect_information",

@@ -11,8 +11,8 @@ from scipy.optimize import minimize_scalar
 
 from credo._types import F64, Label
 from credo._validation.arrays import as_floats
-from credo.decisions.gaussian import Gaussian
 from credo.exceptions import InputError, ShapeError
+from credo.families.gaussian import Gaussian
 
 #: Two ends of an interval, either of which may be infinite.
 Range: TypeAlias = tuple[float, float]
@@ -60,7 +60,7 @@ def as_density(source: Any, name: Label, support: Range | None) -> Density:
     if callable(source):
         return FunctionDensity(source, name, support or (-np.inf, np.inf))
     raise InputError(
-        f"regions: the density of {name!r} must be a credo.decisions.Gaussian, a continuous "
+        f"regions: the density of {name!r} must be a credo.families.Gaussian, a continuous "
         f"one-dimensional SciPy distribution or a function. Got {type(source).__name__}."
     )
 

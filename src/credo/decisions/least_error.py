@@ -19,11 +19,11 @@ from credo.decisions._plain import plain_fields
 from credo.decisions._text import number
 from credo.decisions.densities import METHODS, as_normal
 from credo.decisions.error_sampling import monte_carlo
-from credo.decisions.gaussian import Gaussian
 from credo.decisions.line import regions
 from credo.decisions.loss import Loss
 from credo.decisions.normal_classes import Normal, distance
 from credo.exceptions import InputError, ShapeError
+from credo.families.gaussian import Gaussian
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -79,7 +79,7 @@ def bayes_error(
     Parameters
     ----------
     densities : {label: density}
-        Each a pair ``(mean, covariance)``, a ``credo.decisions.Gaussian``, a SciPy distribution
+        Each a pair ``(mean, covariance)``, a ``credo.families.Gaussian``, a SciPy distribution
         with its parameters set, or anything with ``logpdf(x)`` and ``rvs(size=, random_state=)``.
     priors : {label: p}, or K numbers in the order of the densities
         Probability of each label.
@@ -170,7 +170,7 @@ def bhattacharyya_bound(densities: Mapping[Any, Any], priors: PerLabel) -> float
     Parameters
     ----------
     densities : {label: (mean, covariance)}
-        Or SciPy's ``multivariate_normal`` or a ``credo.decisions.Gaussian``.
+        Or SciPy's ``multivariate_normal`` or a ``credo.families.Gaussian``.
     priors : {label: p}, or K numbers in the order of the densities
         Probability of each label.
 
@@ -246,7 +246,7 @@ def _as_class(source: Any, name: Label, owner: str) -> Any:
     if callable(getattr(source, "logpdf", None)) and callable(getattr(source, "rvs", None)):
         return source
     raise InputError(
-        f"{owner}: the density of {name!r} must be (mean, covariance), a credo.decisions.Gaussian, "
+        f"{owner}: the density of {name!r} must be (mean, covariance), a credo.families.Gaussian, "
         f"or something with logpdf and rvs. Got {type(source).__name__}."
     )
 

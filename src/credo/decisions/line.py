@@ -165,7 +165,8 @@ class Regions(Drawable):
         Examples
         --------
         >>> from credo import Loss
-        >>> from credo.decisions import Gaussian, regions
+        >>> from credo.decisions import regions
+        >>> from credo.families import Gaussian
         >>> best = regions({"a": Gaussian(0, 1), "b": Gaussian(2, 1)}, [0.5, 0.5],
         ...                Loss.zero_one(["a", "b"]))
         >>> round(best.risk, 4), round(best.moved([1.5]).risk, 4)
@@ -237,7 +238,7 @@ def regions(
     Parameters
     ----------
     densities : {truth: density}
-        Each a ``credo.decisions.Gaussian``, a continuous SciPy distribution with its parameters
+        Each a ``credo.families.Gaussian``, a continuous SciPy distribution with its parameters
         set, or a function that gives the density at ``x``.
     priors : {truth: p}, or K numbers in the order of the densities
         Probability of each truth.
@@ -289,7 +290,8 @@ def regions(
     Two Gaussians with unequal variances: the narrow one is believed in the middle only.
 
     >>> from credo import Loss
-    >>> from credo.decisions import Gaussian, regions
+    >>> from credo.decisions import regions
+    >>> from credo.families import Gaussian
     >>> cut = regions({"narrow": Gaussian(0, 1), "wide": Gaussian(0, 9)}, [0.5, 0.5],
     ...               Loss.zero_one(["narrow", "wide"]))
     >>> print(cut)

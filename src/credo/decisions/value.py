@@ -78,7 +78,8 @@ def decide_value(predictive: Any, loss: Any) -> ValueDecision:
     Examples
     --------
     >>> import credo
-    >>> from credo.decisions import Gaussian, Pinball
+    >>> from credo.decisions import Pinball
+    >>> from credo.families import Gaussian
     >>> credo.decide_value(Gaussian(mean=20.0, variance=9.0), Pinball(0.95))
     ValueDecision(value=24.9346, expected_loss=0.309407)
 
@@ -164,7 +165,8 @@ def split_squared(predictive: Any, value: Any) -> SquaredSplit:
 
     Examples
     --------
-    >>> from credo.decisions import Gaussian, split_squared
+    >>> from credo.decisions import split_squared
+    >>> from credo.families import Gaussian
     >>> split_squared(Gaussian(mean=10.0, variance=4.0), value=13.0)
     SquaredSplit(squared_bias=9, variance=4, total=13)
     """

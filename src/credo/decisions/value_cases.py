@@ -15,7 +15,6 @@ from scipy.special import logsumexp, ndtr, ndtri
 
 from credo._types import F64
 from credo.decisions.densities import as_normal
-from credo.decisions.gaussian import Gaussian
 from credo.decisions.predictive import Quantiles, Samples
 from credo.decisions.value_losses import Cases, Pinball
 from credo.decisions.value_numbers import log_excess
@@ -30,6 +29,7 @@ from credo.decisions.value_search import (
     minimise,
 )
 from credo.exceptions import InputError, NumericalError
+from credo.families.gaussian import Gaussian
 
 _METHODS = ("ppf", "isf", "cdf", "sf", "mean", "var", "support")
 

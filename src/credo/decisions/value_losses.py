@@ -189,7 +189,8 @@ class AsymmetricLinear:
     A paper sells for 3, costs 1, and is worth nothing tomorrow.
 
     >>> import credo
-    >>> from credo.decisions import AsymmetricLinear, Gaussian
+    >>> from credo.decisions import AsymmetricLinear
+    >>> from credo.families import Gaussian
     >>> demand = Gaussian(mean=100.0, variance=400.0)
     >>> round(credo.decide_value(demand, AsymmetricLinear(under=2, over=1)).value, 2)
     108.61
@@ -309,7 +310,8 @@ class Linex:
     Examples
     --------
     >>> import credo
-    >>> from credo.decisions import Gaussian, Linex
+    >>> from credo.decisions import Linex
+    >>> from credo.families import Gaussian
     >>> credo.decide_value(Gaussian(mean=10.0, variance=4.0), Linex(a=0.5))
     ValueDecision(value=9, expected_loss=0.5)
     """

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import integrate, stats
 
-from credo.decisions import Gaussian
 from credo.decisions.least_error import BayesError, bayes_error, bhattacharyya_bound
 from credo.exceptions import InputError, ShapeError
+from credo.families import Gaussian
 
 ROUND = np.eye(2)
 TILTED = np.array([[2.0, 0.6], [0.6, 0.5]])

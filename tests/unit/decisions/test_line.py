@@ -10,10 +10,10 @@ from scipy import stats
 from tests.strategies import LETTERS, whole_losses
 
 from credo import Loss
-from credo.decisions import Gaussian
 from credo.decisions.crossings import gaussian_crossings
 from credo.decisions.line import Interval, regions
 from credo.exceptions import InputError, LabelError, ShapeError
+from credo.families import Gaussian
 
 TWO = Loss.zero_one(["a", "b"])
 THREE = Loss.zero_one(["a", "b", "c"])

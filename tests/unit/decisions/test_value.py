@@ -15,7 +15,6 @@ from credo import decide_value
 from credo.decisions import (
     Absolute,
     AsymmetricLinear,
-    Gaussian,
     Linex,
     Pinball,
     Quantiles,
@@ -26,6 +25,7 @@ from credo.decisions import (
     split_squared,
 )
 from credo.exceptions import InputError, LabelError, NumericalError, ShapeError
+from credo.families import Gaussian
 
 DENSITIES = {
     "gaussian": (stats.norm(3, 2), [-40, -5, 3, 11, 46]),

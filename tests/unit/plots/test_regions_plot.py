@@ -5,9 +5,9 @@ from scipy import stats
 
 import credo.plots.regions  # noqa: F401 - registers the figure
 from credo import Loss
-from credo.decisions import Gaussian
 from credo.decisions.line import regions
 from credo.exceptions import InputError
+from credo.families import Gaussian
 from credo.plots._draw import COLOURS
 
 TWO = Loss.zero_one(["a", "b"])

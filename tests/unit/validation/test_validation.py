@@ -64,7 +64,7 @@ def test_weights():
     with pytest.raises(ShapeError, match="one sample weight per row, 2"):
         as_weights([1.0], 2, "f")
     for bad in ([-1, 2], [0, 0]):
-        with pytest.raises(InputError, match="at least 0 and not all 0"):
+        with pytest.raises(InputError, match="at least zero and not all zero"):
             as_weights(bad, 2, "f")
     for wild in ([1e-300, 1], [1e300, 1]):
         with pytest.raises(InputError, match="between 1e-100 and 1e"):

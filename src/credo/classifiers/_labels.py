@@ -1,0 +1,54 @@
+"""From labels to class codes, fast for integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from credo._types import F64, Int
+from credo.exceptions import InputError
+
+#: Integers in a range of at most this many, or four per row, are counted instead of sorted.
+_RANGE = 2**16
+
+
+def encode_labels(y: Any, weights: F64 | None) -> tuple[Any, Int]:
+    """Give the sorted classes of rows with positive weight, and the code of each row.
+
+    Rows of weight zero whose class occurs nowhere else get code 0.
+    """
+    if y.dtype.kind in "iu" and y.size:
+        low, high = int(y.min()), int(y.max())
+        if high - low < max(_RANGE, 4 * len(y)):
+            return _counted(y, weights, low, high)
+    if y.dtype.kind != "b":
+        check_classification_targets(y)
+    if weights is None or weights.min(initial=1.0) > 0:
+        return np.unique(y, return_inverse=True)
+    classes = np.unique(y[weights > 0])
+    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return classes, np.where(classes[places] == y, places, 0)
+
+
+def _counted(y: Any, weights: F64 | None, low: int, high: int) -> tuple[Any, Int]:
+    """Encode integers by counting them."""
+    offsets = np.subtract(y, low, dtype=np.intp, casting="unsafe")
+    counts = np.bincount(offsets, weights=None if weights is None else weights > 0)
+    present = counts > 0
+    lookup = np.maximum(np.cumsum(present) - 1, 0)
+    classes = np.arange(low, high + 1)[present].astype(y.dtype)
+    return classes, lookup[offsets]
+
+
+def union_of(first: Any, second: Any, owner: str) -> tuple[Any, Int, Int]:
+    """Give the sorted union of two sets of classes, and where each of them went."""
+    kinds = {"U" if a.dtype.kind in "UO" else "n" for a in (first, second) if a.size}
+    if len(kinds) > 1:
+        raise InputError(
+            f"{owner}: the labels are text in one part and numbers in the other: "
+            f"{first[:3].tolist()} and {second[:3].tolist()}. Use the same kind."
+        )
+    both = np.union1d(first, second)
+    return both, np.searchsorted(both, first), np.searchsorted(both, second)

@@ -1,0 +1,126 @@
+"""Likelihood equations without a closed form: gamma shapes and Dirichlet concentrations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import digamma
+
+from credo._types import F64
+from credo.exceptions import NumericalError
+from credo.families._degenerate import ROUNDING, refuse_constant, refuse_empty
+from credo.families._logarithms import log_minus_digamma, scaled_trigamma_minus_one
+from credo.families._parameters import MOST
+from credo.families.summaries import PositiveSummary
+
+#: Newton's method squares the error: after a step of the root of a unit of rounding, what is left
+#: is below the unit.
+_LAST_STEP = float(np.sqrt(np.finfo(np.float64).eps))
+#: Bisection alone would come from 1e-100 ... 1e100 (460 in logarithms) to the last step in 35.
+_MOST_STEPS = 50
+
+
+def gamma_shape(gap: F64) -> F64:
+    r"""Solve :math:`\log a - \psi(a) = g` for the shape a of a gamma distribution.
+
+    g is the logarithm of the mean minus the mean of the logarithms. Newton's method on the
+    logarithms of both sides, which is nearly a line of slope -1. The root is bracketed:
+    :math:`1/(2a) < \log a - \psi(a) < 1/a`.
+    """
+
+    def equation(log_a: F64) -> tuple[F64, F64]:
+        a = np.exp(log_a)
+        left = log_minus_digamma(a)
+        return np.log(left / gap), -scaled_trigamma_minus_one(a) / left
+
+    low, high = -np.log(2.0 * gap), -np.log(gap)
+    start = low + np.log((1.0 + 2.0 * gap) / (1.0 + gap))  # near 1/2g if g is small, 1/g if large
+    return np.exp(_root(equation, start, low, high))
+
+
+def concentration_of(summary: PositiveSummary) -> F64:
+    """Give the Dirichlet concentration of maximum likelihood, or refuse columns without one."""
+    owner = f"{summary.family}.estimate"
+    refuse_empty(owner, summary.weight)
+    gap = summary.divergence / summary.weight[..., None]
+    constant = np.asarray((gap <= 0.5 * ROUNDING**2).all(axis=-1))
+    refuse_constant(owner, constant, "the concentration would be infinite")
+    return dirichlet_concentration(summary.mean, gap)
+
+
+def dirichlet_concentration(mean: F64, gap: F64) -> F64:
+    r"""Solve :math:`\psi(\alpha_k) - \psi(s) = \log m_k - g_k`, :math:`s = \sum_k \alpha_k`.
+
+    m are the means, which sum to one on the last axis, and g the logarithms of the means minus the
+    means of the logarithms. For a given s each :math:`\alpha_k = s m_k e^{u_k}` follows by itself;
+    they sum to s if :math:`\sum_k m_k (e^{u_k} - 1) = 0`, one equation for s. The log-likelihood
+    is strictly concave, so there is one root. All differences are taken of numbers of order 1/s,
+    so that nearly constant data cost no digits.
+    """
+    pull = (mean * gap).sum(axis=-1)
+
+    def equation(log_s: F64) -> tuple[F64, F64]:
+        s = np.exp(log_s)[..., None]
+        u = _log_ratios(s, mean, gap)
+        alpha = s * mean * np.exp(u)
+        beyond = (mean * np.expm1(u)).sum(axis=-1)
+        of_s, of_alpha = scaled_trigamma_minus_one(s), scaled_trigamma_minus_one(alpha)
+        drift = (mean * np.exp(u) * (of_s - of_alpha) / (1.0 + of_alpha)).sum(axis=-1)
+        log_total = np.log1p(beyond)  # about (C - 1) / 2s - pull, so that its log is a line
+        return np.log1p(log_total / pull), drift / (1.0 + beyond) / (log_total + pull)
+
+    edge = np.full(pull.shape, np.log(MOST))
+    start = np.log((mean.shape[-1] - 1) / (2.0 * pull))
+    s = np.exp(_root(equation, start, -edge, edge))[..., None]
+    alpha: F64 = s * mean * np.exp(_log_ratios(s, mean, gap))
+    return alpha
+
+
+def _log_ratios(s: F64, mean: F64, gap: F64) -> F64:
+    r"""Solve :math:`u - L(s m e^u) + L(s) + g = 0` with :math:`L(a) = \log a - \psi(a)`.
+
+    That is :math:`\psi(\alpha) = \psi(s) + \log m - g` for :math:`\alpha = s m e^u`, a concave
+    function of u: from the second step on Newton's method rises to the root. It starts with
+    Minka's approximate inverse of the digamma function.
+    """
+    offset = log_minus_digamma(s) + gap
+    goal = np.log(s * mean) - offset
+    with np.errstate(divide="ignore"):
+        alpha = np.where(goal >= -2.22, np.exp(goal) + 0.5, -1.0 / (goal - digamma(1.0)))
+    u = np.log(alpha / (s * mean))
+    for _ in range(_MOST_STEPS):
+        alpha = s * mean * np.exp(u)
+        step = (u - log_minus_digamma(alpha) + offset) / (1.0 + scaled_trigamma_minus_one(alpha))
+        u = u - step
+        if (np.abs(step) <= _LAST_STEP).all():
+            return u
+    raise _not_converged()
+
+
+def _root(equation: Callable[[F64], tuple[F64, F64]], start: F64, low: F64, high: F64) -> F64:
+    """Find where ``equation``, which gives a value and a slope, falls through zero.
+
+    Newton's method; where a step would leave what is known to hold the root, bisection.
+    """
+    y = np.clip(start, low, high)
+    for _ in range(_MOST_STEPS):
+        value, slope = equation(y)
+        low, high = np.where(value > 0, y, low), np.where(value > 0, high, y)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            newton = y - value / slope
+        trusted = (slope < 0) & (newton >= low) & (newton <= high)
+        new = np.where(trusted, newton, 0.5 * (low + high))
+        done = bool((np.abs(new - y) <= _LAST_STEP).all())
+        y = new
+        if done:
+            return y
+    raise _not_converged()
+
+
+def _not_converged() -> NumericalError:
+    """Make the error that no data met so far has led to."""
+    return NumericalError(
+        f"The likelihood equation was not solved in {_MOST_STEPS} steps. Rescale the data, or drop "
+        "columns that are nearly constant."
+    )

@@ -1,0 +1,46 @@
+"""Counts to probabilities, with pseudo-counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credo._types import F64
+from credo._validation.arrays import as_number
+from credo.exceptions import InputError, ShapeError
+from credo.families._degenerate import place
+from credo.families._parameters import MOST
+
+
+def smoothed(counts: F64, pseudo_count: Any, target: F64 | None, owner: str) -> F64:
+    r"""Give :math:`(n_c + a C t_c) / (n + a C)` on the last axis of C categories.
+
+    t is the target, uniform if None: each category then gets the pseudo-count a.
+    """
+    amount = as_number(pseudo_count, owner, "pseudo_count")
+    if not 0 <= amount <= MOST:
+        raise InputError(
+            f"The pseudo_count of {owner} must be between 0 and {MOST:g}. Got {amount:g}."
+        )
+    more = amount if target is None else amount * counts.shape[-1] * _fitting(target, counts, owner)
+    numerators = counts + more
+    totals = numerators.sum(axis=-1, keepdims=True)
+    empty = ~(totals[..., 0] > 0)
+    if empty.any():
+        raise InputError(
+            f"{owner}: nothing was counted{place(empty)}. Add rows, or pass a pseudo_count."
+        )
+    result: F64 = numerators / totals
+    return result
+
+
+def _fitting(target: F64, counts: F64, owner: str) -> F64:
+    """Broadcast the target against the counts, or say that it does not fit."""
+    try:
+        return np.broadcast_to(target, counts.shape)
+    except ValueError:
+        raise ShapeError(
+            f"The target of {owner} must fit the estimate, of shape {counts.shape}. "
+            f"Got shape {target.shape}."
+        ) from None

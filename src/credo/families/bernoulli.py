@@ -1,0 +1,149 @@
+"""The Bernoulli distribution of 0 and 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from scipy.special import logit, xlog1py, xlogy
+
+from credo._types import F64, Int, RandomState
+from credo._validation.arrays import frozen
+from credo.families._base import AbstractFamily
+from credo.families._draws import ready
+from credo.families._parameters import probabilities
+from credo.families._rows import Rows
+from credo.families._smoothing import smoothed
+from credo.families._support import BINARY, Support
+from credo.families.summaries import SumSummary
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Bernoulli(AbstractFamily[SumSummary]):
+    r"""Describe a 0 or 1 by the probability of 1.
+
+    .. math:: \log p(x) = x \log p + (1 - x) \log(1 - p)
+
+    Parameters
+    ----------
+    probability : float or array-like
+        Probability p of 1, from 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If a probability is not between 0 and 1.
+
+    See Also
+    --------
+    credo.families.Categorical : More than two categories.
+
+    Notes
+    -----
+    Exact to rounding. Natural form: :math:`\eta = \log(p / (1 - p))`, T(x) = x,
+    :math:`A = -\log(1 - p)`; minus infinity at p = 0, and infinity, as A is, at p = 1. The log
+    density is right there too.
+
+    References
+    ----------
+    .. [1] C. M. Bishop, *Pattern Recognition and Machine Learning*, 2006, sections 2.1 and 2.4.
+
+    Examples
+    --------
+    >>> from credo.families import Bernoulli
+    >>> Bernoulli.fit([1, 0, 0, 1, 1])
+    Bernoulli(probability=array(0.6))
+
+    Smoothing keeps what was never seen possible:
+
+    >>> Bernoulli.estimate(Bernoulli.summarise([1, 1, 1]), pseudo_count=1)
+    Bernoulli(probability=array(0.8))
+    """
+
+    probability: F64
+
+    _support: ClassVar[Support] = BINARY
+
+    def __init__(self, probability: Any) -> None:
+        p = probabilities(probability, "Bernoulli")
+        object.__setattr__(self, "probability", frozen(p.copy()))
+
+    @property
+    def mean(self) -> F64:
+        """Mean, the probability."""
+        return self.probability
+
+    @property
+    def variance(self) -> F64:
+        """Variance p (1 - p)."""
+        return self.probability * (1.0 - self.probability)
+
+    def _log_density(self, values: F64) -> F64:
+        p = self.probability
+        result: F64 = xlogy(values, p) + xlog1py(1.0 - values, -p)
+        return result
+
+    @property
+    def natural_parameters(self) -> F64:
+        """Natural parameter log(p / (1 - p)); infinite at p = 0 or 1."""
+        result: F64 = logit(self.probability)[..., None]
+        return result
+
+    @property
+    def log_partition(self) -> F64:
+        """Log partition -log(1 - p); infinite at p = 1."""
+        result: F64 = -xlog1py(1.0, -self.probability)
+        return result
+
+    def _statistics(self, values: F64) -> F64:
+        return values[..., None]
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: one each."""
+        return self.probability.size
+
+    def sample(self, n: int, random_state: RandomState = None) -> Int:
+        """Draw ``n`` zeros and ones from each; see ``AbstractFamily.sample``."""
+        size, rng = ready(n, random_state, "Bernoulli.sample")
+        return (rng.random((size, *self.probability.shape)) < self.probability).astype(np.intp)
+
+    @classmethod
+    def _collect(cls, rows: Rows) -> SumSummary:
+        return SumSummary.of(rows)
+
+    @classmethod
+    def estimate(cls, summary: SumSummary, pseudo_count: float = 0.0, target: Any = None) -> Self:
+        r"""Give the share of ones, smoothed if asked.
+
+        .. math:: p = \frac{n_1 + 2 a t}{n + 2 a}
+
+        Parameters
+        ----------
+        summary
+            Made by ``Bernoulli.summarise``, merged or not.
+        pseudo_count : float
+            Weight a added to each of 0 and 1.
+        target : float or array-like, optional
+            Probability t that is smoothed towards; 1/2 by default.
+
+        Returns
+        -------
+        Bernoulli
+            By maximum likelihood if there is no pseudo-count.
+
+        Raises
+        ------
+        InputError
+            If a column has no weight and there is no pseudo-count.
+        """
+        cls._check_summary(summary)
+        zeros = np.maximum(summary.weight - summary.total, 0.0)  # the sums are rounded
+        counts = np.stack([zeros, summary.total], axis=-1)
+        goal = None
+        if target is not None:
+            t = probabilities(target, "Bernoulli.estimate", "target")
+            goal = np.stack([1.0 - t, t], axis=-1)
+        return cls(smoothed(counts, pseudo_count, goal, "Bernoulli.estimate")[..., 1])

@@ -1,0 +1,1 @@
+"""Gaussians of several classes at once: moments, covariance shapes, scores, missing values."""

@@ -1,0 +1,155 @@
+"""Maximum likelihood with missing entries: expectation, then the closed form, until it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from credo._types import F64, Int
+from credo._validation.probabilities import BLOCK_BYTES, blocks
+from credo.families.gaussians.class_gaussians import ClassGaussians
+from credo.families.gaussians.definite import Names
+from credo.families.gaussians.estimate import Estimate, Recipe, check_moments, estimate
+from credo.families.gaussians.likelihood import log_likelihood
+from credo.families.gaussians.missing import MissingScorer
+from credo.families.gaussians.moments import ClassMoments, Detail
+from credo.families.gaussians.observed import reduce_observed
+from credo.families.gaussians.patterns import by_pattern, gathered, keys_of, rows_with_missing
+from credo.families.gaussians.reduction import Rows, reduce_rows
+from credo.families.gaussians.shapes import Shape, detail_for
+from credo.families.gaussians.variation import active_features, flat_features
+
+#: Bytes of rows with missing entries that are worked on at once.
+_HELD_BYTES = 4 * BLOCK_BYTES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expectation:
+    """What expectation-maximisation found."""
+
+    found: Estimate
+    #: Weight of each class.
+    weights: F64
+    #: Log-likelihood of the observed entries before each step and after the last.
+    trace: F64
+    converged: bool
+
+
+def fit_missing(
+    rows: Rows,
+    recipe: Recipe,
+    names: Names,
+    *,
+    tol: float,
+    max_iter: int,
+    progress: Callable[[int, float], None] | None = None,
+) -> Expectation:
+    """Fit Gaussians to rows with NaN by EM; the trace never falls unless shrunk or repaired.
+
+    Complete rows are summarised once. Each step fills the others with their conditional means,
+    adds the conditional covariances, and estimates from the sum. It stops when the log-likelihood
+    of a row gains less than ``tol``.
+    """
+    seen = reduce_observed(rows.X, rows.codes, rows.weights, rows.n_classes)
+    check_moments(seen, names)
+    work = _Work(rows, recipe.shape)
+    start = _start(seen, recipe.shape)
+    flat = flat_features(seen, recipe.shape, active_features(start, recipe.shape, names))
+    found = estimate(start, recipe, names, flat=flat)
+    total = float(seen.weights.sum())
+    trace: list[float] = []
+    converged = False
+    for step in range(max_iter + 1):
+        moments, log_density = work.expected(found.model)
+        trace.append(log_density)
+        if progress is not None:
+            progress(step, log_density)
+        converged = step > 0 and abs(trace[-1] - trace[-2]) <= tol * total
+        if converged or step == max_iter:
+            break
+        found = estimate(moments, recipe, names, flat=flat)
+    return Expectation(found, seen.weights, np.array(trace), converged)
+
+
+def _start(seen: ClassMoments, shape: Shape) -> ClassMoments:
+    """Make independent features with the observed means and variances, as a first guess."""
+    pooled = seen.scatter.sum(axis=0) / seen.feature_weights.sum(axis=0)
+    variances = np.divide(
+        seen.scatter,
+        seen.feature_weights,
+        out=np.zeros_like(seen.scatter),
+        where=seen.feature_weights > 0,
+    )
+    variances = np.where(variances > 0, variances, pooled)
+    scatter = seen.weights[:, None, None] * np.apply_along_axis(np.diag, 1, variances)
+    detail = detail_for(shape)
+    if detail == "tied":
+        scatter = scatter.sum(axis=0)
+    return replace(seen, scatter=scatter, detail=detail, observed=None)
+
+
+class _Work:
+    """The rows of a fit: what is complete, summarised, and what is not, by class and pattern."""
+
+    def __init__(self, rows: Rows, shape: Shape) -> None:
+        self.rows, self.detail = rows, detail_for(shape)
+        weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
+        lacking = rows_with_missing(rows.X)
+        complete = weights.copy()
+        complete[lacking] = 0.0
+        self.complete = reduce_rows(rows.X, rows.codes, complete, rows.n_classes, self.detail)
+        self.weights = weights
+        self.most = max(1, _HELD_BYTES // (8 * rows.X.shape[1]))
+        lacking = lacking[weights[lacking] > 0]
+        lacking = lacking[np.argsort(rows.codes[lacking], kind="stable")]
+        ends = np.searchsorted(rows.codes[lacking], np.arange(rows.n_classes + 1))
+        self.parts = [self._sorted(lacking[a:b]) for a, b in pairwise(ends)]
+
+    def _sorted(self, rows: Int) -> tuple[Int, Any]:
+        """Sort the rows of a class by pattern."""
+        keys = [keys_of(self.rows.X[rows[b]]) for b in blocks(len(rows), self.most)]
+        if not keys:
+            return rows, np.empty((0, 1), dtype=np.uint64)
+        joined = np.concatenate(keys)
+        order = by_pattern(joined)
+        return rows[order], joined[order]
+
+    def expected(self, model: ClassGaussians) -> tuple[ClassMoments, float]:
+        """Give the moments expected under a model, and the log-likelihood of what was observed."""
+        scorer = MissingScorer(model)
+        total = log_likelihood(model, self.complete)
+        classes = []
+        for k, (rows, keys) in enumerate(self.parts):
+            moments = _nothing(model.n_features, self.detail)
+            for block, missing in gathered(self.rows.X, rows, keys, self.most):
+                weights = self.weights[rows[block]]
+                filled = scorer.filled(missing, k, weights)
+                total += float(weights @ filled.log_density)
+                codes = np.zeros(len(weights), dtype=np.intp)
+                part = reduce_rows(filled.values, codes, weights, 1, self.detail)
+                part.scatter[...] += 0.5 * (filled.spread + filled.spread.T)
+                moments = moments.merge(part)
+            classes.append(moments)
+        return self.complete.merge(_joined(classes, self.detail)), total
+
+
+def _nothing(n_features: int, detail: Detail) -> ClassMoments:
+    """Give the moments of no rows, of one class."""
+    no_rows = np.empty((0, n_features))
+    return reduce_rows(no_rows, np.empty(0, dtype=np.intp), None, 1, detail)
+
+
+def _joined(classes: list[ClassMoments], detail: Detail) -> ClassMoments:
+    """Put moments of one class each side by side."""
+    scatters = [each.scatter for each in classes]
+    return ClassMoments(
+        counts=np.concatenate([each.counts for each in classes]),
+        weights=np.concatenate([each.weights for each in classes]),
+        means=np.concatenate([each.means for each in classes]),
+        scatter=np.sum(scatters, axis=0) if detail == "tied" else np.concatenate(scatters),
+        detail=detail,
+    )

@@ -1,0 +1,168 @@
+"""From rows to joint densities, posteriors and labels, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from credo._types import F64, Int
+from credo._validation.probabilities import BLOCK_BYTES, block_rows, blocks
+from credo.exceptions import InputError
+from credo.families.gaussians.class_gaussians import ClassGaussians
+from credo.families.gaussians.missing import MissingScorer
+from credo.families.gaussians.patterns import by_pattern, gathered, keys_of, refuse_infinite
+from credo.families.gaussians.reduction import rows_at_once
+from credo.families.gaussians.single import SingleScorer
+
+#: What rows are scored by: log p(x | k); the same less a term of the row; squared distances.
+Kind = Literal["densities", "discriminants", "distances"]
+#: Takes joint scores (K, B) and the rows they belong to, and writes them where they go.
+Finish = Callable[[F64, Any], None]
+
+#: Rows with missing entries are held back, to be gathered by pattern: this many at most, so that
+#: their keys and numbers stay small beside the rows.
+_MOST_HELD = 2**20
+#: Bytes of them that are worked on at once.
+_HELD_BYTES = 4 * BLOCK_BYTES
+
+
+def score_rows(
+    model: ClassGaussians,
+    log_priors: F64,
+    X: Any,
+    finish: Finish,
+    kind: Kind,
+    single: SingleScorer | None = None,
+) -> None:
+    """Score all rows of ``X``, add the priors, and hand each block of scores to ``finish``.
+
+    Rows with NaN are scored by their observed entries. ``single`` scores rows in float32.
+    """
+    score = scoring(model, kind) if single is None else single.discriminants
+    held = _Held(scoring(MissingScorer(model), kind), log_priors, X, finish)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks(len(X), min(rows_at_once(X.shape[1]), block_rows(model.n_classes))):
+            x = X[block]
+            scores = score(x)
+            odd = np.flatnonzero(~np.isfinite(scores.sum(axis=0)))
+            scores += log_priors[:, None].astype(scores.dtype)
+            if odd.size:
+                held.add(x[odd], block.start + odd)
+                scores[:, odd] = 0.0
+            if odd.size < len(x):
+                finish(scores, block)
+        held.release()
+
+
+def scoring(scorer: ClassGaussians | MissingScorer, kind: Kind) -> Callable[[Any], F64]:
+    """Give the method of a scorer that gives this kind of scores."""
+    return {
+        "densities": scorer.log_densities,
+        "discriminants": scorer.discriminants,
+        "distances": scorer.distances,
+    }[kind]
+
+
+class _Held:
+    """Rows that wait until enough of them share their pattern."""
+
+    def __init__(
+        self, score: Callable[[Any], F64], log_priors: F64, X: Any, finish: Finish
+    ) -> None:
+        self._score = score
+        self._log_priors, self._X, self._finish = log_priors, X, finish
+        self._most = max(1, _HELD_BYTES // (8 * max(X.shape[1], len(log_priors))))
+        self._rows: list[Int] = []
+        self._keys: list[Any] = []
+
+    def add(self, x: Any, rows: Int) -> None:
+        """Hold rows back."""
+        refuse_infinite(x, rows)
+        self._rows.append(rows)
+        self._keys.append(keys_of(x))
+        if sum(len(each) for each in self._rows) >= _MOST_HELD:
+            self.release()
+
+    def release(self) -> None:
+        """Score all rows that are held."""
+        if not self._rows:
+            return
+        rows, keys = np.concatenate(self._rows), np.concatenate(self._keys)
+        self._rows, self._keys = [], []
+        order = by_pattern(keys)
+        rows, keys = rows[order], keys[order]
+        for block, missing in gathered(self._X, rows, keys, self._most):
+            part, scores = rows[block], self._score(missing)
+            far = ~np.isfinite(scores.sum(axis=0))
+            if far.any():
+                raise InputError(
+                    f"Row {int(part[far.argmax()])} is so far from a class that its density is "
+                    "not a number. Check its values and their unit."
+                )
+            scores += self._log_priors[:, None]
+            self._finish(scores, part)
+
+
+def probabilities_into(out: Any) -> Finish:
+    """Write posteriors, rows of ``out``."""
+
+    def finish(scores: F64, rows: Any) -> None:
+        scores -= scores.max(axis=0)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=0)
+        out[rows] = scores.T
+
+    return finish
+
+
+def log_probabilities_into(out: Any) -> Finish:
+    """Write log posteriors, rows of ``out``; in float32, zero where the probability is one."""
+    nearly_one = -np.finfo(out.dtype).epsneg / 2 if out.dtype == np.float32 else 0.0
+
+    def finish(scores: F64, rows: Any) -> None:
+        scores -= log_totals(scores)
+        if nearly_one:
+            scores[scores > nearly_one] = 0.0
+        out[rows] = scores.T
+
+    return finish
+
+
+def labels_into(out: Any) -> Finish:
+    """Write the index of the best class; the first of equals."""
+
+    def finish(scores: F64, rows: Any) -> None:
+        out[rows] = scores.argmax(axis=0)
+
+    return finish
+
+
+def scores_into(out: Any) -> Finish:
+    """Write the scores themselves, rows of ``out``."""
+
+    def finish(scores: F64, rows: Any) -> None:
+        out[rows] = scores.T
+
+    return finish
+
+
+def totals_into(out: Any) -> Finish:
+    """Write log p(x), the sum over the classes."""
+
+    def finish(scores: F64, rows: Any) -> None:
+        out[rows] = log_totals(scores)
+
+    return finish
+
+
+def log_totals(scores: F64) -> F64:
+    """Give log Σ_k exp of each column; the largest term stays out of the sum, for its rest."""
+    best = scores.argmax(axis=0)
+    columns = np.arange(scores.shape[1])
+    top = scores[best, columns]
+    terms = np.exp(scores - top)
+    terms[best, columns] = 0.0
+    result: F64 = top + np.log1p(terms.sum(axis=0))
+    return result

@@ -1,0 +1,204 @@
+"""Laws of learning from summaries, for all families alike."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from tests.oracles.families import CASES
+
+ALL = pytest.mark.parametrize("name", CASES)
+
+#: What rounding may leave of a spread, in units of the values.
+ROUNDING = 1e-14
+
+#: Numbers that events are made of.
+ENTRIES = {
+    "Gaussian": st.one_of(
+        st.floats(-1e6, 1e6), st.integers(0, 3).map(float), st.floats(0, 1).map(lambda u: 1e8 + u)
+    ),
+    "Bernoulli": st.integers(0, 1).map(float),
+    "Categorical": st.integers(0, 4).map(float),
+    "Multinomial": st.integers(0, 5).map(float),
+    "Poisson": st.integers(0, 40).map(float),
+    "Exponential": st.one_of(st.just(0.0), st.floats(1e-8, 1e6)),
+    "Gamma": st.one_of(st.floats(1e-8, 1e6), st.floats(0, 1).map(lambda u: 1 + 1e-6 * u)),
+    "Beta": st.one_of(st.floats(1e-8, 0.999), st.floats(0, 1).map(lambda u: 0.3 + 1e-6 * u)),
+}
+ENTRIES["DiagonalGaussian"] = ENTRIES["Laplace"] = ENTRIES["Gaussian"]
+ENTRIES["Dirichlet"] = st.floats(1e-6, 1.0)
+#: Length of an event.
+LENGTHS = {"DiagonalGaussian": 2, "Multinomial": 3, "Dirichlet": 3}
+
+
+@st.composite
+def tables(draw, name, least=1, most=12):
+    """Rows of two columns, some entries missing, with weights."""
+    n = draw(st.integers(least, most))
+    shape = (n, 2, LENGTHS[name]) if name in LENGTHS else (n, 2)
+    size = int(np.prod(shape))
+    flat = draw(st.lists(ENTRIES[name], min_size=size, max_size=size))
+    rows = np.array(flat).reshape(shape)
+    if name == "Dirichlet":
+        rows /= rows.sum(axis=-1, keepdims=True)
+    holes = np.array(draw(st.lists(st.integers(0, 4), min_size=2 * n, max_size=2 * n))) == 0
+    rows[holes.reshape(n, 2)] = np.nan
+    weight = draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 0.1]), min_size=n, max_size=n))
+    return rows, np.array(weight)
+
+
+def assert_same(first, second, digits=1e-9):
+    """Compare summaries field by field, spreads up to the rounding of the values they come from."""
+    assert type(first) is type(second)
+    for field in fields(first):
+        if field.name in ("family", "rest"):
+            continue
+        a, b = getattr(first, field.name), getattr(second, field.name)
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=digits, atol=_blur(first, field.name))
+
+
+def _blur(summary, name):
+    """How much of a field is rounding, at most."""
+    if name == "scatter":
+        return (summary.weight * (ROUNDING * np.abs(summary.mean)) ** 2).max(initial=0.0)
+    if name == "divergence":
+        return summary.weight.max(initial=0.0) * ROUNDING**2
+    return 1e-300
+
+
+def _pad(first, second):
+    """Give two summaries of codes as many categories."""
+    if hasattr(first, "counts"):
+        size = max(first.counts.shape[-1], second.counts.shape[-1])
+        return [type(s)(s.family, s.weight, s.padded(size)) for s in (first, second)]
+    if hasattr(first, "points"):
+        size = max(first.points.shape[-1], second.points.shape[-1])
+        return [_with_points(s, size) for s in (first, second)]
+    return [first, second]
+
+
+def _with_points(summary, size):
+    """Give a sketch so many points, the last ones empty."""
+    spare = [(0, 0)] * summary.weight.ndim + [(0, size - summary.points.shape[-1])]
+    points = np.pad(summary.points, spare, constant_values=np.nan)
+    weights = np.pad(summary.point_weights, spare)
+    return type(summary)(summary.family, summary.weight, points, weights, summary.rank_error)
+
+
+@ALL
+@given(data=st.data())
+def test_merging_summaries_equals_summarising_the_union(name, data):
+    family = CASES[name].family
+    rows, weight = data.draw(tables(name))
+    owner = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))))
+    order = data.draw(st.permutations(range(4)))
+    parts = [family.summarise(rows[owner == k], weight[owner == k]) for k in order]
+    left = parts[0].merge(parts[1]).merge(parts[2]).merge(parts[3])
+    pairs = parts[3].merge(parts[2]).merge(parts[1].merge(parts[0]))
+    whole = family.summarise(rows, weight)
+    assert_same(*_pad(left, whole))
+    assert_same(*_pad(pairs, whole))
+    assert_same(left, pairs)
+
+
+@ALL
+@given(data=st.data())
+def test_merging_is_commutative(name, data):
+    family = CASES[name].family
+    first, second = (family.summarise(*data.draw(tables(name))) for _ in range(2))
+    assert_same(first.merge(second), second.merge(first), digits=1e-13)
+
+
+@ALL
+@given(data=st.data())
+def test_a_weight_of_two_is_the_row_twice_and_of_zero_no_row(name, data):
+    family = CASES[name].family
+    rows, _ = data.draw(tables(name))
+    times = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))))
+    assert_same(family.summarise(rows, times), family.summarise(np.repeat(rows, times, axis=0)))
+
+
+@ALL
+@given(data=st.data())
+def test_a_missing_entry_is_a_row_less_in_that_column(name, data):
+    family = CASES[name].family
+    rows, weight = data.draw(tables(name))
+    whole = family.summarise(rows, weight)
+    for column in range(2):
+        hidden = np.isnan(rows[:, column])
+        seen = ~hidden.reshape(len(rows), -1).any(axis=1)
+        alone = family.summarise(rows[seen, column], weight[seen])
+        assert_same(*_pad(_column(whole, column), alone))
+
+
+def _column(summary, column):
+    """Take one column out of a summary."""
+    parts = [getattr(summary, field.name) for field in fields(summary)][1:]
+    return type(summary)(summary.family, *(part[column].copy() for part in parts))
+
+
+@ALL
+@given(data=st.data())
+def test_groups_are_separate_summaries(name, data):
+    family = CASES[name].family
+    rows, weight = data.draw(tables(name))
+    groups = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
+    )
+    together = family.summarise(rows, weight, groups, n_groups=4)
+    assert together.weight.shape[0] == 4
+    for g in range(4):
+        alone = family.summarise(rows[groups == g], weight[groups == g])
+        assert_same(*_pad(_column(together, g), alone))
+
+
+@ALL
+@given(data=st.data())
+def test_the_order_of_rows_does_not_matter(name, data):
+    family = CASES[name].family
+    rows, weight = data.draw(tables(name))
+    order = np.array(data.draw(st.permutations(range(len(rows)))))
+    assert_same(family.summarise(rows, weight), family.summarise(rows[order], weight[order]))
+
+
+@ALL
+@settings(max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(20, 60))
+def test_estimates_of_groups_are_separate_fits(name, seed, n):
+    case, rng = CASES[name], np.random.default_rng(seed)
+    rows, groups = case.rows(rng, (2 * n, 2)), np.repeat([1, 0], n)
+    weight = rng.uniform(0.1, 2.0, 2 * n)
+    together = case.family.estimate(case.family.summarise(rows, weight, groups))
+    for g in range(2):
+        alone = case.family.fit(rows[groups == g], weight[groups == g])
+        logs = together.log_density(rows[:, None])[:, g]
+        np.testing.assert_allclose(logs, alone.log_density(rows), rtol=1e-9, atol=1e-9)
+
+
+@ALL
+@settings(max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_no_other_distribution_of_the_family_is_more_likely(name, seed):
+    """Against three others, that generated no data: the likelihood has one maximum."""
+    case, rng = CASES[name], np.random.default_rng(seed)
+    rows = case.rows(rng, (30, 3))
+    weight = rng.uniform(0.1, 2.0, 30)[:, None]
+    fitted = case.family.fit(rows, weight[:, 0])
+    best = (weight * fitted.log_density(rows)).sum(axis=0)
+    others = (weight * case.family(*case.parameters).log_density(rows)).sum(axis=0)
+    assert (best >= others).all()
+
+
+@ALL
+@given(data=st.data())
+def test_a_log_density_splits_over_rows_and_is_never_nan(name, data):
+    case = CASES[name]
+    rows, _ = data.draw(tables(name))
+    if name == "Categorical":
+        rows = np.minimum(rows, 2.0)
+    one = case.family(*case.one(1))
+    logs = one.log_density(rows)
+    assert not np.isnan(logs).any()
+    for row, log in zip(rows, logs, strict=True):
+        np.testing.assert_allclose(one.log_density(row), log, rtol=1e-14)

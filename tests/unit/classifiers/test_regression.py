@@ -1,0 +1,587 @@
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import multivariate_normal, norm
+from sklearn.covariance import ledoit_wolf, oas
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
+from sklearn.linear_model import LinearRegression
+
+from credo import decide_value
+from credo.classifiers.regression import GaussianRegressor
+from credo.decisions import Pinball
+from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
+
+X, Y = load_diabetes(return_X_y=True)
+RNG = np.random.default_rng(7)
+HOLES = np.where(RNG.random(X.shape) < 0.3, np.nan, X)
+HOLES[0] = np.nan
+HOLES[1] = X[1]
+
+
+def conditional(mean, covariance, row):
+    """Mean and variance of the last entry given those of the row that are not NaN, by the book."""
+    o = np.append(~np.isnan(row), False)
+    inverse = np.linalg.inv(covariance[np.ix_(o, o)])
+    cross = covariance[-1, o]
+    return mean[-1] + cross @ inverse @ (row[o[:-1]] - mean[o]), (
+        covariance[-1, -1] - cross @ inverse @ cross
+    )
+
+
+def joint_moments(x, t):
+    table = np.column_stack([x, t])
+    return table.mean(axis=0), np.cov(table.T, bias=True)
+
+
+# --- the model ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [None, RNG.exponential(size=len(X))], ids=["equal", "weighted"])
+def test_the_coefficients_are_those_of_least_squares(weights):
+    model = GaussianRegressor().fit(X, Y, weights)
+    peer = LinearRegression().fit(X, Y, weights)
+    np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.intercept_, peer.intercept_, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(X), peer.predict(X), rtol=1e-9)
+    residuals = Y - peer.predict(X)
+    np.testing.assert_allclose(model.variance_, np.average(residuals**2, weights=weights), 1e-9)
+    assert model.score(X, Y) == pytest.approx(peer.score(X, Y), rel=1e-9)
+
+
+def test_mean_and_covariance_are_maximum_likelihood():
+    model = GaussianRegressor().fit(X, Y)
+    mean, covariance = joint_moments(X, Y)
+    np.testing.assert_allclose(model.mean_, mean, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(model.covariance_, covariance, rtol=1e-9, atol=1e-12)
+    assert model.n_parameters_ == 11 + 11 * 12 // 2
+    assert model.shrinkage_ == 0
+    assert model.n_iter_ == 1
+
+
+def test_missing_features_are_marginalised_exactly():
+    model = GaussianRegressor().fit(X, Y)
+    mean, std = model.predict(HOLES, return_std=True)
+    expected = np.array([conditional(*joint_moments(X, Y), row) for row in HOLES])
+    np.testing.assert_allclose(mean, expected[:, 0], rtol=1e-10)
+    np.testing.assert_allclose(std**2, expected[:, 1], rtol=1e-10)
+    assert mean[0] == pytest.approx(Y.mean())
+    assert std[0] == pytest.approx(Y.std())
+    assert std[1] == std.min() == np.sqrt(model.variance_)
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-4])
+def test_missing_features_keep_their_digits_among_nearly_collinear_ones(noise):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(500, 4))
+    x[:, 1] = x[:, 0] + noise * x[:, 1]
+    t = x @ [1.0, 2.0, -1.0, 0.5] + rng.normal(size=500)
+    model = GaussianRegressor().fit(x, t)
+    digits = 4 / noise**2 * np.finfo(np.float64).eps  # by the condition of the correlations
+    for gone in product([False, True], repeat=4):
+        seen = np.column_stack([np.ones(500), x[:, ~np.array(gone)]])
+        residuals = t - seen @ np.linalg.lstsq(seen, t)[0]
+        mean, std = model.predict(np.where(gone, np.nan, x), return_std=True)
+        np.testing.assert_allclose(mean, t - residuals, rtol=0, atol=10 * digits)
+        np.testing.assert_allclose(std**2, np.mean(residuals**2), rtol=10 * digits)
+
+
+def test_the_log_density_is_the_joint_over_the_marginal():
+    rows, holes = 1600 * X, 1600 * HOLES  # in the unit of the target, or the peer loses digits
+    model = GaussianRegressor().fit(rows, Y)
+    mean, covariance = joint_moments(rows, Y)
+
+    def log_density(row):
+        o = ~np.isnan(row)
+        return multivariate_normal.logpdf(row[o], mean[o], covariance[np.ix_(o, o)])
+
+    table = np.column_stack([holes, Y])[1:]
+    features = np.where(np.arange(11) < 10, table, np.nan)
+    expected = [log_density(both) - log_density(x) for both, x in zip(table, features, strict=True)]
+    np.testing.assert_allclose(model.log_density(holes[1:], Y[1:]), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.3])
+def test_the_log_likelihood_is_that_of_the_joint_density(shrinkage):
+    model = GaussianRegressor(shrinkage=shrinkage).fit(X, Y, weights := RNG.exponential(size=442))
+    table = np.column_stack([X, Y])
+    densities = multivariate_normal.logpdf(table, model.mean_, model.covariance_)
+    assert model.log_likelihood_ == pytest.approx(weights @ densities, rel=1e-10)
+    assert model.log_likelihood_trace_.tolist() == [model.log_likelihood_]
+    assert model.converged_
+
+
+def test_many_rows_go_through_in_blocks():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(6000, 150))
+    t = x @ rng.normal(size=150) + rng.normal(size=6000)
+    model = GaussianRegressor().fit(x, t)
+    np.testing.assert_allclose(model.coef_, LinearRegression().fit(x, t).coef_, rtol=1e-9)
+    x[rng.random(x.shape) < 0.02] = np.nan
+    mean, std = model.predict(x, return_std=True)
+    for i in (0, 2999, 5999):
+        row = conditional(model.mean_, model.covariance_, x[i])
+        np.testing.assert_allclose([mean[i], std[i] ** 2], row, rtol=1e-9)
+
+
+def test_a_large_mean_costs_no_digits():
+    rng = np.random.default_rng(2)
+    x = rng.integers(-99, 100, size=(300, 3)) / 16.0  # so that adding the offset is exact
+    t = np.round(16 * (x @ [1.0, -2.0, 0.5] + rng.normal(size=300))) / 16
+    near = GaussianRegressor().fit(x, t)
+    far = GaussianRegressor().fit(x + 1e8, t - 1e8)
+    holes = np.where(rng.random(x.shape) < 0.3, np.nan, x)
+    for rows in (x, holes):
+        a, b = near.predict(rows, return_std=True), far.predict(rows + 1e8, return_std=True)
+        np.testing.assert_allclose(b[0] + 1e8, a[0], rtol=0, atol=3e-8)  # what float64 holds at 1e8
+        np.testing.assert_allclose(b[1], a[1], rtol=1e-10)
+    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-10)
+
+
+# --- the best number to say --------------------------------------------------
+
+
+def test_the_mean_is_the_best_number_under_squared_loss():
+    model = GaussianRegressor().fit(X, Y)
+    chosen = decide_value(model.predictive(X[:5]), "squared")
+    np.testing.assert_allclose(chosen.value, model.predict(X[:5]), rtol=1e-12)
+    np.testing.assert_allclose(chosen.expected_loss, model.variance_, rtol=1e-12)
+    other = X @ (model.coef_ + RNG.normal(size=10)) + model.intercept_
+    assert np.mean((Y - model.predict(X)) ** 2) < np.mean((Y - other) ** 2)
+
+
+def test_the_median_and_the_quantile_are_best_under_absolute_and_pinball_loss():
+    model = GaussianRegressor().fit(X, Y)
+    mean, std = model.predict(HOLES, return_std=True)
+    median = decide_value(model.predictive(HOLES), "absolute")
+    np.testing.assert_allclose(median.value, mean, rtol=1e-12)
+    np.testing.assert_allclose(median.expected_loss, std * np.sqrt(2 / np.pi), rtol=1e-9)
+    high = decide_value(model.predictive(HOLES), Pinball(0.9))
+    np.testing.assert_allclose(high.value, norm.ppf(0.9, mean, std), rtol=1e-9)
+
+
+# --- degenerate data ---------------------------------------------------------
+
+
+def test_an_exactly_linear_target_is_predicted_without_spread():
+    x = np.arange(10.0)[:, None]
+    model = GaussianRegressor().fit(x, 2 * x[:, 0] + 1)
+    mean, std = model.predict([[20.0]], return_std=True)
+    assert mean == pytest.approx([41.0])
+    assert std.tolist() == [0.0]
+    assert model.variance_ == 0
+    assert model.log_likelihood_ == np.inf
+    with pytest.raises(NumericalError, match="row 1 is 0, and a density needs a positive one"):
+        model.predictive([[np.nan], [3.0]])
+    with pytest.raises(NumericalError, match="Use predict, or fit more rows, or pass shrinkage"):
+        model.log_density([[3.0]], [7.0])
+    assert model.predictive([[np.nan]]).variance[0] == pytest.approx(np.var(2 * x))
+
+
+@pytest.mark.parametrize("n_gone", [1, 3], ids=["few missing", "most missing"])
+def test_a_feature_that_does_not_matter_may_be_missing_from_an_exact_fit(n_gone):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(50, 4))
+    model = GaussianRegressor().fit(x, 3 * x[:, 0])
+    x[:, 4 - n_gone :] = np.nan
+    mean, std = model.predict(x, return_std=True)
+    np.testing.assert_allclose(mean, 3 * x[:, 0], rtol=0, atol=1e-13)
+    assert not std.any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_exact_fit_is_seen_through_rounding(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(200, 6)) * 10.0 ** rng.uniform(-5, 5, 6)
+    x[:, 1] = x[:, 0] + 1e-5 * x[:, 0].std() * rng.normal(size=200)
+    t = x @ (rng.normal(size=6) / x.std(axis=0))
+    assert GaussianRegressor().fit(x, t).variance_ == 0
+    noisy = t + 1e-5 * t.std() * rng.normal(size=200)
+    assert GaussianRegressor().fit(x, noisy).variance_ > 0
+
+
+def test_a_constant_target_is_predicted_as_it_is():
+    model = GaussianRegressor().fit(X, np.full(len(X), 3.1))
+    assert model.coef_.tolist() == [0.0] * 10
+    assert model.predict(HOLES).tolist() == pytest.approx([3.1] * len(X), rel=1e-15)
+    assert model.variance_ == 0
+    assert model.n_parameters_ == 10 + 55
+    features = GaussianRegressor().fit(X[:, 1:], X[:, 0])
+    assert model.log_likelihood_ == pytest.approx(features.log_likelihood_, rel=1e-9)
+
+
+def test_constant_features_are_ignored():
+    wide = np.column_stack([X, np.full(len(X), 0.1)])
+    model = GaussianRegressor().fit(wide, Y)
+    assert np.flatnonzero(model.constant_features_).tolist() == [10]
+    assert model.coef_[10] == 0
+    assert model.covariance_[10].tolist() == [0.0] * 12
+    plain = GaussianRegressor().fit(X, Y)
+    np.testing.assert_allclose(model.predict(wide), plain.predict(X), rtol=1e-12)
+    assert model.log_likelihood_ == pytest.approx(plain.log_likelihood_, rel=1e-12)
+    holes = np.column_stack([HOLES, np.full(len(X), np.nan)])
+    for mine, theirs in zip(
+        model.predict(holes, return_std=True), plain.predict(HOLES, return_std=True), strict=True
+    ):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("target", [Y[:4], np.full(4, 2.0)], ids=["varying", "constant"])
+def test_without_a_feature_that_varies_the_mean_is_all_there_is(target):
+    model = GaussianRegressor().fit(np.ones((4, 2)), target)
+    mean, std = model.predict([[1.0, 1.0], [np.nan, 5.0]], return_std=True)
+    np.testing.assert_allclose(mean, target.mean())
+    np.testing.assert_allclose(std, target.std())
+
+
+def test_one_feature_is_enough():
+    model = GaussianRegressor().fit(X[:, :1], Y)
+    peer = LinearRegression().fit(X[:, :1], Y)
+    np.testing.assert_allclose(model.predict(X[:, :1]), peer.predict(X[:, :1]), rtol=1e-12)
+
+
+# --- shrinkage ---------------------------------------------------------------
+
+
+def test_shrinkage_acts_on_the_joint_correlations():
+    mean, covariance = joint_moments(X, Y)
+    covariance = 0.7 * covariance + 0.3 * np.diag(np.diag(covariance))
+    model = GaussianRegressor(shrinkage=0.3).fit(X, Y)
+    np.testing.assert_allclose(model.covariance_, covariance, rtol=1e-9, atol=1e-12)
+    mean, std = model.predict(HOLES, return_std=True)
+    expected = np.array([conditional(model.mean_, covariance, row) for row in HOLES])
+    np.testing.assert_allclose(mean, expected[:, 0], rtol=1e-10)
+    np.testing.assert_allclose(std**2, expected[:, 1], rtol=1e-10)
+
+
+def test_full_shrinkage_leaves_the_mean():
+    model = GaussianRegressor(shrinkage=1.0).fit(X, Y)
+    assert model.coef_.tolist() == [0.0] * 10
+    np.testing.assert_allclose(
+        model.predict(HOLES, return_std=True), [[Y.mean()], [Y.std()]] @ np.ones((1, 442))
+    )
+
+
+@pytest.mark.parametrize("kind", ["auto", "oas"])
+def test_the_amount_is_that_of_scikit_learn_on_standardised_columns(kind):
+    table = np.column_stack([X, Y])[:40]
+    standard = (table - table.mean(axis=0)) / table.std(axis=0)
+    peer = {"auto": ledoit_wolf, "oas": oas}[kind](standard, assume_centered=True)[1]
+    model = GaussianRegressor(shrinkage=kind).fit(X[:40], Y[:40])
+    assert model.shrinkage_ == pytest.approx(peer, rel=1e-9)
+
+
+def test_shrinkage_learns_from_fewer_rows_than_features():
+    model = GaussianRegressor(shrinkage="auto").fit(X[:6], Y[:6])
+    assert 0 < model.shrinkage_ <= 1
+    assert model.variance_ > 0
+
+
+# --- learning from missing values --------------------------------------------
+
+
+def test_em_climbs_to_the_maximum_that_monotone_data_have_in_closed_form():
+    rng = np.random.default_rng(11)
+    t = rng.normal(size=80)
+    x = 1.5 * t + rng.normal(size=80) + 4
+    seen = rng.random(80) < 0.6
+    # Anderson (1957): t from all rows, x given t from those where it was observed.
+    slope, start = np.polyfit(t[seen], x[seen], 1)
+    left = np.mean((x[seen] - start - slope * t[seen]) ** 2)
+    both = slope * t.var()
+    covariance = [[left + slope * both, both], [both, t.var()]]
+    steps = []
+    model = GaussianRegressor(tol=1e-14, progress=lambda *step: steps.append(step))
+    model.fit(np.where(seen, x, np.nan)[:, None], t)
+    np.testing.assert_allclose(model.mean_, [start + slope * t.mean(), t.mean()], rtol=1e-5)
+    np.testing.assert_allclose(model.covariance_, covariance, rtol=1e-5)
+    assert [value for _, value in steps] == model.log_likelihood_trace_.tolist()
+    assert model.n_iter_ == len(steps) - 1
+
+
+def test_em_maximises_the_likelihood_of_what_was_observed():
+    model = GaussianRegressor().fit(HOLES, Y)
+    table = np.column_stack([HOLES, Y])
+
+    def likelihood(mean, covariance):
+        total = 0.0
+        for row in table:
+            o = ~np.isnan(row)
+            total += multivariate_normal.logpdf(row[o], mean[o], covariance[np.ix_(o, o)])
+        return total
+
+    best = likelihood(model.mean_, model.covariance_)
+    assert model.log_likelihood_ == pytest.approx(best, rel=1e-9)
+    assert (np.diff(model.log_likelihood_trace_) > -1e-9 * len(Y)).all()
+    assert model.converged_
+    assert model.summary_ is None
+    scale = np.sqrt(np.diag(model.covariance_))
+    for _ in range(5):
+        step = 0.01 * RNG.normal(size=11)
+        assert likelihood(model.mean_ + step * scale, model.covariance_) < best
+        moved = model.covariance_ * np.outer(1 + step, 1 + step)
+        assert likelihood(model.mean_, moved) < best
+    expected = np.array([conditional(model.mean_, model.covariance_, row) for row in HOLES])
+    np.testing.assert_allclose(model.predict(HOLES), expected[:, 0], rtol=1e-9)
+
+
+def test_em_that_stops_early_warns():
+    with pytest.warns(ConvergenceWarning, match="EM stopped after max_iter=2 steps"):
+        model = GaussianRegressor(max_iter=2).fit(HOLES, Y)
+    assert not model.converged_
+    assert model.n_iter_ == 2
+
+
+def test_em_can_shrink_and_leaves_constant_columns_out():
+    wide = np.column_stack([HOLES, np.where(np.arange(len(Y)) % 2, 7.0, np.nan)])
+    model = GaussianRegressor(shrinkage="oas").fit(wide, Y)
+    assert model.shrinkage_ > 0
+    assert model.coef_[10] == 0
+    constant = GaussianRegressor().fit(HOLES, np.full(len(Y), 5.0))
+    assert constant.predict(HOLES[:2]).tolist() == [5.0, 5.0]
+    assert constant.variance_ == 0
+
+
+def test_em_refuses_what_has_no_maximum():
+    x = np.column_stack([X[:, 0], X[:, 1]])
+    t = x @ [1.0, 2.0]
+    x[::3, 0] = np.nan
+    with pytest.raises(NumericalError, match="to rounding, a combination .* without NaN alone"):
+        GaussianRegressor(singular="error").fit(x, t)
+    x[:, 0] = np.nan
+    with pytest.raises(InputError, match="no value is observed in 0. Drop these columns"):
+        GaussianRegressor(singular="error").fit(x, t)
+    auto, oas_amount = (GaussianRegressor(shrinkage=s).fit(HOLES, Y) for s in ("auto", "oas"))
+    assert auto.shrinkage_ == oas_amount.shrinkage_ > 0
+
+
+# --- weights, summaries ------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [X, HOLES], ids=["complete", "missing"])
+def test_rows_of_weight_zero_are_absent_whatever_they_hold(rows):
+    rows = rows.copy()
+    rows[:2] = np.inf
+    rows[2] = np.nan
+    weights = np.ones(len(rows))
+    weights[:3] = 0
+    model = GaussianRegressor().fit(rows, Y, weights)
+    plain = GaussianRegressor().fit(rows[3:], Y[3:])
+    np.testing.assert_array_equal(model.covariance_, plain.covariance_)
+    assert model.log_likelihood_ == plain.log_likelihood_
+
+
+def test_partial_fit_tells_what_is_lacking_until_it_has_come():
+    model = GaussianRegressor(singular="error").partial_fit(X[:1], Y[:1])
+    with pytest.raises(NumericalError, match="one row has no covariance. Add rows"):
+        model.predict(X)
+    model.partial_fit(X[1:8], Y[1:8])
+    with pytest.raises(NumericalError, match="8 rows are too few for 10 features.*'oas'"):
+        model.predict(X)
+    assert not hasattr(model, "coef_")
+    model.partial_fit(X[8:], Y[8:])
+    np.testing.assert_allclose(
+        model.coef_, GaussianRegressor(singular="error").fit(X, Y).coef_, rtol=1e-9
+    )
+    assert model.summary_.counts.tolist() == [442]
+
+
+def test_a_model_that_is_lost_is_not_shown():
+    model = GaussianRegressor(singular="error", shrinkage=0.5).fit(X[:6], Y[:6])
+    model.set_params(shrinkage=None).partial_fit(X[6:8], Y[6:8])
+    with pytest.raises(NumericalError, match="8 rows are too few"):
+        model.predict(X)
+    assert not hasattr(model, "coef_")
+    assert model.n_features_in_ == 10
+    assert model.merge(GaussianRegressor(singular="error").fit(X[8:], Y[8:])).variance_ > 0
+
+
+def test_partial_fit_adds_to_what_was_fitted():
+    model = GaussianRegressor().fit(X[:60], Y[:60]).partial_fit(X[60:], Y[60:])
+    np.testing.assert_allclose(model.coef_, GaussianRegressor().fit(X, Y).coef_, rtol=1e-9)
+
+
+def test_merge_gives_a_new_regressor():
+    first, second = GaussianRegressor().fit(X[:50], Y[:50]), GaussianRegressor().fit(X[50:], Y[50:])
+    coefficients = first.coef_.copy()
+    both = first.merge(second)
+    np.testing.assert_allclose(both.coef_, GaussianRegressor().fit(X, Y).coef_, rtol=1e-9)
+    np.testing.assert_array_equal(first.coef_, coefficients)
+
+
+def test_merge_refuses_what_does_not_fit_together():
+    model = GaussianRegressor().fit(X, Y)
+    with pytest.raises(InputError, match="Got LinearRegression"):
+        model.merge(LinearRegression().fit(X, Y))
+    with pytest.raises(ShapeError, match="10 features cannot be merged with 9"):
+        model.merge(GaussianRegressor().fit(X[:, :9], Y))
+    with pytest.raises(InputError, match="fitted to missing values by EM"):
+        model.merge(GaussianRegressor().fit(HOLES, Y))
+    with pytest.raises(NotFittedError):
+        model.merge(GaussianRegressor())
+    frames = [pd.DataFrame(X[:, :2], columns=names) for names in (["a", "b"], ["b", "a"])]
+    models = [GaussianRegressor().fit(frame, Y) for frame in frames]
+    with pytest.raises(InputError, match="the columns differ: 'a', 'b' and 'b', 'a'"):
+        models[0].merge(models[1])
+
+
+def test_summaries_have_no_missing_values_and_no_fourth_moments():
+    with pytest.raises(InputError, match="X contains NaN, .* Use fit"):
+        GaussianRegressor().partial_fit(HOLES, Y)
+    with pytest.raises(InputError, match="fitted to missing values by EM"):
+        GaussianRegressor().fit(HOLES, Y).partial_fit(X, Y)
+    with pytest.raises(InputError, match="'auto' .* which a summary does not give"):
+        GaussianRegressor(shrinkage="auto").partial_fit(X, Y)
+
+
+# --- what goes in ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda x: x.tolist(),
+        np.asfortranarray,
+        lambda x: np.ascontiguousarray(x[::-1])[::-1],
+        pd.DataFrame,
+        lambda x: pl.DataFrame(x, schema=[f"c{i}" for i in range(x.shape[1])]),
+    ],
+    ids=["list", "fortran", "reversed", "pandas", "polars"],
+)
+def test_any_table_gives_the_same(convert):
+    plain = GaussianRegressor().fit(X, Y)
+    with np.errstate(all="raise"):
+        model = GaussianRegressor().fit(convert(X), Y)
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(convert(HOLES)), plain.predict(HOLES), rtol=1e-9)
+
+
+def test_read_only_rows_stay_as_they_are():
+    rows, target = HOLES.copy(), Y.copy()
+    rows.flags.writeable = target.flags.writeable = False
+    model = GaussianRegressor().fit(rows, target)
+    model.predictive(rows)
+    np.testing.assert_array_equal(rows, HOLES)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int16])
+def test_narrow_numbers_are_computed_in_float64(kind):
+    rows = np.round(1000 * X).astype(kind)
+    model = GaussianRegressor().fit(rows, Y.astype(kind))
+    wide = GaussianRegressor().fit(rows.astype(np.float64), Y)
+    np.testing.assert_array_equal(model.coef_, wide.coef_)
+    assert model.predict(rows).dtype == np.float64
+    np.testing.assert_array_equal(model.predict(rows), wide.predict(rows.astype(np.float64)))
+
+
+def test_columns_keep_their_names():
+    frame = pd.DataFrame(X[:, :3], columns=["age", "sex", "bmi"])
+    model = GaussianRegressor(singular="error").fit(frame, pd.Series(Y))
+    assert model.feature_names_in_.tolist() == ["age", "sex", "bmi"]
+    frame["twice"] = frame["age"] + 2 * frame["bmi"]
+    with pytest.raises(NumericalError, match="a combination of '.*', '.*'; 1 of 4") as caught:
+        GaussianRegressor(singular="error").fit(frame, Y)
+    assert all(f"'{name}'" in str(caught.value) for name in ("age", "bmi", "twice"))
+    assert "'sex'" not in str(caught.value)
+    assert str(caught.value).endswith(
+        "Drop columns, add rows, or pass shrinkage='auto' or singular='repair'."
+    )
+
+
+def test_a_column_of_targets_is_flattened_with_a_warning():
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        model = GaussianRegressor().fit(X, Y[:, None])
+    assert model.coef_.shape == (10,)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": np.where(np.arange(10) == 3, np.inf, X)}, "X contains infinity, in column 3"),
+        ({"X": 1e200 * X}, "squares are not numbers"),
+        ({"X": X[:1], "y": Y[:1]}, "at least 2 rows of positive weight"),
+        ({"sample_weight": np.arange(442) == 5}, "at least 2 rows of positive weight"),
+        ({"sample_weight": -Y}, "sample weights of GaussianRegressor must be at least"),
+        ({"X": np.ones((2, 30000)), "y": [0.0, 1.0]}, "needs 6.7 GiB, above 4 GiB"),
+        ({"y": np.where(Y > 300, np.inf, Y)}, "infinity"),
+        ({"y": np.where(Y > 300, np.nan, Y)}, "NaN"),
+        ({"y": 1e160 * Y}, "whose square is not a number. Rescale y"),
+        ({"y": np.array(["a"] * 442)}, "The targets y of GaussianRegressor must be numbers"),
+        ({"y": np.column_stack([Y, Y])}, "1d array"),
+        ({"y": Y[:5]}, "inconsistent numbers of samples"),
+    ],
+)
+def test_wrong_rows_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianRegressor().fit(**({"X": X, "y": Y} | change))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shrinkage": 1.5}, "The shrinkage of GaussianRegressor must be between 0 and 1"),
+        ({"shrinkage": "ridge"}, "must be None, 'auto', 'oas' or a number"),
+        ({"tol": -1}, "The tol of GaussianRegressor"),
+        ({"max_iter": 0}, "The max_iter of GaussianRegressor"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        GaussianRegressor(**options).fit(X, Y)
+
+
+def test_too_few_rows_are_refused_with_the_remedy():
+    with pytest.raises(NumericalError, match="6 rows are too few for 10 features.*'auto'"):
+        GaussianRegressor(singular="error").fit(X[:6], Y[:6])
+
+
+def test_a_failed_fit_leaves_the_regressor_as_it_was():
+    model = GaussianRegressor(singular="error").fit(X, Y)
+    before = dict(vars(model))
+    with pytest.raises(NumericalError):
+        model.fit(X[:6, :8], Y[:6])
+    with pytest.raises(InputError):
+        model.partial_fit(HOLES, Y)
+    assert vars(model) == before
+    fresh = GaussianRegressor(singular="error")
+    with pytest.raises(NumericalError):
+        fresh.fit(X[:6], Y[:6])
+    with pytest.raises(NotFittedError):
+        fresh.predict(X)
+
+
+@pytest.mark.parametrize("shrinkage", [None, 1.0])
+def test_infinite_rows_are_not_predicted(shrinkage):
+    model = GaussianRegressor(shrinkage=shrinkage).fit(X, Y)
+    rows = HOLES.copy()
+    rows[5, 2] = -np.inf
+    with pytest.raises(InputError, match="infinity, in row 5, column 2"):
+        model.predict(rows)
+
+
+def test_a_prediction_that_is_not_a_number_is_refused():
+    model = GaussianRegressor().fit(X, Y)
+    rows = np.vstack([X[:2], np.full((1, 10), 1e307)])
+    with pytest.raises(InputError, match="Row 2 of X is so far"):
+        model.predict(rows)
+
+
+def test_log_density_needs_one_finite_target_per_row():
+    model = GaussianRegressor().fit(X, Y)
+    with pytest.raises(ShapeError, match="one target per row, 442. Got 5"):
+        model.log_density(X, Y[:5])
+    with pytest.raises(InputError, match="must be finite"):
+        model.log_density(X[:1], [np.nan])
+
+
+def test_too_few_rows_are_repaired_with_a_warning_that_tells_the_amount():
+    with pytest.warns(SingularWarning, match="8 rows are too few .* Repaired with shrinkage 0."):
+        model = GaussianRegressor().fit(X[:8], Y[:8])
+    correlations = np.corrcoef(np.column_stack([X[:8], Y[:8]]).T)
+    mean_square = np.mean(correlations**2)
+    amount = (mean_square + 1) / (9 * (mean_square - 1 / 11))
+    assert model.shrinkage_ == pytest.approx(amount, rel=1e-12)
+    assert np.isfinite(model.predict(X)).all()
