@@ -42,6 +42,8 @@ format: $(READY)     ## fix what ruff can fix
 
 bench: $(READY)      ## the measured tables of the README
 	$(BIN)/python benchmarks/peers/decisions.py
+	$(BIN)/python benchmarks/peers/gaussian.py
+	$(BIN)/python benchmarks/peers/missing.py
 
 rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph
 	$(BIN)/python docs/draw_rooms.py

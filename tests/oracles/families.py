@@ -252,3 +252,25 @@ CASES = {
         vectors=True,
     ),
 }
+
+
+def _correlated_moments(mean, covariance, *_):
+    """Moments of the features of a Gaussian vector; none has more or less kurtosis."""
+    variance = np.diagonal(covariance, axis1=-2, axis2=-1)
+    return mean, variance, np.zeros_like(variance)
+
+
+#: A summary of it needs complete rows, so that not everything that holds for the others does.
+MULTIVARIATE = Case(
+    families.MultivariateGaussian,
+    (
+        [[-1.0, 0.0], [0.0, 5.0], [30.0, 1.0]],
+        [[[0.25, 0.3], [0.3, 1.0]], [[1.0, 0.0], [0.0, 4.0]], [[9.0, -4.0], [-4.0, 2.0]]],
+    ),
+    stats.multivariate_normal.logpdf,
+    lambda rng, shape: rng.multivariate_normal([3.0, 1.0], [[4.0, 1.0], [1.0, 2.0]], shape),
+    lambda m, c, *_: [*m, *(c + np.outer(m, m)).ravel()],
+    _correlated_moments,
+    (),
+    vectors=True,
+)

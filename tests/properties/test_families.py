@@ -5,9 +5,12 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.oracles.families import CASES
+from tests.oracles.families import CASES, MULTIVARIATE
 
-ALL = pytest.mark.parametrize("name", CASES)
+EVERY = {**CASES, "MultivariateGaussian": MULTIVARIATE}
+ALL = pytest.mark.parametrize("name", EVERY)
+#: Those whose summaries take rows with missing entries.
+WITH_MISSING = pytest.mark.parametrize("name", CASES)
 
 #: What rounding may leave of a spread, in units of the values.
 ROUNDING = 1e-14
@@ -26,14 +29,15 @@ ENTRIES = {
     "Beta": st.one_of(st.floats(1e-8, 0.999), st.floats(0, 1).map(lambda u: 0.3 + 1e-6 * u)),
 }
 ENTRIES["DiagonalGaussian"] = ENTRIES["Laplace"] = ENTRIES["Gaussian"]
+ENTRIES["MultivariateGaussian"] = ENTRIES["Gaussian"]
 ENTRIES["Dirichlet"] = st.floats(1e-6, 1.0)
 #: Length of an event.
-LENGTHS = {"DiagonalGaussian": 2, "Multinomial": 3, "Dirichlet": 3}
+LENGTHS = {"DiagonalGaussian": 2, "MultivariateGaussian": 2, "Multinomial": 3, "Dirichlet": 3}
 
 
 @st.composite
 def tables(draw, name, least=1, most=12):
-    """Rows of two columns, some entries missing, with weights."""
+    """Rows of two columns with weights, some entries missing if a summary takes that."""
     n = draw(st.integers(least, most))
     shape = (n, 2, LENGTHS[name]) if name in LENGTHS else (n, 2)
     size = int(np.prod(shape))
@@ -42,7 +46,8 @@ def tables(draw, name, least=1, most=12):
     if name == "Dirichlet":
         rows /= rows.sum(axis=-1, keepdims=True)
     holes = np.array(draw(st.lists(st.integers(0, 4), min_size=2 * n, max_size=2 * n))) == 0
-    rows[holes.reshape(n, 2)] = np.nan
+    if name in CASES:
+        rows[holes.reshape(n, 2)] = np.nan
     weight = draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 0.1]), min_size=n, max_size=n))
     return rows, np.array(weight)
 
@@ -55,7 +60,19 @@ def assert_same(first, second, digits=1e-9):
             continue
         a, b = getattr(first, field.name), getattr(second, field.name)
         assert a.shape == b.shape
-        np.testing.assert_allclose(a, b, rtol=digits, atol=_blur(first, field.name))
+        if a.ndim == first.weight.ndim + 2:
+            _assert_same_matrices(first, a, b, digits)
+        else:
+            np.testing.assert_allclose(a, b, rtol=digits, atol=_blur(first, field.name))
+
+
+def _assert_same_matrices(summary, first, second, digits):
+    """Compare scatter matrices; what an entry may be off goes with the spread of its columns."""
+    blur = summary.weight[..., None] * (ROUNDING * np.abs(summary.mean)) ** 2
+    blur += 1e-300  # where squares underflow
+    allowed = np.sqrt(digits * np.diagonal(first, axis1=-2, axis2=-1) + blur)
+    assert (np.abs(first - second) <= allowed[..., :, None] * allowed[..., None, :]).all()
+    np.testing.assert_array_equal(first, first.swapaxes(-1, -2))
 
 
 def _blur(summary, name):
@@ -89,7 +106,7 @@ def _with_points(summary, size):
 @ALL
 @given(data=st.data())
 def test_merging_summaries_equals_summarising_the_union(name, data):
-    family = CASES[name].family
+    family = EVERY[name].family
     rows, weight = data.draw(tables(name))
     owner = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))))
     order = data.draw(st.permutations(range(4)))
@@ -105,7 +122,7 @@ def test_merging_summaries_equals_summarising_the_union(name, data):
 @ALL
 @given(data=st.data())
 def test_merging_is_commutative(name, data):
-    family = CASES[name].family
+    family = EVERY[name].family
     first, second = (family.summarise(*data.draw(tables(name))) for _ in range(2))
     assert_same(first.merge(second), second.merge(first), digits=1e-13)
 
@@ -113,16 +130,16 @@ def test_merging_is_commutative(name, data):
 @ALL
 @given(data=st.data())
 def test_a_weight_of_two_is_the_row_twice_and_of_zero_no_row(name, data):
-    family = CASES[name].family
+    family = EVERY[name].family
     rows, _ = data.draw(tables(name))
     times = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))))
     assert_same(family.summarise(rows, times), family.summarise(np.repeat(rows, times, axis=0)))
 
 
-@ALL
+@WITH_MISSING
 @given(data=st.data())
 def test_a_missing_entry_is_a_row_less_in_that_column(name, data):
-    family = CASES[name].family
+    family = EVERY[name].family
     rows, weight = data.draw(tables(name))
     whole = family.summarise(rows, weight)
     for column in range(2):
@@ -141,7 +158,7 @@ def _column(summary, column):
 @ALL
 @given(data=st.data())
 def test_groups_are_separate_summaries(name, data):
-    family = CASES[name].family
+    family = EVERY[name].family
     rows, weight = data.draw(tables(name))
     groups = np.array(
         data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
@@ -156,7 +173,7 @@ def test_groups_are_separate_summaries(name, data):
 @ALL
 @given(data=st.data())
 def test_the_order_of_rows_does_not_matter(name, data):
-    family = CASES[name].family
+    family = EVERY[name].family
     rows, weight = data.draw(tables(name))
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     assert_same(family.summarise(rows, weight), family.summarise(rows[order], weight[order]))
@@ -166,7 +183,7 @@ def test_the_order_of_rows_does_not_matter(name, data):
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(20, 60))
 def test_estimates_of_groups_are_separate_fits(name, seed, n):
-    case, rng = CASES[name], np.random.default_rng(seed)
+    case, rng = EVERY[name], np.random.default_rng(seed)
     rows, groups = case.rows(rng, (2 * n, 2)), np.repeat([1, 0], n)
     weight = rng.uniform(0.1, 2.0, 2 * n)
     together = case.family.estimate(case.family.summarise(rows, weight, groups))
@@ -181,7 +198,7 @@ def test_estimates_of_groups_are_separate_fits(name, seed, n):
 @given(seed=st.integers(0, 2**32 - 1))
 def test_no_other_distribution_of_the_family_is_more_likely(name, seed):
     """Against three others, that generated no data: the likelihood has one maximum."""
-    case, rng = CASES[name], np.random.default_rng(seed)
+    case, rng = EVERY[name], np.random.default_rng(seed)
     rows = case.rows(rng, (30, 3))
     weight = rng.uniform(0.1, 2.0, 30)[:, None]
     fitted = case.family.fit(rows, weight[:, 0])
@@ -193,7 +210,7 @@ def test_no_other_distribution_of_the_family_is_more_likely(name, seed):
 @ALL
 @given(data=st.data())
 def test_a_log_density_splits_over_rows_and_is_never_nan(name, data):
-    case = CASES[name]
+    case = EVERY[name]
     rows, _ = data.draw(tables(name))
     if name == "Categorical":
         rows = np.minimum(rows, 2.0)

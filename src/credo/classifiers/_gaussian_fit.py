@@ -106,6 +106,8 @@ def _subspace(value: Any, owner: str) -> float | None:
     """Check the subspace: a number of components, or a share of the variance."""
     if value is None:
         return None
+    if isinstance(value, bool):
+        raise InputError(f"The subspace of {owner} must be None or a number. Got {value!r}.")
     if isinstance(value, (int, np.integer)):
         return positive_int(int(value), owner, "subspace")
     return in_unit_interval(value, owner, "subspace (if not a whole number)", open_ends=True)
@@ -127,6 +129,8 @@ class Fitted:
     weights: F64
     #: Σ w log p(x | y) before each step of EM and at the end; one entry if closed form.
     trace: F64
+    #: The same under the final model, which EM shrinks after its last step.
+    log_likelihood: float
     converged: bool
     projection: Projection | None = None
 
@@ -155,7 +159,7 @@ def fit_rows(rows: Rows, moments: ClassMoments | None, options: Options, names: 
         max_iter=options.max_iter,
         progress=options.progress,
     )
-    return Fitted(found.found, found.weights, found.trace, found.converged)
+    return Fitted(found.found, found.weights, found.trace, found.log_likelihood, found.converged)
 
 
 def fit_moments(
@@ -172,8 +176,9 @@ def fit_moments(
     found = estimate(moments, options.recipe, names, second_pass)
     plain = not found.amounts.any() and found.repair is None and found.model.has_correlations
     likelihood = maximum_log_likelihood if plain else log_likelihood
-    trace = np.array([likelihood(found.model, moments)])
-    return Fitted(found, moments.weights, trace, converged=True, projection=projection)
+    value = likelihood(found.model, moments)
+    trace = np.array([value])
+    return Fitted(found, moments.weights, trace, value, converged=True, projection=projection)
 
 
 def _second_pass(rows: Rows, projection: Projection | None) -> SecondPass:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from credo._validation.probabilities import as_weights
 from credo.classifiers._gaussian_fit import Fitted, Options, fit_moments
 from credo.classifiers._generative import GenerativeClassifier, prior_probabilities
 from credo.classifiers._labels import encode_labels
-from credo.classifiers.summary import ClassSummary
+from credo.classifiers.summary import ClassSummary, summarise_rows
 from credo.exceptions import CredoError, InputError, NumericalError, SingularWarning
 from credo.families.gaussians.class_gaussians import ClassGaussians
 from credo.families.gaussians.definite import Names
@@ -50,6 +51,8 @@ class GaussianState(GenerativeClassifier):
     _fitted: Fitted
     _model: ClassGaussians
     _problem: str | None
+    #: Told of a repair already, so that a stream is not told at every batch.
+    _warned: bool = False
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         """Check rows, labels and weights; give them encoded, and the classes."""
@@ -59,6 +62,14 @@ class GaussianState(GenerativeClassifier):
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows), _OWNER)
         classes, codes = encode_labels(labels, weights)
         return Rows(rows, codes, weights, len(classes)), classes
+
+    def _summary(self, rows: Rows, classes: Any, options: Options) -> ClassSummary | None:
+        """Summarise rows under the names of their columns."""
+        summary = summarise_rows(rows, classes, options.detail, _OWNER)
+        columns = getattr(self, "feature_names_in_", None)
+        if summary is None or columns is None:
+            return summary
+        return replace(summary, feature_names=tuple(columns.tolist()))
 
     def _names(self, classes: Any) -> Names:
         """Name classes and columns for messages."""
@@ -83,8 +94,9 @@ class GaussianState(GenerativeClassifier):
             self.components_ = fitted.projection.components
             self.constant_features_ = np.zeros(self.n_features_in_, dtype=bool)
         self._set_priors()
-        if fitted.found.repair is not None:
+        if fitted.found.repair is not None and not self._warned:
             warnings.warn(fitted.found.repair, SingularWarning, stacklevel=3)
+            self._warned = True
 
     def _set_priors(self) -> Self:
         fitted = self._fitted
@@ -93,7 +105,7 @@ class GaussianState(GenerativeClassifier):
         with np.errstate(invalid="ignore"):
             shares = np.where(fitted.weights > 0, fitted.weights * log_priors, 0.0).sum()
         self.log_likelihood_trace_ = fitted.trace + shares
-        self.log_likelihood_ = float(self.log_likelihood_trace_[-1])
+        self.log_likelihood_ = float(fitted.log_likelihood + shares)
         self._forget("coef_", "intercept_")
         if self._model.is_linear:
             self.coef_, self.intercept_ = self._linear(log_priors)
@@ -102,16 +114,17 @@ class GaussianState(GenerativeClassifier):
     def _linear(self, log_priors: F64) -> tuple[F64, F64]:
         """Give weights and offsets of the linear scores, in terms of the features."""
         model, projection = self._model, self._fitted.projection
-        w = model.whiteners
-        white = model.whitened(model.means)
+        w, means, priors, middle = model.whiteners, model.means, log_priors, 0.5 * model.means
+        if len(means) == 2:  # the log odds of the second class, about the middle of the means
+            means, priors = np.diff(means, axis=0), np.diff(log_priors)
+            middle = model.means.mean(axis=0, keepdims=True)
+        white = model.whitened(means)
         coefficients = white @ w if model.has_correlations else white * w
-        offsets = log_priors - 0.5 * (white**2).sum(axis=1)
+        offsets = priors - (coefficients * middle).sum(axis=1)
         if projection is not None:
             offsets -= coefficients @ (projection.components @ projection.centre)
             coefficients = coefficients @ projection.components
-        if len(self.classes_) != 2:
-            return coefficients, offsets
-        return np.diff(coefficients, axis=0), np.diff(offsets)
+        return coefficients, offsets
 
     def _forget(self, *names: str) -> None:
         """Remove attributes, if they are there."""

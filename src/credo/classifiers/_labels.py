@@ -12,6 +12,8 @@ from credo.exceptions import InputError
 
 #: Integers in a range of at most this many, or four per row, are counted instead of sorted.
 _RANGE = 2**16
+#: Larger integers do not fit where they are counted.
+_MOST = 2**62
 
 
 def encode_labels(y: Any, weights: F64 | None) -> tuple[Any, Int]:
@@ -21,10 +23,21 @@ def encode_labels(y: Any, weights: F64 | None) -> tuple[Any, Int]:
     """
     if y.dtype.kind in "iu" and y.size:
         low, high = int(y.min()), int(y.max())
-        if high - low < max(_RANGE, 4 * len(y)):
+        if high - low < max(_RANGE, 4 * len(y)) and max(-low, high) < _MOST:
             return _counted(y, weights, low, high)
-    if y.dtype.kind != "b":
-        check_classification_targets(y)
+    try:
+        if y.dtype.kind != "b":
+            check_classification_targets(y)
+        return _sorted(y, weights)
+    except TypeError as error:
+        raise InputError(
+            "The labels y must be of one kind, such as text or whole numbers, so that they can be "
+            f"sorted. {error}."
+        ) from error
+
+
+def _sorted(y: Any, weights: F64 | None) -> tuple[Any, Int]:
+    """Encode labels by sorting them."""
     if weights is None or weights.min(initial=1.0) > 0:
         return np.unique(y, return_inverse=True)
     classes = np.unique(y[weights > 0])

@@ -10,6 +10,7 @@ import numpy as np
 from credo._types import F64
 from credo.exceptions import InputError
 from credo.families.gaussians.moments import ClassMoments
+from credo.families.gaussians.patterns import refuse_infinite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +70,10 @@ class ProjectedRows:
     def __getitem__(self, rows: Any) -> F64:
         p = self._projection
         z = np.subtract(self._X[rows], p.centre, dtype=np.float64)
+        if np.isfinite(z.sum()):
+            return np.asarray(z @ p.components.T, dtype=np.float64)
+        numbers = np.arange(len(self))[rows] if isinstance(rows, slice) else rows
+        refuse_infinite(z, numbers)
         if np.isnan(z).any():
             raise InputError(
                 "GaussianClassifier: X contains NaN, which cannot be projected on a subspace. "

@@ -84,6 +84,8 @@ class Joint:
     amount: float
     #: Σ w log p(x, t) before each step of EM and at the end; one entry if closed form.
     trace: F64
+    #: The same under the final model, which EM shrinks after its last step.
+    log_likelihood: float
     converged: bool
     target: TargetGivenFeatures
     #: What was singular and how it was repaired; None if nothing was.
@@ -119,8 +121,16 @@ def fit_joint(rows: Rows, moments: ClassMoments | None, options: Options, names:
         covariance = _cleared(model.covariances, model.active)
         where = Where(names, None, int(seen.counts[0]))
         target = TargetGivenFeatures.of(model.means[0], covariance, where)
-    amount, repair = float(em.found.amounts), em.found.repair
-    return Joint(model.means[0], covariance, amount, em.trace, em.converged, target, repair)
+    return Joint(
+        mean=model.means[0],
+        covariance=covariance,
+        amount=float(em.found.amounts),
+        trace=em.trace,
+        log_likelihood=em.log_likelihood,
+        converged=em.converged,
+        target=target,
+        repair=em.found.repair,
+    )
 
 
 def fit_joint_moments(
@@ -145,8 +155,9 @@ def fit_joint_moments(
         covariance, amount = shrunk(covariance, more), 1 - (1 - amount) * (1 - more)
         target = TargetGivenFeatures.of(mean, covariance, where)
         repair = f"{singular.fault} Repaired with shrinkage {amount:.3g}."
-    trace = np.array([_log_likelihood(target, covariance, moments)])
-    return Joint(mean, covariance, amount, trace, True, target, repair)  # noqa: FBT003
+    value = _log_likelihood(target, covariance, moments)
+    trace = np.array([value])
+    return Joint(mean, covariance, amount, trace, value, True, target, repair)  # noqa: FBT003
 
 
 @contextmanager
@@ -277,7 +288,7 @@ class RegressorState(RegressorMixin, BaseEstimator):
         self.constant_features_ = ~target.active
         self.n_parameters_ = joint.n_parameters
         self.log_likelihood_trace_ = joint.trace
-        self.log_likelihood_ = float(joint.trace[-1])
+        self.log_likelihood_ = joint.log_likelihood
         self.converged_ = joint.converged
         self.n_iter_ = max(1, len(joint.trace) - 1)
         if joint.repair is not None:

@@ -16,7 +16,7 @@ from credo._validation.labels import as_labels, position, positions
 from credo.classifiers._gaussian_fit import Options, Progress, fit_moments, fit_rows
 from credo.classifiers._gaussian_state import GaussianState
 from credo.classifiers._generative import unchanged_on_error
-from credo.classifiers.summary import ClassSummary, summarise_rows
+from credo.classifiers.summary import ClassSummary
 from credo.exceptions import InputError
 from credo.families.gaussians.boundary import Hyperplane, Quadric, boundary_between
 from credo.families.gaussians.conditional import Conditional, condition_rows, impute_rows
@@ -50,9 +50,10 @@ class GaussianClassifier(GaussianState):
         missing values. For ``"full"``, ``"tied"`` and ``"proportional"``.
     singular : {"repair", "error"}
         What to do about a covariance that is not positive definite. ``"repair"`` warns with the
-        class and the columns: a feature that is constant in a class of n rows gets
-        1 / (n + 1) of its pooled variance, and correlations that are still singular shrink by the
-        OAS amount. ``"error"`` refuses, with the same names and the remedies.
+        class and the columns: a feature that is constant in a class of n rows gets a share of its
+        pooled variance, 1 / (n + 1) or, for ``"full"``, the OAS amount if that is more; then
+        correlations that are still singular shrink by the OAS amount. ``"error"`` refuses, with
+        the same names and the remedies.
     subspace : None, int or float
         Model the first principal components of all rows instead of the features: so many
         of them, or as many as explain this share of the variance.
@@ -91,7 +92,7 @@ class GaussianClassifier(GaussianState):
     log_likelihood_ : float
         :math:`\sum_i w_i \log p(x_i, y_i)` of the rows it was fitted on.
     log_likelihood_trace_ : ndarray
-        The same before each step of EM and after the last; never falls unless shrunk.
+        The same before each step of EM and after the last; never falls unless repaired.
     converged_ : bool
         False if EM stopped at ``max_iter``.
     n_iter_ : int
@@ -175,8 +176,9 @@ class GaussianClassifier(GaussianState):
         """
         options = Options.checked(self)
         with unchanged_on_error(self):
+            self._warned = False
             rows, classes = self._read(X, y, sample_weight, reset=True)
-            summary = summarise_rows(rows, classes, options.detail, _OWNER)
+            summary = self._summary(rows, classes, options)
             moments = None if summary is None else summary.moments
             fitted = fit_rows(rows, moments, options, self._names(classes))
             self._set(fitted, classes, summary)
@@ -220,7 +222,7 @@ class GaussianClassifier(GaussianState):
             rows, found = self._read(X, y, sample_weight, reset=before is None)
             if classes is not None:
                 positions(found, as_labels(classes, _OWNER, "classes"), _OWNER, "class")
-            summary = summarise_rows(rows, found, options.detail, _OWNER)
+            summary = self._summary(rows, found, options)
             if summary is None:
                 raise InputError(
                     f"{_OWNER}.partial_fit: X contains NaN, and covariance={self.covariance!r} "
@@ -250,6 +252,7 @@ class GaussianClassifier(GaussianState):
             )
         options = Options.checked(self)
         with unchanged_on_error(self):
+            self._warned = False
             self.n_features_in_ = summary.moments.n_features
             self._forget("feature_names_in_")
             if summary.feature_names is not None:

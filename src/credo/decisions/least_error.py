@@ -24,6 +24,7 @@ from credo.decisions.loss import Loss
 from credo.decisions.normal_classes import Normal, distance
 from credo.exceptions import InputError, ShapeError
 from credo.families.gaussian import Gaussian
+from credo.families.multivariate import MultivariateGaussian
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -79,8 +80,9 @@ def bayes_error(
     Parameters
     ----------
     densities : {label: density}
-        Each a pair ``(mean, covariance)``, a ``credo.families.Gaussian``, a SciPy distribution
-        with its parameters set, or anything with ``logpdf(x)`` and ``rvs(size=, random_state=)``.
+        Each a pair ``(mean, covariance)``, a ``credo.families.Gaussian`` or
+        ``MultivariateGaussian``, a SciPy distribution with its parameters set, or anything with
+        ``logpdf(x)`` and ``rvs(size=, random_state=)``.
     priors : {label: p}, or K numbers in the order of the densities
         Probability of each label.
     n_samples
@@ -170,7 +172,8 @@ def bhattacharyya_bound(densities: Mapping[Any, Any], priors: PerLabel) -> float
     Parameters
     ----------
     densities : {label: (mean, covariance)}
-        Or SciPy's ``multivariate_normal`` or a ``credo.families.Gaussian``.
+        Or SciPy's ``multivariate_normal``, or a ``credo.families.Gaussian`` or
+        ``MultivariateGaussian``.
     priors : {label: p}, or K numbers in the order of the densities
         Probability of each label.
 
@@ -238,6 +241,8 @@ def _as_class(source: Any, name: Label, owner: str) -> Any:
     """Make a Gaussian of whatever describes one; leave other distributions as they are."""
     if isinstance(source, (tuple, list)) and len(source) == 2:
         return Normal(source[0], source[1], name, owner)
+    if isinstance(source, MultivariateGaussian):
+        return Normal(source.mean, source.covariance, name, owner)
     normal = as_normal(source)
     if normal is not None:
         return Normal(normal.mean, normal.variance, name, owner)
@@ -246,8 +251,8 @@ def _as_class(source: Any, name: Label, owner: str) -> Any:
     if callable(getattr(source, "logpdf", None)) and callable(getattr(source, "rvs", None)):
         return source
     raise InputError(
-        f"{owner}: the density of {name!r} must be (mean, covariance), a credo.families.Gaussian, "
-        f"or something with logpdf and rvs. Got {type(source).__name__}."
+        f"{owner}: the density of {name!r} must be (mean, covariance), a credo.families.Gaussian "
+        f"or MultivariateGaussian, or something with logpdf and rvs. Got {type(source).__name__}."
     )
 
 

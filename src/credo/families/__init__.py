@@ -16,8 +16,11 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.families.exponential import Exponential as Exponential
     from credo.families.gamma import Gamma as Gamma
     from credo.families.gaussian import Gaussian as Gaussian
+    from credo.families.gaussians.boundary import Hyperplane as Hyperplane, Quadric as Quadric
+    from credo.families.gaussians.conditional import Conditional as Conditional
     from credo.families.laplace import Laplace as Laplace
     from credo.families.multinomial import Multinomial as Multinomial
+    from credo.families.multivariate import MultivariateGaussian as MultivariateGaussian
     from credo.families.poisson import Poisson as Poisson
     from credo.families.sketch import SketchSummary as SketchSummary
     from credo.families.summaries import (
@@ -25,6 +28,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         CountSummary as CountSummary,
         MomentSummary as MomentSummary,
         PositiveSummary as PositiveSummary,
+        ScatterSummary as ScatterSummary,
         SumSummary as SumSummary,
     )
 
@@ -40,8 +44,11 @@ __getattr__, __dir__, __all__ = doors(
         "credo.families.exponential": ["Exponential"],
         "credo.families.gamma": ["Gamma"],
         "credo.families.gaussian": ["Gaussian"],
+        "credo.families.gaussians.boundary": ["Hyperplane", "Quadric"],
+        "credo.families.gaussians.conditional": ["Conditional"],
         "credo.families.laplace": ["Laplace"],
         "credo.families.multinomial": ["Multinomial"],
+        "credo.families.multivariate": ["MultivariateGaussian"],
         "credo.families.poisson": ["Poisson"],
         "credo.families.sketch": ["SketchSummary"],
         "credo.families.summaries": [
@@ -49,6 +56,7 @@ __getattr__, __dir__, __all__ = doors(
             "CountSummary",
             "MomentSummary",
             "PositiveSummary",
+            "ScatterSummary",
             "SumSummary",
         ],
     },

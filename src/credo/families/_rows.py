@@ -51,6 +51,7 @@ class Rows:
         missing = support.missing(values)
         observed = None
         if missing.any():
+            support.refuse_missing(missing, owner, numbers)
             observed, values = ~missing, support.filled(values, ~missing)
         return cls(family, values, observed, weights, groups, lead, missing.shape[1:])
 
@@ -92,9 +93,27 @@ class Rows:
         near = self.sum(values) / safe
         return two_sum(near, self.sum(values - self.per_row(near)) / safe)
 
+    def products(self, gaps: F64) -> F64:
+        """Add up weight × gap gapᵀ by group, gaps being on the last axis; symmetric."""
+        columns = (1,) * (gaps.ndim - 1)
+        z = np.sqrt(self.row_weight).reshape(-1, *columns) * gaps
+        if self.groups is None:
+            return _squared(z)
+        order = np.argsort(self.groups, kind="stable")
+        ends = np.cumsum(np.bincount(self.groups, minlength=self.lead[0]))
+        parts = np.split(z[order], ends[:-1])
+        return np.stack([_squared(part) for part in parts])
+
     def per_row(self, statistics: F64) -> F64:
         """Give each row the statistic of its group."""
         return statistics[None] if self.groups is None else statistics[self.groups]
+
+
+def _squared(z: F64) -> F64:
+    """Sum the products z zᵀ of vectors on the last axis over the first one."""
+    rows = np.moveaxis(z, 0, -2)
+    result: F64 = rows.swapaxes(-1, -2) @ rows
+    return 0.5 * (result + result.swapaxes(-1, -2))
 
 
 def two_sum(a: F64, b: F64) -> tuple[F64, F64]:

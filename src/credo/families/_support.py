@@ -21,7 +21,8 @@ class Support:
 
     ``inside`` is False for NaN, which means missing. ``filler`` is a value inside, put where there
     is none, so that formulas stay free of warnings. ``vectors`` says that an event is the last
-    axis; ``whole`` that one missing entry hides all of it.
+    axis; ``whole`` that one missing entry hides all of it. ``complete`` says why a summary takes
+    no missing values, and what to do; nothing if it takes them.
     """
 
     inside: Callable[[F64], Bool]
@@ -29,6 +30,7 @@ class Support:
     filler: float
     vectors: bool = False
     whole: bool = False
+    complete: str = ""
 
     def missing(self, values: F64) -> Bool:
         """Tell where values are missing."""
@@ -47,6 +49,14 @@ class Support:
         first = tuple(int(i) for i in np.argwhere(wrong)[0])
         where = _place(first, row_numbers)
         raise InputError(f"{owner} needs {self.needs}. Got {values[first].tolist()!r}{where}.")
+
+    def refuse_missing(self, missing: Bool, owner: str, row_numbers: Any) -> None:
+        """Refuse missing values if summaries must be complete; name the first row with one."""
+        if self.complete:
+            where = _place(tuple(int(i) for i in np.argwhere(missing)[0]), row_numbers)
+            raise InputError(
+                f"{owner} needs rows without missing values. Got NaN{where}. {self.complete}"
+            )
 
 
 def _place(index: tuple[int, ...], row_numbers: Any) -> str:
@@ -73,6 +83,15 @@ def _is_count(values: F64) -> Bool:
 
 REALS = Support(lambda x: ~np.isnan(x), "numbers", 0.0)
 REAL_VECTORS = Support(REALS.inside, "numbers", 0.0, vectors=True)
+REAL_ROWS = Support(
+    lambda x: np.asarray(~np.isnan(x).any(axis=-1)),
+    "rows of numbers",
+    0.0,
+    vectors=True,
+    whole=True,
+    complete="A full covariance has no finite summary of rows with missing entries: drop those "
+    "rows, or fit a credo.GaussianClassifier, which runs EM.",
+)
 POSITIVE = Support(lambda x: (x > 0) & (x < np.inf), "numbers above 0", 1.0)
 NON_NEGATIVE = Support(lambda x: (x >= 0) & (x < np.inf), "numbers that are 0 or more", 1.0)
 UNIT = Support(lambda x: (x > 0) & (x < 1), "numbers strictly between 0 and 1", 0.5)

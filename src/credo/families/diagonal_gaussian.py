@@ -47,6 +47,7 @@ class DiagonalGaussian(AbstractFamily[MomentSummary]):
     See Also
     --------
     credo.families.Gaussian : The same for each number by itself.
+    credo.families.MultivariateGaussian : Vectors with correlations.
 
     Notes
     -----

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Self, final
+from typing import Self, TypeAlias, final
 
 import numpy as np
 
@@ -236,6 +236,63 @@ class MomentSummary(AbstractSummary):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class ScatterSummary(AbstractSummary):
+    r"""Hold weights, means and centred scatter matrices, :math:`\sum_i w_i (x_i - m)(x_i - m)^T`.
+
+    Made by ``summarise`` of MultivariateGaussian.
+
+    Attributes
+    ----------
+    family : str
+        Name of the family that made it.
+    weight : ndarray of shape (*groups, *batch)
+        Total weight of the rows.
+    mean : ndarray of shape (*groups, *batch, D)
+        Weighted mean m, rounded; 0 where there were no rows.
+    rest : ndarray of shape (*groups, *batch, D)
+        What rounding took from the mean; m is the sum of both.
+    scatter : ndarray of shape (*groups, *batch, D, D)
+        Weighted sum of the products of deviations from m; symmetric.
+
+    Notes
+    -----
+    As precise as a MomentSummary, and merged by the same formula.
+
+    Examples
+    --------
+    >>> from credo.families import MultivariateGaussian
+    >>> one = MultivariateGaussian.summarise([[1.0, 0.0], [3.0, 2.0]])
+    >>> one.merge(MultivariateGaussian.summarise([[8.0, 4.0]])).scatter
+    array([[26., 14.],
+           [14.,  8.]])
+    """
+
+    mean: F64
+    rest: F64
+    scatter: F64
+
+    @classmethod
+    def of(cls, rows: Rows) -> Self:
+        """Summarise checked rows: the mean first, then products of deviations from it."""
+        weight = rows.weight
+        mean, rest = rows.mean(rows.values, weight[..., None])
+        gap = (rows.values - rows.per_row(mean)) - rows.per_row(rest)
+        return cls(rows.family, weight, mean, rest, rows.products(gap))
+
+    def merge(self, other: Self) -> Self:
+        """Pool means and scatter; see ``AbstractSummary.merge``."""
+        self._check_mergeable(other)
+        _check_events(self, self.mean, other.mean)
+        weight = self.weight + other.weight
+        gap = (other.mean - self.mean) + (other.rest - self.rest)
+        harmonic = self.weight * (other.weight / np.where(weight > 0, weight, 1.0))
+        part = np.sqrt(harmonic)[..., None] * gap  # squared as a whole: the sum stays symmetric
+        scatter = self.scatter + other.scatter + part[..., :, None] * part[..., None, :]
+        return type(self)(self.family, weight, *_pooled(self, other), scatter)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class PositiveSummary(AbstractSummary):
     r"""Hold weights, means and centred logarithms of positive values.
 
@@ -296,15 +353,17 @@ class PositiveSummary(AbstractSummary):
         return type(self)(self.family, self.weight + other.weight, mean, rest, divergence)
 
 
-def _wide(summary: MomentSummary | PositiveSummary) -> F64:
+#: Summaries with a mean and what rounding took from it.
+_Centred: TypeAlias = MomentSummary | ScatterSummary | PositiveSummary
+
+
+def _wide(summary: _Centred) -> F64:
     """Give the weights with the axes of the means."""
     weight = summary.weight
     return weight.reshape(weight.shape + (1,) * (summary.mean.ndim - weight.ndim))
 
 
-def _pooled(
-    first: MomentSummary | PositiveSummary, second: MomentSummary | PositiveSummary
-) -> tuple[F64, F64]:
+def _pooled(first: _Centred, second: _Centred) -> tuple[F64, F64]:
     """Pool two means, from the heavier one: equal means stay, and small ones are not swamped."""
     a, b = _wide(first), _wide(second)
     total = a + b

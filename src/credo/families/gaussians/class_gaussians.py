@@ -64,9 +64,29 @@ class ClassGaussians:
 
     @cached_property
     def centre(self) -> F64:
-        """Give the middle of the means, which rows are centred on where that saves digits."""
+        """Give the point that rows are centred on: the middle of the means, or the origin.
+
+        The origin if all means are near it in standard deviations: centring would save no digits.
+        """
+        if self._furthest(self.means) <= _NEAR:
+            return np.zeros(self.n_features)
         result: F64 = self.means.mean(axis=0)
         return result
+
+    def _furthest(self, gaps: F64) -> float:
+        """Give the largest squared length of one gap per class, in standard deviations."""
+        if self.shape == "full":
+            return np.inf  # each class is centred on its own mean
+        shared = self.is_linear or self.factors is not None
+        white = self.whitened(gaps) if shared else gaps * self.whiteners
+        return float((white**2).sum(axis=1).max())
+
+    def centred(self, x: Any) -> F64:
+        """Give rows less the centre, in float64; the rows themselves if that is the origin."""
+        if self.centre.any():
+            gaps: F64 = np.subtract(x, self.centre, dtype=np.float64)
+            return gaps
+        return np.asarray(x, dtype=np.float64)
 
     @cached_property
     def constants(self) -> F64:
@@ -118,10 +138,10 @@ class ClassGaussians:
 
     def discriminants(self, x: Any) -> F64:
         """Give log densities up to a term that is the same for all classes of a row, (K, B)."""
-        if not self.is_linear:
+        if not (self.is_linear and self.are_near):
             return self.log_densities(x)
         coefficients, offsets = self.linear
-        scores: F64 = coefficients @ np.subtract(x, self.centre, dtype=np.float64).T
+        scores: F64 = coefficients @ self.centred(x).T
         scores += offsets[:, None]
         return scores
 
@@ -136,7 +156,7 @@ class ClassGaussians:
         """Give squared Mahalanobis distances of rows to each mean, (K, B)."""
         if self.has_correlations and not self.is_linear:
             return self._distances_by_class(x)
-        z = np.subtract(x, self.centre, dtype=np.float64)
+        z = self.centred(x)
         if self.has_correlations:
             z = z @ self.whiteners.T
             return _gaps(z, self._white_means, np.ones(1), near=self.are_near)
@@ -151,9 +171,7 @@ class ClassGaussians:
     @cached_property
     def are_near(self) -> bool:
         """Tell whether the means are so near that distances may be expanded."""
-        shared = self.is_linear or self.factors is not None
-        white = self._white_means if shared else (self.means - self.centre) * self.whiteners
-        return bool((white**2).sum(axis=1).max() <= _NEAR)
+        return self._furthest(self.means - self.centre) <= _NEAR
 
     def _distances_by_class(self, x: Any) -> F64:
         """Whiten the rows for each class, in place."""
@@ -171,12 +189,11 @@ class ClassGaussians:
 
 
 def _gaps(z: F64, means: F64, scales: F64, *, near: bool) -> F64:
-    """Give the squared distance of each row to each mean, scaled by feature; ``z`` is spent."""
+    """Give the squared distance of each row to each mean, scaled by feature."""
     if near:
         inverse = scales**2
         result: F64 = (-2 * means * inverse) @ z.T
-        np.square(z, out=z)
-        result += np.broadcast_to(inverse, means.shape) @ z.T
+        result += np.broadcast_to(inverse, means.shape) @ np.square(z).T
         result += (means**2 * inverse).sum(axis=1)[:, None]
         return np.maximum(result, 0.0, out=result)
     result = np.empty((len(means), len(z)))

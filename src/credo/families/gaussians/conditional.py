@@ -8,16 +8,16 @@ from typing import Any, final
 import numpy as np
 
 from credo._types import F64, Int
-from credo._validation.probabilities import BLOCK_BYTES
+from credo._validation.probabilities import BLOCK_BYTES, block_rows, blocks
 from credo.exceptions import InputError
 from credo.families.gaussians.class_gaussians import ClassGaussians
 from credo.families.gaussians.missing import MissingScorer
 from credo.families.gaussians.patterns import (
     MissingRows,
-    by_pattern,
     gathered,
-    keys_of,
+    refuse_infinite,
     rows_with_missing,
+    sorted_by_pattern,
 )
 from credo.families.gaussians.scores import log_totals
 
@@ -72,7 +72,7 @@ class Conditional:
 def impute_rows(model: ClassGaussians, log_priors: F64, X: Any, classes: Int) -> F64:
     """Replace missing entries by their conditional means, mixed over some classes."""
     result = np.array(X, dtype=np.float64)
-    for rows, missing in _by_pattern(X):
+    for rows, missing in _by_pattern(X, len(classes)):
         result[rows] = _mixed(model, log_priors, missing, classes)[0]
     return result
 
@@ -87,7 +87,7 @@ def condition_rows(model: ClassGaussians, log_priors: F64, X: Any, classes: Int)
         )
     mean = np.array(X, dtype=np.float64)
     covariance = np.zeros((len(X), X.shape[1], X.shape[1]))
-    for rows, missing in _by_pattern(X):
+    for rows, missing in _by_pattern(X, len(classes)):
         mean[rows], fillings, shares = _mixed(model, log_priors, missing, classes)
         for k, filled, share in zip(classes, fillings, shares, strict=True):
             gap = filled - mean[rows]
@@ -99,15 +99,16 @@ def condition_rows(model: ClassGaussians, log_priors: F64, X: Any, classes: Int)
     return Conditional(mean, covariance)
 
 
-def _by_pattern(X: Any) -> Any:
-    """Give the rows with missing entries in blocks, sorted by pattern, with their numbers."""
-    rows = rows_with_missing(X)
-    if not rows.size:
-        return
-    keys = keys_of(X[rows])
-    order = by_pattern(keys)
-    rows, keys = rows[order], keys[order]
-    for block, missing in gathered(X, rows, keys, max(1, _HELD_BYTES // (8 * X.shape[1]))):
+def _by_pattern(X: Any, n_classes: int) -> Any:
+    """Give the rows with missing entries in blocks, sorted by pattern, with their numbers.
+
+    Blocks are small enough to be filled for each class at once.
+    """
+    for block in blocks(len(X), block_rows(X.shape[1])):
+        refuse_infinite(X[block], np.arange(block.start, block.stop))
+    most = max(1, _HELD_BYTES // (8 * X.shape[1] * n_classes))
+    rows, keys = sorted_by_pattern(X, rows_with_missing(X), most)
+    for block, missing in gathered(X, rows, keys, most):
         yield rows[block], missing
 
 
@@ -116,8 +117,10 @@ def _mixed(
 ) -> tuple[F64, list[F64], F64]:
     """Give the mixed means, those of each class, and the posteriors of the classes, (C, n)."""
     scorer = MissingScorer(model)
-    scores = scorer.discriminants(rows)[classes] + log_priors[classes, None]
-    shares = np.exp(scores - log_totals(scores))
+    shares = np.ones((1, len(rows.x)))
+    if len(classes) > 1:
+        scores = scorer.discriminants(rows)[classes] + log_priors[classes, None]
+        shares = np.exp(scores - log_totals(scores))
     weights = np.zeros(len(rows.x))
     fillings = [scorer.filled(rows, int(k), weights).values for k in classes]
     mean = np.zeros_like(rows.x)

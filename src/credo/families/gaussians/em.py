@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from credo._types import F64, Int
-from credo._validation.probabilities import BLOCK_BYTES, blocks
+from credo._types import F64
+from credo._validation.probabilities import BLOCK_BYTES
 from credo.families.gaussians.class_gaussians import ClassGaussians
 from credo.families.gaussians.definite import Names
 from credo.families.gaussians.estimate import Estimate, Recipe, check_moments, estimate
@@ -18,7 +17,7 @@ from credo.families.gaussians.likelihood import log_likelihood
 from credo.families.gaussians.missing import MissingScorer
 from credo.families.gaussians.moments import ClassMoments, Detail
 from credo.families.gaussians.observed import reduce_observed
-from credo.families.gaussians.patterns import by_pattern, gathered, keys_of, rows_with_missing
+from credo.families.gaussians.patterns import gathered, rows_with_missing, sorted_by_pattern
 from credo.families.gaussians.reduction import Rows, reduce_rows
 from credo.families.gaussians.shapes import Shape, detail_for
 from credo.families.gaussians.variation import active_features, flat_features
@@ -36,6 +35,8 @@ class Expectation:
     weights: F64
     #: Log-likelihood of the observed entries before each step and after the last.
     trace: F64
+    #: The same under the final model, which may be shrunk.
+    log_likelihood: float
     converged: bool
 
 
@@ -48,18 +49,20 @@ def fit_missing(
     max_iter: int,
     progress: Callable[[int, float], None] | None = None,
 ) -> Expectation:
-    """Fit Gaussians to rows with NaN by EM; the trace never falls unless shrunk or repaired.
+    """Fit Gaussians to rows with NaN by EM; the trace never falls unless something is repaired.
 
     Complete rows are summarised once. Each step fills the others with their conditional means,
     adds the conditional covariances, and estimates from the sum. It stops when the log-likelihood
-    of a row gains less than ``tol``.
+    of a row gains less than ``tol``. Shrinkage is applied to what EM found, as it is to what
+    complete rows give.
     """
     seen = reduce_observed(rows.X, rows.codes, rows.weights, rows.n_classes)
     check_moments(seen, names)
     work = _Work(rows, recipe.shape)
     start = _start(seen, recipe.shape)
     flat = flat_features(seen, recipe.shape, active_features(start, recipe.shape, names))
-    found = estimate(start, recipe, names, flat=flat)
+    plain = Recipe(recipe.shape, repair=recipe.repair or recipe.shrinkage is not None)
+    found = estimate(start, plain, names, flat=flat)
     total = float(seen.weights.sum())
     trace: list[float] = []
     converged = False
@@ -68,11 +71,15 @@ def fit_missing(
         trace.append(log_density)
         if progress is not None:
             progress(step, log_density)
-        converged = step > 0 and abs(trace[-1] - trace[-2]) <= tol * total
+        converged = step > 0 and bool(abs(trace[-1] - trace[-2]) <= tol * total)
         if converged or step == max_iter:
             break
+        found = estimate(moments, plain, names, flat=flat)
+    final = trace[-1]
+    if recipe.shrinkage is not None:
         found = estimate(moments, recipe, names, flat=flat)
-    return Expectation(found, seen.weights, np.array(trace), converged)
+        final = work.expected(found.model)[1]
+    return Expectation(found, seen.weights, np.array(trace), final, converged)
 
 
 def _start(seen: ClassMoments, shape: Shape) -> ClassMoments:
@@ -107,16 +114,7 @@ class _Work:
         lacking = lacking[weights[lacking] > 0]
         lacking = lacking[np.argsort(rows.codes[lacking], kind="stable")]
         ends = np.searchsorted(rows.codes[lacking], np.arange(rows.n_classes + 1))
-        self.parts = [self._sorted(lacking[a:b]) for a, b in pairwise(ends)]
-
-    def _sorted(self, rows: Int) -> tuple[Int, Any]:
-        """Sort the rows of a class by pattern."""
-        keys = [keys_of(self.rows.X[rows[b]]) for b in blocks(len(rows), self.most)]
-        if not keys:
-            return rows, np.empty((0, 1), dtype=np.uint64)
-        joined = np.concatenate(keys)
-        order = by_pattern(joined)
-        return rows[order], joined[order]
+        self.parts = [sorted_by_pattern(rows.X, lacking[a:b], self.most) for a, b in pairwise(ends)]
 
     def expected(self, model: ClassGaussians) -> tuple[ClassMoments, float]:
         """Give the moments expected under a model, and the log-likelihood of what was observed."""
@@ -152,4 +150,7 @@ def _joined(classes: list[ClassMoments], detail: Detail) -> ClassMoments:
         means=np.concatenate([each.means for each in classes]),
         scatter=np.sum(scatters, axis=0) if detail == "tied" else np.concatenate(scatters),
         detail=detail,
+        rests=np.concatenate(
+            [np.zeros_like(m.means) if m.rests is None else m.rests for m in classes]
+        ),
     )

@@ -90,17 +90,16 @@ def estimate(
 def _share(moments: ClassMoments, recipe: Recipe, flat: Bool) -> F64:
     """Give the share of its variance elsewhere that a flat feature gets, (K, 1) or (1,).
 
-    That of one more row that varies, 1 / (n + 1); with correlations, the shrinkage if it is more.
+    That of one more row that varies, 1 / (n + 1); for full covariances, the shrinkage of the class
+    if that is more.
     """
     weights = moments.weights.sum(keepdims=True) if flat.ndim == 1 else moments.weights[:, None]
     base: F64 = 1 / (weights + 1)
-    if recipe.shape not in ("full", "tied"):
+    if recipe.shape != "full":
         return base
     if isinstance(recipe.shrinkage, float):
         return np.maximum(base, recipe.shrinkage)
     bare = maximum_likelihood(with_variation(moments, flat, np.zeros_like(base)), recipe.shape)
-    if flat.ndim == 1:
-        return np.maximum(base, oas_amount(bare, float(moments.weights.sum())))
     amounts = np.zeros_like(base)
     for k in np.flatnonzero(flat.any(axis=1)):
         amounts[k] = oas_amount(bare[k], float(moments.weights[k]))
@@ -221,19 +220,21 @@ def _proportional(
     """Give the shared matrix, the factors, and what had to be repaired."""
     scatters = moments.scatter[:, active][:, :, active]
     pooled = maximum_likelihood(moments, "tied")
+    inner = pooled[np.ix_(active, active)]
     done = None
     try:
         where = Where(names, None, int(moments.counts.sum()))
         whiten(pooled, np.empty_like(pooled), active, where)
-        shared, factors = proportional_covariances(scatters, moments.weights)
+        shared, factors = proportional_covariances(scatters, moments.weights, names.owner)
     except SingularCovarianceError as singular:
         if not recipe.repair and recipe.shrinkage is None:
             raise
-        # The factors need a positive definite sum; shrinking all scatters alike provides one.
-        amount = oas_amount(pooled, float(moments.weights.sum()))
-        done = f"{singular.fault} Repaired: every scatter shrunk by {amount:.3g}."
-        scatters = np.array([shrunk(each, amount) for each in scatters])
-        shared, factors = proportional_covariances(scatters, moments.weights)
+        # Towards a pooled matrix of full rank, every scatter gets one, and the factors a bound.
+        amount = oas_amount(inner, float(moments.weights.sum()))
+        done = f"{singular.fault} Repaired: every scatter moved by {amount:.3g} to the pooled one."
+        target = moments.weights[:, None, None] * shrunk(inner, amount)
+        mixed = (1 - amount) * scatters + amount * target
+        shared, factors = proportional_covariances(mixed, moments.weights, names.owner)
     matrix = np.zeros_like(pooled)
     matrix[np.ix_(active, active)] = shared
     return matrix, factors, done

@@ -62,7 +62,7 @@ class MissingScorer:
 
     def discriminants(self, rows: MissingRows) -> F64:
         """Give log densities up to a term of the row, (K, n)."""
-        if self.model.shape == "tied":
+        if self.model.shape == "tied" and self.model.are_near:
             return self._shared(rows.only(self.model.active))[0].T
         return self.log_densities(rows)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from credo._types import F64, Bool, Int
 from credo.exceptions import InputError, ShapeError
+from credo.families._rows import two_sum
 
 #: How much of the scatter is kept: one matrix per class, their sum, or the diagonals.
 Detail = Literal["full", "tied", "diagonal"]
@@ -27,19 +28,22 @@ class ClassMoments:
     .. math:: n_k = \sum_i w_i, \quad m_k = \frac{1}{n_k} \sum_i w_i x_i, \quad
               S_k = \sum_i w_i (x_i - m_k)(x_i - m_k)^T
 
-    Merged with Chan's formula, never from sums of squares, so that a large mean costs no digits.
+    Merged with Chan's formula, never from sums of squares, and with twice the digits for the means,
+    so that a large mean costs no digits of the scatter.
     """
 
     #: Rows of positive weight, and the sum of their weights, in each class: (K,).
     counts: Int
     weights: F64
-    #: Mean of each class, (K, D); zero where nothing was observed.
+    #: Mean of each class, rounded, (K, D); zero where nothing was observed.
     means: F64
     #: (K, D, D), (D, D) or (K, D), by the detail.
     scatter: F64
     detail: Detail
     #: Weight of the observed entries of each feature, (K, D); None if no entry was missing.
     observed: F64 | None = None
+    #: What rounding took from the means, (K, D); None for nothing.
+    rests: F64 | None = None
 
     @property
     def n_classes(self) -> int:
@@ -68,17 +72,19 @@ class ClassMoments:
         mine, theirs = self.feature_weights, other.feature_weights
         total = mine + theirs
         share = np.divide(theirs, total, out=np.zeros_like(total), where=total > 0)
-        gap = other.means - self.means
+        gap = (other.means - self.means) + (_or_zero(other.rests) - _or_zero(self.rests))
+        means, rests = two_sum(self.means, _or_zero(self.rests) + share * gap)
         complete = self.observed is None and other.observed is None
         scatter = self.scatter + other.scatter
         _add_gap(scatter, gap, mine * share, self.detail)
         return ClassMoments(
             counts=self.counts + other.counts,
             weights=self.weights + other.weights,
-            means=self.means + share * gap,
+            means=means,
             scatter=scatter,
             detail=self.detail,
             observed=None if complete else total,
+            rests=rests,
         )
 
     def spread(self, places: Int, n_classes: int) -> ClassMoments:
@@ -97,6 +103,7 @@ class ClassMoments:
             scatter=self.scatter if self.detail == "tied" else placed(self.scatter),
             detail=self.detail,
             observed=None if self.observed is None else placed(self.observed),
+            rests=None if self.rests is None else placed(self.rests),
         )
 
     def pooled(self) -> F64:
@@ -139,6 +146,11 @@ class ClassMoments:
             scatter=0.5 * (part + part.swapaxes(-1, -2)),
             detail=self.detail,
         )
+
+
+def _or_zero(rests: F64 | None) -> Any:
+    """Give what rounding took away, zero if that is not known."""
+    return 0.0 if rests is None else rests
 
 
 def rounding_variance(means: F64) -> F64:

@@ -8,6 +8,7 @@ import numpy as np
 
 from credo._types import F64, Int
 from credo._validation.probabilities import block_rows, blocks
+from credo.families._rows import two_sum
 from credo.families.gaussians.moments import ClassMoments, check_size
 from credo.families.gaussians.reduction import class_sums
 
@@ -35,13 +36,15 @@ def reduce_observed(X: Any, codes: Int, weights: F64 | None, n_classes: int) -> 
         left += class_sums(z, part, w[block], n_classes)
         squares += class_sums(np.square(z, out=z), part, w[block], n_classes)
     offsets = np.divide(left, observed, out=np.zeros_like(left), where=observed > 0)
+    centre, rests = two_sum(means, offsets)
     return ClassMoments(
         counts=np.bincount(codes[w > 0], minlength=n_classes),
         weights=np.bincount(codes, weights=w, minlength=n_classes).astype(np.float64),
-        means=np.where(observed > 0, means + offsets, 0.0),
+        means=np.where(observed > 0, centre, 0.0),
         scatter=np.maximum(squares - observed * offsets**2, 0.0),
         detail="diagonal",
         observed=observed,
+        rests=np.where(observed > 0, rests, 0.0),
     )
 
 

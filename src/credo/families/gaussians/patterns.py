@@ -70,6 +70,16 @@ def by_pattern(keys: Any) -> Int:
     return np.argsort(keys[:, 0], kind="stable") if keys.shape[1] == 1 else np.lexsort(keys.T)
 
 
+def sorted_by_pattern(X: Any, rows: Int, most: int) -> tuple[Int, Any]:
+    """Give row numbers sorted by pattern, and their keys, reading so many rows at once."""
+    parts = [keys_of(X[rows[block]]) for block in blocks(len(rows), most)]
+    if not parts:
+        return rows, np.empty((0, 1), dtype=np.uint64)
+    keys = np.concatenate(parts)
+    order = by_pattern(keys)
+    return rows[order], keys[order]
+
+
 def gathered(X: Any, rows: Int, keys: Any, most: int) -> Iterator[tuple[slice, MissingRows]]:
     """Gather rows that are sorted by pattern, at most so many at once."""
     for block in blocks(len(rows), most):

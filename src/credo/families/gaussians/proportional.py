@@ -8,11 +8,14 @@ from scipy.linalg import cho_factor, cho_solve
 from credo._types import F64
 from credo.families.gaussians.definite import SingularCovarianceError
 
+#: Changes below this that do not shrink for so many steps are rounding.
+_NEARLY = 1e-8
+_IDLE_STEPS = 10
 #: Enough for the linear convergence of the alternation on any data met so far.
 _MOST_STEPS = 10_000
 
 
-def proportional_covariances(scatters: F64, weights: F64) -> tuple[F64, F64]:
+def proportional_covariances(scatters: F64, weights: F64, owner: str) -> tuple[F64, F64]:
     r"""Fit :math:`\Sigma_k = \alpha_k \Sigma` by alternating maximum likelihood.
 
     .. math:: \Sigma = \frac{1}{N} \sum_k \frac{S_k}{\alpha_k}, \qquad
@@ -27,20 +30,36 @@ def proportional_covariances(scatters: F64, weights: F64) -> tuple[F64, F64]:
     total = weights.sum()
     factors = np.ones(len(weights))
     tolerance = 4 * size * float(np.finfo(np.float64).eps)
+    least, idle = np.inf, 0
     for _ in range(_MOST_STEPS):
         shared = np.tensordot(1 / factors, scatters, axes=1) / total
-        try:
-            precision = cho_solve(cho_factor(shared, lower=True), np.eye(size))
-        except np.linalg.LinAlgError as error:
-            raise SingularCovarianceError(
-                "The proportional covariances collapse: the factor of a class goes to zero.",
-                "Pass covariance='tied' or singular='repair'.",
-            ) from error
-        new = np.einsum("ij,kij->k", precision, scatters) / (weights * size)
+        new = np.einsum("ij,kij->k", _inverse(shared, owner), scatters) / (weights * size)
+        if not (new > 0).all() or not np.isfinite(new).all():
+            raise _collapse(owner)
         new /= np.exp(weights @ np.log(new) / total)
         change = np.abs(new / factors - 1).max()
         factors = new
-        if change <= tolerance:
+        least, idle = (change, 0) if change < least else (least, idle + 1)
+        if change <= tolerance or (idle >= _IDLE_STEPS and least <= _NEARLY):
             break
+    if least > _NEARLY:
+        raise _collapse(owner)
     shared = np.tensordot(1 / factors, scatters, axes=1) / total
     return 0.5 * (shared + shared.T), factors
+
+
+def _inverse(matrix: F64, owner: str) -> F64:
+    """Invert a covariance."""
+    try:
+        factor = cho_factor(matrix, lower=True)
+    except np.linalg.LinAlgError:
+        raise _collapse(owner) from None
+    return np.asarray(cho_solve(factor, np.eye(len(matrix))), dtype=np.float64)
+
+
+def _collapse(owner: str) -> SingularCovarianceError:
+    """Say that the likelihood has no maximum."""
+    return SingularCovarianceError(
+        f"{owner}: the proportional covariances collapse: the factor of a class goes to zero.",
+        "Pass covariance='tied' or singular='repair'.",
+    )

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from credo._types import F64, Int
 from credo._validation.probabilities import BLOCK_BYTES, block_rows, blocks
 from credo.exceptions import InputError
+from credo.families._rows import two_sum
 from credo.families.gaussians.moments import ClassMoments, Detail, check_size
 
 #: With fewer rows of a class than this in a block, all rows are sorted by class first: a product
@@ -208,8 +209,8 @@ def _moments(reduction: _Reduction, counts: Int, weights: F64, detail: Detail) -
     else:
         for k in np.flatnonzero(weights):
             scatter[k] -= weights[k] * np.outer(offsets[k], offsets[k])
-    means = reduction.shifts + offsets
-    return ClassMoments(counts, weights, means, scatter, detail)
+    means, rests = two_sum(reduction.shifts, offsets)
+    return ClassMoments(counts, weights, means, scatter, detail, rests=rests)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,8 @@ Kind = Literal["densities", "discriminants", "distances"]
 #: Takes joint scores (K, B) and the rows they belong to, and writes them where they go.
 Finish = Callable[[F64, Any], None]
 
+#: Bytes of rows that are multiplied by a few columns at once: measured, a core's own cache.
+_THIN_BYTES = 2 * 2**20
 #: Rows with missing entries are held back, to be gathered by pattern: this many at most, so that
 #: their keys and numbers stay small beside the rows.
 _MOST_HELD = 2**20
@@ -42,18 +44,28 @@ def score_rows(
     """
     score = scoring(model, kind) if single is None else single.discriminants
     held = _Held(scoring(MissingScorer(model), kind), log_priors, X, finish)
+    priors: Any = log_priors[:, None].astype(np.float64 if single is None else np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
-        for block in blocks(len(X), min(rows_at_once(X.shape[1]), block_rows(model.n_classes))):
-            x = X[block]
+        for block in blocks(len(X), _block_size(model, X.shape[1], kind)):
+            rows, x = held.taken_out(X[block], block) if held.any_yet else (None, X[block])
+            if not len(x):
+                continue
             scores = score(x)
             odd = np.flatnonzero(~np.isfinite(scores.sum(axis=0)))
-            scores += log_priors[:, None].astype(scores.dtype)
             if odd.size:
-                held.add(x[odd], block.start + odd)
-                scores[:, odd] = 0.0
-            if odd.size < len(x):
-                finish(scores, block)
+                held.add(x[odd], odd + block.start if rows is None else rows[odd])
+                scores[:, odd] = 0.0  # written for now, and again when they are released
+            scores += priors
+            finish(scores, block if rows is None else rows)
         held.release()
+
+
+def _block_size(model: ClassGaussians, n_features: int, kind: Kind) -> int:
+    """Tell how many rows to score at once: more if each is multiplied by a large matrix."""
+    linear = model.is_linear and kind == "discriminants" and model.are_near
+    thin = not model.has_correlations or linear
+    size = _THIN_BYTES // (8 * n_features) if thin else rows_at_once(n_features)
+    return max(1, min(size, block_rows(model.n_classes)))
 
 
 def scoring(scorer: ClassGaussians | MissingScorer, kind: Kind) -> Callable[[Any], F64]:
@@ -76,6 +88,20 @@ class _Held:
         self._most = max(1, _HELD_BYTES // (8 * max(X.shape[1], len(log_priors))))
         self._rows: list[Int] = []
         self._keys: list[Any] = []
+        self._released = False
+
+    @property
+    def any_yet(self) -> bool:
+        """Tell whether a row has been held, so that others are to be expected."""
+        return bool(self._rows) or self._released
+
+    def taken_out(self, x: Any, block: slice) -> tuple[Int, Any]:
+        """Hold the rows of a block that have missing entries; give the others, with numbers."""
+        lacking = ~np.isfinite(x.sum(axis=1, dtype=np.float64))
+        rows = np.arange(block.start, block.stop)
+        if lacking.any():
+            self.add(x[lacking], rows[lacking])
+        return rows[~lacking], x[~lacking]
 
     def add(self, x: Any, rows: Int) -> None:
         """Hold rows back."""
@@ -90,7 +116,7 @@ class _Held:
         if not self._rows:
             return
         rows, keys = np.concatenate(self._rows), np.concatenate(self._keys)
-        self._rows, self._keys = [], []
+        self._rows, self._keys, self._released = [], [], True
         order = by_pattern(keys)
         rows, keys = rows[order], keys[order]
         for block, missing in gathered(self._X, rows, keys, self._most):
@@ -119,9 +145,10 @@ def probabilities_into(out: Any) -> Finish:
 
 def log_probabilities_into(out: Any) -> Finish:
     """Write log posteriors, rows of ``out``; in float32, zero where the probability is one."""
-    nearly_one = -np.finfo(out.dtype).epsneg / 2 if out.dtype == np.float32 else 0.0
+    nearly_one = -np.finfo(out.dtype).epsneg if out.dtype == np.float32 else 0.0
 
     def finish(scores: F64, rows: Any) -> None:
+        scores -= scores.max(axis=0)  # first, so that log p is exact next to zero
         scores -= log_totals(scores)
         if nearly_one:
             scores[scores > nearly_one] = 0.0

@@ -21,14 +21,18 @@ def shrunk(covariance: F64, amount: float) -> F64:
 
 
 def oas_amount(covariance: F64, weight: float) -> float:
-    """Give the oracle-approximating amount of Chen et al. (2010), equation 23, for correlations."""
+    r"""Give the oracle-approximating amount of Chen et al. (2010), equation 23, for correlations.
+
+    .. math:: \min\left(1, \frac{(1 - 2/D) \operatorname{tr} R^2 + D^2}
+              {(n + 1 - 2/D)(\operatorname{tr} R^2 - D)}\right)
+    """
     correlation = _correlation(covariance)
     size = len(correlation)
     if size < 2 or weight <= 1:
         return 1.0 if weight <= 1 else 0.0
-    mean_square = float(np.mean(correlation**2))
-    denominator = (weight + 1) * (mean_square - 1 / size)
-    numerator = mean_square + 1
+    squares = float((correlation**2).sum())
+    denominator = (weight + 1 - 2 / size) * (squares - size)
+    numerator = (1 - 2 / size) * squares + size**2
     return 1.0 if denominator <= numerator else numerator / denominator
 
 
@@ -56,10 +60,11 @@ def fourth_moments(X: Any, codes: Int, weights: F64 | None, means: F64, scales: 
     result = np.zeros(len(means))
     for block in blocks(len(codes), block_rows(X.shape[1])):
         part = codes[block]
-        z = (X[block] - means[part]) * scales[part]
-        fourth = np.einsum("ij,ij->i", z, z) ** 2
+        with np.errstate(over="ignore", invalid="ignore"):  # rows of weight zero hold anything
+            z = (X[block] - means[part]) * scales[part]
+            fourth = np.einsum("ij,ij->i", z, z) ** 2
         if weights is not None:
-            fourth = np.where(weights[block] > 0, fourth * weights[block], 0.0)
+            fourth = np.where(weights[block] > 0, fourth, 0.0) * weights[block]
         result += np.bincount(part, weights=fourth, minlength=len(means))
     return result
 

@@ -33,18 +33,19 @@ class SingleScorer:
     @classmethod
     def of(cls, model: ClassGaussians) -> SingleScorer | None:
         """Make one, or None if float32 would cost too much."""
-        if model.is_linear:
-            return _linear(model)
-        return _full(model) if model.has_correlations else _diagonal(model)
+        with np.errstate(over="ignore"):  # what float32 cannot hold is declined
+            if model.is_linear:
+                return _linear(model)
+            return _full(model) if model.has_correlations else _diagonal(model)
 
     def discriminants(self, x: Any) -> Any:
         """Give log densities up to a term that all classes of a row share, (K, B), in float32."""
         if self.weights.ndim == 3:
             return self._by_class(x)
-        z = np.subtract(x, self.centre)
+        z = np.subtract(x, self.centre) if self.centre.any() else x
         scores = self.weights @ z.T
         if self.squares is not None:
-            scores += self.squares @ np.square(z, out=z).T
+            scores += self.squares @ np.square(z).T
         scores += self.offsets.astype(np.float32)[:, None]
         return scores
 

@@ -14,10 +14,9 @@ from credo.exceptions import InputError
 from credo.families.gaussians.definite import Where, whiten
 from credo.families.gaussians.patterns import (
     MissingRows,
-    by_pattern,
     gathered,
-    keys_of,
     refuse_infinite,
+    sorted_by_pattern,
 )
 
 #: Bytes of rows with missing entries, or of blocks of matrices, that are worked on at once.
@@ -119,9 +118,7 @@ class TargetGivenFeatures:
         if not rows.size:
             return
         most = max(1, _HELD_BYTES // (8 * X.shape[1]))
-        keys = np.concatenate([keys_of(X[rows[block]]) for block in blocks(len(rows), most)])
-        order = by_pattern(keys)
-        rows, keys = rows[order], keys[order]
+        rows, keys = sorted_by_pattern(X, rows, most)
         for block, missing in gathered(X, rows, keys, most):
             part = rows[block]
             refuse_infinite(missing.x, part)
