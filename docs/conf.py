@@ -24,7 +24,8 @@ autodoc_typehints = "none"  # numpydoc's parameter lists say it
 autodoc_default_options = {
     "members": True,
     # scikit-learn adds these, with references into its own glossary
-    "exclude-members": "set_fit_request, set_predict_request, set_score_request",
+    "exclude-members": "set_fit_request, set_partial_fit_request, set_predict_request, "
+    "set_score_request",
 }
 numpydoc_show_class_members = False
 

@@ -44,6 +44,16 @@ _LEARNED = (
 )
 
 
+def streams(classifier: Any) -> bool:
+    """Offer partial_fit unless the shrinkage needs all rows at once."""
+    if classifier.shrinkage == "auto":
+        raise AttributeError(
+            f"{_OWNER}.partial_fit: shrinkage='auto' (Ledoit-Wolf) needs all rows at once. For a "
+            "stream pass shrinkage='oas', which needs second moments only, or a number."
+        )
+    return True
+
+
 class GaussianState(GenerativeClassifier):
     """Private half of ``GaussianClassifier``."""
 
@@ -133,6 +143,11 @@ class GaussianState(GenerativeClassifier):
 
     def _restart(self, summary: ClassSummary, options: Options) -> Self:
         """Continue from a summary; if it does not determine a model yet, remember why."""
+        if options.recipe.shrinkage == "auto":
+            raise InputError(
+                f"{_OWNER}: shrinkage='auto' (Ledoit-Wolf) needs all rows at once. For streams and "
+                "merging pass shrinkage='oas', which needs second moments only, or a number."
+            )
         self.summary_, self.classes_ = summary, summary.classes
         try:
             fitted = fit_moments(summary.moments, options, self._names(summary.classes))

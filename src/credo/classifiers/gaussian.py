@@ -8,13 +8,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from credo._types import F64, Label, PerLabel, RandomState
 from credo._validation.arrays import generator, positive_int
 from credo._validation.labels import as_labels, position, positions
 from credo.classifiers._gaussian_fit import Options, Progress, fit_moments, fit_rows
-from credo.classifiers._gaussian_state import GaussianState
+from credo.classifiers._gaussian_state import GaussianState, streams
 from credo.classifiers._generative import unchanged_on_error
 from credo.classifiers.summary import ClassSummary
 from credo.exceptions import InputError
@@ -131,8 +132,8 @@ class GaussianClassifier(GaussianState):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = credo.GaussianClassifier(covariance="tied").fit(X, y)
     >>> model.predict_proba([[5.8, np.nan, 4.9, np.nan]]).round(3)
-    array([[0.   , 0.435, 0.565]])
-    >>> model.with_priors([0.1, 0.8, 0.1]).predict([[5.8, np.nan, 4.9, np.nan]])
+    array([[0.   , 0.111, 0.889]])
+    >>> model.with_priors([0.05, 0.9, 0.05]).predict([[5.8, np.nan, 4.9, np.nan]])
     array([1])
     """
 
@@ -191,6 +192,7 @@ class GaussianClassifier(GaussianState):
             )
         return self
 
+    @available_if(streams)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those seen before; the result is that of one fit to all of them.
 

@@ -4,7 +4,7 @@ from tests.oracles import gaussians as oracle
 
 import credo
 from credo import GaussianClassifier
-from credo.exceptions import CredoError, InputError, LabelError, NumericalError, ShapeError
+from credo.exceptions import InputError, LabelError, NumericalError, ShapeError
 
 X, CODES = oracle.rows_of(120, counts=(30, 35, 40))
 NAMES = np.array(["ant", "bee", "cat"])
@@ -185,8 +185,13 @@ def test_oas_works_on_streams_and_auto_says_why_not():
     for rows in SPLITS["halves"]:
         model.partial_fit(X[rows], Y[rows])
     np.testing.assert_allclose(model.shrinkage_, whole.shrinkage_, rtol=1e-9)
-    with pytest.raises(CredoError, match="shrinkage='oas'"):
-        GaussianClassifier(shrinkage="auto").partial_fit(X, Y).predict(X)
+    auto = GaussianClassifier(shrinkage="auto")
+    assert not hasattr(auto, "partial_fit")
+    with pytest.raises(AttributeError) as caught:
+        auto.partial_fit(X, Y)
+    assert "shrinkage='oas'" in str(caught.value.__cause__)
+    with pytest.raises(InputError, match="merging pass shrinkage='oas'"):
+        auto.fit(X, Y).merge(whole)
 
 
 def test_a_subspace_follows_the_stream():

@@ -20,7 +20,7 @@ from credo.families.gaussians.observed import reduce_observed
 from credo.families.gaussians.patterns import gathered, rows_with_missing, sorted_by_pattern
 from credo.families.gaussians.reduction import Rows, reduce_rows
 from credo.families.gaussians.shapes import Shape, detail_for
-from credo.families.gaussians.variation import active_features, flat_features
+from credo.families.gaussians.variation import active_features, flat_features, refusal
 
 #: Bytes of rows with missing entries that are worked on at once.
 _HELD_BYTES = 4 * BLOCK_BYTES
@@ -61,6 +61,8 @@ def fit_missing(
     work = _Work(rows, recipe.shape)
     start = _start(seen, recipe.shape)
     flat = flat_features(seen, recipe.shape, active_features(start, recipe.shape, names))
+    if flat.any() and not recipe.repair:
+        raise refusal(flat, seen, names)
     plain = Recipe(recipe.shape, repair=recipe.repair or recipe.shrinkage is not None)
     found = estimate(start, plain, names, flat=flat)
     total = float(seen.weights.sum())

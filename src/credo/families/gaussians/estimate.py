@@ -73,7 +73,7 @@ def estimate(
     done = []
     if flat.any():
         fault = refusal(flat, moments, names)
-        if not recipe.repair and recipe.shrinkage is None:
+        if not recipe.repair:
             raise fault
         share = _share(moments, recipe, flat)
         moments = with_variation(moments, flat, share)
@@ -82,8 +82,7 @@ def estimate(
         found = Estimate(_without_correlations(moments, recipe.shape, active), np.zeros(()))
     else:
         found = _with_correlations(moments, recipe, active, names, second_pass)
-    silent = recipe.shrinkage is not None
-    notes = [*([] if silent else done), *([found.repair] if found.repair else [])]
+    notes = [*done, *([found.repair] if found.repair else [])]
     return replace(found, repair=" ".join(notes) or None)
 
 
