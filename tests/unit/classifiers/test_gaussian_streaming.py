@@ -4,7 +4,7 @@ from tests.oracles import gaussians as oracle
 
 import credo
 from credo import GaussianClassifier
-from credo.exceptions import InputError, LabelError, NumericalError, ShapeError
+from credo.exceptions import CredoError, InputError, LabelError, NumericalError, ShapeError
 
 X, CODES = oracle.rows_of(120, counts=(30, 35, 40))
 NAMES = np.array(["ant", "bee", "cat"])
