@@ -129,8 +129,6 @@ class Fitted:
     weights: F64
     #: Σ w log p(x | y) before each step of EM and at the end; one entry if closed form.
     trace: F64
-    #: The same under the final model, which EM shrinks after its last step.
-    log_likelihood: float
     converged: bool
     projection: Projection | None = None
 
@@ -159,7 +157,7 @@ def fit_rows(rows: Rows, moments: ClassMoments | None, options: Options, names: 
         max_iter=options.max_iter,
         progress=options.progress,
     )
-    return Fitted(found.found, found.weights, found.trace, found.log_likelihood, found.converged)
+    return Fitted(found.found, found.weights, found.trace, found.converged)
 
 
 def fit_moments(
@@ -176,9 +174,8 @@ def fit_moments(
     found = estimate(moments, options.recipe, names, second_pass)
     plain = not found.amounts.any() and found.repair is None and found.model.has_correlations
     likelihood = maximum_log_likelihood if plain else log_likelihood
-    value = likelihood(found.model, moments)
-    trace = np.array([value])
-    return Fitted(found, moments.weights, trace, value, converged=True, projection=projection)
+    trace = np.array([likelihood(found.model, moments)])
+    return Fitted(found, moments.weights, trace, converged=True, projection=projection)
 
 
 def _second_pass(rows: Rows, projection: Projection | None) -> SecondPass:

@@ -115,7 +115,7 @@ class GaussianState(GenerativeClassifier):
         with np.errstate(invalid="ignore"):
             shares = np.where(fitted.weights > 0, fitted.weights * log_priors, 0.0).sum()
         self.log_likelihood_trace_ = fitted.trace + shares
-        self.log_likelihood_ = float(fitted.log_likelihood + shares)
+        self.log_likelihood_ = float(self.log_likelihood_trace_[-1])
         self._forget("coef_", "intercept_")
         if self._model.is_linear:
             self.coef_, self.intercept_ = self._linear(log_priors)

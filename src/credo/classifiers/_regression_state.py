@@ -84,8 +84,6 @@ class Joint:
     amount: float
     #: Σ w log p(x, t) before each step of EM and at the end; one entry if closed form.
     trace: F64
-    #: The same under the final model, which EM shrinks after its last step.
-    log_likelihood: float
     converged: bool
     target: TargetGivenFeatures
     #: What was singular and how it was repaired; None if nothing was.
@@ -126,7 +124,6 @@ def fit_joint(rows: Rows, moments: ClassMoments | None, options: Options, names:
         covariance=covariance,
         amount=float(em.found.amounts),
         trace=em.trace,
-        log_likelihood=em.log_likelihood,
         converged=em.converged,
         target=target,
         repair=em.found.repair,
@@ -155,9 +152,8 @@ def fit_joint_moments(
         covariance, amount = shrunk(covariance, more), 1 - (1 - amount) * (1 - more)
         target = TargetGivenFeatures.of(mean, covariance, where)
         repair = f"{singular.fault} Repaired with shrinkage {amount:.3g}."
-    value = _log_likelihood(target, covariance, moments)
-    trace = np.array([value])
-    return Joint(mean, covariance, amount, trace, value, True, target, repair)  # noqa: FBT003
+    trace = np.array([_log_likelihood(target, covariance, moments)])
+    return Joint(mean, covariance, amount, trace, True, target, repair)  # noqa: FBT003
 
 
 @contextmanager
@@ -178,7 +174,7 @@ def _amount(covariance: F64, moments: ClassMoments, options: Options, rows: Rows
     """Give the amount of shrinkage."""
     weight, shrinkage = float(moments.weights[0]), options.recipe.shrinkage
     if not isinstance(shrinkage, str):
-        return 0.0 if shrinkage is None else shrinkage
+        return 0.0 if shrinkage is None else float(shrinkage)
     if shrinkage == "oas":
         return oas_amount(covariance, weight)
     if rows is None:
@@ -288,7 +284,7 @@ class RegressorState(RegressorMixin, BaseEstimator):
         self.constant_features_ = ~target.active
         self.n_parameters_ = joint.n_parameters
         self.log_likelihood_trace_ = joint.trace
-        self.log_likelihood_ = joint.log_likelihood
+        self.log_likelihood_ = float(joint.trace[-1])
         self.converged_ = joint.converged
         self.n_iter_ = max(1, len(joint.trace) - 1)
         if joint.repair is not None:

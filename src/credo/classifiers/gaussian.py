@@ -93,7 +93,8 @@ class GaussianClassifier(GaussianState):
     log_likelihood_ : float
         :math:`\sum_i w_i \log p(x_i, y_i)` of the rows it was fitted on.
     log_likelihood_trace_ : ndarray
-        The same before each step of EM and after the last; never falls unless repaired.
+        The same before each step of EM and after the last; it never falls unless covariances
+        are shrunk or repaired.
     converged_ : bool
         False if EM stopped at ``max_iter``.
     n_iter_ : int

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from credo._types import F64
+from credo._types import F64, Bool
 from credo._validation.probabilities import BLOCK_BYTES
 from credo.families.gaussians.class_gaussians import ClassGaussians
 from credo.families.gaussians.definite import Names
@@ -22,6 +22,9 @@ from credo.families.gaussians.reduction import Rows, reduce_rows
 from credo.families.gaussians.shapes import Shape, detail_for
 from credo.families.gaussians.variation import active_features, flat_features, refusal
 
+#: Steps before an amount of shrinkage is found: EM forgets its start at about the rate of what is
+#: missing, and half of it to the twentieth power is 1e-6.
+_WARM_STEPS = 20
 #: Bytes of rows with missing entries that are worked on at once.
 _HELD_BYTES = 4 * BLOCK_BYTES
 
@@ -35,8 +38,6 @@ class Expectation:
     weights: F64
     #: Log-likelihood of the observed entries before each step and after the last.
     trace: F64
-    #: The same under the final model, which may be shrunk.
-    log_likelihood: float
     converged: bool
 
 
@@ -49,12 +50,12 @@ def fit_missing(
     max_iter: int,
     progress: Callable[[int, float], None] | None = None,
 ) -> Expectation:
-    """Fit Gaussians to rows with NaN by EM; the trace never falls unless something is repaired.
+    """Fit Gaussians to rows with NaN by EM; the trace never falls unless shrunk or repaired.
 
     Complete rows are summarised once. Each step fills the others with their conditional means,
     adds the conditional covariances, and estimates from the sum. It stops when the log-likelihood
-    of a row gains less than ``tol``. Shrinkage is applied to what EM found, as it is to what
-    complete rows give.
+    of a row gains less than ``tol``. An amount of shrinkage that has to be found is found after
+    some steps without, because the first guess knows no correlations, and then kept.
     """
     seen = reduce_observed(rows.X, rows.codes, rows.weights, rows.n_classes)
     check_moments(seen, names)
@@ -63,25 +64,53 @@ def fit_missing(
     flat = flat_features(seen, recipe.shape, active_features(start, recipe.shape, names))
     if flat.any() and not recipe.repair:
         raise refusal(flat, seen, names)
+    steps = _Steps(work, names, flat, tol * float(seen.weights.sum()), progress)
     plain = Recipe(recipe.shape, repair=recipe.repair or recipe.shrinkage is not None)
     found = estimate(start, plain, names, flat=flat)
-    total = float(seen.weights.sum())
-    trace: list[float] = []
-    converged = False
-    for step in range(max_iter + 1):
-        moments, log_density = work.expected(found.model)
-        trace.append(log_density)
-        if progress is not None:
-            progress(step, log_density)
-        converged = step > 0 and bool(abs(trace[-1] - trace[-2]) <= tol * total)
-        if converged or step == max_iter:
-            break
-        found = estimate(moments, plain, names, flat=flat)
-    final = trace[-1]
-    if recipe.shrinkage is not None:
-        found = estimate(moments, recipe, names, flat=flat)
-        final = work.expected(found.model)[1]
-    return Expectation(found, seen.weights, np.array(trace), final, converged)
+    if recipe.shrinkage is None:
+        found, converged = steps.run(found, recipe, max_iter)
+    else:
+        if isinstance(recipe.shrinkage, str):
+            found, _ = steps.run(found, plain, min(_WARM_STEPS, max_iter))
+            recipe = replace(recipe, shrinkage=steps.amounts(found, recipe))
+        found, converged = steps.run(found, recipe, max_iter)
+    return Expectation(found, seen.weights, np.array(steps.trace), converged)
+
+
+class _Steps:
+    """Steps of EM, and their trace."""
+
+    def __init__(
+        self,
+        work: _Work,
+        names: Names,
+        flat: Bool,
+        least_gain: float,
+        progress: Callable[[int, float], None] | None,
+    ) -> None:
+        self._work, self._names, self._flat = work, names, flat
+        self._least_gain, self._progress = least_gain, progress
+        self.trace: list[float] = []
+
+    def run(self, found: Estimate, recipe: Recipe, most: int) -> tuple[Estimate, bool]:
+        """Take at most so many steps; tell whether the log-likelihood stood still."""
+        before = np.nan
+        for step in range(most + 1):
+            moments, now = self._work.expected(found.model)
+            self.trace.append(now)
+            if self._progress is not None:
+                self._progress(len(self.trace) - 1, now)
+            if abs(now - before) <= self._least_gain:
+                return found, True
+            if step < most:
+                found, before = estimate(moments, recipe, self._names, flat=self._flat), now
+        return found, False
+
+    def amounts(self, found: Estimate, recipe: Recipe) -> F64:
+        """Find the shrinkage of what a model expects."""
+        moments, _ = self._work.expected(found.model)
+        result: F64 = estimate(moments, recipe, self._names, flat=self._flat).amounts
+        return result
 
 
 def _start(seen: ClassMoments, shape: Shape) -> ClassMoments:

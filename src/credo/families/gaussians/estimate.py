@@ -28,7 +28,8 @@ from credo.families.gaussians.variation import (
     with_variation,
 )
 
-Shrinkage = float | Literal["auto", "oas"] | None
+#: One amount, one for each covariance, how to find them, or None for maximum likelihood.
+Shrinkage = float | F64 | Literal["auto", "oas"] | None
 #: Fourth moments by class from means and inverse deviations (K, D): a second pass over the rows.
 SecondPass = Callable[[F64, F64], F64]
 
@@ -96,8 +97,9 @@ def _share(moments: ClassMoments, recipe: Recipe, flat: Bool) -> F64:
     base: F64 = 1 / (weights + 1)
     if recipe.shape != "full":
         return base
-    if isinstance(recipe.shrinkage, float):
-        return np.maximum(base, recipe.shrinkage)
+    if isinstance(recipe.shrinkage, (float, np.ndarray)):
+        given: F64 = np.reshape(np.asarray(recipe.shrinkage, dtype=np.float64), (-1, 1))
+        return np.maximum(base, given)
     bare = maximum_likelihood(with_variation(moments, flat, np.zeros_like(base)), recipe.shape)
     amounts = np.zeros_like(base)
     for k in np.flatnonzero(flat.any(axis=1)):
