@@ -92,6 +92,8 @@ def _shrinkage(value: Any, shape: Shape, owner: str) -> Shrinkage:
                 f"1. Got {value!r}."
             )
         return "auto" if value == "auto" else "oas"
+    if isinstance(value, bool):
+        raise InputError(f"The shrinkage of {owner} must not be a truth value. Got {value!r}.")
     return in_unit_interval(value, owner, "shrinkage")
 
 
@@ -115,7 +117,7 @@ def _subspace(value: Any, owner: str) -> float | None:
 
 def _tolerance(value: Any, owner: str) -> float:
     """Check the tolerance of EM."""
-    if not isinstance(value, (int, float)) or not 0 <= value < np.inf:
+    if not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
         raise InputError(f"The tol of {owner} must be a number, at least 0. Got {value!r}.")
     return float(value)
 

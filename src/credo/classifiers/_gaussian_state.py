@@ -14,7 +14,7 @@ from credo._validation.labels import as_labels, position
 from credo._validation.probabilities import as_weights
 from credo.classifiers._gaussian_fit import Fitted, Options, fit_moments
 from credo.classifiers._generative import GenerativeClassifier, prior_probabilities
-from credo.classifiers._labels import encode_labels
+from credo.classifiers._labels import encode_labels, without_mask
 from credo.classifiers.summary import ClassSummary, summarise_rows
 from credo.exceptions import CredoError, InputError, NumericalError, SingularWarning
 from credo.families.gaussians.class_gaussians import ClassGaussians
@@ -67,7 +67,7 @@ class GaussianState(GenerativeClassifier):
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         """Check rows, labels and weights; give them encoded, and the classes."""
         rows, labels = validate_data(
-            self, X, y, reset=reset, dtype="numeric", ensure_all_finite=False
+            self, without_mask(X), y, reset=reset, dtype="numeric", ensure_all_finite=False
         )
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows), _OWNER)
         classes, codes = encode_labels(labels, weights)

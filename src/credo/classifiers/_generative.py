@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from credo._types import F64, PerLabel
 from credo._validation.labels import as_labels
 from credo._validation.probabilities import as_priors
+from credo.classifiers._labels import without_mask
 from credo.exceptions import InputError
 from credo.families.gaussians.scores import (
     Finish,
@@ -199,7 +200,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     def _rows(self, X: Any) -> Any:
         """Check rows to predict."""
         self._check_ready()
-        return validate_data(self, X, reset=False, dtype="numeric", ensure_all_finite=False)
+        return validate_data(
+            self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False
+        )
 
     def _table(self, X: Any, into: Callable[[Any], Finish]) -> Any:
         """Fill a table of one column per class, in the precision of the rows."""

@@ -55,13 +55,37 @@ def _counted(y: Any, weights: F64 | None, low: int, high: int) -> tuple[Any, Int
     return classes, lookup[offsets]
 
 
+def without_mask(X: Any) -> Any:
+    """Give a masked array as plain numbers, NaN where masked; anything else as it is."""
+    return np.ma.filled(X.astype(np.float64), np.nan) if np.ma.isMaskedArray(X) else X
+
+
 def union_of(first: Any, second: Any, owner: str) -> tuple[Any, Int, Int]:
     """Give the sorted union of two sets of classes, and where each of them went."""
-    kinds = {"U" if a.dtype.kind in "UO" else "n" for a in (first, second) if a.size}
+    if {first.dtype.kind, second.dtype.kind} == {"i", "u"}:
+        first, second = _as_integers(first, second)
+    kinds = {_kind(a) for a in (first, second) if a.size}
     if len(kinds) > 1:
         raise InputError(
-            f"{owner}: the labels are text in one part and numbers in the other: "
-            f"{first[:3].tolist()} and {second[:3].tolist()}. Use the same kind."
+            f"{owner}: the labels are of two kinds: {first[:3].tolist()} and "
+            f"{second[:3].tolist()}. Use the same kind."
         )
     both = np.union1d(first, second)
     return both, np.searchsorted(both, first), np.searchsorted(both, second)
+
+
+def _kind(labels: Any) -> str:
+    """Tell text, numbers and the rest apart."""
+    kind = labels.dtype.kind
+    return "text" if kind in "UO" else "number" if kind in "iufb" else str(kind)
+
+
+def _as_integers(first: Any, second: Any) -> tuple[Any, Any]:
+    """Bring signed and unsigned integers to one type that holds them; floats would not."""
+    high = max(int(a.max(initial=0)) for a in (first, second))
+    low = min(int(a.min(initial=0)) for a in (first, second))
+    if high < 2**63:
+        return first.astype(np.int64), second.astype(np.int64)
+    if low >= 0:
+        return first.astype(np.uint64), second.astype(np.uint64)
+    return first.astype(object), second.astype(object)

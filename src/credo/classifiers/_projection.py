@@ -12,6 +12,9 @@ from credo.exceptions import InputError
 from credo.families.gaussians.moments import ClassMoments
 from credo.families.gaussians.patterns import refuse_infinite
 
+#: Variance below this part of the largest, times the number of features, is rounding.
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Projection:
@@ -33,7 +36,7 @@ class Projection:
         if not values.sum() > 0:
             raise InputError(f"{owner}: no feature varies, so there are no principal components.")
         shares = values / values.sum()
-        kept = _number(subspace, shares, owner)
+        kept = _number(subspace, shares[values > len(values) * _ROUNDING * values[0]], owner)
         largest = np.abs(vectors[:kept]).argmax(axis=1)
         signs = np.sign(vectors[np.arange(kept), largest])
         return cls(signs[:, None] * vectors[:kept], centre, shares[:kept])
@@ -44,15 +47,16 @@ class Projection:
 
 
 def _number(subspace: float, shares: F64, owner: str) -> int:
-    """Tell how many components are meant: a number of them, or a share of the variance."""
+    """Tell how many components are meant, of those that are no rounding: a number, or a share."""
     if isinstance(subspace, (int, np.integer)):
         if subspace > len(shares):
             raise InputError(
-                f"{owner}: subspace={subspace} components, but there are {len(shares)} features."
+                f"{owner}: subspace={subspace}, but the rows span only {len(shares)} dimensions, "
+                f"to rounding. Pass at most {len(shares)}."
             )
         return int(subspace)
     reached = np.cumsum(shares) >= subspace * (1 - len(shares) * np.finfo(np.float64).eps)
-    return int(reached.argmax()) + 1
+    return int(reached.argmax()) + 1 if reached.any() else len(shares)
 
 
 class ProjectedRows:

@@ -17,6 +17,7 @@ from credo._validation.arrays import as_floats
 from credo._validation.labels import listing
 from credo._validation.probabilities import as_weights
 from credo.classifiers._gaussian_fit import Options
+from credo.classifiers._labels import without_mask
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
 from credo.families.gaussians.class_gaussians import ClassGaussians
 from credo.families.gaussians.definite import Names, SingularCovarianceError, Where
@@ -244,13 +245,21 @@ class RegressorState(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if self._problem is not None:
             raise NumericalError(self._problem)
-        rows = validate_data(self, X, reset=False, dtype="numeric", ensure_all_finite=False)
+        rows = validate_data(
+            self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False
+        )
         return self._joint.target.predict(rows)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Rows:
         """Check rows, target and weights; give those of positive weight, joined."""
         rows, target = validate_data(
-            self, X, y, reset=reset, dtype="numeric", ensure_all_finite=False, y_numeric=True
+            self,
+            without_mask(X),
+            y,
+            reset=reset,
+            dtype="numeric",
+            ensure_all_finite=False,
+            y_numeric=True,
         )
         check_size(rows.shape[1], _OWNER)
         target = as_floats(target, _OWNER, "targets y")

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_X_y
 from credo._types import F64, Int, Labels
 from credo._validation.labels import listing, names_of
 from credo._validation.probabilities import as_weights
-from credo.classifiers._labels import encode_labels, union_of
+from credo.classifiers._labels import encode_labels, union_of, without_mask
 from credo.exceptions import InputError, ShapeError
 from credo.families.gaussians.moments import ClassMoments, Detail
 from credo.families.gaussians.observed import reduce_observed
@@ -110,6 +110,12 @@ class ClassSummary:
                 f"ClassSummary.merge: {self.moments.n_features} features cannot be merged with "
                 f"{other.moments.n_features}. Summarise the same columns."
             )
+        details = self.moments.detail, other.moments.detail
+        if details[0] != details[1]:
+            raise InputError(
+                f"ClassSummary.merge: {details[0]!r} scatter cannot be merged with {details[1]!r}. "
+                "Summarise or fit both with the same covariance; 'full' serves every shape."
+            )
         names = self.feature_names, other.feature_names
         if None not in names and names[0] != names[1]:
             raise InputError(
@@ -188,7 +194,7 @@ def summarise(
     shape = checked_shape(covariance, "summarise")
     found = names_of(X)
     names = found if found and all(isinstance(name, str) for name in found) else None
-    rows, labels = check_X_y(X, y, dtype="numeric", ensure_all_finite=False)
+    rows, labels = check_X_y(without_mask(X), y, dtype="numeric", ensure_all_finite=False)
     weights = None if sample_weight is None else as_weights(sample_weight, len(rows), "summarise")
     classes, codes = encode_labels(labels, weights)
     encoded = Rows(rows, codes, weights, len(classes))

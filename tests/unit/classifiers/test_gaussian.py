@@ -317,7 +317,7 @@ def test_it_works_in_a_pipeline_and_a_search():
         ({"singular": "ignore"}, "'repair' or 'error'"),
         ({"subspace": 0}, "subspace"),
         ({"subspace": 1.5}, "subspace"),
-        ({"subspace": 9}, "9 components, but there are 3 features"),
+        ({"subspace": 9}, "span only 3 dimensions"),
         ({"tol": -1}, "tol"),
         ({"tol": "small"}, "tol"),
         ({"max_iter": 0}, "max_iter"),

@@ -111,7 +111,7 @@ def test_questions_about_features_are_refused():
 
 
 def test_more_components_than_features_are_refused_and_none_is_found_in_constants():
-    with pytest.raises(InputError, match="subspace=6 components, but there are 5 features"):
+    with pytest.raises(InputError, match="subspace=6, but the rows span only 5"):
         GaussianClassifier("full", subspace=6).fit(X, CODES)
     with pytest.raises(InputError, match="no feature varies"):
         GaussianClassifier("full", subspace=1).fit(np.ones_like(X), CODES)

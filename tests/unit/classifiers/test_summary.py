@@ -117,7 +117,7 @@ def test_what_does_not_fit_together_does_not_merge():
     summary = credo.summarise(X, Y)
     with pytest.raises(ShapeError, match="3 features cannot be merged with 2"):
         summary.merge(credo.summarise(X[:, :2], Y))
-    with pytest.raises(InputError, match="text in one part and numbers in the other"):
+    with pytest.raises(InputError, match="of two kinds"):
         summary.merge(credo.summarise(X, CODES))
     with pytest.raises(ShapeError, match="'full'.*'tied'"):
         summary.merge(credo.summarise(X, Y, covariance="tied"))

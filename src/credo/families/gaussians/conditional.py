@@ -19,7 +19,7 @@ from credo.families.gaussians.patterns import (
     rows_with_missing,
     sorted_by_pattern,
 )
-from credo.families.gaussians.scores import log_totals
+from credo.families.gaussians.scores import log_totals, refuse_far
 
 #: Bytes of rows that are worked on at once, and of covariances that are given back.
 _HELD_BYTES = 4 * BLOCK_BYTES
@@ -73,7 +73,7 @@ def impute_rows(model: ClassGaussians, log_priors: F64, X: Any, classes: Int) ->
     """Replace missing entries by their conditional means, mixed over some classes."""
     result = np.array(X, dtype=np.float64)
     for rows, missing in _by_pattern(X, len(classes)):
-        result[rows] = _mixed(model, log_priors, missing, classes)[0]
+        result[rows] = _mixed(model, log_priors, missing, classes, rows)[0]
     return result
 
 
@@ -88,7 +88,7 @@ def condition_rows(model: ClassGaussians, log_priors: F64, X: Any, classes: Int)
     mean = np.array(X, dtype=np.float64)
     covariance = np.zeros((len(X), X.shape[1], X.shape[1]))
     for rows, missing in _by_pattern(X, len(classes)):
-        mean[rows], fillings, shares = _mixed(model, log_priors, missing, classes)
+        mean[rows], fillings, shares = _mixed(model, log_priors, missing, classes, rows)
         for k, filled, share in zip(classes, fillings, shares, strict=True):
             gap = filled - mean[rows]
             covariance[rows] += share[:, None, None] * (gap[:, :, None] * gap[:, None, :])
@@ -113,13 +113,16 @@ def _by_pattern(X: Any, n_classes: int) -> Any:
 
 
 def _mixed(
-    model: ClassGaussians, log_priors: F64, rows: MissingRows, classes: Int
+    model: ClassGaussians, log_priors: F64, rows: MissingRows, classes: Int, numbers: Int
 ) -> tuple[F64, list[F64], F64]:
     """Give the mixed means, those of each class, and the posteriors of the classes, (C, n)."""
     scorer = MissingScorer(model)
     shares = np.ones((1, len(rows.x)))
     if len(classes) > 1:
-        scores = scorer.discriminants(rows)[classes] + log_priors[classes, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = scorer.discriminants(rows)[classes]
+        refuse_far(scores, numbers)
+        scores += log_priors[classes, None]
         shares = np.exp(scores - log_totals(scores))
     weights = np.zeros(len(rows.x))
     fillings = [scorer.filled(rows, int(k), weights).values for k in classes]

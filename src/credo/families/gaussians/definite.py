@@ -87,7 +87,7 @@ def _refusal(correlation: F64, columns: Int, where: Where) -> SingularCovariance
     size = len(correlation)
     names, k, n_rows = where.names, where.k, where.n_rows
     classes = 1 if k is not None else len(names.classes)
-    remedy = "pass shrinkage='auto' or singular='repair', or choose a subspace" + (
+    remedy = "pass shrinkage='oas' or singular='repair'" + (
         "." if k is None else ", or covariance='tied'."
     )
     who = f"{names.owner}: {names.class_of(k)} is singular"

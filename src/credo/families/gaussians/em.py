@@ -95,16 +95,21 @@ class _Steps:
     def run(self, found: Estimate, recipe: Recipe, most: int) -> tuple[Estimate, bool]:
         """Take at most so many steps; tell whether the log-likelihood stood still."""
         before = np.nan
+        told = found.repair
         for step in range(most + 1):
             moments, now = self._work.expected(found.model)
             self.trace.append(now)
             if self._progress is not None:
                 self._progress(len(self.trace) - 1, now)
             if abs(now - before) <= self._least_gain:
-                return found, True
+                return replace(found, repair=told), True
             if step < most:
                 found, before = estimate(moments, recipe, self._names, flat=self._flat), now
-        return found, False
+                told = told or found.repair
+                if recipe.shrinkage is None and found.amounts.any():
+                    # Repaired: kept from here on, or EM would run into the same wall again.
+                    recipe = replace(recipe, shrinkage=found.amounts)
+        return replace(found, repair=told), False
 
     def amounts(self, found: Estimate, recipe: Recipe) -> F64:
         """Find the shrinkage of what a model expects."""

@@ -78,7 +78,8 @@ def estimate(
             raise fault
         share = _share(moments, recipe, flat)
         moments = with_variation(moments, flat, share)
-        done.append(f"{fault.fault} Repaired with {share.max():.3g} of its variance elsewhere.")
+        given = np.broadcast_to(share, flat.shape)[flat]
+        done.append(f"{fault.fault} Repaired with {given[0]:.3g} of its variance elsewhere.")
     if recipe.shape not in WITH_CORRELATIONS:
         found = Estimate(_without_correlations(moments, recipe.shape, active), np.zeros(()))
     else:
@@ -88,13 +89,13 @@ def estimate(
 
 
 def _share(moments: ClassMoments, recipe: Recipe, flat: Bool) -> F64:
-    """Give the share of its variance elsewhere that a flat feature gets, (K, 1) or (1,).
+    """Give the share of its variance elsewhere that a flat feature gets, (K, D) or (D,).
 
     That of one more row that varies, 1 / (n + 1); for full covariances, the shrinkage of the class
     if that is more.
     """
-    weights = moments.weights.sum(keepdims=True) if flat.ndim == 1 else moments.weights[:, None]
-    base: F64 = 1 / (weights + 1)
+    weights = moments.feature_weights
+    base: F64 = 1 / ((weights.sum(axis=0) if flat.ndim == 1 else weights) + 1)
     if recipe.shape != "full":
         return base
     if isinstance(recipe.shrinkage, (float, np.ndarray)):
@@ -112,7 +113,7 @@ def _check(moments: ClassMoments, shape: Shape, names: Names) -> None:
     if not is_enough(moments.detail, shape):
         raise InputError(
             f"{names.owner}: covariance={shape!r} cannot be estimated from a summary of detail "
-            f"{moments.detail!r}. Summarise with covariance={shape!r}, or 'full' for all shapes."
+            f"{moments.detail!r}. Summarise with covariance='full', which serves every shape."
         )
     check_moments(moments, names)
 

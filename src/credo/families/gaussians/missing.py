@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,9 +63,17 @@ class MissingScorer:
 
     def discriminants(self, rows: MissingRows) -> F64:
         """Give log densities up to a term of the row, (K, n)."""
-        if self.model.shape == "tied" and self.model.are_near:
-            return self._shared(rows.only(self.model.active))[0].T
-        return self.log_densities(rows)
+        model = self.model
+        if not (model.is_linear and model.are_near):
+            return self.log_densities(rows)
+        rows = rows.only(model.active)
+        if model.has_correlations:
+            return self._shared(rows)[0].T
+        centre, scales = self._columns()
+        pulls = (model.means[:, model.active] - centre) * scales**2
+        half = -0.5 * pulls * (model.means[:, model.active] - centre)
+        result: F64 = pulls @ rows.gaps(centre).T + half @ (~rows.mask).astype(np.float64).T
+        return result
 
     def log_densities(self, rows: MissingRows) -> F64:
         """Give the log density of the observed entries under each class, (K, n)."""
@@ -89,16 +98,16 @@ class MissingScorer:
             return self._independent_distances(rows)
         return np.array([self._marginal(rows, k)[1] for k in range(model.n_classes)])
 
-    def _independent_distances(self, rows: MissingRows) -> F64:
-        """Sum the squared gaps of the observed features."""
+    def _independent_distances(self, rows: MissingRows, classes: Any = slice(None)) -> F64:
+        """Sum the squared gaps of the observed features, to some of the classes."""
         model = self.model
         centre, scales = self._columns()
-        means = model.means[:, model.active] - centre
+        means = (model.means[:, model.active] - centre)[classes]
         z, seen = rows.gaps(centre), ~rows.mask
-        result = np.empty((model.n_classes, len(z)))
-        for k, (mean, scale) in enumerate(zip(means, scales, strict=True)):
+        result = np.empty((len(means), len(z)))
+        for i, (mean, scale) in enumerate(zip(means, scales[classes], strict=True)):
             gap = (z - mean) * scale * seen
-            np.einsum("ij,ij->i", gap, gap, out=result[k])
+            np.einsum("ij,ij->i", gap, gap, out=result[i])
         return result
 
     def filled(self, rows: MissingRows, k: int, weights: F64) -> Filled:
@@ -109,7 +118,7 @@ class MissingScorer:
         spread = np.zeros((model.n_features, model.n_features))
         if not model.has_correlations:
             np.fill_diagonal(spread, (weights @ rows.mask) * np.diagonal(model.covariance_of(k)))
-            return Filled(values, spread, self._independent(active)[k])
+            return Filled(values, spread, self._independent(active, [k])[0])
         scale = 1.0 if model.factors is None else float(model.factors[k])
         inner = np.zeros((active.x.shape[1],) * 2)
         z, _, log_density = self._marginal(active, k, weights, inner)
@@ -189,15 +198,17 @@ class MissingScorer:
         scales = np.broadcast_to(model.whiteners, model.means.shape)
         return model.centre[model.active], scales[:, model.active]
 
-    def _independent(self, rows: MissingRows) -> F64:
-        """Leave the missing terms out of the sums over features."""
+    def _independent(self, rows: MissingRows, classes: Any = slice(None)) -> F64:
+        """Leave the missing terms out of the sums over features, for some of the classes."""
         model = self.model
         centre, scales = self._columns()
+        scales = scales[classes]
         seen = (~rows.mask).astype(np.float64)
         terms = _LOG_2PI - 2 * np.log(scales)
         if not model.are_near:
-            return -0.5 * (self._independent_distances(rows) + terms @ seen.T)
-        means, inverse = model.means[:, model.active] - centre, scales**2
+            total: F64 = self._independent_distances(rows, classes) + terms @ seen.T
+            return -0.5 * total
+        means, inverse = (model.means[:, model.active] - centre)[classes], scales**2
         z = rows.gaps(centre)
         result: F64 = (-2 * means * inverse) @ z.T
         result += (means**2 * inverse + terms) @ seen.T

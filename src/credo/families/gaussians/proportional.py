@@ -8,6 +8,8 @@ from scipy.linalg import cho_factor, cho_solve
 from credo._types import F64
 from credo.families.gaussians.definite import SingularCovarianceError
 
+#: Factors that differ by more are on their way to zero: half of the digits are gone.
+_LEAST_RATIO = float(np.sqrt(np.finfo(np.float64).eps))
 #: Changes below this that do not shrink for so many steps are rounding.
 _NEARLY = 1e-8
 _IDLE_STEPS = 10
@@ -34,7 +36,7 @@ def proportional_covariances(scatters: F64, weights: F64, owner: str) -> tuple[F
     for _ in range(_MOST_STEPS):
         shared = np.tensordot(1 / factors, scatters, axes=1) / total
         new = np.einsum("ij,kij->k", _inverse(shared, owner), scatters) / (weights * size)
-        if not (new > 0).all() or not np.isfinite(new).all():
+        if not (new.min() > new.max() * _LEAST_RATIO):
             raise _collapse(owner)
         new /= np.exp(weights @ np.log(new) / total)
         change = np.abs(new / factors - 1).max()

@@ -34,7 +34,7 @@ def reduce_rows(
     counts = np.bincount(kept, minlength=n_classes)
     total = np.bincount(codes, weights=weights, minlength=n_classes).astype(np.float64)
     reduction = _REDUCTIONS[detail](n_classes, X.shape[1])
-    size = block_rows(X.shape[1]) if detail == "diagonal" else rows_at_once(X.shape[1])
+    size = _block_size(n_classes, X.shape[1], detail)
     with np.errstate(over="ignore", invalid="ignore"):
         if detail == "full" and size < _FEW_ROWS * n_classes:
             order = np.argsort(codes, kind="stable")
@@ -44,6 +44,16 @@ def reduce_rows(
             for block in blocks(len(codes), size):
                 _add(reduction, X, codes, weights, block)
         return _moments(reduction, counts, total, detail)
+
+
+def _block_size(n_classes: int, n_features: int, detail: Detail) -> int:
+    """Tell how many rows to summarise at once: products of one class each want more of them."""
+    if detail == "diagonal":
+        return block_rows(n_features)
+    size = rows_at_once(n_features)
+    if detail == "tied":
+        return size
+    return max(size, min(4 * n_classes * n_features, 3 * block_rows(n_features)))
 
 
 def rows_at_once(n_features: int) -> int:
@@ -82,8 +92,9 @@ class _Reduction:
         if not new.any():
             return
         here, inverse = np.unique(codes[new], return_inverse=True)
-        means = class_sums(np.asarray(x[new], dtype=np.float64), inverse, None, len(here))
-        self.shifts[here] = means / np.bincount(inverse)[:, None]
+        w = None if weights is None else weights[new]
+        sums = class_sums(np.asarray(x[new], dtype=np.float64), inverse, w, len(here))
+        self.shifts[here] = sums / np.bincount(inverse, weights=w)[:, None]
         self.unknown[here] = False
 
     def add(self, x: Any, codes: Int, weights: F64 | None) -> None:
@@ -150,18 +161,16 @@ class _Full(_Reduction):
         super().__init__(n_classes, n_features)
         self.squares = np.zeros((n_classes, n_features, n_features))
         self.small = np.int16 if n_classes < 2**15 else np.intp  # sorted by radix if it fits
+        self._sorted: Any = np.empty(0)
 
     def add(self, x: Any, codes: Int, weights: F64 | None) -> None:
         order = np.argsort(codes.astype(self.small), kind="stable")
         z = self.buffer(len(codes))
-        if x.dtype == np.float64:
-            np.take(x, order, axis=0, out=z, mode="clip")
-        else:
-            z[:] = x[order]
+        sorted_rows = z if x.dtype == z.dtype else self._room_for(x)
+        np.take(x, order, axis=0, out=sorted_rows, mode="clip")
         w = None if weights is None else weights[order]
-        for k, part in _segments(codes[order]):
-            rows = z[part]
-            rows -= self.shifts[k]
+        for k, part in segments(codes[order]):
+            rows = np.subtract(sorted_rows[part], self.shifts[k], out=z[part])
             if w is None:
                 self.sums[k] += rows.sum(axis=0)
             else:
@@ -169,6 +178,12 @@ class _Full(_Reduction):
                 self.sums[k] += w[part] @ rows
                 rows *= np.sqrt(w[part])[:, None]
             self.squares[k] += rows.T @ rows
+
+    def _room_for(self, x: Any) -> Any:
+        """Give room for sorted rows of another type than float64."""
+        if len(self._sorted) < len(x):
+            self._sorted = np.empty(x.shape, dtype=x.dtype)
+        return self._sorted[: len(x)]
 
 
 _REDUCTIONS: dict[Detail, type[_Reduction]] = {
@@ -178,7 +193,7 @@ _REDUCTIONS: dict[Detail, type[_Reduction]] = {
 }
 
 
-def _segments(codes: Int) -> Iterator[tuple[int, slice]]:
+def segments(codes: Int) -> Iterator[tuple[int, slice]]:
     """Cut sorted codes into runs of the same code."""
     ends = np.append(np.flatnonzero(np.diff(codes)) + 1, len(codes))
     start = 0

@@ -7,6 +7,7 @@ from scipy.linalg import solve_triangular
 
 from credo._types import F64, Int
 from credo.families.gaussians.class_gaussians import ClassGaussians
+from credo.families.gaussians.reduction import segments
 
 
 def sample_rows(
@@ -17,9 +18,10 @@ def sample_rows(
     noise = rng.standard_normal((n, model.n_features))
     rows = np.empty_like(noise)
     active = np.ix_(model.active, model.active)
-    for k in np.unique(codes):
-        here = codes == k
-        w = model.whitener_of(int(k))
+    order = np.argsort(codes, kind="stable")
+    for k, part in segments(codes[order]):
+        here = order[part]
+        w = model.whitener_of(k)
         rows[here] = model.means[k]
         if w.ndim == 2:
             z = solve_triangular(w[active], noise[here][:, model.active].T, lower=True).T

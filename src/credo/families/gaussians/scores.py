@@ -52,11 +52,11 @@ def score_rows(
                 continue
             scores = score(x)
             odd = np.flatnonzero(~np.isfinite(scores.sum(axis=0)))
-            if odd.size:
-                held.add(x[odd], odd + block.start if rows is None else rows[odd])
-                scores[:, odd] = 0.0  # written for now, and again when they are released
+            scores[:, odd] = 0.0  # written for now, and again when they are released
             scores += priors
             finish(scores, block if rows is None else rows)
+            if odd.size:
+                held.add(x[odd], odd + block.start if rows is None else rows[odd])
         held.release()
 
 
@@ -121,14 +121,19 @@ class _Held:
         rows, keys = rows[order], keys[order]
         for block, missing in gathered(self._X, rows, keys, self._most):
             part, scores = rows[block], self._score(missing)
-            far = ~np.isfinite(scores.sum(axis=0))
-            if far.any():
-                raise InputError(
-                    f"Row {int(part[far.argmax()])} is so far from a class that its density is "
-                    "not a number. Check its values and their unit."
-                )
+            refuse_far(scores, part)
             scores += self._log_priors[:, None]
             self._finish(scores, part)
+
+
+def refuse_far(scores: F64, rows: Int) -> None:
+    """Refuse rows whose densities are not numbers."""
+    far = ~np.isfinite(scores.sum(axis=0))
+    if far.any():
+        raise InputError(
+            f"Row {int(rows[far.argmax()])} is so far from a class that its density is not a "
+            "number. Check its values and their unit."
+        )
 
 
 def probabilities_into(out: Any) -> Finish:

@@ -11,8 +11,9 @@ from scipy.linalg.blas import strmm
 from credo._types import F64
 from credo.families.gaussians.class_gaussians import ClassGaussians
 
-#: Rounding of one operation in float32.
-_ROUNDING = float(np.finfo(np.float32).epsneg) / 2
+#: Rounding of a score in float32, in units of its terms: log odds are the difference of two scores,
+#: and each has its products and its sums rounded.
+_ROUNDING = 4 * float(np.finfo(np.float32).epsneg)
 #: Float32 is used if it moves the log odds of rows near the classes by less than this, which moves
 #: a probability by at most a quarter of it: about 6e-5.
 _MOST_ERROR = 2.0**-12

@@ -97,8 +97,9 @@ def refusal(flat: Bool, moments: ClassMoments, names: Names) -> SingularCovarian
         )
     k = int(flat.any(axis=1).argmax())
     return SingularCovarianceError(
-        f"{names.owner}: the covariance of {names.classes[k]!r} is singular: constant in its "
-        f"{moments.counts[k]} rows: {names.columns(np.flatnonzero(flat[k]))}.",
+        f"{names.owner}: the covariance of {names.classes[k]!r} is singular: constant in "
+        f"{'its' if moments.observed is None else 'what is observed of its'} {moments.counts[k]} "
+        f"rows: {names.columns(np.flatnonzero(flat[k]))}.",
         "Drop these columns, share the covariance between classes (covariance='tied'), or pass "
         "singular='repair'.",
     )

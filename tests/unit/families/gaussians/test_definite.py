@@ -72,7 +72,7 @@ def test_a_duplicated_column_is_named_with_its_twin():
         "column 'b' is, to rounding, a combination of 'd'" in text
     )
     assert "1 of 4 columns are redundant" in text
-    assert "shrinkage='auto'" in text
+    assert "shrinkage='oas'" in text
 
 
 def test_a_combination_names_all_its_columns_and_no_other():
