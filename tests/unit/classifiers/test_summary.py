@@ -119,7 +119,7 @@ def test_what_does_not_fit_together_does_not_merge():
         summary.merge(credo.summarise(X[:, :2], Y))
     with pytest.raises(InputError, match="of two kinds"):
         summary.merge(credo.summarise(X, CODES))
-    with pytest.raises(ShapeError, match="'full'.*'tied'"):
+    with pytest.raises(InputError, match="'full'.*'tied'"):
         summary.merge(credo.summarise(X, Y, covariance="tied"))
     with pytest.raises(InputError, match="ClassSummary.merge needs a ClassSummary. Got ndarray"):
         summary.merge(X)

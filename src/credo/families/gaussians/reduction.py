@@ -53,7 +53,7 @@ def _block_size(n_classes: int, n_features: int, detail: Detail) -> int:
     size = rows_at_once(n_features)
     if detail == "tied":
         return size
-    return max(size, min(4 * n_classes * n_features, 3 * block_rows(n_features)))
+    return max(size, min(4 * n_classes * n_features, 2 * block_rows(n_features)))
 
 
 def rows_at_once(n_features: int) -> int:
