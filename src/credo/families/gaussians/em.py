@@ -73,6 +73,7 @@ def fit_missing(
         if isinstance(recipe.shrinkage, str):
             found, _ = steps.run(found, plain, min(_WARM_STEPS, max_iter))
             recipe = replace(recipe, shrinkage=steps.amounts(found, recipe))
+            found = replace(found, repair=None)  # what follows is shrunk, and tells for itself
         found, converged = steps.run(found, recipe, max_iter)
     return Expectation(found, seen.weights, np.array(steps.trace), converged)
 
