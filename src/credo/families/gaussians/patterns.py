@@ -34,6 +34,13 @@ class MissingRows:
         firsts = np.flatnonzero(np.concatenate([[True], new]))
         return cls(x, mask, np.append(firsts, len(x)), mask[firsts])
 
+    @classmethod
+    def unsorted(cls, x: Any) -> MissingRows:
+        """Take rows as they are, each with a pattern of its own."""
+        values = np.asarray(x, dtype=np.float64)
+        mask = np.isnan(values)
+        return cls(values, mask, np.arange(len(values) + 1), mask)
+
     def only(self, active: Bool) -> MissingRows:
         """Keep some of the columns."""
         if active.all():

@@ -12,7 +12,13 @@ from credo._validation.probabilities import BLOCK_BYTES, block_rows, blocks
 from credo.exceptions import InputError
 from credo.families.gaussians.class_gaussians import ClassGaussians
 from credo.families.gaussians.missing import MissingScorer
-from credo.families.gaussians.patterns import by_pattern, gathered, keys_of, refuse_infinite
+from credo.families.gaussians.patterns import (
+    MissingRows,
+    by_pattern,
+    gathered,
+    keys_of,
+    refuse_infinite,
+)
 from credo.families.gaussians.reduction import rows_at_once
 from credo.families.gaussians.single import SingleScorer
 
@@ -43,7 +49,7 @@ def score_rows(
     Rows with NaN are scored by their observed entries. ``single`` scores rows in float32.
     """
     score = scoring(model, kind) if single is None else single.discriminants
-    held = _Held(scoring(MissingScorer(model), kind), log_priors, X, finish)
+    held = _Held(MissingScorer(model), kind, log_priors, X, finish)
     priors: Any = log_priors[:, None].astype(np.float64 if single is None else np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         for block in blocks(len(X), _block_size(model, X.shape[1], kind)):
@@ -81,31 +87,39 @@ class _Held:
     """Rows that wait until enough of them share their pattern."""
 
     def __init__(
-        self, score: Callable[[Any], F64], log_priors: F64, X: Any, finish: Finish
+        self, scorer: MissingScorer, kind: Kind, log_priors: F64, X: Any, finish: Finish
     ) -> None:
-        self._score = score
+        self._score = scoring(scorer, kind)
+        self._waits = scorer.model.has_correlations  # else nothing is shared by a pattern
         self._log_priors, self._X, self._finish = log_priors, X, finish
         self._most = max(1, _HELD_BYTES // (8 * max(X.shape[1], len(log_priors))))
         self._rows: list[Int] = []
         self._keys: list[Any] = []
-        self._released = False
+        self._seen = False
 
     @property
     def any_yet(self) -> bool:
         """Tell whether a row has been held, so that others are to be expected."""
-        return bool(self._rows) or self._released
+        return bool(self._rows) or self._seen
 
     def taken_out(self, x: Any, block: slice) -> tuple[Int, Any]:
         """Hold the rows of a block that have missing entries; give the others, with numbers."""
         lacking = ~np.isfinite(x.sum(axis=1, dtype=np.float64))
         rows = np.arange(block.start, block.stop)
+        if lacking.all():
+            self.add(x, rows)
+            return rows[:0], x[:0]
         if lacking.any():
             self.add(x[lacking], rows[lacking])
         return rows[~lacking], x[~lacking]
 
     def add(self, x: Any, rows: Int) -> None:
-        """Hold rows back."""
+        """Hold rows back, or score them at once if there is nothing to wait for."""
         refuse_infinite(x, rows)
+        self._seen = True
+        if not self._waits:
+            self._finish_rows(MissingRows.unsorted(x), rows)
+            return
         self._rows.append(rows)
         self._keys.append(keys_of(x))
         if sum(len(each) for each in self._rows) >= _MOST_HELD:
@@ -116,14 +130,18 @@ class _Held:
         if not self._rows:
             return
         rows, keys = np.concatenate(self._rows), np.concatenate(self._keys)
-        self._rows, self._keys, self._released = [], [], True
+        self._rows, self._keys = [], []
         order = by_pattern(keys)
         rows, keys = rows[order], keys[order]
         for block, missing in gathered(self._X, rows, keys, self._most):
-            part, scores = rows[block], self._score(missing)
-            refuse_far(scores, part)
-            scores += self._log_priors[:, None]
-            self._finish(scores, part)
+            self._finish_rows(missing, rows[block])
+
+    def _finish_rows(self, missing: MissingRows, rows: Int) -> None:
+        """Score rows and hand the scores on."""
+        scores = self._score(missing)
+        refuse_far(scores, rows)
+        scores += self._log_priors[:, None]
+        self._finish(scores, rows)
 
 
 def refuse_far(scores: F64, rows: Int) -> None:
