@@ -102,7 +102,7 @@ def test_a_feature_seen_once_counts_once():
     rows[0, 1] = 0.5
     with pytest.warns(SingularWarning, match="observed of its 20 rows: 1. Repaired with 0.5 of"):
         model = GaussianClassifier("diagonal").fit(rows, Y)
-    pooled = sum(((rows[Y == k, 1] - rows[Y == k, 1].mean()) ** 2).sum() for k in (1, 2)) / 41
+    pooled = sum(((rows[k == Y, 1] - rows[k == Y, 1].mean()) ** 2).sum() for k in (1, 2)) / 41
     assert model.covariances_[0, 1] == pytest.approx(pooled / 2, rel=1e-9)
 
 
