@@ -107,9 +107,9 @@ def write(name: str, rows: Iterable[Row], into: Path = RESULTS) -> None:
     shown = "\n".join(text)
     print(shown, end="\n\n", flush=True)
     if into == RESULTS:
-        place = re.compile(f"(<!-- {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
+        place = re.compile(f"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         page = README.read_text(encoding="utf-8")
-        README.write_text(place.sub(lambda m: m[1] + shown + m[2], page), encoding="utf-8")
+        README.write_text(place.sub(lambda m: f"{m[1]}{shown}\n{m[2]}", page), encoding="utf-8")
 
 
 def write_machine(into: Path = RESULTS) -> None:
