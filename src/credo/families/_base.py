@@ -55,12 +55,12 @@ class AbstractFamily(ABC, Generic[S]):
 
         Parameters
         ----------
-        x : array-like of shape (..., *batch) or (..., *batch, event)
+        x : array-like of shape (..., batch) or (..., batch, event)
             Values, broadcast against the batch of parameters.
 
         Returns
         -------
-        ndarray of shape (..., *batch)
+        ndarray of shape (..., batch)
             Minus infinity outside of the support, 0 where the value is missing; never NaN.
 
         Raises
@@ -107,7 +107,7 @@ class AbstractFamily(ABC, Generic[S]):
     @property
     @abstractmethod
     def natural_parameters(self) -> F64:
-        r"""Natural parameters :math:`\eta`, of shape (*batch, S)."""
+        r"""Natural parameters :math:`\eta`, of shape (batch, S)."""
 
     @property
     @abstractmethod
@@ -119,7 +119,7 @@ class AbstractFamily(ABC, Generic[S]):
 
         Parameters
         ----------
-        x : array-like of shape (..., *batch) or (..., *batch, event)
+        x : array-like of shape (..., batch) or (..., batch, event)
             Values; NaN gives NaN.
 
         Returns
@@ -150,12 +150,12 @@ class AbstractFamily(ABC, Generic[S]):
 
         Parameters
         ----------
-        x : array-like of shape (..., *batch) or (..., *batch, event)
+        x : array-like of shape (..., batch) or (..., batch, event)
             Values; NaN gives 0.
 
         Returns
         -------
-        ndarray of shape (..., *batch)
+        ndarray of shape (..., batch)
             Zero for most families.
 
         Raises
@@ -209,7 +209,7 @@ class AbstractFamily(ABC, Generic[S]):
 
         Returns
         -------
-        ndarray of shape (n, *batch) or (n, *batch, event)
+        ndarray of shape (n, batch) or (n, batch, event)
             The draws; whole numbers for counts and codes.
         """
 
@@ -223,7 +223,7 @@ class AbstractFamily(ABC, Generic[S]):
 
         Parameters
         ----------
-        x : array-like of shape (n, *batch) or (n, *batch, event)
+        x : array-like of shape (n, batch) or (n, batch, event)
             Rows on the first axis. NaN is missing and is skipped, in that column only.
         weight : array-like of shape (n,), optional
             Weight 2 is the row twice, weight 0 is no row.
@@ -283,7 +283,7 @@ class AbstractFamily(ABC, Generic[S]):
 
         Parameters
         ----------
-        x : array-like of shape (n, *batch) or (n, *batch, event)
+        x : array-like of shape (n, batch) or (n, batch, event)
             Rows on the first axis; NaN is skipped.
         weight : array-like of shape (n,), optional
             Weights of rows.

@@ -97,7 +97,7 @@ def cholesky(covariance: F64) -> F64:
 
 
 def times(rows: F64, matrices: F64) -> F64:
-    """Multiply vectors of shape (..., *batch, D) by matrices of shape (*batch, D, D).
+    """Multiply vectors of shape (..., batch, D) by matrices of shape (batch, D, D).
 
     The batch comes first, so that all vectors of an entry are multiplied at once.
     """

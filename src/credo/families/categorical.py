@@ -32,7 +32,7 @@ class Categorical(AbstractFamily[CountSummary]):
 
     Parameters
     ----------
-    probabilities : array-like of shape (*batch, C)
+    probabilities : array-like of shape (batch, C)
         Probability of each category; they sum to one on the last axis.
 
     Raises

@@ -32,9 +32,9 @@ class DiagonalGaussian(AbstractFamily[MomentSummary]):
 
     Parameters
     ----------
-    mean : array-like of shape (*batch, D)
+    mean : array-like of shape (batch, D)
         Mean of each feature.
-    variance : array-like of shape (*batch, D)
+    variance : array-like of shape (batch, D)
         Variance of each feature, positive; broadcast against the mean.
 
     Raises

@@ -30,7 +30,7 @@ class Dirichlet(AbstractFamily[PositiveSummary]):
 
     Parameters
     ----------
-    concentration : array-like of shape (*batch, C)
+    concentration : array-like of shape (batch, C)
         Positive :math:`\alpha`, for at least two shares.
 
     Raises

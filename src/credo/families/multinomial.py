@@ -29,7 +29,7 @@ class Multinomial(AbstractFamily[SumSummary]):
 
     Parameters
     ----------
-    probabilities : array-like of shape (*batch, C)
+    probabilities : array-like of shape (batch, C)
         Probability of each category; they sum to one on the last axis.
 
     Raises
@@ -121,7 +121,7 @@ class Multinomial(AbstractFamily[SumSummary]):
 
         Returns
         -------
-        ndarray of int of shape (n, *batch, C)
+        ndarray of int of shape (n, batch, C)
             The counts.
         """
         size, rng = ready(n, random_state, "Multinomial.sample")

@@ -40,9 +40,9 @@ class MultivariateGaussian(AbstractFamily[ScatterSummary]):
 
     Parameters
     ----------
-    mean : array-like of shape (*batch, D)
+    mean : array-like of shape (batch, D)
         Mean of each feature.
-    covariance : array-like of shape (*batch, D, D)
+    covariance : array-like of shape (batch, D, D)
         Covariance, symmetric and positive definite; its batch is broadcast against the mean's.
 
     Raises

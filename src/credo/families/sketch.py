@@ -31,13 +31,13 @@ class SketchSummary(AbstractSummary):
     ----------
     family : str
         Name of the family that made it.
-    weight : ndarray of shape (*groups, *batch)
+    weight : ndarray of shape (groups, batch)
         Total weight of the rows that were observed, in each column.
-    points : ndarray of shape (*groups, *batch, M)
+    points : ndarray of shape (groups, batch, M)
         Distinct values in ascending order, NaN at the end where a column has fewer than M.
-    point_weights : ndarray of shape (*groups, *batch, M)
+    point_weights : ndarray of shape (groups, batch, M)
         Their weights, 0 at the end.
-    rank_error : ndarray of shape (*groups, *batch)
+    rank_error : ndarray of shape (groups, batch)
         How far, in weight, the rank of any number among the points may be from its rank among the
         rows; 0 while the points are the values.
 

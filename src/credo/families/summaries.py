@@ -23,7 +23,7 @@ class AbstractSummary(ABC):
     ----------
     family : str
         Name of the family that made it.
-    weight : ndarray of shape (*groups, *batch)
+    weight : ndarray of shape (groups, batch)
         Total weight of the rows that were observed, in each column.
 
     Notes
@@ -88,9 +88,9 @@ class SumSummary(AbstractSummary):
     ----------
     family : str
         Name of the family that made it.
-    weight : ndarray of shape (*groups, *batch)
+    weight : ndarray of shape (groups, batch)
         Total weight of the rows that were observed.
-    total : ndarray of shape (*groups, *batch[, event])
+    total : ndarray of shape (groups, batch[, event])
         Weighted sum of the values.
 
     Examples
@@ -126,9 +126,9 @@ class CountSummary(AbstractSummary):
     ----------
     family : str
         Name of the family that made it.
-    weight : ndarray of shape (*groups, *batch)
+    weight : ndarray of shape (groups, batch)
         Total weight of the rows that were observed.
-    counts : ndarray of shape (*groups, *batch, C)
+    counts : ndarray of shape (groups, batch, C)
         Weight of each category, C being one more than the largest code seen.
 
     Notes
@@ -185,13 +185,13 @@ class MomentSummary(AbstractSummary):
     ----------
     family : str
         Name of the family that made it.
-    weight : ndarray of shape (*groups, *batch)
+    weight : ndarray of shape (groups, batch)
         Total weight of the rows that were observed, in each column.
-    mean : ndarray of shape (*groups, *batch)
+    mean : ndarray of shape (groups, batch)
         Weighted mean m, rounded; 0 where nothing was observed.
-    rest : ndarray of shape (*groups, *batch)
+    rest : ndarray of shape (groups, batch)
         What rounding took from the mean; m is the sum of both.
-    scatter : ndarray of shape (*groups, *batch)
+    scatter : ndarray of shape (groups, batch)
         Weighted sum of squared deviations from m.
 
     Notes
@@ -245,13 +245,13 @@ class ScatterSummary(AbstractSummary):
     ----------
     family : str
         Name of the family that made it.
-    weight : ndarray of shape (*groups, *batch)
+    weight : ndarray of shape (groups, batch)
         Total weight of the rows.
-    mean : ndarray of shape (*groups, *batch, D)
+    mean : ndarray of shape (groups, batch, D)
         Weighted mean m, rounded; 0 where there were no rows.
-    rest : ndarray of shape (*groups, *batch, D)
+    rest : ndarray of shape (groups, batch, D)
         What rounding took from the mean; m is the sum of both.
-    scatter : ndarray of shape (*groups, *batch, D, D)
+    scatter : ndarray of shape (groups, batch, D, D)
         Weighted sum of the products of deviations from m; symmetric.
 
     Notes
@@ -305,13 +305,13 @@ class PositiveSummary(AbstractSummary):
     ----------
     family : str
         Name of the family that made it.
-    weight : ndarray of shape (*groups, *batch)
+    weight : ndarray of shape (groups, batch)
         Total weight of the rows that were observed.
-    mean : ndarray of shape (*groups, *batch[, event])
+    mean : ndarray of shape (groups, batch[, event])
         Weighted mean m, rounded; 1 where nothing was observed.
-    rest : ndarray of shape (*groups, *batch[, event])
+    rest : ndarray of shape (groups, batch[, event])
         What rounding took from the mean; m is the sum of both.
-    divergence : ndarray of shape (*groups, *batch[, event])
+    divergence : ndarray of shape (groups, batch[, event])
         The sum d above; its terms are 0 at the mean and positive elsewhere.
 
     Notes
