@@ -1,6 +1,7 @@
 """Laws of the joint Gaussian of features and target."""
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 
 from credo.classifiers.regression import GaussianRegressor
@@ -28,6 +29,8 @@ def assert_same(model, other, rows, digits=1e-9):
         np.testing.assert_allclose(a, b, rtol=digits, atol=digits * np.abs(b).max())
 
 
+# A part may have too few rows to determine a model; the whole has enough.
+@pytest.mark.filterwarnings("ignore::credo.exceptions.SingularWarning")
 @given(tables(), st.sampled_from([None, 0.2, "oas"]), st.data())
 def test_any_split_in_any_order_learns_the_same(table, shrinkage, data):
     X, y, holes, _ = table

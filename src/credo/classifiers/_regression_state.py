@@ -239,6 +239,8 @@ class RegressorState(RegressorMixin, BaseEstimator):
     summary_: ClassMoments | None
     _joint: Joint
     _problem: str | None
+    #: Told of a repair already, so that a stream is not told at every batch.
+    _warned: bool = False
 
     def _predict(self, X: Any) -> tuple[F64, F64]:
         """Give mean and variance of the target of each row."""
@@ -296,8 +298,9 @@ class RegressorState(RegressorMixin, BaseEstimator):
         self.log_likelihood_ = float(joint.trace[-1])
         self.converged_ = joint.converged
         self.n_iter_ = max(1, len(joint.trace) - 1)
-        if joint.repair is not None:
+        if joint.repair is not None and not self._warned:
             warnings.warn(joint.repair, SingularWarning, stacklevel=3)
+            self._warned = True
 
     def _restart(self, summary: ClassMoments, options: Options) -> Self:
         """Continue from a summary; if it does not determine a model yet, remember why."""

@@ -154,6 +154,7 @@ class GaussianRegressor(RegressorState):
         """
         options = Options.checked(self)
         with unchanged_on_error(self):
+            self._warned = False
             rows = self._read(X, y, sample_weight, reset=True)
             if len(rows.X) < 2:
                 raise InputError(
