@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from credo._types import F64
 from credo._validation.arrays import in_unit_interval, positive_int
@@ -59,6 +61,15 @@ class Options:
             tol=_tolerance(estimator.tol, owner),
             max_iter=positive_int(estimator.max_iter, owner, "max_iter"),
             progress=estimator.progress,
+        )
+
+    def warn_of_stopping(self) -> None:
+        """Say that EM stopped before its time, to who called ``fit``."""
+        warnings.warn(
+            f"{self.owner}: EM stopped after max_iter={self.max_iter} steps before the "
+            f"log-likelihood stood still to tol={self.tol:g}. Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=3,
         )
 
     @property
@@ -172,7 +183,7 @@ def fit_moments(
         moments = moments.projected(projection.components, projection.centre)
         components = tuple(f"component {i}" for i in range(moments.n_features))
         names = Names(names.owner, names.classes, components)
-    second_pass = None if rows is None else _second_pass(rows, projection)
+    second_pass = None if rows is None else second_pass_over(rows, projection)
     found = estimate(moments, options.recipe, names, second_pass)
     plain = not found.amounts.any() and found.repair is None and found.model.has_correlations
     likelihood = maximum_log_likelihood if plain else log_likelihood
@@ -180,7 +191,7 @@ def fit_moments(
     return Fitted(found, moments.weights, trace, converged=True, projection=projection)
 
 
-def _second_pass(rows: Rows, projection: Projection | None) -> SecondPass:
+def second_pass_over(rows: Rows, projection: Projection | None) -> SecondPass:
     """Give a function that finds fourth moments of the rows."""
     X = rows.X if projection is None else projection.rows(rows.X)
 

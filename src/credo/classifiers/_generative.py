@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -27,7 +28,7 @@ from credo.families.gaussians.scores import (
 from credo.posterior import Posterior
 
 
-class GenerativeClassifier(ClassifierMixin, BaseEstimator):
+class GenerativeClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of classifiers with p(x | k) and p(k): posteriors, densities and other priors.
 
     A subclass sets ``classes_`` and ``priors_``, and writes ``_score``.
@@ -37,6 +38,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     classes_: Any
     priors_: F64
 
+    @abstractmethod
     def _score(
         self, X: Any, finish: Finish, *, densities: bool = False, single: bool = False
     ) -> None:
@@ -45,7 +47,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         Without ``densities`` a term that all classes of a row share may be left out; with
         ``single``, float32 rows may be scored in float32 where that is safe.
         """
-        raise NotImplementedError
 
     def predict(self, X: Any) -> Any:
         """Give the most probable class of each row; of equals, the first.
@@ -189,9 +190,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         other.priors = priors
         return other._set_priors()  # noqa: SLF001 - of its own copy
 
+    @abstractmethod
     def _set_priors(self) -> Self:
         """Set what depends on the priors; give itself."""
-        raise NotImplementedError
 
     def _check_ready(self) -> None:
         """Check that there is a fitted model."""

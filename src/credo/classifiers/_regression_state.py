@@ -16,20 +16,19 @@ from credo._types import F64, Bool, Int
 from credo._validation.arrays import as_floats
 from credo._validation.labels import listing
 from credo._validation.probabilities import as_weights
-from credo.classifiers._gaussian_fit import Options
+from credo.classifiers._gaussian_fit import Options, second_pass_over
 from credo.classifiers._labels import without_mask
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
 from credo.families.gaussians.class_gaussians import ClassGaussians
 from credo.families.gaussians.definite import Names, SingularCovarianceError, Where
 from credo.families.gaussians.em import fit_missing
+from credo.families.gaussians.estimate import shrinkage_amounts
 from credo.families.gaussians.likelihood import log_likelihood
 from credo.families.gaussians.moments import MOST_BYTES, ClassMoments
 from credo.families.gaussians.observed import reduce_observed
 from credo.families.gaussians.reduction import Rows
 from credo.families.gaussians.shapes import maximum_likelihood, n_covariance_parameters
 from credo.families.gaussians.shrinkage import (
-    fourth_moments,
-    ledoit_wolf_amount,
     oas_amount,
     shrunk,
 )
@@ -139,7 +138,9 @@ def fit_joint_moments(
     if n_rows < 2:
         raise NumericalError(f"{options.owner}: one row has no covariance. Add rows.")
     covariance = _cleared(maximum_likelihood(moments, "tied"), ~moments.constant_features())
-    amount = _amount(covariance, moments, options, rows)
+    second_pass = None if rows is None else second_pass_over(rows, None)
+    shrinkage = options.recipe.shrinkage
+    amount = float(shrinkage_amounts(covariance, moments, None, shrinkage, names, second_pass))
     covariance, repair = shrunk(covariance, amount), None
     where = Where(JointNames(names.owner, names.classes, names.features), None, n_rows)
     try:
@@ -169,24 +170,6 @@ def _remedy(text: str) -> Iterator[None]:
 def _cleared(covariance: F64, active: Bool) -> F64:
     """Set what rounding left of constant columns to zero."""
     return np.where(np.outer(active, active), covariance, 0.0)
-
-
-def _amount(covariance: F64, moments: ClassMoments, options: Options, rows: Rows | None) -> float:
-    """Give the amount of shrinkage."""
-    weight, shrinkage = float(moments.weights[0]), options.recipe.shrinkage
-    if not isinstance(shrinkage, str):
-        return 0.0 if shrinkage is None else float(shrinkage)
-    if shrinkage == "oas":
-        return oas_amount(covariance, weight)
-    if rows is None:
-        raise InputError(
-            f"{options.owner}: shrinkage='auto' (Ledoit-Wolf) needs fourth moments, which a "
-            "summary does not give. Pass shrinkage='oas' or a number."
-        )
-    variances = np.diagonal(covariance)
-    scales = np.divide(1, np.sqrt(variances), out=np.zeros(len(variances)), where=variances > 0)
-    fourth = fourth_moments(rows.X, rows.codes, rows.weights, moments.means, scales[None])
-    return ledoit_wolf_amount(covariance, weight, float(fourth[0]))
 
 
 def _log_likelihood(target: TargetGivenFeatures, covariance: F64, moments: ClassMoments) -> float:

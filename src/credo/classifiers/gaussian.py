@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -185,12 +183,7 @@ class GaussianClassifier(GaussianState):
             fitted = fit_rows(rows, moments, options, self._names(classes))
             self._set(fitted, classes, summary)
         if not fitted.converged:
-            warnings.warn(
-                f"{_OWNER}: EM stopped after max_iter={options.max_iter} steps before the "
-                f"log-likelihood stood still to tol={options.tol:g}. Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            options.warn_of_stopping()
         return self
 
     @available_if(streams)  # type: ignore[untyped-decorator]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from credo._types import F64
@@ -164,12 +162,7 @@ class GaussianRegressor(RegressorState):
             moments = rows.moments("tied", _OWNER)
             self._set(fit_joint(rows, moments, options, self._names()), moments)
         if not self.converged_:
-            warnings.warn(
-                f"{_OWNER}: EM stopped after max_iter={options.max_iter} steps before the "
-                f"log-likelihood stood still to tol={options.tol:g}. Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            options.warn_of_stopping()
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

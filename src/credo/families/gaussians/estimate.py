@@ -161,7 +161,7 @@ def _with_correlations(
         matrices, factors, collapse = _proportional(moments, recipe, active, names)
     else:
         matrices = maximum_likelihood(moments, recipe.shape)
-    amounts = _amounts(matrices, moments, factors, recipe.shrinkage, names, second_pass)
+    amounts = shrinkage_amounts(matrices, moments, factors, recipe.shrinkage, names, second_pass)
     if amounts.any():
         matrices = _shrink(matrices, amounts)
     whiteners = np.empty(matrices.shape).swapaxes(-1, -2)
@@ -242,7 +242,7 @@ def _proportional(
     return matrix, factors, done
 
 
-def _amounts(
+def shrinkage_amounts(
     matrices: F64,
     moments: ClassMoments,
     factors: F64 | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +74,7 @@ def _add(reduction: _Reduction, X: Any, codes: Int, weights: F64 | None, rows: A
     reduction.add(x, part, w)
 
 
-class _Reduction:
+class _Reduction(ABC):
     """Running sums of rows, each centred on the shift of its class."""
 
     squares: F64
@@ -97,9 +98,9 @@ class _Reduction:
         self.shifts[here] = sums / np.bincount(inverse, weights=w)[:, None]
         self.unknown[here] = False
 
+    @abstractmethod
     def add(self, x: Any, codes: Int, weights: F64 | None) -> None:
         """Add a block of rows."""
-        raise NotImplementedError
 
     def buffer(self, n_rows: int) -> F64:
         """Give room for a block; its content is left over from the last one."""
