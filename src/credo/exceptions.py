@@ -11,7 +11,8 @@
     └── MissingExtraError (ImportError)     an optional dependency is not installed
 
     CredoWarning (UserWarning)
-    └── SingularWarning                     a singular covariance was repaired, and how
+    ├── SeparationWarning                   no largest likelihood: the classes are separable
+    └── SingularWarning                     data determine too little; how it was repaired
 """
 
 from __future__ import annotations
@@ -74,5 +75,9 @@ class CredoWarning(UserWarning):
     """Base of all warnings given by Credo."""
 
 
+class SeparationWarning(CredoWarning):
+    """The likelihood has no maximum: a direction separates classes; the text names it."""
+
+
 class SingularWarning(CredoWarning):
-    """A covariance was singular and has been repaired; the text names it and says how."""
+    """Variances or coefficients that the data do not determine; the text says how it was mended."""

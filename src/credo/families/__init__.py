@@ -8,6 +8,7 @@ from credo._lazy import doors
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.families._base import AbstractFamily as AbstractFamily
+    from credo.families._summary import AbstractSummary as AbstractSummary
     from credo.families.bernoulli import Bernoulli as Bernoulli
     from credo.families.beta import Beta as Beta
     from credo.families.categorical import Categorical as Categorical
@@ -24,7 +25,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.families.poisson import Poisson as Poisson
     from credo.families.sketch import SketchSummary as SketchSummary
     from credo.families.summaries import (
-        AbstractSummary as AbstractSummary,
         CountSummary as CountSummary,
         MomentSummary as MomentSummary,
         PositiveSummary as PositiveSummary,
@@ -36,6 +36,7 @@ __getattr__, __dir__, __all__ = doors(
     __name__,
     {
         "credo.families._base": ["AbstractFamily"],
+        "credo.families._summary": ["AbstractSummary"],
         "credo.families.bernoulli": ["Bernoulli"],
         "credo.families.beta": ["Beta"],
         "credo.families.categorical": ["Categorical"],
@@ -52,7 +53,6 @@ __getattr__, __dir__, __all__ = doors(
         "credo.families.poisson": ["Poisson"],
         "credo.families.sketch": ["SketchSummary"],
         "credo.families.summaries": [
-            "AbstractSummary",
             "CountSummary",
             "MomentSummary",
             "PositiveSummary",

@@ -12,8 +12,8 @@ from credo._types import F64, RandomState
 from credo._validation.arrays import as_floats
 from credo.exceptions import InputError, ShapeError
 from credo.families._rows import Rows
+from credo.families._summary import AbstractSummary
 from credo.families._support import Support
-from credo.families.summaries import AbstractSummary
 
 S = TypeVar("S", bound=AbstractSummary)
 

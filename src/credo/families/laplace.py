@@ -121,12 +121,31 @@ class Laplace(AbstractFamily[SketchSummary]):
         return SketchSummary.of(rows)
 
     @classmethod
-    def estimate(cls, summary: SketchSummary) -> Self:
-        """Give median and mean deviation; see ``AbstractFamily.estimate``."""
+    def estimate(cls, summary: SketchSummary, least_scale: Any = 0.0) -> Self:
+        """Give median and mean deviation.
+
+        Parameters
+        ----------
+        summary
+            Made by ``Laplace.summarise``, merged or not.
+        least_scale : float or array-like
+            The scale is at least this; broadcast against the estimate.
+
+        Returns
+        -------
+        Laplace
+            By maximum likelihood if no scale had to be raised.
+
+        Raises
+        ------
+        InputError
+            If a column has no weight, or all its values are equal and no scale is given.
+        """
         cls._check_summary(summary)
         refuse_empty("Laplace.estimate", summary.weight)
         location = summary.median()
         scale = summary.mean_deviation(location)
+        scale = np.maximum(scale, as_finite(least_scale, "Laplace.estimate", "least_scale"))
         constant = scale <= ROUNDING * np.abs(location)
         refuse_constant("Laplace.estimate", constant, "the scale would be 0")
         return cls(location, scale)

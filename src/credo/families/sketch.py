@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
 from credo._types import F64, Bool, Int
 from credo.families._rows import Rows
-from credo.families.summaries import AbstractSummary
+from credo.families._summary import AbstractSummary
 
 #: Points kept per column: 64 kB with their weights.
 MOST_POINTS = 4096
@@ -62,6 +62,8 @@ class SketchSummary(AbstractSummary):
     points: F64
     point_weights: F64
     rank_error: F64
+
+    _empty: ClassVar[dict[str, float]] = {"points": np.nan}
 
     @classmethod
     def of(cls, rows: Rows) -> Self:

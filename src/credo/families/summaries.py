@@ -2,79 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from typing import Self, TypeAlias, final
+from dataclasses import dataclass
+from typing import ClassVar, Self, TypeAlias, final
 
 import numpy as np
 
 from credo._types import F64
-from credo._validation.arrays import frozen
-from credo.exceptions import InputError, ShapeError
+from credo.exceptions import ShapeError
 from credo.families._logarithms import excess
 from credo.families._rows import Rows, two_sum
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AbstractSummary(ABC):
-    """Hold the sufficient statistics of a family.
-
-    Attributes
-    ----------
-    family : str
-        Name of the family that made it.
-    weight : ndarray of shape (groups, batch)
-        Total weight of the rows that were observed, in each column.
-
-    Notes
-    -----
-    Immutable, and a monoid: ``merge`` is associative and commutative to rounding, and a summary
-    of no rows changes nothing.
-    """
-
-    family: str
-    weight: F64
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                frozen(value)
-
-    @abstractmethod
-    def merge(self, other: Self) -> Self:
-        """Give the summary of the rows of both.
-
-        Parameters
-        ----------
-        other : summary of the same family and shape
-            Made from other rows.
-
-        Returns
-        -------
-        summary
-            As if all rows had been summarised at once.
-
-        Raises
-        ------
-        InputError
-            If the other is not a summary of the same family.
-        ShapeError
-            If it has another shape.
-        """
-
-    def _check_mergeable(self, other: object) -> None:
-        """Check that the other is of the same family, batch and number of groups."""
-        if not isinstance(other, type(self)) or other.family != self.family:
-            kind = getattr(other, "family", type(other).__name__)
-            raise InputError(
-                f"A summary of {self.family} merges with another of {self.family} only. Got {kind}."
-            )
-        if other.weight.shape != self.weight.shape:
-            raise ShapeError(
-                f"Summaries of {self.family} merge if groups and columns agree. Got shapes "
-                f"{self.weight.shape} and {other.weight.shape}."
-            )
+from credo.families._summary import AbstractSummary
 
 
 @final
@@ -331,6 +268,8 @@ class PositiveSummary(AbstractSummary):
     mean: F64
     rest: F64
     divergence: F64
+
+    _empty: ClassVar[dict[str, float]] = {"mean": 1.0}
 
     @classmethod
     def of(cls, rows: Rows, values: F64) -> Self:

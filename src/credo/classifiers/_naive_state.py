@@ -1,0 +1,255 @@
+"""The state of a naive Bayes classifier: what it reads, what it keeps, what it shows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from credo._types import F64, Label
+from credo._validation.labels import as_labels, order_of, position
+from credo._validation.probabilities import as_weights
+from credo.classifiers._generative import GenerativeClassifier, prior_probabilities
+from credo.classifiers._labels import encode_labels
+from credo.classifiers.columns.table import Table, read_table
+from credo.classifiers.columns.weighted import with_weight
+from credo.classifiers.naive.estimates import Smoothing, estimate_term
+from credo.classifiers.naive.learning import Labelled, NaiveSummary
+from credo.classifiers.naive.parts import ColumnNames
+from credo.classifiers.naive.scoring import score_rows
+from credo.classifiers.naive.sparse import SparseRows, is_sparse
+from credo.classifiers.naive.terms import CategoricalTerm, GaussianTerm, Term
+from credo.exceptions import CredoError, InputError, NumericalError, SingularWarning
+from credo.families.gaussians.scores import Finish, scores_into
+
+_OWNER = "NaiveBayes"
+
+#: What a fit shows, beside the classes and the summary.
+_LEARNED = ("priors_", "families_", "categories_", "n_parameters_", "constant_features_")
+
+
+class NaiveState(GenerativeClassifier):
+    """Private half of ``NaiveBayes``."""
+
+    smoothing: float
+    summary_: NaiveSummary
+    n_features_in_: int
+    _terms: tuple[Term, ...]
+    _sparse: bool
+    _problem: str | None
+    #: Told of a floor already, so that a stream is not told at every batch.
+    _warned: bool = False
+
+    # --- reading ----------------------------------------------------------------------------
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Labelled, Any]:
+        """Check rows, labels and weights; give them encoded, and the classes."""
+        rows = _opened(X)
+        validate_data(self, X, y, reset=reset, skip_check_array=True)
+        labels = column_or_1d(y, warn=True)
+        weights = None
+        if sample_weight is not None:
+            weights = as_weights(sample_weight, len(labels), _OWNER)
+            if not weights.all():
+                check_consistent_length(X, labels)
+                rows, kept = _opened(with_weight(X, weights, _OWNER)), weights > 0
+                labels, weights = labels[kept], weights[kept]
+        if rows.n_rows != len(labels):
+            raise InputError(
+                f"{_OWNER}: X has {rows.n_rows} rows and y has {len(labels)} labels, inconsistent "
+                "numbers of samples. Pass one label per row."
+            )
+        classes, codes = encode_labels(labels, None)
+        return Labelled(rows, self._column_names(), codes, weights, len(classes)), classes
+
+    def _rows(self, X: Any) -> Any:
+        self._check_ready()
+        rows = _opened(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if isinstance(rows, SparseRows) and not self._sparse:
+            raise InputError(
+                f"{_OWNER} was fitted to dense rows. Got sparse rows: use X.toarray()."
+            )
+        if self._sparse and isinstance(rows, Table):
+            return SparseRows.of(csr_array(rows.floats(range(rows.n_columns), slice(None))), _OWNER)
+        return rows
+
+    def _table(self, X: Any, into: Any) -> Any:
+        rows = self._rows(X)
+        table = np.empty((len(rows), len(self.classes_)))
+        self._score(rows, into(table))
+        return table
+
+    def _one_row(self, x: Any) -> Any:
+        """Check one row: a mapping from column to value, a list of values, or a table."""
+        owner = f"{_OWNER}.explain"
+        if isinstance(x, Mapping):
+            self._check_ready()
+            names = self._column_names().names
+            order_of(tuple(names), tuple(x), owner, "the row")
+            x = [x[name] for name in names]
+        rows: Any
+        if isinstance(x, (list, tuple)) or getattr(x, "ndim", 2) == 1:
+            self._check_ready()
+            cells = list(x)
+            rows = _opened(csr_array([cells]) if self._sparse else [cells])
+            if rows.n_columns != self.n_features_in_:
+                raise InputError(
+                    f"{owner} needs {self.n_features_in_} values. Got {rows.n_columns}."
+                )
+        else:
+            rows = self._rows(x)
+        if len(rows) != 1:
+            raise InputError(f"{owner} needs one row. Got {len(rows)}.")
+        return rows
+
+    def _pair(self, rows: Any, a: Label | None, b: Label | None) -> tuple[int, int]:
+        """Find the two classes to compare: as named, or the most probable others."""
+        scores = np.empty((1, len(self.classes_)))
+        self._score(rows, scores_into(scores))
+        labels, owner = as_labels(self.classes_, _OWNER), f"{_OWNER}.explain"
+        if len(labels) < 2:
+            raise InputError(f"{owner} compares two classes, and the model has one.")
+        best = np.argsort(-scores[0], kind="stable").tolist()
+        i = best[0] if a is None else position(a, labels, owner, "class")
+        if b is not None:
+            j = position(b, labels, owner, "class")
+            i = next(k for k in best if k != j) if a is None else i
+        else:
+            j = next(k for k in best if k != i)
+        return i, j
+
+    def _column_names(self) -> ColumnNames:
+        """Name the columns, by number if they have no names."""
+        names = getattr(self, "feature_names_in_", None)
+        numbers = range(self.n_features_in_)
+        return ColumnNames(
+            _OWNER, numbers if names is None else as_labels(names, _OWNER, "columns")
+        )
+
+    def _labels_of(self, a: Label, b: Label, method: str) -> tuple[int, int]:
+        """Find two classes."""
+        owner = f"{_OWNER}.{method}"
+        labels = as_labels(self.classes_, owner)
+        return position(a, labels, owner, "class"), position(b, labels, owner, "class")
+
+    # --- keeping ----------------------------------------------------------------------------
+
+    def _set(self, summary: NaiveSummary, *, sparse: bool) -> Self:
+        """Estimate from a summary, and show what was learned."""
+        smoothing, names = Smoothing.checked(self, _OWNER), self._column_names()
+        terms = tuple(estimate_term(p, smoothing, names, sparse=sparse) for p in summary.parts)
+        self._terms, self._sparse, self._problem = terms, sparse, None
+        self.summary_, self.classes_ = summary, summary.classes
+        self._set_priors()
+        self.families_ = {key: t.part.family for t in terms for key in names.keys(t.part)}
+        self.categories_ = {
+            names.names[t.part.columns[0]]: list(t.categories.values)
+            for t in terms
+            if isinstance(t, CategoricalTerm)
+        }
+        self.n_parameters_ = len(self.classes_) + sum(t.n_parameters for t in terms)
+        self.constant_features_ = np.zeros(self.n_features_in_, dtype=bool)
+        self.variance_floored_ = np.zeros((len(self.classes_), self.n_features_in_), dtype=bool)
+        for term in terms:
+            if isinstance(term, GaussianTerm):
+                columns = list(term.part.columns)
+                self.constant_features_[columns] = ~term.model.active
+                self.variance_floored_[:, columns] = term.floored
+                self._warn(term, names)
+        return self
+
+    def _warn(self, term: GaussianTerm, names: ColumnNames) -> None:
+        """Say where a variance was raised or borrowed, once."""
+        told = []
+        for k in range(len(self.classes_)):
+            for which, what in ((term.floored, "raised to the floor"), (term.unseen, "unknown")):
+                columns = [term.part.columns[j] for j in np.flatnonzero(which[k]).tolist()]
+                if columns:
+                    told.append(
+                        f"{what} in class {self.classes_.tolist()[k]!r}: {names.of(columns)}"
+                    )
+        if told and not self._warned:
+            warnings.warn(
+                f"{_OWNER}: variances were {listing_of(told)}. The floor is variance_floor × the "
+                "variance of the feature over all rows; where a class has no value, that of all "
+                "classes is taken.",
+                SingularWarning,
+                stacklevel=4,
+            )
+            self._warned = True
+
+    def _restart(self, summary: NaiveSummary, *, sparse: bool) -> Self:
+        """Continue from a summary; if it does not determine a model yet, remember why."""
+        self.summary_, self.classes_, self._sparse = summary, summary.classes, sparse
+        Smoothing.checked(self, _OWNER)
+        try:
+            return self._set(summary, sparse=sparse)
+        except CredoError as problem:
+            self._problem = str(problem)
+            for name in _LEARNED:
+                self.__dict__.pop(name, None)
+            return self
+
+    def _set_priors(self) -> Self:
+        weights = self.summary_.weights
+        self.priors_ = prior_probabilities(self.priors, self.classes_, weights, _OWNER)
+        return self
+
+    def _check_ready(self) -> None:
+        check_is_fitted(self)
+        if self._problem is not None:
+            raise NumericalError(self._problem)
+
+    def _log_priors(self) -> F64:
+        """Give the logarithms of the priors; minus infinity for a prior of zero."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.priors_)
+
+    def _score(
+        self,
+        X: Any,
+        finish: Finish,
+        *,
+        densities: bool = False,
+        single: bool = False,  # noqa: ARG002 - always float64
+    ) -> None:
+        names = self._column_names()
+        score_rows(self._terms, self._log_priors(), X, finish, names, densities)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)
+        if getattr(self, "families_", None) is None:
+            return text
+        names, shown = self._column_names(), []
+        for family in dict.fromkeys(term.part.family for term in self._terms):
+            columns = [c for t in self._terms if t.part.family == family for c in t.part.columns]
+            shown.append(f"{family}: {names.of(tuple(columns))}")
+        return f"{text} with {'; '.join(shown)}"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.families in ("auto", "bernoulli", "multinomial", "poisson")
+        tags.input_tags.positive_only = self.families in ("multinomial", "poisson", "bernoulli")
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
+def _opened(X: Any) -> Table | SparseRows:
+    """Read rows of any kind."""
+    return SparseRows.of(X, _OWNER) if is_sparse(X) else read_table(X, _OWNER)
+
+
+def listing_of(sentences: list[str], most: int = 4) -> str:
+    """Join sentences, and say how many more there are."""
+    more = f"; and {len(sentences) - most} more" if len(sentences) > most else ""
+    return "; ".join(sentences[:most]) + more

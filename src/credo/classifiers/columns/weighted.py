@@ -1,0 +1,24 @@
+"""Rows without weight are absent: they are left out before anything is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from credo._types import F64
+from credo.classifiers.columns.frames import frame_of
+
+
+def with_weight(X: Any, weights: F64, owner: str) -> Any:
+    """Keep the rows of positive weight, of an array, a sparse array, a list or a data frame."""
+    kept = weights > 0
+    if isinstance(X, (list, tuple)):
+        return [row for row, keep in zip(X, kept.tolist(), strict=True) if keep]
+    if issparse(X):
+        return X.tocsr()[kept]
+    frame = None if isinstance(X, np.ndarray) else frame_of(X, owner)
+    if frame is not None:
+        return frame.filter(kept.tolist()).to_native()
+    return X[kept] if isinstance(X, np.ndarray) else np.asarray(X)[kept]

@@ -1,0 +1,1 @@
+"""The mathematics of naive Bayes: which family has which columns, summaries, scores."""

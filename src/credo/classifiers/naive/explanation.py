@@ -1,0 +1,131 @@
+"""What each feature of a row says for one class against another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, final
+
+import numpy as np
+
+from credo._types import F64, Label
+from credo._validation.arrays import frozen
+from credo.classifiers.naive.parts import ColumnNames
+from credo.classifiers.naive.sparse import SparseRows
+from credo.classifiers.naive.terms import Term
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    r"""Split the log odds of a row into what each feature adds.
+
+    .. math:: \log \frac{p(a \mid x)}{p(b \mid x)} = \log \frac{\pi_a}{\pi_b}
+              + \sum_j \log \frac{p(x_j \mid a)}{p(x_j \mid b)}
+
+    Attributes
+    ----------
+    label, against : label
+        The classes a and b.
+    features : tuple
+        Names of the features, or of groups of them, the largest contribution first.
+    values : tuple
+        What the row holds there.
+    contributions : ndarray of shape (n_features,)
+        What each adds to the log odds of a; negative ones speak for b.
+    prior : float
+        What the priors add.
+
+    Notes
+    -----
+    Sorted by size; of equals, the first column first. Missing values add nothing.
+
+    References
+    ----------
+    .. [1] I. J. Good, *Probability and the Weighing of Evidence*, 1950, chapter 6.
+
+    Examples
+    --------
+    >>> import credo
+    >>> X = [["red", 1], ["red", 0], ["blue", 0], ["red", 1]]
+    >>> model = credo.NaiveBayes().fit(X, ["stop", "stop", "go", "stop"])
+    >>> model.explain(["red", 0])
+    'stop' against 'go': log odds +1.569
+      prior                 +1.099
+      0 = 'red'             +0.981
+      1 = 0                 -0.511
+    """
+
+    label: Label
+    against: Label
+    features: tuple[Any, ...]
+    values: tuple[Any, ...]
+    contributions: F64
+    prior: float
+
+    @property
+    def log_odds(self) -> float:
+        """Log odds of the class against the other: the sum of all contributions."""
+        return float(self.prior + self.contributions.sum())
+
+    def __repr__(self) -> str:
+        lines = [f"{self.label!r} against {self.against!r}: log odds {self.log_odds:+.3f}"]
+        lines.append(_line("prior", self.prior))
+        rows = zip(self.features, self.values, self.contributions, strict=True)
+        lines += [_line(f"{f} = {_short(v)}", c) for f, v, c in islice(rows, _SHOWN)]
+        rest = self.contributions[_SHOWN:]
+        if rest.size:
+            lines.append(_line(f"{rest.size} more", float(rest.sum())))
+        return "\n".join(lines)
+
+
+#: Lines of the repr.
+_SHOWN = 12
+
+
+def _line(text: str, amount: float) -> str:
+    """Write one line of the table."""
+    text = text if len(text) <= 40 else text[:37] + "..."
+    return f"  {text:<20}  {amount:+.3f}"
+
+
+def _short(value: Any) -> str:
+    """Write a value in a few characters."""
+    return f"{value:.4g}" if isinstance(value, float) else repr(value)
+
+
+def contributions(
+    terms: tuple[Term, ...], rows: Any, pair: tuple[int, int], names: ColumnNames
+) -> list[tuple[Any, Any, float]]:
+    """List feature, value and what it adds to the log odds of a pair of classes, for one row."""
+    result = []
+    for term in terms:
+        with np.errstate(invalid="ignore"):
+            logs = term.contributions(rows, 0)
+            shares = np.nan_to_num(logs[pair[0]] - logs[pair[1]], posinf=np.inf, neginf=-np.inf)
+        columns = term.part.columns
+        if len(shares) < len(columns):  # one event
+            values = tuple(rows.value(0, c) for c in columns)
+            result.append((names.keys(term.part)[0], values, float(shares[0])))
+            continue
+        sparse = isinstance(rows, SparseRows)
+        shown = np.flatnonzero(shares).tolist() if sparse else range(len(columns))
+        result += [
+            (names.names[columns[c]], rows.value(0, columns[c]), float(shares[c])) for c in shown
+        ]
+    return result
+
+
+def sorted_explanation(
+    labels: tuple[Label, Label], prior: float, parts: list[tuple[Any, Any, float]]
+) -> Explanation:
+    """Sort (feature, value, contribution) by size; equals keep their order."""
+    amounts = np.array([amount for _, _, amount in parts], dtype=np.float64)
+    order = np.argsort(-np.abs(amounts), kind="stable")
+    return Explanation(
+        *labels,
+        features=tuple(parts[i][0] for i in order),
+        values=tuple(parts[i][1] for i in order),
+        contributions=frozen(amounts[order]),
+        prior=prior,
+    )

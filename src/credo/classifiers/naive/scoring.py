@@ -1,0 +1,69 @@
+"""From terms to joint scores, block by block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credo._types import F64
+from credo._validation.labels import listing
+from credo._validation.probabilities import block_rows, blocks
+from credo.classifiers.columns.table import Table
+from credo.classifiers.naive.parts import ColumnNames
+from credo.classifiers.naive.sparse import SparseRows
+from credo.classifiers.naive.terms import Term
+from credo.exceptions import InputError
+from credo.families.gaussians.scores import Finish
+
+
+def score_rows(
+    terms: tuple[Term, ...],
+    log_priors: F64,
+    rows: Table | SparseRows,
+    finish: Finish,
+    names: ColumnNames,
+    whole: bool,  # noqa: FBT001 - handed on
+) -> None:
+    """Add up the terms of all rows and hand each block of scores (K, B) to ``finish``."""
+    scorers = [term.scorer(rows, whole=whole) for term in terms]
+    priors = log_priors[:, None]
+    for block in _blocks(terms, rows, len(log_priors)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = scorers[0](block)
+            scores = np.add(scores, priors, out=scores)
+            for scorer in scorers[1:]:
+                scores += scorer(block)
+            best = scores.max(axis=0)
+        if not np.isfinite(best).all():
+            _refuse(terms, log_priors, rows, names, block.start + int(np.isfinite(best).argmin()))
+        finish(scores, block)
+
+
+def _blocks(terms: tuple[Term, ...], rows: Table | SparseRows, n_classes: int) -> Any:
+    """Cut rows so that what is worked on stays in a core's cache."""
+    if isinstance(rows, SparseRows):
+        return rows.blocks(n_classes)
+    widest = max((term.width for term in terms), default=1)
+    return blocks(rows.n_rows, block_rows(max(widest, n_classes)))
+
+
+def _refuse(
+    terms: tuple[Term, ...], log_priors: F64, rows: Any, names: ColumnNames, row: int
+) -> None:
+    """Say why a row has no posterior."""
+    possible = np.isfinite(log_priors)
+    wrong: list[Any] = []
+    for term in terms:
+        logs = term.contributions(rows, row)[possible]
+        impossible = np.isneginf(logs.max(axis=0)) | np.isnan(logs.max(axis=0))
+        columns = term.part.columns
+        if len(impossible) < len(columns):  # one event
+            wrong += [names.of(columns)] * int(impossible[0])
+        else:
+            wrong += [names.names[columns[j]] for j in np.flatnonzero(impossible).tolist()]
+    where = f"the values in {listing(wrong)} are" if wrong else "its values together are"
+    raise InputError(
+        f"{names.owner}: row {row} has probability zero under every class: {where} impossible or "
+        "beyond what numbers hold. Pass smoothing > 0, or check the row."
+    )

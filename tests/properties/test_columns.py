@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from tests.oracles import tables as oracle
+
+from credo.classifiers.columns.categories import Categories
+from credo.classifiers.columns.table import Numbers, read_table
+
+#: There are many containers.
+FEW = settings(max_examples=40)
+MISSING = [None, float("nan"), np.float32("nan")]
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+whole = st.integers(-(2**63), 2**63 - 1)
+floats = st.floats(width=64)
+mixed = st.one_of(
+    texts, st.integers(), floats, st.booleans(), st.sampled_from(MISSING), st.binary(max_size=3)
+)
+
+
+def columns(cells):
+    return st.lists(st.one_of(cells, st.none()), min_size=1, max_size=30)
+
+
+def assert_words(column, cells):
+    codes, categories = oracle.words(cells)
+    assert column.codes.tolist() == codes
+    assert column.codes.dtype == np.int32
+    assert list(column.categories) == categories
+    gaps = [None if oracle.is_missing(cell) else cell for cell in cells]
+    assert oracle.decoded(column) == gaps
+
+
+@pytest.mark.parametrize("container", oracle.ANY)
+@FEW
+@given(st.lists(mixed, min_size=1, max_size=30))
+def test_any_mixture_comes_back_from_its_codes(container, cells):
+    table = read_table(oracle.ANY[container](cells), "Test")
+    assert_words(table.words(0), cells)
+
+
+@pytest.mark.parametrize("container", oracle.TEXT)
+@FEW
+@given(columns(texts))
+def test_text_comes_back_from_its_codes(container, cells):
+    if container == "pandas category" and "never" in cells:
+        return
+    table = read_table(oracle.TEXT[container](cells), "Test")
+    assert_words(table.words(0), cells)
+
+
+@pytest.mark.parametrize("container", oracle.BYTES)
+@FEW
+@given(columns(st.binary(max_size=4)))
+def test_bytes_come_back_from_their_codes(container, cells):
+    assert_words(read_table(oracle.BYTES[container](cells), "Test").words(0), cells)
+
+
+@pytest.mark.parametrize("container", oracle.WHOLE)
+@FEW
+@given(columns(whole))
+def test_whole_numbers_are_numbers_and_exact_as_words(container, cells):
+    table = read_table(oracle.WHOLE[container](cells), "Test")
+    column = table.column(0)
+    assert isinstance(column, Numbers)
+    assert not column.is_bool
+    np.testing.assert_array_equal(column.values.astype(float), oracle.numbers(cells))
+    assert_words(table.words(0), cells)
+    assert all(type(value) is int for value in table.words(0).categories)
+
+
+@pytest.mark.parametrize("container", oracle.TRUTH)
+@FEW
+@given(columns(st.booleans()))
+def test_truth_values_are_numbers_that_know_it(container, cells):
+    table = read_table(oracle.TRUTH[container](cells), "Test")
+    column = table.column(0)
+    if any(cell is not None for cell in cells):
+        assert column.is_bool
+    np.testing.assert_array_equal(column.values.astype(float), oracle.numbers(cells))
+    assert_words(table.words(0), cells)
+
+
+@pytest.mark.parametrize("container", oracle.FLOATS)
+@FEW
+@given(columns(floats))
+def test_floats_are_numbers_with_nan_where_missing(container, cells):
+    table = read_table(oracle.FLOATS[container](cells), "Test")
+    np.testing.assert_array_equal(table.column(0).values, oracle.numbers(cells))
+    np.testing.assert_array_equal(table.floats([0], slice(None))[:, 0], oracle.numbers(cells))
+    assert_words(table.words(0), cells)
+
+
+@given(columns(mixed), columns(mixed))
+def test_a_dictionary_translates_cell_by_cell(first, second):
+    words = [read_table(oracle.object_array(cells), "Test").words(0) for cells in (first, second)]
+    known = Categories.of(words[0].categories)
+    places = [*known.values]
+    expected = [
+        -1 if oracle.is_missing(cell) else places.index(cell) if cell in places else len(places)
+        for cell in second
+    ]
+    assert known.codes(words[1]).tolist() == expected
+    extended = known.extended(words[1])
+    assert extended.values[: len(known.values)] == known.values
+    assert [None if c < 0 else extended.values[c] for c in extended.codes(words[1])] == [
+        None if oracle.is_missing(c) else c for c in second
+    ]
+
+
+@given(columns(mixed), columns(mixed))
+def test_merging_dictionaries_gives_the_union_and_the_way_there(first, second):
+    one, other = (
+        Categories.of(read_table(oracle.object_array(cells), "Test").words(0).categories)
+        for cells in (first, second)
+    )
+    union, places = one.merged(other)
+    assert list(union.values) == oracle.words([*first, *second])[1]
+    assert [union.values[i] for i in places] == list(other.values)
+    assert union.merged(one)[0] is union

@@ -1,0 +1,332 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import statsmodels.api as sm
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from tests.oracles import logistic as oracle
+
+import credo
+from credo.classifiers.logistic import LogisticClassifier
+from credo.exceptions import InputError, NumericalError, SingularWarning
+
+X2, Y2 = oracle.rows_of(1, n_classes=2)
+X3, Y3 = oracle.rows_of(2, n_classes=3)
+NAMES = np.array(["ant", "bee", "cat"])
+CASES = {"two classes": (X2, Y2), "three classes": (X3, Y3)}
+WEIGHTS = np.random.default_rng(3).uniform(0.2, 3.0, len(Y2))
+
+
+def against_first(model):
+    both = np.column_stack([model.coef_, model.intercept_])
+    return both if len(model.classes_) == 2 else (both - both[0])[1:]
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("case", CASES)
+class TestMaximumLikelihood:
+    def test_equals_newtons_method_of_the_textbook(self, case, weights):
+        X, y = CASES[case]
+        model = LogisticClassifier().fit(X, y, weights)
+        expected, _ = oracle.newton(X, y, weights)
+        np.testing.assert_allclose(against_first(model), expected, rtol=1e-9, atol=1e-9)
+
+    def test_has_the_standard_errors_of_the_textbook(self, case, weights):
+        X, y = CASES[case]
+        table = LogisticClassifier().fit(X, y, weights).coefficient_table(reference=0)
+        _, covariance = oracle.newton(X, y, weights)
+        expected = np.sqrt(np.diag(covariance)).reshape(table.estimate.shape)
+        np.testing.assert_allclose(table.standard_error, expected, rtol=1e-7)
+
+    def test_has_no_gradient_by_another_formula(self, case, weights):
+        X, y = CASES[case]
+        model = LogisticClassifier().fit(X, y, weights)
+        slope = oracle.gradient(X, y, model.coef_, model.intercept_, weights)
+        scale = np.append(np.abs(X).max(axis=0), 1.0) * len(X)
+        assert np.abs(slope / scale).max() < 1e-12
+        assert model.converged_
+        assert model.gradient_norm_ <= 1e-8
+
+    def test_tells_its_likelihood(self, case, weights):
+        X, y = CASES[case]
+        model = LogisticClassifier().fit(X, y, weights)
+        expected = oracle.log_likelihood(X, y, model.coef_, model.intercept_, weights)
+        assert model.log_likelihood_ == pytest.approx(expected, rel=1e-12)
+        counts = np.bincount(y, weights)
+        assert model.null_log_likelihood_ == pytest.approx(counts @ np.log(counts / counts.sum()))
+        assert model.n_parameters_ == (len(counts) - 1) * (X.shape[1] + 1)
+        assert model.separation_ is None
+
+
+def test_two_classes_agree_with_statsmodels():
+    model = LogisticClassifier().fit(X2, Y2)
+    peer = sm.Logit(Y2, oracle.with_ones(X2)).fit(disp=0, tol=1e-13)
+    table = model.coefficient_table(0.9)
+    np.testing.assert_allclose(table.estimate[0], peer.params, rtol=1e-6)
+    np.testing.assert_allclose(table.standard_error[0], peer.bse, rtol=1e-6)
+    np.testing.assert_allclose(table.z[0], peer.tvalues, rtol=1e-6)
+    np.testing.assert_allclose(table.p_value[0], peer.pvalues, rtol=1e-6)
+    bounds = np.column_stack([table.lower[0], table.upper[0]])
+    np.testing.assert_allclose(bounds, peer.conf_int(0.1), rtol=1e-6)
+    assert model.log_likelihood_ == pytest.approx(peer.llf)
+    assert model.null_log_likelihood_ == pytest.approx(peer.llnull)
+
+
+def test_three_classes_agree_with_statsmodels():
+    model = LogisticClassifier().fit(X3, NAMES[Y3])
+    peer = sm.MNLogit(Y3, oracle.with_ones(X3)).fit(disp=0, method="newton", tol=1e-13)
+    table = model.coefficient_table(reference="ant")
+    assert table.classes == ("bee", "cat")
+    np.testing.assert_allclose(table.estimate, peer.params.T, rtol=1e-6)
+    np.testing.assert_allclose(table.standard_error, peer.bse.T, rtol=1e-6)
+    np.testing.assert_allclose(table.p_value, peer.pvalues.T, rtol=1e-6)
+    bounds = np.stack([table.lower, table.upper], axis=-1)
+    np.testing.assert_allclose(bounds, peer.conf_int(), rtol=1e-6)
+
+
+def test_the_table_of_symmetric_coefficients_follows_from_that_of_differences():
+    model = LogisticClassifier().fit(X3, Y3)
+    _, covariance = oracle.newton(X3, Y3)
+    size = X3.shape[1] + 1
+    turn = np.vstack([np.zeros(2), np.eye(2)]) - 1 / 3
+    both = np.kron(turn, np.eye(size))
+    expected = np.sqrt(np.diag(both @ covariance @ both.T)).reshape(3, size)
+    table = model.coefficient_table()
+    np.testing.assert_allclose(table.standard_error, expected, rtol=1e-7)
+    np.testing.assert_allclose(table.estimate[:, :-1], model.coef_)
+    assert table.reference is None
+
+
+def test_the_sign_turns_with_the_reference_of_two_classes():
+    model = LogisticClassifier().fit(X2, NAMES[Y2])
+    forth, back = (model.coefficient_table(reference=name) for name in ("ant", "bee"))
+    assert (forth.classes, back.classes) == (("bee",), ("ant",))
+    np.testing.assert_allclose(forth.estimate, -back.estimate)
+    np.testing.assert_allclose(forth.lower, -back.upper)
+
+
+def test_coefficients_of_several_classes_sum_to_zero():
+    for penalty in (None, "l2"):
+        model = LogisticClassifier(penalty).fit(X3, Y3)
+        np.testing.assert_allclose(model.coef_.sum(axis=0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_there_may_be_no_intercept(case):
+    X, y = CASES[case]
+    model = LogisticClassifier(fit_intercept=False).fit(X, y)
+    expected, covariance = oracle.newton(X, y, intercept=False)
+    np.testing.assert_allclose(against_first(model)[:, :-1], expected, rtol=1e-8)
+    assert not model.intercept_.any()
+    errors = np.sqrt(np.diag(covariance)).reshape(expected.shape)
+    table = model.coefficient_table(reference=0)
+    np.testing.assert_allclose(table.standard_error, errors, rtol=1e-7)
+    assert table.features == (0, 1, 2)
+
+
+@pytest.mark.parametrize("strength", [0.01, 1.0, 50.0])
+@pytest.mark.parametrize("case", CASES)
+def test_l2_agrees_with_scikit_learn(case, strength):
+    X, y = CASES[case]
+    scaled = X / X.std(axis=0)
+    model = LogisticClassifier("l2", strength=strength).fit(scaled, y)
+    peer = LogisticRegression(C=1 / strength, solver="newton-cg", tol=1e-12, max_iter=10_000)
+    peer.fit(scaled, y)
+    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=1e-6)
+
+
+@pytest.mark.parametrize("strength", [0.5, 5.0, 20.0])
+@pytest.mark.parametrize("case", CASES)
+def test_l1_meets_the_conditions_of_a_minimum(case, strength):
+    X, y = CASES[case]
+    scaled = X / X.std(axis=0)
+    model = LogisticClassifier("l1", strength=strength).fit(scaled, y)
+    slope = oracle.gradient(scaled, y, model.coef_, model.intercept_)
+    weights, zero = model.coef_, model.coef_ == 0
+    np.testing.assert_allclose(slope[:, -1], 0, atol=1e-5)
+    np.testing.assert_allclose(slope[:, :-1][~zero], -strength * np.sign(weights[~zero]), atol=1e-5)
+    assert (np.abs(slope[:, :-1][zero]) <= strength + 1e-5).all()
+    assert model.gradient_norm_ <= 1e-8
+    assert model.n_parameters_ == (~zero).sum() + len(model.classes_) - 1
+
+
+def test_l1_agrees_with_scikit_learn():
+    scaled = X2 / X2.std(axis=0)
+    model = LogisticClassifier("l1", strength=8.0).fit(scaled, Y2)
+    peer = LogisticRegression(C=1 / 8, l1_ratio=1, solver="saga", tol=1e-12, max_iter=100_000)
+    peer.fit(scaled, Y2)
+    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("penalty", [None, "l2", "l1"])
+@pytest.mark.parametrize("case", CASES)
+def test_sparse_rows_give_the_same_as_dense(case, penalty):
+    X, y = CASES[case]
+    holes = np.where(np.random.default_rng(5).random(X.shape) < 0.5, 0.0, X)
+    dense = LogisticClassifier(penalty).fit(holes, y)
+    for kind in (sp.csr_array, sp.csc_matrix, sp.coo_array):
+        model = LogisticClassifier(penalty).fit(kind(holes), y)
+        np.testing.assert_allclose(model.coef_, dense.coef_, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(
+            model.predict_proba(kind(holes)), dense.predict_proba(holes), atol=1e-6
+        )
+    if penalty is None:
+        np.testing.assert_allclose(
+            model.coefficient_table().standard_error,
+            dense.coefficient_table().standard_error,
+            rtol=1e-6,
+        )
+
+
+def test_float32_rows_give_the_same_as_their_float64_values():
+    single = X3.astype(np.float32)
+    one = LogisticClassifier().fit(single, Y3)
+    other = LogisticClassifier().fit(single.astype(np.float64), Y3)
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-12)
+    assert one.predict_proba(single).dtype == np.float32
+    assert one.posterior(single).probabilities.dtype == np.float64
+
+
+def test_many_coefficients_are_found_by_products_with_the_hessian():
+    rng = np.random.default_rng(6)
+    X = sp.random_array((400, 700), density=0.05, rng=rng, format="csr")
+    y = (X @ rng.normal(size=(700, 3)) + rng.gumbel(size=(400, 3))).argmax(axis=1)
+    model = LogisticClassifier("l2", strength=0.5).fit(X, y)
+    assert model.converged_
+    slope = oracle.gradient(X.toarray(), y, model.coef_, model.intercept_)
+    slope[:, :-1] += 0.5 * model.coef_
+    assert np.abs(slope).max() < 1e-5
+    dense = LogisticClassifier("l2", strength=0.5).fit(X.toarray(), y)
+    np.testing.assert_allclose(model.coef_, dense.coef_, atol=1e-5)
+    few = LogisticClassifier("l1", strength=0.5, tol=1e-6).fit(X, y)
+    slope = oracle.gradient(X.toarray(), y, few.coef_, few.intercept_)
+    assert (np.abs(slope[:, :-1]) <= 0.5 + 1e-3).all()
+    assert few.n_parameters_ < model.n_parameters_ / 4
+
+
+def test_many_rows_start_from_a_sample_and_end_where_few_would():
+    X, y = oracle.rows_of(7, n=70_000, n_features=2)
+    model = LogisticClassifier().fit(X, y)
+    slope = oracle.gradient(X, y, model.coef_, model.intercept_)
+    assert np.abs(slope / np.append(np.abs(X).max(axis=0), 1) / len(X)).max() < 1e-12
+    lasso = LogisticClassifier("l1", strength=100).fit(X, y)
+    assert lasso.gradient_norm_ <= 1e-8
+
+
+def test_predictions_belong_together():
+    model = LogisticClassifier().fit(X3, NAMES[Y3])
+    probabilities = model.predict_proba(X3)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X3)), probabilities)
+    scores = model.decision_function(X3)
+    np.testing.assert_array_equal(model.predict(X3), NAMES[scores.argmax(axis=1)])
+    posterior = model.posterior(X3)
+    assert posterior.labels == ("ant", "bee", "cat")
+    np.testing.assert_allclose(posterior.probabilities, probabilities)
+
+
+def test_log_odds_of_two_classes_are_linear():
+    model = LogisticClassifier().fit(X2, Y2)
+    odds = model.decision_function(X2)
+    np.testing.assert_allclose(odds, X2 @ model.coef_[0] + model.intercept_[0], rtol=1e-9)
+    log_p = model.predict_log_proba(X2)
+    np.testing.assert_allclose(log_p[:, 1] - log_p[:, 0], odds, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_probabilities_are_finite_and_normalised_at_huge_scores(case):
+    X, y = CASES[case]
+    model = LogisticClassifier().fit(X, y)
+    far = np.vstack([X[:5], -X[:5]]) * 1e4 / np.abs(model.decision_function(X)).max()
+    far = far * 1e3
+    assert np.abs(model.decision_function(far)).max() > 1e4
+    table = model.predict_proba(far)
+    assert np.isfinite(table).all()
+    np.testing.assert_allclose(table.sum(axis=1), 1)
+    assert np.isfinite(model.predict_log_proba(far)).all()
+
+
+def test_decisions_take_its_posterior():
+    model = LogisticClassifier().fit(X2, NAMES[Y2])
+    loss = credo.Loss.zero_one(["ant", "bee"])
+    acts = credo.decide(model.posterior(X2), loss).acts
+    np.testing.assert_array_equal(acts, model.predict(X2))
+
+
+def test_collinear_columns_get_the_least_coefficients_and_are_named():
+    X = np.column_stack([X3, X3[:, 0] - 2 * X3[:, 1], np.full(len(X3), 7.0)])
+    with pytest.warns(SingularWarning, match="each other: 0, 1, 3, 4. The likelihood does not"):
+        model = LogisticClassifier().fit(X, Y3)
+    whole = LogisticClassifier().fit(X3, Y3)
+    np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X3), atol=1e-9)
+    scaled, flat = model.coef_ * X.std(axis=0), np.array([1, -2, 0, -1, 0]) * X.std(axis=0)
+    np.testing.assert_allclose(scaled @ flat, 0, atol=1e-9)  # orthogonal to what does not matter
+    np.testing.assert_allclose(model.coef_[:, 4], 0, atol=1e-12)
+    with pytest.raises(NumericalError, match="not determined, so there are no errors"):
+        model.coefficient_table()
+
+
+def test_sparse_indicator_columns_with_an_intercept_are_collinear():
+    rng = np.random.default_rng(8)
+    group = rng.integers(0, 3, 300)
+    X = sp.csr_array(np.eye(3)[group])
+    y = (rng.random(300) < np.array([0.3, 0.5, 0.6])[group]).astype(int)
+    with pytest.warns(SingularWarning):
+        model = LogisticClassifier().fit(X, y)
+    shares = [y[group == k].mean() for k in range(3)]
+    np.testing.assert_allclose(model.predict_proba(np.eye(3))[:, 1], shares, rtol=1e-9)
+    with pytest.warns(SingularWarning):
+        dense = LogisticClassifier().fit(X.toarray(), y)
+    np.testing.assert_allclose(model.coef_, dense.coef_, rtol=1e-7, atol=1e-9)
+
+
+def test_far_from_the_origin_no_digits_are_lost():
+    shifted = X3 / X3.std(axis=0) + 2.0**20
+    near = LogisticClassifier().fit(shifted - 2.0**20, Y3)
+    far = LogisticClassifier().fit(shifted, Y3)
+    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-7)
+    np.testing.assert_allclose(
+        far.coefficient_table().standard_error[:, :-1],
+        near.coefficient_table().standard_error[:, :-1],
+        rtol=1e-6,
+    )
+
+
+def test_the_table_can_be_read():
+    table = LogisticClassifier().fit(X3, NAMES[Y3]).coefficient_table()
+    rows = list(table.rows())
+    assert len(rows) == 12
+    assert rows[3]["class"] == "ant"
+    assert rows[3]["feature"] == "intercept"
+    assert rows[5]["z"] == table.z[1, 1]
+    text = repr(table).splitlines()
+    assert text[0] == "Coefficients of log odds against the mean of the classes, 0.95 confidence"
+    assert len(text) == 14
+    with pytest.raises(ValueError, match="read-only"):
+        table.estimate[0, 0] = 1.0
+
+
+def test_a_long_table_is_cut_in_print():
+    X, y = oracle.rows_of(9, n=400, n_features=15)
+    text = repr(LogisticClassifier().fit(X, y).coefficient_table())
+    assert text.endswith("… and 8 more")
+
+
+def test_penalised_fits_have_no_table():
+    with pytest.raises(InputError, match="a penalty biases the estimates on purpose"):
+        LogisticClassifier("l2").fit(X2, Y2).coefficient_table()
+
+
+def test_it_clones_and_shows_only_what_was_set():
+    model = LogisticClassifier("l1", strength=2.0)
+    assert repr(clone(model)) == "LogisticClassifier(penalty='l1', strength=2.0)"
+
+
+def test_progress_hears_of_rising_likelihoods():
+    heard = []
+    model = LogisticClassifier(progress=lambda i, value: heard.append((i, value))).fit(X3, Y3)
+    assert [i for i, _ in heard] == list(range(len(heard)))
+    values = [value for _, value in heard]
+    assert values == sorted(values)
+    assert values[-1] == pytest.approx(model.log_likelihood_)

@@ -1,0 +1,157 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from tests.oracles import logistic as oracle
+
+from credo.classifiers.logistic import LogisticClassifier
+from credo.exceptions import InputError, LabelError, NumericalError, ShapeError
+
+X, Y = oracle.rows_of(41)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"penalty": "ridge"}, "penalty of LogisticClassifier must be one of None, 'l2', 'l1'"),
+        ({"penalty": "none"}, "Got 'none'"),
+        ({"strength": 0.0}, "strength of LogisticClassifier must be positive. Got 0. For no"),
+        ({"strength": np.nan}, "strength of LogisticClassifier must be finite"),
+        ({"separation": "ignore"}, "separation of LogisticClassifier must be one of 'warn'"),
+        ({"tol": -1.0}, "tol of LogisticClassifier must be positive"),
+        ({"max_iter": 0}, "max_iter of LogisticClassifier must be a whole number"),
+    ],
+    ids=str,
+)
+def test_wrong_options_are_refused_by_name(options, message):
+    with pytest.raises(InputError, match=message):
+        LogisticClassifier(**options).fit(X, Y)
+
+
+def test_missing_values_are_refused_by_column_with_who_can_take_them():
+    pd = pytest.importorskip("pandas")
+    holes = pd.DataFrame(X, columns=["age", "dose", "site"])
+    holes.loc[17, "dose"] = np.nan
+    message = "NaN in column 'dose' \\(row 17\\).*credo.GaussianClassifier or credo.NaiveBayes"
+    with pytest.raises(InputError, match=message):
+        LogisticClassifier().fit(holes, Y)
+    model = LogisticClassifier().fit(X, Y)
+    with pytest.raises(InputError, match="NaN in column 1"):
+        model.predict_proba(np.where(np.arange(3) == 1, np.nan, X[:5]))
+
+
+def test_missing_values_of_sparse_rows_are_refused_by_column():
+    holes = X.copy()
+    holes[4, 2] = np.nan
+    with pytest.raises(InputError, match=r"NaN in column 2 \(row 4\)"):
+        LogisticClassifier().fit(sp.csr_array(holes), Y)
+
+
+def test_infinite_and_too_large_numbers_are_refused():
+    wrong = X.copy()
+    wrong[4, 2] = -np.inf
+    with pytest.raises(InputError, match="infinity .* in column 2"):
+        LogisticClassifier().fit(wrong, Y)
+    wrong[4, 2] = 1e300
+    with pytest.raises(InputError, match="too large to square"):
+        LogisticClassifier().fit(wrong, Y)
+
+
+def test_masked_entries_count_as_missing():
+    masked = np.ma.masked_array(X, mask=np.zeros(X.shape))
+    masked[3, 0] = np.ma.masked
+    with pytest.raises(InputError, match="NaN in column 0"):
+        LogisticClassifier().fit(masked, Y)
+
+
+def test_a_single_class_is_refused():
+    with pytest.raises(InputError, match="at least two classes. Got only one class: 1"):
+        LogisticClassifier().fit(X, np.ones(len(X), dtype=int))
+    with pytest.raises(InputError, match="at least two classes"):
+        LogisticClassifier().fit(X, Y, (Y == 1).astype(float))
+
+
+def test_numbers_of_a_regression_are_no_labels():
+    with pytest.raises(ValueError, match="continuous"):
+        LogisticClassifier().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="continuous"):
+        LogisticClassifier().fit_batches([(X, X[:, 0])])
+
+
+@pytest.mark.parametrize("weights", [-np.ones(200), np.zeros(200), np.full(200, np.nan)])
+def test_wrong_weights_are_refused(weights):
+    with pytest.raises(InputError, match="sample weights"):
+        LogisticClassifier().fit(X, Y, weights)
+
+
+def test_weights_must_be_one_per_row():
+    with pytest.raises(ShapeError, match="one sample weight per row, 200"):
+        LogisticClassifier().fit(X, Y, [1.0])
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    model = LogisticClassifier().fit(X, Y)
+    before = dict(vars(model))
+    with pytest.raises(InputError):
+        model.fit(np.full((5, 7), np.nan), [0, 1, 0, 1, 0])
+    assert vars(model) == before
+
+
+def test_stopping_early_is_told_with_the_gradient():
+    with pytest.warns(ConvergenceWarning, match="after 1 iterations with a gradient of .* Raise"):
+        model = LogisticClassifier(max_iter=1).fit(X, Y)
+    assert not model.converged_
+    for penalty in ("l1", "l2"):
+        with pytest.warns(ConvergenceWarning, match="above tol=1e-08. Raise max_iter or tol\\.$"):
+            LogisticClassifier(penalty, max_iter=1).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "method", ["predict", "predict_proba", "predict_log_proba", "posterior", "decision_function"]
+)
+def test_an_unfitted_model_predicts_nothing(method):
+    with pytest.raises(NotFittedError):
+        getattr(LogisticClassifier(), method)(X)
+
+
+def test_an_unfitted_model_has_no_table():
+    with pytest.raises(NotFittedError):
+        LogisticClassifier().coefficient_table()
+
+
+def test_a_table_checks_what_it_is_asked():
+    model = LogisticClassifier().fit(X, Y)
+    with pytest.raises(InputError, match="confidence .* strictly between 0 and 1. Got 95"):
+        model.coefficient_table(95)
+    with pytest.raises(LabelError, match="no class 9"):
+        model.coefficient_table(reference=9)
+
+
+def test_too_many_coefficients_have_no_table():
+    rng = np.random.default_rng(42)
+    wide = sp.random_array((3000, 1001), density=0.01, rng=rng, format="csr")
+    model = LogisticClassifier(tol=1e-3).fit(wide, rng.integers(0, 2, 3000))
+    with pytest.raises(NumericalError, match="with 1002 coefficients no Hessian was formed"):
+        model.coefficient_table()
+
+
+def test_sparse_rows_are_left_as_they_are():
+    data = np.array([1.0, 2.0, 3.0, 4.0, -1.0, 0.5])
+    rows = sp.csr_array((data, np.array([0, 0, 1, 0, 1, 1]), np.array([0, 2, 3, 5, 6])))
+    before = rows.copy()
+    summed = rows.toarray()
+    y = [0, 1, 0, 1]
+    model = LogisticClassifier("l2").fit(rows, y)
+    assert rows.nnz == before.nnz
+    np.testing.assert_array_equal(rows.data, before.data)
+    np.testing.assert_allclose(
+        model.coef_, LogisticClassifier("l2").fit(summed, y).coef_, rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-20, 1e20, 1e100])
+def test_extreme_units_are_no_matter_without_a_penalty(unit):
+    model = LogisticClassifier().fit(X * unit, Y)
+    plain = LogisticClassifier().fit(X, Y)
+    np.testing.assert_allclose(model.coef_ * unit, plain.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.coefficient_table().z, plain.coefficient_table().z, rtol=1e-8)

@@ -1,0 +1,148 @@
+import weakref
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.oracles import logistic as oracle
+
+from credo.classifiers.logistic import LogisticClassifier
+from credo.exceptions import InputError, LabelError, ShapeError
+
+X, CODES = oracle.rows_of(21, n=150)
+NAMES = np.array(["ant", "bee", "cat"])
+Y = NAMES[CODES]
+WEIGHTS = np.random.default_rng(22).uniform(0.2, 3.0, len(Y))
+SORTED = np.argsort(CODES, kind="stable")
+
+SPLITS = {
+    "one": [np.arange(len(Y))],
+    "halves": np.array_split(np.arange(len(Y)), 2),
+    "sevenths backwards": np.array_split(np.arange(len(Y))[::-1], 7),
+    "class by class": np.array_split(SORTED, 5),
+    "row by row": [np.array([i]) for i in range(len(Y))],
+}
+
+
+def assert_same(one, other):
+    np.testing.assert_array_equal(one.classes_, other.classes_)
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-8)
+    assert one.log_likelihood_ == pytest.approx(other.log_likelihood_, rel=1e-12)
+    assert one.null_log_likelihood_ == pytest.approx(other.null_log_likelihood_)
+
+
+@pytest.mark.parametrize("penalty", [None, "l2", "l1"])
+@pytest.mark.parametrize("split", SPLITS)
+def test_batches_in_any_split_equal_one_fit(split, penalty):
+    batches = [(X[rows], Y[rows], WEIGHTS[rows]) for rows in SPLITS[split]]
+    model = LogisticClassifier(penalty).fit_batches(lambda: iter(batches))
+    assert_same(model, LogisticClassifier(penalty).fit(X, Y, WEIGHTS))
+
+
+def test_standard_errors_of_a_stream_are_those_of_one_fit():
+    batches = [(X[rows], Y[rows]) for rows in SPLITS["class by class"]]
+    model = LogisticClassifier().fit_batches(batches, classes=["ant", "bee", "cat"])
+    np.testing.assert_allclose(
+        model.coefficient_table().standard_error,
+        LogisticClassifier().fit(X, Y).coefficient_table().standard_error,
+        rtol=1e-9,
+    )
+
+
+def test_sparse_batches_equal_one_fit():
+    batches = [(sp.csr_array(X[rows]), Y[rows]) for rows in SPLITS["halves"]]
+    assert_same(LogisticClassifier().fit_batches(batches), LogisticClassifier().fit(X, Y))
+
+
+def test_many_coefficients_are_streamed_by_products():
+    rng = np.random.default_rng(23)
+    wide = sp.random_array((300, 1200), density=0.05, rng=rng, format="csr")
+    y = rng.integers(0, 3, 300)
+    batches = [(wide[i : i + 90], y[i : i + 90]) for i in range(0, 300, 90)]
+    model = LogisticClassifier("l2").fit_batches(batches)
+    whole = LogisticClassifier("l2").fit(wide, y)
+    np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-6)
+
+
+def test_a_long_stream_starts_from_a_sample():
+    rng = np.random.default_rng(24)
+    rows = rng.normal(size=(80_000, 2))
+    y = (rows @ [1.0, -2.0] + rng.logistic(size=80_000) > 0.5).astype(int)
+    weights = rng.integers(1, 3, 80_000)
+    batches = [
+        (rows[i : i + 999], y[i : i + 999], weights[i : i + 999]) for i in range(0, 80_000, 999)
+    ]
+    model = LogisticClassifier().fit_batches(batches)
+    whole = LogisticClassifier().fit(rows, y, weights)
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-10)
+
+
+def test_a_batch_is_let_go_before_the_one_after_the_next():
+    alive = []
+
+    def batches():
+        for rows in SPLITS["sevenths backwards"]:
+            assert sum(reference() is not None for reference in alive) <= 1
+            part = X[rows].copy()
+            alive.append(weakref.ref(part))
+            yield part, Y[rows]
+            del part
+
+    LogisticClassifier().fit_batches(batches)
+    assert len(alive) > 20
+
+
+def test_names_of_columns_come_from_the_batches():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = LogisticClassifier().fit_batches([(table[:70], Y[:70]), (table[70:], Y[70:])])
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+class TestRefused:
+    def test_is_what_can_be_read_only_once(self):
+        with pytest.raises(InputError, match="Got generator, which can be read only once"):
+            LogisticClassifier().fit_batches((X[i : i + 50], Y[i : i + 50]) for i in (0, 50, 100))
+
+    def test_is_a_function_whose_iterator_is_used_up(self):
+        batches = iter([(X, Y)])
+        with pytest.raises(InputError, match="gave 150 rows, a later one 0. Every pass"):
+            LogisticClassifier().fit_batches(lambda: batches)
+
+    def test_is_a_source_that_gives_other_rows(self):
+        rng = np.random.default_rng(25)
+        with pytest.raises(InputError, match="a later one 150 with other values"):
+            LogisticClassifier().fit_batches(lambda: [(X + rng.normal(size=X.shape), Y)])
+
+    def test_is_an_empty_source(self):
+        with pytest.raises(InputError, match="got no rows"):
+            LogisticClassifier().fit_batches([])
+
+    def test_is_a_batch_that_is_no_pair(self):
+        with pytest.raises(ShapeError, match=r"needs batches \(X, y\) or \(X, y, weights\)"):
+            LogisticClassifier().fit_batches([X])
+
+    def test_is_a_class_that_was_not_announced(self):
+        with pytest.raises(LabelError, match="no class 'cat'"):
+            LogisticClassifier().fit_batches([(X, Y)], classes=["ant", "bee"])
+
+    def test_is_an_announced_class_without_rows(self):
+        with pytest.raises(InputError, match="no row has the class 'dog'"):
+            LogisticClassifier().fit_batches([(X, Y)], classes=["ant", "bee", "cat", "dog"])
+
+    def test_is_a_mixture_of_sparse_and_dense(self):
+        with pytest.raises(InputError, match="all dense or all sparse"):
+            LogisticClassifier().fit_batches([(X[:50], Y[:50]), (sp.csr_array(X[50:]), Y[50:])])
+
+    def test_is_a_batch_of_other_width_and_the_model_stays_as_it_was(self):
+        model = LogisticClassifier().fit(X, Y)
+        before = dict(vars(model))
+        with pytest.raises(ValueError, match="features"):
+            model.fit_batches([(X[:50], Y[:50]), (X[50:, :2], Y[50:])])
+        assert vars(model) == before
+
+    def test_are_missing_values_by_column(self):
+        holes = X.copy()
+        holes[60, 1] = np.nan
+        with pytest.raises(InputError, match=r"NaN in column 1 \(row 10\)"):
+            LogisticClassifier().fit_batches([(X[:50], Y[:50]), (holes[50:], Y[50:])])
