@@ -162,11 +162,6 @@ class GaussianState(GenerativeClassifier):
         if self._problem is not None:
             raise NumericalError(self._problem)
 
-    def _log_priors(self) -> F64:
-        """Give the logarithms of the priors; minus infinity for a prior of zero."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.priors_)
-
     def _located(self, X: Any) -> Any:
         """Check rows, and project them if the model is of a subspace."""
         rows = self._rows(X)

@@ -194,6 +194,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _set_priors(self) -> Self:
         """Set what depends on the priors; give itself."""
 
+    def _log_priors(self) -> F64:
+        """Give the logarithms of the priors; minus infinity for a prior of zero."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.priors_)
+
     def _check_ready(self) -> None:
         """Check that there is a fitted model."""
         check_is_fitted(self)

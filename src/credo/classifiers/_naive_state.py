@@ -15,35 +15,44 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from credo._types import F64, Label
-from credo._validation.labels import as_labels, order_of, position
+from credo._types import Bool
+from credo._validation.labels import as_labels, order_of
 from credo._validation.probabilities import as_weights
-from credo.classifiers._generative import GenerativeClassifier, prior_probabilities
+from credo.classifiers._generative import prior_probabilities
 from credo.classifiers._labels import encode_labels
+from credo.classifiers._term_classifier import TermClassifier
 from credo.classifiers.columns.table import Table, read_table
 from credo.classifiers.columns.weighted import with_weight
 from credo.classifiers.naive.estimates import Smoothing, estimate_term
 from credo.classifiers.naive.learning import Labelled, NaiveSummary
 from credo.classifiers.naive.parts import ColumnNames
-from credo.classifiers.naive.scoring import score_rows
 from credo.classifiers.naive.sparse import SparseRows, is_sparse
-from credo.classifiers.naive.terms import CategoricalTerm, GaussianTerm, Term
+from credo.classifiers.naive.terms import CategoricalTerm, GaussianTerm
 from credo.exceptions import CredoError, InputError, NumericalError, SingularWarning
-from credo.families.gaussians.scores import Finish, scores_into
 
 _OWNER = "NaiveBayes"
 
 #: What a fit shows, beside the classes and the summary.
-_LEARNED = ("priors_", "families_", "categories_", "n_parameters_", "constant_features_")
+_LEARNED = (
+    "priors_",
+    "families_",
+    "categories_",
+    "n_parameters_",
+    "constant_features_",
+    "variance_floored_",
+)
 
 
-class NaiveState(GenerativeClassifier):
+class NaiveState(TermClassifier):
     """Private half of ``NaiveBayes``."""
 
-    smoothing: float
+    families: Any
+    smoothing: Any
+    smoothing_target: Any
+    unknown: Any
+    variance_floor: Any
     summary_: NaiveSummary
     n_features_in_: int
-    _terms: tuple[Term, ...]
     _sparse: bool
     _problem: str | None
     #: Told of a floor already, so that a stream is not told at every batch.
@@ -83,12 +92,6 @@ class NaiveState(GenerativeClassifier):
             return SparseRows.of(csr_array(rows.floats(range(rows.n_columns), slice(None))), _OWNER)
         return rows
 
-    def _table(self, X: Any, into: Any) -> Any:
-        rows = self._rows(X)
-        table = np.empty((len(rows), len(self.classes_)))
-        self._score(rows, into(table))
-        return table
-
     def _one_row(self, x: Any) -> Any:
         """Check one row: a mapping from column to value, a list of values, or a table."""
         owner = f"{_OWNER}.explain"
@@ -112,22 +115,6 @@ class NaiveState(GenerativeClassifier):
             raise InputError(f"{owner} needs one row. Got {len(rows)}.")
         return rows
 
-    def _pair(self, rows: Any, a: Label | None, b: Label | None) -> tuple[int, int]:
-        """Find the two classes to compare: as named, or the most probable others."""
-        scores = np.empty((1, len(self.classes_)))
-        self._score(rows, scores_into(scores))
-        labels, owner = as_labels(self.classes_, _OWNER), f"{_OWNER}.explain"
-        if len(labels) < 2:
-            raise InputError(f"{owner} compares two classes, and the model has one.")
-        best = np.argsort(-scores[0], kind="stable").tolist()
-        i = best[0] if a is None else position(a, labels, owner, "class")
-        if b is not None:
-            j = position(b, labels, owner, "class")
-            i = next(k for k in best if k != j) if a is None else i
-        else:
-            j = next(k for k in best if k != i)
-        return i, j
-
     def _column_names(self) -> ColumnNames:
         """Name the columns, by number if they have no names."""
         names = getattr(self, "feature_names_in_", None)
@@ -136,17 +123,11 @@ class NaiveState(GenerativeClassifier):
             _OWNER, numbers if names is None else as_labels(names, _OWNER, "columns")
         )
 
-    def _labels_of(self, a: Label, b: Label, method: str) -> tuple[int, int]:
-        """Find two classes."""
-        owner = f"{_OWNER}.{method}"
-        labels = as_labels(self.classes_, owner)
-        return position(a, labels, owner, "class"), position(b, labels, owner, "class")
-
     # --- keeping ----------------------------------------------------------------------------
 
-    def _set(self, summary: NaiveSummary, *, sparse: bool) -> Self:
-        """Estimate from a summary, and show what was learned."""
-        smoothing, names = Smoothing.checked(self, _OWNER), self._column_names()
+    def _set(self, summary: NaiveSummary, *, sparse: bool, depth: int = 4) -> Self:
+        """Estimate from a summary, and show what was learned; warn that many frames up."""
+        smoothing, names = self._smoothing(), self._column_names()
         terms = tuple(estimate_term(p, smoothing, names, sparse=sparse) for p in summary.parts)
         self._terms, self._sparse, self._problem = terms, sparse, None
         self.summary_, self.classes_ = summary, summary.classes
@@ -161,39 +142,52 @@ class NaiveState(GenerativeClassifier):
         self.constant_features_ = np.zeros(self.n_features_in_, dtype=bool)
         self.variance_floored_ = np.zeros((len(self.classes_), self.n_features_in_), dtype=bool)
         for term in terms:
-            if isinstance(term, GaussianTerm):
-                columns = list(term.part.columns)
-                self.constant_features_[columns] = ~term.model.active
+            columns = list(term.part.columns) if term.floored is not None else []
+            if term.floored is not None:
                 self.variance_floored_[:, columns] = term.floored
-                self._warn(term, names)
+            if isinstance(term, GaussianTerm):
+                self.constant_features_[columns] = ~term.model.active
+        self._warn(names, depth)
         return self
 
-    def _warn(self, term: GaussianTerm, names: ColumnNames) -> None:
+    def _smoothing(self) -> Smoothing:
+        """Check the options of the estimates."""
+        options = self.smoothing, self.smoothing_target, self.unknown, self.variance_floor
+        return Smoothing.checked(_OWNER, *options)
+
+    def _warn(self, names: ColumnNames, depth: int) -> None:
         """Say where a variance was raised or borrowed, once."""
-        told = []
-        for k in range(len(self.classes_)):
-            for which, what in ((term.floored, "raised to the floor"), (term.unseen, "unknown")):
-                columns = [term.part.columns[j] for j in np.flatnonzero(which[k]).tolist()]
-                if columns:
-                    told.append(
-                        f"{what} in class {self.classes_.tolist()[k]!r}: {names.of(columns)}"
-                    )
+        marks = [(self.variance_floored_, "raised"), (self._unseen(), "unknown")]
+        told = [
+            f"{what} in class {label!r}: {names.of(np.flatnonzero(row).tolist())}"
+            for which, what in marks
+            for label, row in zip(self.classes_.tolist(), which, strict=True)
+            if row.any()
+        ]
         if told and not self._warned:
             warnings.warn(
-                f"{_OWNER}: variances were {listing_of(told)}. The floor is variance_floor × the "
-                "variance of the feature over all rows; where a class has no value, that of all "
-                "classes is taken.",
+                f"{_OWNER}: variances were {_first(told)}. What is constant in a class of n rows "
+                "gets 1/(n + 1) of its variance within classes; the least is variance_floor × the "
+                "variance over all rows; what a class never shows, it takes from all classes.",
                 SingularWarning,
-                stacklevel=4,
+                stacklevel=depth,
             )
             self._warned = True
+
+    def _unseen(self) -> Bool:
+        """Tell where a class has no value of a Gaussian column, (K, D)."""
+        result = np.zeros((len(self.classes_), self.n_features_in_), dtype=bool)
+        for term in self._terms:
+            if isinstance(term, GaussianTerm):
+                result[:, list(term.part.columns)] = term.unseen
+        return result
 
     def _restart(self, summary: NaiveSummary, *, sparse: bool) -> Self:
         """Continue from a summary; if it does not determine a model yet, remember why."""
         self.summary_, self.classes_, self._sparse = summary, summary.classes, sparse
-        Smoothing.checked(self, _OWNER)
+        self._smoothing()
         try:
-            return self._set(summary, sparse=sparse)
+            return self._set(summary, sparse=sparse, depth=5)
         except CredoError as problem:
             self._problem = str(problem)
             for name in _LEARNED:
@@ -209,22 +203,6 @@ class NaiveState(GenerativeClassifier):
         check_is_fitted(self)
         if self._problem is not None:
             raise NumericalError(self._problem)
-
-    def _log_priors(self) -> F64:
-        """Give the logarithms of the priors; minus infinity for a prior of zero."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.priors_)
-
-    def _score(
-        self,
-        X: Any,
-        finish: Finish,
-        *,
-        densities: bool = False,
-        single: bool = False,  # noqa: ARG002 - always float64
-    ) -> None:
-        names = self._column_names()
-        score_rows(self._terms, self._log_priors(), X, finish, names, densities)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text: str = super().__repr__(N_CHAR_MAX)
@@ -249,7 +227,7 @@ def _opened(X: Any) -> Table | SparseRows:
     return SparseRows.of(X, _OWNER) if is_sparse(X) else read_table(X, _OWNER)
 
 
-def listing_of(sentences: list[str], most: int = 4) -> str:
+def _first(sentences: list[str], most: int = 4) -> str:
     """Join sentences, and say how many more there are."""
     more = f"; and {len(sentences) - most} more" if len(sentences) > most else ""
     return "; ".join(sentences[:most]) + more

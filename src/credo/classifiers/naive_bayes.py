@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Any, Literal, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from credo._types import Label, PerLabel, RandomState
@@ -14,9 +13,9 @@ from credo._validation.labels import as_labels, positions
 from credo.classifiers._generative import unchanged_on_error
 from credo.classifiers._naive_state import NaiveState
 from credo.classifiers.columns.rebuilt import kind_of, rebuilt
-from credo.classifiers.naive.explanation import Explanation, contributions, sorted_explanation
+from credo.classifiers.naive.explanation import Explanation
 from credo.classifiers.naive.learning import NaiveSummary
-from credo.classifiers.naive.log_odds import LogOddsWeights, linear_form, statistics_of
+from credo.classifiers.naive.log_odds import LogOddsWeights, statistics_of
 from credo.classifiers.naive.planning import plan
 from credo.classifiers.naive.sampling import sample_columns, sample_sparse, totals_of
 from credo.classifiers.naive.sparse import SparseRows
@@ -56,9 +55,11 @@ class NaiveBayes(NaiveState):
         A category that was not seen in fit: ``"smooth"`` keeps room for one more, with α and no
         observations; ``"ignore"`` takes it as missing; ``"error"`` refuses it.
     variance_floor : float
-        Least variance of a Gaussian column within a class, as a share of the variance that this
-        column has over all rows: :math:`\sigma_{jk}^2 \ge f \operatorname{Var}(x_j)`. Per
-        feature, so units do not matter; told with a warning when it was needed.
+        Least variance of a Gaussian or Laplace column within a class, as a share of the variance
+        that this column has over all rows: :math:`\sigma_{jk}^2 \ge f \operatorname{Var}(x_j)`. Per
+        feature, so units do not matter. A column that is constant in a class of n rows gets
+        1 / (n + 1) of its variance within classes instead, as in ``GaussianClassifier``. Told with
+        a warning when it was needed.
     priors : None, "uniform", array-like or mapping from label
         Class probabilities; None for the frequencies, weighted.
 
@@ -209,6 +210,8 @@ class NaiveBayes(NaiveState):
             A new one.
         """
         check_is_fitted(self)
+        if not isinstance(other, NaiveBayes):
+            raise InputError(f"{_OWNER}.merge needs a NaiveBayes. Got {type(other).__name__}.")
         check_is_fitted(other)
         mine, theirs = (each._column_names().names for each in (self, other))  # noqa: SLF001
         if mine != theirs or self._sparse != other._sparse:
@@ -240,12 +243,7 @@ class NaiveBayes(NaiveState):
             If a column is Laplace, or a weight is infinite.
         """
         self._check_ready()
-        i, j = self._labels_of(a, b, "log_odds_weights")
-        form = linear_form(self._terms, i, j, (a, b), self._column_names())
-        logs = self._log_priors()
-        if not np.isfinite(logs[[i, j]]).all():
-            raise InputError(f"{_OWNER}.log_odds_weights: the prior of {a!r} or {b!r} is zero.")
-        return form.with_prior(float(logs[i] - logs[j]))
+        return self._linear_form(a, b)
 
     def sufficient_statistics(self, X: Any) -> Any:
         """Give T(x) of each row, in the order of the weights of ``log_odds_weights``.
@@ -281,11 +279,7 @@ class NaiveBayes(NaiveState):
         Explanation
             The largest contributions first.
         """
-        rows = self._one_row(x)
-        i, j = self._pair(rows, a, b)
-        shares = contributions(self._terms, rows, (i, j), self._column_names())
-        logs, labels = self._log_priors(), self.classes_.tolist()
-        return sorted_explanation((labels[i], labels[j]), float(logs[i] - logs[j]), shares)
+        return self._explained(self._one_row(x), a, b)
 
     def sample(self, n: int = 1, random_state: RandomState = None, total: int | None = None) -> Any:
         """Draw synthetic rows and their labels.

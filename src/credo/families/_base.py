@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from credo._types import F64, RandomState
+from credo._types import F64, Bool, RandomState
 from credo._validation.arrays import as_floats
 from credo.exceptions import InputError, ShapeError
 from credo.families._rows import Rows
@@ -101,6 +101,24 @@ class AbstractFamily(ABC, Generic[S]):
                 f"Got shape {values.shape}."
             ) from None
         return values
+
+    @classmethod
+    def contains(cls, x: Any) -> Bool:
+        """Tell which values the family knows; a missing one counts as known.
+
+        Parameters
+        ----------
+        x : array-like
+            Values; events on the last axis if they are vectors.
+
+        Returns
+        -------
+        ndarray of bool
+            One per value or event.
+        """
+        values = as_floats(x, cls.__name__, "values")
+        result: Bool = cls._support.inside(values) | cls._support.missing(values)
+        return result
 
     # --- natural form -----------------------------------------------------------------------
 

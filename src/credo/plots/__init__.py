@@ -6,7 +6,8 @@ Every result with a ``plot`` method is drawn here: ``result.plot()`` is ``draw(r
 import credo.plots.calibration
 import credo.plots.curves
 import credo.plots.evaluation
-import credo.plots.regions  # noqa: F401 - each of the four registers its figures with draw
+import credo.plots.learning
+import credo.plots.regions  # noqa: F401 - each of the five registers its figures with draw
 from credo.plots._draw import draw
 
 __all__ = ["draw"]

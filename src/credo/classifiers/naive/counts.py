@@ -1,13 +1,16 @@
-"""Dense counts of a group of columns."""
+"""Cells that a family cannot have, named by row and column."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from credo._types import F64
+from credo._types import F64, Bool, Int
 from credo.classifiers.columns.table import Table
 from credo.classifiers.naive.parts import ColumnNames, Part
 from credo.exceptions import InputError
+from credo.families import AbstractFamily
 
 
 def counts_of(table: Table, part: Part, block: slice, names: ColumnNames) -> F64:
@@ -15,9 +18,33 @@ def counts_of(table: Table, part: Part, block: slice, names: ColumnNames) -> F64
     x = table.floats(part.columns, block)
     wrong = (x < 0) | np.isinf(x)
     if wrong.any():
-        row, column = (int(i) for i in np.argwhere(wrong)[0])
-        raise InputError(
-            f"{names.owner}, {part.family}: counts are numbers, 0 or more. Got {x[row, column]:g} "
-            f"in row {block.start + row}, column {names.names[part.columns[column]]!r}."
-        )
+        what = _cell(x, wrong, np.arange(block.start, block.stop), part, names)
+        raise InputError(f"{names.owner}: counts are numbers, 0 or more. Got {what}.")
     return x
+
+
+def refuse_infinite(x: F64, rows: Int, part: Part, names: ColumnNames) -> None:
+    """Refuse infinite cells; ``rows`` are the numbers of the rows."""
+    wrong = np.isinf(x)
+    if wrong.any():
+        what = _cell(x, wrong, rows, part, names)
+        raise InputError(f"{names.owner}: X contains infinity: {what}. Missing values are NaN.")
+
+
+def outside(
+    family: type[AbstractFamily[Any]], x: F64, block: slice, part: Part, names: ColumnNames
+) -> str:
+    """Say which cell of a block is outside of the support of a family; nothing if none is."""
+    wrong = ~family.contains(x)
+    if not wrong.any():
+        return ""
+    wrong = wrong[:, None] & np.ones(x.shape, bool) if wrong.ndim < x.ndim else wrong
+    what = _cell(x, wrong, np.arange(block.start, block.stop), part, names)
+    return f"{names.owner}: {what}, does not belong to the family {part.family!r}. "
+
+
+def _cell(x: F64, wrong: Bool, rows: Int, part: Part, names: ColumnNames) -> str:
+    """Name the first wrong cell."""
+    row, column = (int(i) for i in np.argwhere(wrong)[0])
+    name = names.names[part.columns[column]]
+    return f"{x[row, column]:g} in row {rows[row]}, column {name!r}"

@@ -11,20 +11,23 @@ import numpy as np
 from credo._types import F64
 from credo._validation.arrays import as_number
 from credo.classifiers.naive.learning import PartSummary
-from credo.classifiers.naive.parts import ColumnNames
+from credo.classifiers.naive.parts import ColumnNames, Part
 from credo.classifiers.naive.sparse_term import SparseTerm
 from credo.classifiers.naive.terms import (
     CategoricalTerm,
     CountsTerm,
     GaussianTerm,
     GeneralTerm,
+    LaplaceTerm,
     LinearTerm,
     Term,
 )
 from credo.exceptions import InputError
-from credo.families import Laplace
+from credo.families import Gaussian, Laplace
+from credo.families._degenerate import ROUNDING
 from credo.families.gaussians.class_gaussians import ClassGaussians
 from credo.families.gaussians.moments import ClassMoments
+from credo.families.gaussians.variation import flat_features, with_variation
 
 #: Families of which the user's smoothing adds artificial observations, and what it adds.
 _SMOOTHED = ("bernoulli", "multinomial", "categorical")
@@ -43,10 +46,12 @@ class Smoothing:
     variance_floor: float
 
     @classmethod
-    def checked(cls, classifier: Any, owner: str) -> Self:
-        """Read the options of an estimator."""
-        amount = as_number(classifier.smoothing, owner, "smoothing")
-        floor = as_number(classifier.variance_floor, owner, "variance_floor")
+    def checked(
+        cls, owner: str, smoothing: Any, target: Any, unknown: Any = "ignore", floor: Any = 0.0
+    ) -> Self:
+        """Check the options of an estimator."""
+        amount = as_number(smoothing, owner, "smoothing")
+        floor = as_number(floor, owner, "variance_floor")
         if not 0 <= amount <= 1e100:
             raise InputError(f"The smoothing of {owner} must be 0 or more. Got {amount:g}.")
         if not 0 <= floor <= 1:
@@ -54,9 +59,9 @@ class Smoothing:
                 f"The variance_floor of {owner} is a share of each feature's variance, between 0 "
                 f"and 1. Got {floor:g}."
             )
-        _one_of(classifier.smoothing_target, ("uniform", "marginal"), owner, "smoothing_target")
-        _one_of(classifier.unknown, ("smooth", "ignore", "error"), owner, "unknown")
-        return cls(amount, classifier.smoothing_target, classifier.unknown, floor)
+        _one_of(target, ("uniform", "marginal"), owner, "smoothing_target")
+        _one_of(unknown, ("smooth", "ignore", "error"), owner, "unknown")
+        return cls(amount, target, unknown, floor)
 
 
 def _one_of(value: Any, known: tuple[str, ...], owner: str, what: str) -> None:
@@ -70,26 +75,30 @@ def estimate_term(
 ) -> Term:
     """Estimate the distributions of one part, and get ready to score."""
     part = learned.part
-    if part.family == "gaussian":
-        return gaussian_term(learned, smoothing.variance_floor)
     try:
+        if part.family == "gaussian":
+            return gaussian_term(learned, smoothing.variance_floor, names)
+        if part.family == "laplace":
+            return _laplace_term(learned, smoothing.variance_floor, names)
         family = _estimate(learned, smoothing)
     except InputError as error:
         raise InputError(
             f"{names.owner}, {part.family} of {names.of(part.columns)}, by class and column: "
             f"{error}"
         ) from error
-    if part.family == "categorical":
-        assert learned.categories is not None  # noqa: S101 - counted with them
-        return CategoricalTerm(part, family, learned.categories, names, smoothing.unknown)
+    if learned.categories is not None:
+        return CategoricalTerm(part, family, names, learned.categories, smoothing.unknown)
+    return _kind_of_term(part, family, sparse=sparse)(part, family, names)
+
+
+def _kind_of_term(part: Part, family: Any, *, sparse: bool) -> type[Term]:
+    """Choose how a family of numbers is scored."""
     if sparse:
-        return SparseTerm(part, family)
-    if part.family == "multinomial" and np.isfinite(family.natural_parameters).all():
-        return CountsTerm(part, family, names)
-    linear = part.family not in ("laplace", "multivariate_gaussian")
-    if linear and np.isfinite(family.natural_parameters).all():
-        return LinearTerm(part, family)
-    return GeneralTerm(part, family)
+        return SparseTerm
+    if part.family == "multinomial":
+        return CountsTerm
+    linear = part.family != "multivariate_gaussian"
+    return LinearTerm if linear and np.isfinite(family.natural_parameters).all() else GeneralTerm
 
 
 def _estimate(learned: PartSummary, smoothing: Smoothing) -> Any:
@@ -98,8 +107,6 @@ def _estimate(learned: PartSummary, smoothing: Smoothing) -> Any:
     make: Any = part.distribution.estimate
     if part.family in _PULLED:
         return make(_pulled(summary, amount, counts=part.family == "poisson"))
-    if part.family == "laplace":
-        return _laplace(summary, smoothing.variance_floor)
     if part.family not in _SMOOTHED:
         return make(summary)
     more = {}
@@ -134,33 +141,40 @@ def _pulled(summary: Any, amount: float, *, counts: bool) -> Any:
     return replace(summary, weight=summary.weight + amount, total=summary.total + amount * mean)
 
 
-def _laplace(summary: Any, share: float) -> Laplace:
+def _laplace_term(learned: PartSummary, share: float, names: ColumnNames) -> LaplaceTerm:
     """Estimate medians and mean deviations; the variance, twice its square, has the same floor."""
-    names = [field.name for field in fields(summary) if field.name != "family"]
+    summary = learned.summary
+    arrays = [field.name for field in fields(summary) if field.name != "family"]
     classes = [
-        replace(summary, **{name: getattr(summary, name)[k] for name in names})
+        replace(summary, **{name: getattr(summary, name)[k] for name in arrays})
         for k in range(len(summary.weight))
     ]
-    overall = Laplace.estimate(reduce(lambda one, other: one.merge(other), classes))
-    return Laplace.estimate(summary, np.sqrt(share) * overall.scale)
+    overall = Laplace.estimate(reduce(lambda one, other: one.merge(other), classes)).scale
+    unseen = summary.weight == 0
+    own = np.where(unseen, 0.0, summary.mean_deviation(summary.median()))
+    flat = own <= ROUNDING * np.abs(summary.median())
+    least = np.where(flat, overall / np.sqrt(summary.weight + 1), np.sqrt(share) * overall)
+    family = Laplace.estimate(summary, least)
+    return LaplaceTerm(learned.part, family, names, own < least)
 
 
-def gaussian_term(learned: PartSummary, share: float) -> GaussianTerm:
+def gaussian_term(learned: PartSummary, share: float, names: ColumnNames) -> GaussianTerm:
     r"""Estimate means and variances, the latter at least a share of the feature's own variance.
 
-    A class in which a feature was never observed takes its distribution over all classes.
+    What is constant in a class of n rows gets 1 / (n + 1) of its variance within classes, as one
+    more row that varies would give. A class in which a feature was never observed takes its
+    distribution over all classes.
     """
     moments: ClassMoments = learned.summary
     weights, centre = moments.feature_weights, moments.grand_mean()
     unseen = weights == 0
     overall = _overall_variance(moments, weights, centre)
     active = ~moments.constant_features() & (overall > 0)
-    safe = np.where(unseen, 1.0, weights)
-    variances = np.where(unseen, overall, moments.diagonals() / safe)
-    floor = share * overall
-    floored = (variances < floor) & active
-    variances = np.where(floored, floor, variances)
-    active &= (variances > 0).all(axis=0)
+    flat = flat_features(moments, "diagonal", active) & ~unseen
+    varied = with_variation(moments, flat, 1 / (weights + 1)) if flat.any() else moments
+    variances = np.where(unseen, overall, varied.diagonals() / np.where(unseen, 1.0, weights))
+    low = (variances < share * overall) & active
+    variances = np.where(low, share * overall, variances)
     used = np.where(active, variances, 1.0)
     model = ClassGaussians(
         shape="diagonal",
@@ -170,7 +184,8 @@ def gaussian_term(learned: PartSummary, share: float) -> GaussianTerm:
         log_determinants=np.log(used).sum(axis=1),
         active=active,
     )
-    return GaussianTerm.of(learned.part, model, floored & active, unseen & active)
+    family = Gaussian(model.means, used)
+    return GaussianTerm(learned.part, family, names, model, flat | low, unseen & active)
 
 
 def _overall_variance(moments: ClassMoments, weights: F64, centre: F64) -> F64:

@@ -13,6 +13,7 @@ from credo._validation.arrays import frozen
 from credo.classifiers.naive.parts import ColumnNames
 from credo.classifiers.naive.sparse import SparseRows
 from credo.classifiers.naive.terms import Term
+from credo.exceptions import InputError
 
 
 @final
@@ -98,22 +99,28 @@ def contributions(
     terms: tuple[Term, ...], rows: Any, pair: tuple[int, int], names: ColumnNames
 ) -> list[tuple[Any, Any, float]]:
     """List feature, value and what it adds to the log odds of a pair of classes, for one row."""
-    result = []
+    listed: list[tuple[int, Any, Any, float]] = []
+    sums = np.zeros(2)
     for term in terms:
+        columns, logs = term.part.columns, term.contributions(rows, 0)[list(pair)]
+        sums += logs.sum(axis=1)
         with np.errstate(invalid="ignore"):
-            logs = term.contributions(rows, 0)
-            shares = np.nan_to_num(logs[pair[0]] - logs[pair[1]], posinf=np.inf, neginf=-np.inf)
-        columns = term.part.columns
+            shares = np.nan_to_num(logs[0] - logs[1], posinf=np.inf, neginf=-np.inf).tolist()
         if len(shares) < len(columns):  # one event
             values = tuple(rows.value(0, c) for c in columns)
-            result.append((names.keys(term.part)[0], values, float(shares[0])))
+            listed.append((columns[0], names.keys(term.part)[0], values, shares[0]))
             continue
         sparse = isinstance(rows, SparseRows)
         shown = np.flatnonzero(shares).tolist() if sparse else range(len(columns))
-        result += [
-            (names.names[columns[c]], rows.value(0, columns[c]), float(shares[c])) for c in shown
-        ]
-    return result
+        for c in shown:
+            j = columns[c]
+            listed.append((j, names.names[j], rows.value(0, j), shares[c]))
+    if np.isneginf(sums).all():
+        raise InputError(
+            f"{names.owner}.explain: the row is impossible under both classes, so there are no "
+            "log odds. Pass smoothing > 0, or compare other classes."
+        )
+    return [each[1:] for each in sorted(listed, key=lambda each: each[0])]
 
 
 def sorted_explanation(

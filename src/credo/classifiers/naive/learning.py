@@ -13,7 +13,7 @@ from credo._validation.probabilities import block_rows, blocks
 from credo.classifiers._labels import union_of
 from credo.classifiers.columns.categories import Categories
 from credo.classifiers.columns.table import Numbers, Table
-from credo.classifiers.naive.counts import counts_of
+from credo.classifiers.naive.counts import counts_of, outside, refuse_infinite
 from credo.classifiers.naive.parts import ColumnNames, Part
 from credo.classifiers.naive.sparse import COUNTS, SparseRows, check_size
 from credo.exceptions import InputError
@@ -188,13 +188,18 @@ def _moments(rows: Labelled, table: Table, part: Part) -> ClassMoments:
     """Give means and centred squares of Gaussian columns."""
     check_size(rows.n_classes, len(part.columns), rows.names.owner)
     whole = table.matrix is not None and len(part.columns) == table.n_columns
-    if whole:
-        return _reduced(table.matrix, rows.codes, rows.weights, rows)
+    n = len(rows.codes)
     result = None
-    for block in blocks(len(rows.codes), 4 * block_rows(len(part.columns))):
+    for block in blocks(n, n if whole else 4 * block_rows(len(part.columns))):
         weights = None if rows.weights is None else rows.weights[block]
-        x = table.floats(part.columns, block)
-        found = _reduced(x, rows.codes[block], weights, rows)
+        x = table.matrix if whole else table.floats(part.columns, block)
+        try:
+            found = _reduced(x, rows.codes[block], weights, rows)
+        except InputError:
+            for b in blocks(len(x), block_rows(len(part.columns))):
+                numbers = np.arange(block.start + b.start, block.start + b.stop)
+                refuse_infinite(np.asarray(x[b], dtype=np.float64), numbers, part, rows.names)
+            raise
         result = found if result is None else result.merge(found)
     assert result is not None  # noqa: S101 - there is at least one row
     return result
@@ -217,9 +222,8 @@ def _by_blocks(rows: Labelled, table: Table, part: Part) -> Any:
         try:
             found = part.distribution.summarise(x, weights, rows.codes[block], rows.n_classes)
         except InputError as error:
-            raise InputError(
-                f"{rows.names.owner}, {part.family} of {rows.names.of(part.columns)}, rows from "
-                f"{block.start}: {error}"
-            ) from error
+            where = outside(part.distribution, x, block, part, rows.names)
+            owner = f"{rows.names.owner}, {part.family} of {rows.names.of(part.columns)}: "
+            raise InputError(f"{where or owner}{error}") from error
         result = found if result is None else result.merge(found)
     return result

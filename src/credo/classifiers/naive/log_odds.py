@@ -88,8 +88,9 @@ def linear_form(
     weights, offset, statistics = [], 0.0, []
     for term in terms:
         natural, partition = _natural(term, names)
-        weights.append(natural[a] - natural[b])
-        offset += float((partition[b] - partition[a]).sum())
+        with np.errstate(invalid="ignore"):
+            weights.append(natural[a] - natural[b])
+            offset += float((partition[b] - partition[a]).sum())
         statistics += _named(term, names)
     w = np.concatenate(weights)
     if not (np.isfinite(w).all() and np.isfinite(offset)):
@@ -114,17 +115,15 @@ def _natural(term: Term, names: ColumnNames) -> tuple[F64, F64]:
     if isinstance(term, GaussianTerm):
         active = term.model.active
         natural, partition = natural * active[:, None], partition * active
-    if isinstance(term, CategoricalTerm):
-        natural = natural[:, : len(term.categories.values)]
-    with np.errstate(invalid="ignore"):
-        return natural.reshape(k, -1), partition.reshape(k, -1)
+    return natural.reshape(k, -1), partition.reshape(k, -1)
 
 
 def _named(term: Term, names: ColumnNames) -> list[str]:
     """Name the statistics of a term."""
     columns = [names.names[j] for j in term.part.columns]
     if isinstance(term, CategoricalTerm):
-        return [f"[{columns[0]} = {value!r}]" for value in term.categories.values]
+        known = [f"[{columns[0]} = {value!r}]" for value in term.categories.values]
+        return [*known, f"[{columns[0]} unknown]"][: term.family.mean.shape[1]]
     if term.part.family == "multivariate_gaussian":
         products = [f"{i} {j}" for i in columns for j in columns]
         return [str(c) for c in columns] + products
@@ -137,10 +136,9 @@ def statistics_of(terms: tuple[Term, ...], rows: Any, block: slice) -> F64:
     n = block.stop - block.start
     for term in terms:
         if isinstance(term, CategoricalTerm):
-            codes = term.codes(rows)[block]
-            table = np.eye(len(term.categories.values) + 2, len(term.categories.values))
+            table = np.eye(len(term.categories.values) + 2, term.family.mean.shape[1])
             table[-1] = np.nan  # missing: what it would add is not known
-            parts.append(table[codes])
+            parts.append(table[term.codes(rows)[block]])
         else:
             x = rows.floats(term.part.columns, block)[:, None]
             parts.append(term.family.sufficient_statistics(x).reshape(n, -1))

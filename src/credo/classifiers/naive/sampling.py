@@ -22,8 +22,9 @@ def totals_of(summary: NaiveSummary, total: int | None, owner: str) -> list[int]
         return [positive_int(total, owner, "total", least=0)] * len(summary.parts)
     result = []
     for each in summary.parts:
-        sums = each.summary.total.sum() if each.part.family == "multinomial" else 0.0
-        result.append(round(float(sums / max(summary.weights.sum(), 1e-300))))
+        counts = each.part.family == "multinomial"
+        weight = float(each.summary.weight.sum()) if counts else 0.0
+        result.append(round(float(each.summary.total.sum()) / weight) if weight > 0 else 0)
     return result
 
 
@@ -50,6 +51,8 @@ def _categories(term: CategoricalTerm, codes: Int, rng: np.random.Generator) -> 
     """Draw categories that were seen."""
     values = np.empty(len(term.categories.values), dtype=object)
     values[:] = term.categories.values
+    if not len(values):
+        return np.full(len(codes), None, dtype=object)
     p = term.family.mean[:, : len(values)]
     edges = np.cumsum(p, axis=1)
     uniform = rng.random(len(codes)) * edges[codes, -1]

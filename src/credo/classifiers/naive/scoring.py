@@ -10,9 +10,10 @@ from credo._types import F64
 from credo._validation.labels import listing
 from credo._validation.probabilities import block_rows, blocks
 from credo.classifiers.columns.table import Table
+from credo.classifiers.naive.counts import outside
 from credo.classifiers.naive.parts import ColumnNames
 from credo.classifiers.naive.sparse import SparseRows
-from credo.classifiers.naive.terms import Term
+from credo.classifiers.naive.terms import Scorer, Term
 from credo.exceptions import InputError
 from credo.families.gaussians.scores import Finish
 
@@ -30,14 +31,25 @@ def score_rows(
     priors = log_priors[:, None]
     for block in _blocks(terms, rows, len(log_priors)):
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = scorers[0](block)
-            scores = np.add(scores, priors, out=scores)
-            for scorer in scorers[1:]:
-                scores += scorer(block)
+            scores = np.repeat(priors, block.stop - block.start, axis=1)
+            for term, scorer in zip(terms, scorers, strict=True):
+                scores += _scored(term, scorer, rows, block)
             best = scores.max(axis=0)
         if not np.isfinite(best).all():
             _refuse(terms, log_priors, rows, names, block.start + int(np.isfinite(best).argmin()))
         finish(scores, block)
+
+
+def _scored(term: Term, scorer: Scorer, rows: Any, block: slice) -> F64:
+    """Score a block; if a family refuses it, say which cell it was."""
+    try:
+        return scorer(block)
+    except InputError as error:
+        if isinstance(rows, SparseRows) or str(error).startswith(term.names.owner):
+            raise
+        x = rows.floats(term.part.columns, block)
+        where = outside(type(term.family), x, block, term.part, term.names)
+        raise InputError(f"{where}{error}") from error
 
 
 def _blocks(terms: tuple[Term, ...], rows: Table | SparseRows, n_classes: int) -> Any:

@@ -13,14 +13,16 @@ import numpy as np
 from credo._types import F64, Bool, Int
 from credo.classifiers.columns.categories import Categories
 from credo.classifiers.columns.table import Table
-from credo.classifiers.naive.counts import counts_of
+from credo.classifiers.naive.counts import counts_of, refuse_infinite
 from credo.classifiers.naive.parts import ColumnNames, Part
 from credo.exceptions import InputError
-from credo.families import AbstractFamily, Gaussian
+from credo.families import AbstractFamily
 from credo.families.gaussians.class_gaussians import ClassGaussians
 from credo.families.gaussians.missing import MissingScorer
-from credo.families.gaussians.patterns import MissingRows, refuse_infinite
+from credo.families.gaussians.patterns import MissingRows
 
+#: Stands for the logarithm of zero in products; what it scores is then made impossible.
+_LEAST = -1e3
 #: Gives the scores (K, B) of a block of rows.
 Scorer = Callable[[slice], F64]
 
@@ -32,6 +34,7 @@ class Term(ABC):
     part: Part
     #: Its distributions: a batch of (K, D), or of (K,) if the columns are one event.
     family: AbstractFamily[Any]
+    names: ColumnNames
 
     @abstractmethod
     def scorer(self, rows: Any, *, whole: bool) -> Scorer:
@@ -39,6 +42,11 @@ class Term(ABC):
 
         Unless ``whole``, a term that is the same for all classes may be left out.
         """
+
+    @property
+    def floored(self) -> Bool | None:
+        """Where a variance was raised, (K, D); None if there is nothing to raise."""
+        return None
 
     def contributions(self, rows: Any, row: int) -> F64:
         """Give what each column of one row adds, (K, D), or (K, 1) if they are one event."""
@@ -70,10 +78,15 @@ class GaussianTerm(Term):
     """Gaussian columns; constant ones have no part."""
 
     model: ClassGaussians
-    #: Where the variance was raised to the floor, (K, D).
-    floored: Bool
+    #: Where the variance was raised, (K, D).
+    raised: Bool
     #: Where nothing was observed, so that the distribution over all classes stands in, (K, D).
     unseen: Bool
+
+    @property
+    def floored(self) -> Bool:
+        """Where a variance was raised, (K, D)."""
+        return self.raised
 
     @cached_property
     def _missing(self) -> MissingScorer:
@@ -88,7 +101,7 @@ class GaussianTerm(Term):
             scores = self.model.log_densities(x)
             odd = np.flatnonzero(~np.isfinite(scores.sum(axis=0)))
             if odd.size:
-                refuse_infinite(x[odd], odd + block.start)
+                refuse_infinite(x[odd], odd + block.start, self.part, self.names)
                 scores[:, odd] = self._missing.log_densities(MissingRows.unsorted(x[odd]))
             return scores
 
@@ -102,12 +115,6 @@ class GaussianTerm(Term):
     def n_parameters(self) -> int:
         """Number of free parameters: mean and variance of each column that varies."""
         return 2 * self.model.n_classes * int(self.model.active.sum())
-
-    @classmethod
-    def of(cls, part: Part, model: ClassGaussians, floored: Bool, unseen: Bool) -> GaussianTerm:
-        """Make a term from fitted means and variances."""
-        variances = np.where(model.active, model.covariances, 1.0)
-        return cls(part, Gaussian(model.means, variances), model, floored, unseen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +165,18 @@ class LinearTerm(Term):
 class CountsTerm(LinearTerm):
     """Multinomial groups: parts of counts have a posterior, though no density."""
 
-    names: ColumnNames
+    @cached_property
+    def _barred(self) -> F64 | None:
+        """Tell which columns must be zero, (K, D); None if none must."""
+        impossible = np.isneginf(self.family.natural_parameters)
+        return impossible.astype(np.float64) if impossible.any() else None
+
+    def _product(self, statistics: F64) -> F64:
+        x = np.nan_to_num(statistics, nan=0.0)
+        scores: F64 = np.maximum(self.family.natural_parameters, _LEAST) @ x.T
+        if self._barred is not None:
+            scores[self._barred @ (x > 0).T > 0] = -np.inf
+        return scores
 
     def _statistics(self, rows: Table, block: slice) -> F64:
         x = counts_of(rows, self.part, block, self.names)
@@ -167,11 +185,10 @@ class CountsTerm(LinearTerm):
 
     def contributions(self, rows: Table, row: int) -> F64:
         """Give what the count of each column adds, without the coefficient."""
-        x = self._statistics(rows, slice(row, row + 1))[0]
-        return np.where(np.isnan(x), 0.0, x) * self.family.natural_parameters
+        x = np.nan_to_num(self._statistics(rows, slice(row, row + 1))[0], nan=0.0)
+        return np.where(x > 0, x, 1.0) * np.where(x > 0, self.family.natural_parameters, 0.0)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class GeneralTerm(Term):
     """Scores by the log density itself: Laplace, full covariances, probabilities of zero."""
@@ -194,11 +211,24 @@ class GeneralTerm(Term):
 
 @final
 @dataclass(frozen=True, eq=False)
+class LaplaceTerm(GeneralTerm):
+    """Laplace columns."""
+
+    #: Where the scale was raised, (K, D).
+    raised: Bool
+
+    @property
+    def floored(self) -> Bool:
+        """Where a variance was raised, (K, D)."""
+        return self.raised
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class CategoricalTerm(Term):
     """Looks up the logarithm of the probability of each category."""
 
     categories: Categories
-    names: ColumnNames
     #: What happens to a category that was never seen.
     unknown: str
 

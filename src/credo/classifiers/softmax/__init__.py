@@ -1,0 +1,1 @@
+"""The mathematics of logistic and softmax regression: summaries over batches, and solvers."""

@@ -1,0 +1,149 @@
+r"""The Hessian times a direction, without the Hessian.
+
+.. math:: H v = \frac{1}{W} \sum_i w_i \left(p_i \circ (s_i - p_i^T s_i)\right) u_i^T + \rho v,
+          \qquad s_i = v u_i
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from credo._types import F64
+from credo.classifiers.softmax.batches import Batch
+from credo.classifiers.softmax.links import link
+from credo.classifiers.softmax.objective import Design, Objective, scores_of, times_rows
+
+#: Probabilities, and sparse rows in single precision, are kept between products if they take at
+#: most so many bytes; else they are made again.
+_KEPT_BYTES = 2**31
+
+
+class Curvature:
+    """Products with the Hessian at one place."""
+
+    def __init__(self, objective: Objective, theta: F64, kept: KeptRows | None) -> None:
+        self._objective, self._theta, self._kept = objective, theta, kept
+        self._blocks: list[tuple[Any, Any, Any]] | None = None if kept is None else []
+        self.diagonal = self._pass_for_diagonal()
+
+    def _pass_for_diagonal(self) -> F64:
+        """Sum the diagonal, and keep the probabilities on the way."""
+        design, scaling = self._objective.design, self._objective.design.sums
+        shape = (self._objective.shape[0], len(scaling.scale))
+        squares, sums, totals = np.zeros(shape), np.zeros(shape), np.zeros(shape[0])
+        coefficients, offsets = scaling.coefficients(self._theta)
+        for i, block in enumerate(design.blocks()):
+            probabilities = link(
+                scores_of(coefficients, offsets, block.x), block.codes
+            ).probabilities
+            weights = probabilities * (1.0 - probabilities)
+            if block.weights is not None:
+                weights *= block.weights
+            squares += times_rows(weights, _squared(block.x))
+            sums += times_rows(weights, block.x)
+            totals += weights.sum(axis=1)
+            self._keep(i, block, probabilities)
+        diagonal: F64 = scaling.diagonal(squares, sums, totals) / design.total
+        return diagonal + self._objective.ridge
+
+    def _keep(self, i: int, block: Batch, probabilities: F64) -> None:
+        """Keep what products need, in the layout and precision of the rows."""
+        if self._blocks is None or self._kept is None:
+            return
+        x = self._kept.rows(i, block.x)
+        if not sparse.issparse(x):
+            self._blocks.append((x, probabilities, block.weights))
+            return
+        weights = None if block.weights is None else block.weights.astype(np.float32)[:, None]
+        self._blocks.append((x, probabilities.T.astype(np.float32, order="C"), weights))
+
+    def times(self, direction: F64) -> F64:
+        """Give the Hessian times a direction, shape (n_logits, P)."""
+        if self._kept is not None and self._kept.is_single:
+            product = self._single(direction)
+        else:
+            product = self._double(direction)
+        product /= self._objective.design.total
+        product += self._objective.ridge * direction
+        return product
+
+    def _double(self, direction: F64) -> F64:
+        """Pass over dense rows, or over a stream."""
+        design, scaling = self._objective.design, self._objective.design.sums
+        v, v0 = scaling.coefficients(direction)
+        w, w0 = scaling.coefficients(self._theta)
+        sums = np.zeros((len(direction), len(scaling.scale)))
+        totals = np.zeros(len(direction))
+        for i, block in enumerate(design.blocks()):
+            if self._blocks is None:
+                p = link(scores_of(w, w0, block.x), block.codes).probabilities
+            else:
+                p = self._blocks[i][1]
+            scores = scores_of(v, v0, block.x)
+            if len(p) == 1:
+                scores *= p * (1.0 - p)
+            else:
+                scores -= (p * scores).sum(axis=0)
+                scores *= p
+            if block.weights is not None:
+                scores *= block.weights
+            sums += times_rows(scores, block.x)
+            totals += scores.sum(axis=1)
+        return scaling.gradient(sums, totals)
+
+    def _single(self, direction: F64) -> F64:
+        """Pass over sparse rows of scaled columns, kept in single precision."""
+        scaling = self._objective.design.scaling
+        n_features = len(scaling.scale)
+        v = np.ascontiguousarray(direction.T, dtype=np.float32)
+        sums = np.zeros((n_features, len(direction)))
+        totals = np.zeros(len(direction))
+        for x, p, weights in self._blocks or ():
+            scores = x @ v[:n_features]
+            if scaling.intercept:
+                scores += v[n_features]
+            if p.shape[1] == 1:
+                scores *= p * (1 - p)
+            else:
+                scores -= np.einsum("ik,ik->i", p, scores)[:, None]
+                scores *= p
+            if weights is not None:
+                scores *= weights
+            sums += x.T @ scores
+            totals += scores.sum(axis=0, dtype=np.float64)
+        return np.column_stack([sums.T, totals]) if scaling.intercept else sums.T.copy()
+
+
+class KeptRows:
+    """Sparse rows of scaled columns in single precision, made once; dense rows as they are."""
+
+    def __init__(self, design: Design) -> None:
+        self.is_single = design.is_sparse
+        self._scale = design.scaling.scale
+        self._rows: list[Any] = []
+
+    @classmethod
+    def if_they_fit(cls, design: Design, n_rows: int, n_stored: int) -> KeptRows | None:
+        """Keep rows if that takes little memory beside the rows themselves."""
+        n_bytes = 4 * n_rows * design.n_logits * (1 if design.is_sparse else 2)
+        n_bytes += 8 * n_stored if design.is_sparse else 0
+        return cls(design) if n_bytes <= _KEPT_BYTES else None
+
+    def rows(self, i: int, x: Any) -> Any:
+        """Give block i, scaled and in single precision if it is sparse."""
+        if not self.is_single:
+            return None
+        if i == len(self._rows):
+            data = (x.data / self._scale[x.indices]).astype(np.float32)
+            self._rows.append(sparse.csr_array((data, x.indices, x.indptr), shape=x.shape))
+        return self._rows[i]
+
+
+def _squared(x: Any) -> Any:
+    """Square all entries."""
+    if sparse.issparse(x):
+        return sparse.csr_array((x.data**2, x.indices, x.indptr), shape=x.shape)
+    return x * x

@@ -1,0 +1,231 @@
+"""From a design and a recipe to coefficients: which solver, from where, and what it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from credo._types import F64
+from credo.classifiers.softmax.batches import Batch
+from credo.classifiers.softmax.curvature import KeptRows
+from credo.classifiers.softmax.lasso import Penalised, minimise_lasso, minimise_split
+from credo.classifiers.softmax.metric import Metric, hessian_of, null_space
+from credo.classifiers.softmax.newton import Outcome, Rules, minimise
+from credo.classifiers.softmax.objective import Design, Objective, Value
+from credo.classifiers.softmax.separation import Direction, find_separation
+from credo.classifiers.softmax.truncated import minimise_truncated
+
+Penalty = Literal["l1", "l2"] | None
+
+#: Up to so many coefficients a Hessian is summed up and factored; measured, beyond that products
+#: with it are faster.
+MOST_FOR_HESSIAN = 1000
+#: The fit to a sample stops at this gradient: its own is off by more.
+_SAMPLE_TOL, _SAMPLE_ITER = 1e-4, 12
+#: A last step of scaled columns above this asks for an explanation, if it does not bring the
+#: gradient below this share: near a minimum it does, and along a separating direction to 1 / e.
+_LONG, _FALLS = 1e-3, 0.2
+#: All rows are on their own side if the worst has less than this.
+_LOG2 = float(np.log(2.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A design, and what the first pass learned of it."""
+
+    design: Design
+    class_weights: F64
+    n_rows: int
+    n_stored: int
+    sample: Batch | None
+    in_memory: bool
+
+    @property
+    def n_coefficients(self) -> int:
+        """Give the number of coefficients, one class of several left out."""
+        return (self.design.n_classes - 1) * self.design.scaling.n_columns
+
+    def start(self) -> F64:
+        """Give the coefficients of the class frequencies alone."""
+        theta = np.zeros((self.design.n_logits, self.design.scaling.n_columns))
+        if self.design.scaling.intercept:
+            logs = np.log(self.class_weights)
+            theta[:, -1] = logs[1] - logs[0] if len(theta) == 1 else logs - logs.mean()
+        return theta
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What a fit found; the Hessian is that of the mean loss."""
+
+    theta: F64
+    value: Value
+    log_likelihood: float
+    #: Largest entry of the gradient, or of the least subgradient, of the mean penalised loss.
+    norm: float
+    n_iter: int
+    converged: bool
+    hessian: F64 | None = None
+    null: F64 | None = None
+    separation: Direction | None = None
+
+
+def solve(
+    problem: Problem, penalty: Penalty, strength: float, rules: Rules, start: F64 | None = None
+) -> Solution:
+    """Fit, from ``start`` if one is near."""
+    if penalty == "l1":
+        return _solve_l1(problem, strength, rules, start)
+    objective = Objective(problem.design, _ridge(problem, strength if penalty == "l2" else 0.0))
+    if penalty == "l2":
+        return _solve_smooth(problem, objective, rules, start)
+    return _solve_bare(problem, objective, rules)
+
+
+def _ridge(problem: Problem, strength: float) -> F64:
+    """Give the ridge of scaled columns of the mean loss; none for the intercept."""
+    scaling = problem.design.scaling
+    ridge = strength / (scaling.scale**2 * problem.design.total)
+    return np.append(ridge, 0.0) if scaling.intercept else ridge
+
+
+def _solve_smooth(
+    problem: Problem, objective: Objective, rules: Rules, start: F64 | None
+) -> Solution:
+    """Minimise a smooth objective by the solver that suits its size."""
+    theta = problem.start() if start is None else start
+    if problem.n_coefficients > MOST_FOR_HESSIAN:
+        kept = None
+        if problem.in_memory:
+            kept = KeptRows.if_they_fit(problem.design, problem.n_rows, problem.n_stored)
+        outcome = minimise_truncated(objective, theta, rules, kept)
+    elif start is None and problem.sample is not None:
+        theta, metric = _from_sample(problem, problem.sample, objective)
+        outcome = minimise(objective, theta, rules, metric)
+    else:
+        outcome = minimise(objective, theta, rules)
+    return _solution(outcome, objective)
+
+
+def _solution(outcome: Outcome, objective: Objective) -> Solution:
+    """Keep an outcome, with coefficients of several classes that sum to zero."""
+    theta, value = outcome.theta, outcome.value
+    bare = value.loss - objective.penalty(theta)
+    if len(theta) > 1:
+        theta = theta - theta.mean(axis=0)
+    return Solution(
+        theta,
+        value,
+        -objective.design.total * bare,
+        value.norm,
+        outcome.n_iter,
+        outcome.converged,
+    )
+
+
+def _from_sample(problem: Problem, sample: Batch, objective: Objective) -> tuple[F64, Metric]:
+    """Fit a sample, a little ridge added: the place is near, and the Hessian much the same."""
+    extra = 1.0 / len(sample)
+    of_sample = Objective(_sampled(problem, sample), objective.ridge + extra)
+    outcome = minimise(of_sample, problem.start(), Rules(_SAMPLE_TOL, _SAMPLE_ITER))
+    theta = outcome.theta
+    moments = outcome.value.moments
+    if moments is None:
+        moments = of_sample.value(theta, curved=True).moments
+    return theta, Metric(np.asarray(moments), problem.design.n_classes, of_sample.ridge)
+
+
+def _sampled(problem: Problem, sample: Batch) -> Design:
+    """Give the design of the sample."""
+    return replace(problem.design, source=lambda: (sample,), total=sample.total)
+
+
+def _solve_bare(problem: Problem, objective: Objective, rules: Rules) -> Solution:
+    """Minimise without a penalty: separation is looked for, and collinear columns are."""
+    doubts = _Doubts(problem.design)
+    watched = replace(rules, doubt=doubts)
+    found = _solve_smooth(problem, objective, watched, None)
+    if doubts.found is not None:
+        return replace(found, separation=doubts.found, converged=False)
+    if problem.n_coefficients > MOST_FOR_HESSIAN:
+        return found
+    value = objective.value(found.theta, curved=True)
+    moments = np.asarray(value.moments)
+    null = null_space(moments)
+    n_classes = problem.design.n_classes
+    step = Metric(moments, n_classes, objective.ridge, null).solve(value.gradient)
+    if np.abs(step).max() > _LONG and _stays(objective, found.theta - step, value):
+        separation = find_separation(problem.design, found.theta)
+        if separation is not None:
+            return replace(found, separation=separation, converged=False)
+    theta = found.theta - step  # a last Newton step, as its Hessian had to be summed up anyway
+    if null.size:
+        theta = _least(theta, null, problem.design)
+    hessian = hessian_of(moments, n_classes, objective.ridge)
+    return replace(
+        found,
+        theta=theta,
+        value=value,
+        norm=value.norm,
+        log_likelihood=-problem.design.total * value.loss,
+        hessian=hessian,
+        null=null,
+    )
+
+
+def _stays(objective: Objective, theta: F64, before: Value) -> bool:
+    """Tell whether a Newton step has left much of the gradient."""
+    return objective.value(theta).norm > _FALLS * before.norm
+
+
+def _least(theta: F64, null: F64, design: Design) -> F64:
+    """Take out what no row can tell, so that the coefficients of features are least."""
+    n_features = len(design.scaling.scale)
+    amounts = np.linalg.lstsq(null[:n_features], theta[:, :n_features].T, rcond=None)[0]
+    least: F64 = theta - (null @ amounts).T
+    return least
+
+
+class _Doubts:
+    """Asks during a search whether the classes are separated."""
+
+    def __init__(self, design: Design) -> None:
+        self._design = design
+        self.found: Direction | None = None
+        self._count, self._next = 0, 6
+
+    def __call__(self, theta: F64, value: Value, step: F64 | None) -> bool:
+        """Look closer if all rows are on their own side, or steps stay long all the time."""
+        if value.worst < _LOG2:
+            self.found = find_separation(self._design, theta)
+            return self.found is not None
+        self._count += 1
+        if step is None or np.abs(step).max() < 0.1 or self._count < self._next:
+            return False
+        self._next *= 2
+        self.found = find_separation(self._design, theta)
+        return self.found is not None
+
+
+def _solve_l1(problem: Problem, strength: float, rules: Rules, start: F64 | None) -> Solution:
+    """Minimise with an L1 penalty."""
+    scaling = problem.design.scaling
+    amounts = strength / (scaling.scale * problem.design.total)
+    amounts = np.append(amounts, 0.0) if scaling.intercept else amounts
+    penalised = Penalised(Objective(problem.design), amounts)
+    theta = problem.start() if start is None else start
+    if problem.design.n_logits * scaling.n_columns > MOST_FOR_HESSIAN:
+        outcome = minimise_split(penalised, theta, rules)
+    else:
+        if start is None and problem.sample is not None:
+            few = Penalised(Objective(_sampled(problem, problem.sample)), amounts)
+            theta = minimise_lasso(few, theta, Rules(_SAMPLE_TOL, _SAMPLE_ITER)).theta
+        outcome = minimise_lasso(penalised, theta, rules)
+    theta = outcome.theta
+    if len(theta) > 1 and scaling.intercept:
+        theta = theta.copy()
+        theta[:, -1] -= theta[:, -1].mean()
+    norm = penalised.norm(theta, outcome.value)
+    return replace(_solution(outcome, penalised.smooth), theta=theta, norm=norm)

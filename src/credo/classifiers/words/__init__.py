@@ -1,0 +1,1 @@
+"""Documents as bags of words: reading, counting by class, choosing words."""
