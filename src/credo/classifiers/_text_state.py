@@ -11,7 +11,7 @@ from credo._types import F64, Int
 from credo._validation.arrays import frozen, positive_int
 from credo._validation.probabilities import as_weights
 from credo.classifiers._generative import prior_probabilities
-from credo.classifiers._labels import encode_labels
+from credo.classifiers._labels import encode_labels, refuse_gaps
 from credo.classifiers._term_classifier import TermClassifier
 from credo.classifiers.naive.estimates import Smoothing, estimate_term
 from credo.classifiers.naive.learning import PartSummary
@@ -56,9 +56,9 @@ class TextState(TermClassifier):
             kept = weights > 0
             documents = [text for text, keep in zip(documents, kept.tolist(), strict=True) if keep]
             labels, weights = labels[kept], weights[kept]
-        words, counts = Reader.of(self, _OWNER).learn(documents, _OWNER)
-        rows = SparseRows.of(counts, _OWNER)
-        return WordSummary.of(self.model, words, rows, encode_labels(labels, None), weights)
+        refuse_gaps(labels, _OWNER)
+        reading = self.model, *Reader.of(self, _OWNER).learn(documents, _OWNER)
+        return WordSummary.of(reading, encode_labels(labels, None), weights, _OWNER)
 
     def _check_options(self) -> None:
         """Check the choices."""

@@ -104,7 +104,7 @@ def compare_generative_discriminative(  # noqa: PLR0913 - all but the rows by na
     classes, codes = encode_labels(labels, None)
     repeats = positive_int(n_repeats, _OWNER, "n_repeats")
     share = in_unit_interval(test_share, _OWNER, "test_share", open_ends=True)
-    contestants = models or (GaussianClassifier("tied"), LogisticClassifier())
+    contestants = _checked_models(models)
     rng = generator(random_state, _OWNER)
     n_test = max(len(classes), round(share * len(codes)))
     steps = _checked_sizes(sizes, codes, n_test, len(classes))
@@ -125,6 +125,21 @@ def compare_generative_discriminative(  # noqa: PLR0913 - all but the rows by na
     return LearningCurves(names, np.array(steps), losses, errors, separated, agreement)
 
 
+def _checked_models(models: Any) -> tuple[Any, Any]:
+    """Check two classifiers with probabilities, or give the standard ones."""
+    if models is None:
+        return GaussianClassifier("tied"), LogisticClassifier()
+    pair = tuple(models) if isinstance(models, (tuple, list)) else ()
+    ready = [not isinstance(m, type) and hasattr(m, "predict_log_proba") for m in pair]
+    if ready != [True, True]:
+        shown = [m.__name__ if isinstance(m, type) else type(m).__name__ for m in pair]
+        raise InputError(
+            f"The models of {_OWNER} must be two classifiers with predict_log_proba, not classes. "
+            f"Got {shown or models!r}."
+        )
+    return pair[0], pair[1]
+
+
 def _checked_sizes(sizes: Any, codes: Int, n_test: int, n_classes: int) -> list[int]:
     """Check the sizes of training sets, or choose them."""
     counts = np.bincount(codes, minlength=n_classes)
@@ -136,6 +151,8 @@ def _checked_sizes(sizes: Any, codes: Int, n_test: int, n_classes: int) -> list[
         )
     if sizes is None:
         return sorted({round(float(size)) for size in np.geomspace(least, most, _N_SIZES)})
+    if not np.iterable(sizes):
+        raise InputError(f"The sizes of {_OWNER} must be a list of whole numbers. Got {sizes!r}.")
     steps = sorted({positive_int(size, _OWNER, "sizes") for size in sizes})
     if not steps or steps[0] < least or steps[-1] > most:
         raise InputError(

@@ -96,6 +96,10 @@ class LogisticClassifier(LogisticState):
     copied. Rows of weight zero count as absent. Columns that are linear functions of others get
     the least coefficients, with a ``SingularWarning``. NaN is refused.
 
+    Separation is proven by a linear programme and checked on all rows. With more than 2000
+    coefficients only complete separation is found, and beyond 1000 collinear columns are not
+    told.
+
     References
     ----------
     .. [1] T. Hastie, R. Tibshirani and J. Friedman, *The Elements of Statistical Learning*,
@@ -105,10 +109,10 @@ class LogisticClassifier(LogisticState):
 
     Examples
     --------
-    >>> from credo.classifiers.logistic import LogisticClassifier
+    >>> import credo
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = LogisticClassifier().fit(X[["mean radius", "mean texture"]], y)
+    >>> model = credo.LogisticClassifier().fit(X[["mean radius", "mean texture"]], y)
     >>> model.coefficient_table()
     Coefficients of log odds against 0, 0.95 confidence
     class  feature       estimate  std error       z    p value    lower    upper

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
+
+import numpy as np
 
 from credo._validation.arrays import positive_int
 from credo.classifiers.naive_bayes import NaiveBayes
@@ -117,7 +118,7 @@ def count_parameters(states: Any, n_classes: int = 2) -> ParameterCount:
     """
     if isinstance(states, NaiveBayes):
         sizes, n_classes = _of_model(states), len(states.classes_)
-    elif isinstance(states, Iterable):
+    elif np.iterable(states):
         sizes = tuple(positive_int(size, _OWNER, "states") for size in states)
     else:
         sizes = (2,) * positive_int(states, _OWNER, "states")

@@ -16,6 +16,8 @@ from credo.classifiers._text_state import TextState
 from credo.classifiers.naive.explanation import Explanation
 from credo.classifiers.naive.log_odds import LogOddsWeights
 from credo.classifiers.words.choosing import mutual_information
+from credo.classifiers.words.reading import Reader
+from credo.exceptions import InputError
 
 _OWNER = "TextClassifier"
 
@@ -46,14 +48,15 @@ class TextClassifier(TextState):
         model, :math:`(N_{kw} + \alpha)/(N_k + 2 \alpha)` for the Bernoulli model.
     smoothing_target : {"uniform", "marginal"}
         Towards equal probabilities, or towards those of the words in all classes together.
-    stop_words : "english" or list of str
+    stop_words : "english" or collection of str
         What ``"no_stop_words"`` leaves out: scikit-learn's English list, or your own.
     hashing : int, optional
         Hash words into so many slots: for streams whose words would not fit into memory. Slots
         have numbers instead of words.
     vectorizer : CountVectorizer or HashingVectorizer, optional
         Of scikit-learn, with your own tokens, n-grams or accents; ``CountVectorizer()`` by
-        default.
+        default. In a stream it must keep all words: no ``min_df``, ``max_df`` or
+        ``max_features``.
     priors : None, "uniform", array-like or mapping from label
         Class probabilities; None for the frequencies, weighted.
 
@@ -167,6 +170,7 @@ class TextClassifier(TextState):
         TextClassifier
             Itself.
         """
+        Reader.of(self, _OWNER).refuse_choices(f"{_OWNER}.partial_fit")
         with unchanged_on_error(self):
             summary = self._summarise(X, y, sample_weight)
             if classes is not None:
@@ -190,7 +194,10 @@ class TextClassifier(TextState):
             A new one.
         """
         check_is_fitted(self)
+        if not isinstance(other, TextClassifier):
+            raise InputError(f"{_OWNER}.merge needs a TextClassifier. Got {type(other).__name__}.")
         check_is_fitted(other)
+        Reader.of(self, _OWNER).refuse_choices(f"{_OWNER}.merge")
         summary = self.summary_.merge(other.summary_, f"{_OWNER}.merge")
         return copy.copy(self)._set(summary)  # noqa: SLF001 - its own copy
 

@@ -18,21 +18,45 @@ def smoothed(counts: F64, pseudo_count: Any, target: F64 | None, owner: str) -> 
 
     t is the target, uniform if None: each category then gets the pseudo-count a.
     """
+    amount = _checked(pseudo_count, owner)
+    more = amount if target is None else amount * counts.shape[-1] * _fitting(target, counts, owner)
+    numerators = counts + more
+    totals = numerators.sum(axis=-1, keepdims=True)
+    _refuse_empty(totals[..., 0], owner)
+    result: F64 = numerators / totals
+    return result
+
+
+def share_of_ones(weight: F64, ones: F64, pseudo_count: Any, target: F64 | None, owner: str) -> F64:
+    r"""Give :math:`(n_1 + 2 a t) / (n + 2 a)`: the same of two categories, without an axis."""
+    amount = _checked(pseudo_count, owner)
+    t: Any = 0.5 if target is None else _fitting(target, ones, owner)
+    result: F64 = ones + 2.0 * amount * t
+    total = np.maximum(weight - ones, 0.0)  # the sums are rounded
+    total += 2.0 * amount * (1.0 - t)
+    total += result
+    _refuse_empty(total, owner)
+    result /= total
+    return result
+
+
+def _checked(pseudo_count: Any, owner: str) -> float:
+    """Check a pseudo-count."""
     amount = as_number(pseudo_count, owner, "pseudo_count")
     if not 0 <= amount <= MOST:
         raise InputError(
             f"The pseudo_count of {owner} must be between 0 and {MOST:g}. Got {amount:g}."
         )
-    more = amount if target is None else amount * counts.shape[-1] * _fitting(target, counts, owner)
-    numerators = counts + more
-    totals = numerators.sum(axis=-1, keepdims=True)
-    empty = ~(totals[..., 0] > 0)
+    return amount
+
+
+def _refuse_empty(totals: F64, owner: str) -> None:
+    """Refuse distributions of which nothing was counted."""
+    empty = ~(totals > 0)
     if empty.any():
         raise InputError(
             f"{owner}: nothing was counted{place(empty)}. Add rows, or pass a pseudo_count."
         )
-    result: F64 = numerators / totals
-    return result
 
 
 def _fitting(target: F64, counts: F64, owner: str) -> F64:

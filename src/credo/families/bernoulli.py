@@ -14,7 +14,7 @@ from credo.families._base import AbstractFamily
 from credo.families._draws import ready
 from credo.families._parameters import probabilities
 from credo.families._rows import Rows
-from credo.families._smoothing import smoothed
+from credo.families._smoothing import share_of_ones
 from credo.families._support import BINARY, Support
 from credo.families.summaries import SumSummary
 
@@ -140,10 +140,6 @@ class Bernoulli(AbstractFamily[SumSummary]):
             If a column has no weight and there is no pseudo-count.
         """
         cls._check_summary(summary)
-        zeros = np.maximum(summary.weight - summary.total, 0.0)  # the sums are rounded
-        counts = np.stack([zeros, summary.total], axis=-1)
-        goal = None
-        if target is not None:
-            t = probabilities(target, "Bernoulli.estimate", "target")
-            goal = np.stack([1.0 - t, t], axis=-1)
-        return cls(smoothed(counts, pseudo_count, goal, "Bernoulli.estimate")[..., 1])
+        owner = "Bernoulli.estimate"
+        goal = None if target is None else probabilities(target, owner, "target")
+        return cls(share_of_ones(summary.weight, summary.total, pseudo_count, goal, owner))

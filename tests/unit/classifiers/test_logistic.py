@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -188,6 +190,17 @@ def test_float32_rows_give_the_same_as_their_float64_values():
     assert one.posterior(single).probabilities.dtype == np.float64
 
 
+def test_single_precision_rows_are_never_copied_as_a_whole():
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(100_000, 40)).astype(np.float32)  # 16 MB, and 32 MB in double precision
+    y = (X[:, 0] + rng.logistic(size=len(X)) > 0).astype(int)
+    tracemalloc.start()
+    LogisticClassifier().fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 12e6
+
+
 def test_many_coefficients_are_found_by_products_with_the_hessian():
     rng = np.random.default_rng(6)
     X = sp.random_array((400, 700), density=0.05, rng=rng, format="csr")
@@ -265,6 +278,15 @@ def test_collinear_columns_get_the_least_coefficients_and_are_named():
     np.testing.assert_allclose(model.coef_[:, 4], 0, atol=1e-12)
     with pytest.raises(NumericalError, match="not determined, so there are no errors"):
         model.coefficient_table()
+
+
+@pytest.mark.parametrize("offset", [20.0, 500.0, 1e6])
+def test_collinear_columns_are_found_far_from_the_origin(offset):
+    scaled = np.round(X3 / X3.std(axis=0), 6) + offset
+    X = np.column_stack([scaled, scaled[:, 0] - scaled[:, 1]])
+    with pytest.warns(SingularWarning, match="each other: 0, 1, 3. The"):
+        model = LogisticClassifier().fit(X, Y3)
+    assert np.abs(model.coef_).max() < 10
 
 
 def test_sparse_indicator_columns_with_an_intercept_are_collinear():

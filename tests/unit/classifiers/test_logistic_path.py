@@ -58,6 +58,17 @@ class TestPath:
         assert len(path) == 8
 
 
+def test_a_path_of_many_rows_takes_its_metric_from_a_sample():
+    X, y = oracle.rows_of(37, n=40_000, n_features=2)
+    X = X / X.std(axis=0)
+    path = LogisticClassifier("l2").path(X, y, n=4)
+    assert path.converged.all()
+    for strength, coef, intercept in zip(path.strengths, path.coefs, path.intercepts, strict=True):
+        slope = oracle.gradient(X, y, coef, intercept)
+        slope[:, :-1] += strength * coef
+        assert np.abs(slope).max() / len(y) < 1e-7
+
+
 def test_a_path_leaves_the_classifier_as_it_was():
     X, y = CASES[3]
     model = LogisticClassifier("l2")

@@ -24,9 +24,8 @@ from credo.classifiers.naive.terms import (
 )
 from credo.exceptions import InputError
 from credo.families import Gaussian, Laplace
-from credo.families._degenerate import ROUNDING
 from credo.families.gaussians.class_gaussians import ClassGaussians
-from credo.families.gaussians.moments import ClassMoments
+from credo.families.gaussians.moments import ClassMoments, rounding_variance
 from credo.families.gaussians.variation import flat_features, with_variation
 
 #: Families of which the user's smoothing adds artificial observations, and what it adds.
@@ -150,10 +149,13 @@ def _laplace_term(learned: PartSummary, share: float, names: ColumnNames) -> Lap
         for k in range(len(summary.weight))
     ]
     overall = Laplace.estimate(reduce(lambda one, other: one.merge(other), classes)).scale
-    unseen = summary.weight == 0
-    own = np.where(unseen, 0.0, summary.mean_deviation(summary.median()))
-    flat = own <= ROUNDING * np.abs(summary.median())
-    least = np.where(flat, overall / np.sqrt(summary.weight + 1), np.sqrt(share) * overall)
+    if not (summary.weight > 0).all():
+        Laplace.estimate(summary, overall)  # says where nothing was observed
+    own, weights = summary.mean_deviation(summary.median()), summary.weight
+    flat = own**2 <= rounding_variance(summary.median())
+    within = (weights * own).sum(axis=0) / weights.sum(axis=0)
+    spare = np.where(flat.all(axis=0), overall, within)
+    least = np.where(flat, spare / np.sqrt(weights + 1), np.sqrt(share) * overall)
     family = Laplace.estimate(summary, least)
     return LaplaceTerm(learned.part, family, names, own < least)
 

@@ -151,10 +151,11 @@ def _totals(rows: Labelled, table: Table, part: Part) -> SumSummary:
     """Add up the counts of a group of columns; a row with a missing count is left out."""
     check_size(rows.n_classes, len(part.columns), rows.names.owner)
     total, weight = np.zeros((rows.n_classes, len(part.columns))), np.zeros(rows.n_classes)
+    weights = rows.row_weights
     for block in blocks(len(rows.codes), block_rows(len(part.columns))):
         x = counts_of(table, part, block, rows.names)
         seen = ~np.isnan(x).any(axis=1)
-        codes, w = rows.codes[block][seen], rows.row_weights[block][seen]
+        codes, w = rows.codes[block][seen], weights[block][seen]
         total += class_sums(x[seen], codes, w, rows.n_classes)
         weight += np.bincount(codes, w, rows.n_classes)
     return SumSummary(part.distribution.__name__, weight, total)

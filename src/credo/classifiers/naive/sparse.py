@@ -79,6 +79,8 @@ class SparseRows:
                 f"(shape={X.shape}) while a minimum of 1 is required."
             )
         rows = csr_array(X)
+        if X.format == "csr" and X.has_canonical_format:  # looked up once, and remembered by X
+            rows.has_canonical_format = True
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()

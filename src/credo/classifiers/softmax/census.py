@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -102,6 +101,10 @@ class Sample:
         self._parts.append(self._thinned(batch, first, self._every))
         self._seen += len(batch)
 
+    def would_be_worth_it(self, n_rows: int) -> bool:
+        """Tell whether the sample of so many rows would be a small part of them."""
+        return n_rows // (_WORTH // 2) > 2 * self._size
+
     @property
     def is_worth_it(self) -> bool:
         """Tell whether the sample is a small part of the rows."""
@@ -113,9 +116,9 @@ class Sample:
 
     @staticmethod
     def _thinned(batch: Batch, first: int, every: int) -> Batch:
-        """Take every so many rows."""
+        """Copy every so many rows, so that a sample does not hold on to its batch."""
         weights = None if batch.weights is None else batch.weights[first::every]
-        return Batch(_copied(batch.x[first::every]), batch.codes[first::every], weights)
+        return Batch(np.array(batch.x[first::every]), batch.codes[first::every], weights)
 
     @property
     def rows(self) -> Batch:
@@ -131,8 +134,3 @@ class Sample:
             np.concatenate([part.codes for part in self._parts]),
             np.concatenate(weights) if weighted else None,
         )
-
-
-def _copied(x: Any) -> Any:
-    """Copy rows, so that a sample does not hold on to its batch."""
-    return np.ascontiguousarray(x) if x.base is None else x.copy()

@@ -6,6 +6,7 @@ r"""The Hessian times a direction, without the Hessian.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -53,36 +54,34 @@ class Curvature:
         """Keep what products need, in the layout and precision of the rows."""
         if self._blocks is None or self._kept is None:
             return
-        x = self._kept.rows(i, block.x)
-        if not sparse.issparse(x):
-            self._blocks.append((x, probabilities, block.weights))
+        if not sparse.issparse(block.x):
+            self._blocks.append((None, probabilities, block.weights))
             return
-        weights = None if block.weights is None else block.weights.astype(np.float32)[:, None]
-        self._blocks.append((x, probabilities.T.astype(np.float32, order="C"), weights))
+        x = self._kept.rows(i, block.x)
+        self._blocks.append((x, _turned(probabilities), _column(block.weights)))
 
     def times(self, direction: F64) -> F64:
         """Give the Hessian times a direction, shape (n_logits, P)."""
-        if self._kept is not None and self._kept.is_single:
-            product = self._single(direction)
-        else:
-            product = self._double(direction)
+        is_sparse = self._objective.design.is_sparse
+        product = self._single(direction) if is_sparse else self._double(direction)
         product /= self._objective.design.total
         product += self._objective.ridge * direction
         return product
 
     def _double(self, direction: F64) -> F64:
-        """Pass over dense rows, or over a stream."""
+        """Pass over dense rows."""
         design, scaling = self._objective.design, self._objective.design.sums
-        v, v0 = scaling.coefficients(direction)
-        w, w0 = scaling.coefficients(self._theta)
-        sums = np.zeros((len(direction), len(scaling.scale)))
-        totals = np.zeros(len(direction))
+        n_logits = len(direction)
+        both = direction if self._blocks is not None else np.vstack([direction, self._theta])
+        coefficients, offsets = scaling.coefficients(both)
+        sums, totals = np.zeros((n_logits, len(scaling.scale))), np.zeros(n_logits)
         for i, block in enumerate(design.blocks()):
+            scores = scores_of(coefficients, offsets, block.x)
             if self._blocks is None:
-                p = link(scores_of(w, w0, block.x), block.codes).probabilities
+                scores, own = scores[:n_logits], scores[n_logits:]
+                p = link(own, block.codes).probabilities
             else:
                 p = self._blocks[i][1]
-            scores = scores_of(v, v0, block.x)
             if len(p) == 1:
                 scores *= p * (1.0 - p)
             else:
@@ -95,17 +94,21 @@ class Curvature:
         return scaling.gradient(sums, totals)
 
     def _single(self, direction: F64) -> F64:
-        """Pass over sparse rows of scaled columns, kept in single precision."""
+        """Pass over sparse rows of scaled columns, in single precision."""
         scaling = self._objective.design.scaling
-        n_features = len(scaling.scale)
-        v = np.ascontiguousarray(direction.T, dtype=np.float32)
-        sums = np.zeros((n_features, len(direction)))
-        totals = np.zeros(len(direction))
-        for x, p, weights in self._blocks or ():
+        n_features, n_logits = len(scaling.scale), len(direction)
+        both = direction if self._blocks is not None else np.vstack([direction, self._theta])
+        v = np.ascontiguousarray(both.T, dtype=np.float32)
+        sums, totals = np.zeros((n_features, n_logits)), np.zeros(n_logits)
+        for x, known, weights in self._single_blocks():
             scores = x @ v[:n_features]
             if scaling.intercept:
                 scores += v[n_features]
-            if p.shape[1] == 1:
+            p = known
+            if p is None:
+                scores, own = scores[:, :n_logits].copy(), scores[:, n_logits:]
+                p = _turned(_probabilities(own))
+            if n_logits == 1:
                 scores *= p * (1 - p)
             else:
                 scores -= np.einsum("ik,ik->i", p, scores)[:, None]
@@ -116,12 +119,42 @@ class Curvature:
             totals += scores.sum(axis=0, dtype=np.float64)
         return np.column_stack([sums.T, totals]) if scaling.intercept else sums.T.copy()
 
+    def _single_blocks(self) -> Iterator[tuple[Any, Any, Any]]:
+        """Give rows, probabilities and weights that were kept; or rows and weights anew."""
+        if self._blocks is not None:
+            yield from self._blocks
+            return
+        design = self._objective.design
+        for block in design.blocks():
+            yield _single_rows(block.x, design.scaling.scale), None, _column(block.weights)
+
+
+def _probabilities(scores: Any) -> F64:
+    """Give probabilities (n_logits, B) of scores (B, n_logits) in single precision."""
+    table = np.ascontiguousarray(scores.T, dtype=np.float64)
+    return link(table, np.zeros(table.shape[1], dtype=np.intp)).probabilities
+
+
+def _turned(table: F64) -> Any:
+    """Give a table one row per row, in single precision."""
+    return np.ascontiguousarray(table.T, dtype=np.float32)
+
+
+def _column(weights: F64 | None) -> Any:
+    """Give weights as a column in single precision."""
+    return None if weights is None else weights.astype(np.float32)[:, None]
+
+
+def _single_rows(x: Any, scale: F64) -> Any:
+    """Scale sparse rows and bring them to single precision."""
+    data = (x.data / scale[x.indices]).astype(np.float32)
+    return sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
+
 
 class KeptRows:
-    """Sparse rows of scaled columns in single precision, made once; dense rows as they are."""
+    """Sparse rows of scaled columns in single precision, made once."""
 
     def __init__(self, design: Design) -> None:
-        self.is_single = design.is_sparse
         self._scale = design.scaling.scale
         self._rows: list[Any] = []
 
@@ -133,12 +166,9 @@ class KeptRows:
         return cls(design) if n_bytes <= _KEPT_BYTES else None
 
     def rows(self, i: int, x: Any) -> Any:
-        """Give block i, scaled and in single precision if it is sparse."""
-        if not self.is_single:
-            return None
+        """Give block i."""
         if i == len(self._rows):
-            data = (x.data / self._scale[x.indices]).astype(np.float32)
-            self._rows.append(sparse.csr_array((data, x.indices, x.indptr), shape=x.shape))
+            self._rows.append(_single_rows(x, self._scale))
         return self._rows[i]
 
 

@@ -13,7 +13,7 @@ from credo._validation.labels import listing
 from credo.classifiers.softmax.scaling import Scaling
 from credo.classifiers.softmax.separation import Direction, Kind
 
-#: Features named in a message, and the least share that is.
+#: Features named in a message, and the least share that is, relative to the largest.
 _SHOWN, _WORTH_NAMING = 3, 0.01
 #: A share below this takes no part in the direction.
 _NO_PART = 1e-9
@@ -103,9 +103,9 @@ class Separation:
     def _what(self) -> str:
         """Name the features with the largest shares."""
         shown: list[Any] = [
-            f"{name!r} ({share:.0%})"
+            f"{name!r} ({100 * share:.3g}%)"
             for name, share in zip(self.features[:_SHOWN], self.shares, strict=False)
-            if share >= _WORTH_NAMING or name == self.features[0]
+            if share >= _WORTH_NAMING * self.shares[0]
         ]
         more = len(self.features) - len(shown)
         return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -24,9 +24,13 @@ Penalty = Literal["l1", "l2"] | None
 MOST_FOR_HESSIAN = 1000
 #: The fit to a sample stops at this gradient: its own is off by more.
 _SAMPLE_TOL, _SAMPLE_ITER = 1e-4, 12
+#: Its ridge, in pseudo-rows: little enough to leave nearly collinear columns as they are.
+_SAMPLE_RIDGE = 1e-3
 #: A last step of scaled columns above this asks for an explanation, if it does not bring the
 #: gradient below this share: near a minimum it does, and along a separating direction to 1 / e.
 _LONG, _FALLS = 1e-3, 0.2
+#: Steps longer than this, so many in a row that do not bring the gradient down, raise doubts.
+_STILL, _PATIENCE = 0.1, 4
 #: All rows are on their own side if the worst has less than this.
 _LOG2 = float(np.log(2.0))
 
@@ -101,8 +105,8 @@ def _solve_smooth(
         if problem.in_memory:
             kept = KeptRows.if_they_fit(problem.design, problem.n_rows, problem.n_stored)
         outcome = minimise_truncated(objective, theta, rules, kept)
-    elif start is None and problem.sample is not None:
-        theta, metric = _from_sample(problem, problem.sample, objective)
+    elif problem.sample is not None:
+        theta, metric = _from_sample(problem, problem.sample, objective, start)
         outcome = minimise(objective, theta, rules, metric)
     else:
         outcome = minimise(objective, theta, rules)
@@ -125,16 +129,20 @@ def _solution(outcome: Outcome, objective: Objective) -> Solution:
     )
 
 
-def _from_sample(problem: Problem, sample: Batch, objective: Objective) -> tuple[F64, Metric]:
-    """Fit a sample, a little ridge added: the place is near, and the Hessian much the same."""
-    extra = 1.0 / len(sample)
+def _from_sample(
+    problem: Problem, sample: Batch, objective: Objective, start: F64 | None
+) -> tuple[F64, Metric]:
+    """Fit a sample, a little ridge added: the place is near, and the Hessian much the same.
+
+    If there is a start that is nearer, only the Hessian is taken from the sample.
+    """
+    extra = _SAMPLE_RIDGE / len(sample)
     of_sample = Objective(_sampled(problem, sample), objective.ridge + extra)
-    outcome = minimise(of_sample, problem.start(), Rules(_SAMPLE_TOL, _SAMPLE_ITER))
-    theta = outcome.theta
-    moments = outcome.value.moments
-    if moments is None:
-        moments = of_sample.value(theta, curved=True).moments
-    return theta, Metric(np.asarray(moments), problem.design.n_classes, of_sample.ridge)
+    theta = start
+    if theta is None:
+        theta = minimise(of_sample, problem.start(), Rules(_SAMPLE_TOL, _SAMPLE_ITER)).theta
+    moments = np.asarray(of_sample.value(theta, curved=True).moments)
+    return theta, Metric(moments, problem.design.n_classes, of_sample.ridge)
 
 
 def _sampled(problem: Problem, sample: Batch) -> Design:
@@ -194,19 +202,25 @@ class _Doubts:
     def __init__(self, design: Design) -> None:
         self._design = design
         self.found: Direction | None = None
-        self._count, self._next = 0, 6
+        self._norm, self._slow, self._most = np.inf, 0, _PATIENCE
 
     def __call__(self, theta: F64, value: Value, step: F64 | None) -> bool:
-        """Look closer if all rows are on their own side, or steps stay long all the time."""
-        if value.worst < _LOG2:
-            self.found = find_separation(self._design, theta)
-            return self.found is not None
-        self._count += 1
-        if step is None or np.abs(step).max() < 0.1 or self._count < self._next:
+        """Look closer if all rows are on their own side, or steps stay long all the time.
+
+        If all rows can be on their own side, the search goes on until they are.
+        """
+        all_right = value.worst < _LOG2
+        if self.found is not None:
+            return all_right
+        falls = value.norm <= _FALLS * self._norm
+        is_short = step is None or float(np.abs(step).max()) < _STILL
+        self._slow = 0 if falls or is_short else self._slow + 1
+        self._norm = value.norm
+        if not all_right and self._slow < self._most:
             return False
-        self._next *= 2
+        self._most, self._slow = 2 * self._most, 0
         self.found = find_separation(self._design, theta)
-        return self.found is not None
+        return self.found is not None and (all_right or self.found.kind != "complete")
 
 
 def _solve_l1(problem: Problem, strength: float, rules: Rules, start: F64 | None) -> Solution:

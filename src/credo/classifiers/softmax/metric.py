@@ -83,16 +83,18 @@ class Metric:
 
 def _factored(matrix: F64) -> tuple[F64, bool]:
     """Factor a matrix, with as little added to its diagonal as it takes."""
-    diagonal = np.diagonal(matrix).copy()
-    floor = max(float(diagonal.max()), float(np.finfo(np.float64).tiny))
-    for extra in (0.0, *np.logspace(-14, 0, 15)):
-        np.fill_diagonal(matrix, diagonal + extra * floor)
+    if not np.isfinite(matrix).all():
+        raise NumericalError(
+            "The Hessian of the log-likelihood is not a matrix of finite numbers. Check the units "
+            "of the columns and the weights."
+        )
+    diagonal, extra = np.diagonal(matrix).copy(), 0.0
+    least = 1e-14 * max(float(diagonal.max()), float(np.finfo(np.float64).tiny) / 1e-14)
+    while True:
         try:
             factor, lower = cho_factor(matrix, lower=True, check_finite=False)
         except LinAlgError:
-            continue
-        return factor, bool(lower)
-    raise NumericalError(
-        "The Hessian of the log-likelihood is not a matrix of finite numbers. Check the units of "
-        "the columns and the weights."
-    )
+            extra = max(10 * extra, least)
+            np.fill_diagonal(matrix, diagonal + extra)
+        else:
+            return factor, bool(lower)

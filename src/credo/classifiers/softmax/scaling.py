@@ -9,8 +9,9 @@ import numpy as np
 from credo._types import F64
 
 #: Rows are centred before they are multiplied if a mean is so many deviations from zero: the
-#: square of this times the rounding of float64 is what a Hessian would lose otherwise, 1e-10.
-_FAR = 1e3
+#: square of this times the rounding of float64, 2e-13, is what a Hessian loses otherwise, and
+#: less than what counts as collinear.
+_FAR = 30.0
 #: Rows are scaled before they are multiplied if a scale is beyond this or its inverse.
 _EXTREME = 1e60
 

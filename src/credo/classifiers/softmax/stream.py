@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -14,8 +14,14 @@ from credo.classifiers.softmax.batches import Batch
 from credo.classifiers.softmax.census import Census, Sample
 from credo.exceptions import InputError
 
-#: Checks one batch; gives rows and weights, with labels in the place of codes.
-Read = Callable[[Any, bool], Batch]
+
+class Read(Protocol):
+    """Checks one batch; gives rows and weights, with labels in the place of codes."""
+
+    def __call__(self, raw: Any, *, first_batch: bool, first_pass: bool) -> Batch:
+        """Check ``raw``."""
+
+
 #: Finds the codes of labels.
 Encode = Callable[[Any], Int]
 
@@ -87,7 +93,7 @@ class Stream:
     def _survey(self, sample_size: Callable[[int], int]) -> None:
         """Pass for the first time."""
         for raw in self._give():
-            batch = self._read(raw, self.census is None)
+            batch = self._read(raw, first_batch=self.census is None, first_pass=True)
             if self.census is None:
                 self.census = Census(batch.x.shape[1])
                 if not sparse.issparse(batch.x):
@@ -124,7 +130,7 @@ class Stream:
         def batches() -> Iterator[Batch]:
             tally = _Tally()
             for raw in self._give():
-                batch = self._read(raw, False)  # noqa: FBT003 - not the first
+                batch = self._read(raw, first_batch=False, first_pass=False)
                 if len(batch):
                     tally.add(batch)
                     yield Batch(batch.x, encode(batch.codes), batch.weights)
@@ -137,11 +143,11 @@ def one_batch(batch: Batch, sample_size: Callable[[int], int]) -> tuple[Census, 
     """Survey rows that are all in memory."""
     census = Census(batch.x.shape[1])
     census.add(batch)
-    if census.is_sparse:
-        return census, None
     sample = Sample(sample_size(batch.x.shape[1]))
+    if census.is_sparse or not sample.would_be_worth_it(len(batch)):
+        return census, None
     sample.add(batch)
-    return census, sample.rows if sample.is_worth_it else None
+    return census, sample.rows
 
 
 def refuse_unusable(x: Any, moments: F64, names: Callable[[int], str], owner: str) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from credo._types import F64, Int
 from credo.classifiers._labels import union_of
-from credo.classifiers.columns.categories import Categories
 from credo.classifiers.naive.sparse import COUNTS, SparseRows, check_size
 from credo.exceptions import InputError
 from credo.families import SumSummary
@@ -31,11 +30,19 @@ class WordSummary:
 
     @classmethod
     def of(
-        cls, model: str, words: Any, rows: SparseRows, labels: tuple[Any, Int], weights: F64
+        cls, reading: tuple[str, Any, Any], labels: tuple[Any, Int], weights: F64, owner: str
     ) -> Self:
-        """Add up counted documents, ``labels`` being the classes and the code of each document."""
+        """Add up documents.
+
+        ``reading`` is the model, the words and their counts, ``labels`` the classes and the code
+        of each document.
+        """
+        model, words, found = reading
         classes, codes = labels
-        counts = rows.counts(codes, weights, len(classes), COUNTS[model])
+        counts = np.zeros((len(classes), 0))
+        if len(words):
+            rows = SparseRows.of(found, owner)
+            counts = rows.counts(codes, weights, len(classes), COUNTS[model])
         documents = np.bincount(codes, weights, len(classes)).astype(np.float64)
         return cls(model, classes, documents, words, counts)
 
@@ -44,26 +51,28 @@ class WordSummary:
         if (self.model, type(self.words)) != (other.model, type(other.words)):
             raise InputError(f"{owner} needs the same model and vectorizer in both.")
         classes, here, there = union_of(self.classes, other.classes, owner)
-        words, places = self._joined_words(other, owner)
+        words, mine, theirs = self._joined_words(other, owner)
         check_size(len(classes), len(words), owner)
         counts, documents = np.zeros((len(classes), len(words))), np.zeros(len(classes))
-        counts[here, : len(self.words)] += self.counts
-        counts[np.ix_(there, places)] += other.counts
+        counts[np.ix_(here, mine)] += self.counts
+        counts[np.ix_(there, theirs)] += other.counts
         documents[here] += self.documents
         documents[there] += other.documents
         return WordSummary(self.model, classes, documents, words, counts)
 
-    def _joined_words(self, other: Self, owner: str) -> tuple[Any, Int]:
-        """Give the words of both, those of this one first, and where the other's went."""
-        if not isinstance(self.words, range):
-            both, places = Categories.of(self.words).merged(Categories.of(other.words))
-            return both.values, places
-        if self.words != other.words:
-            raise InputError(
-                f"{owner}: {len(self.words)} slots cannot be joined with {len(other.words)}. Use "
-                "the same hashing."
-            )
-        return self.words, np.arange(len(self.words))
+    def _joined_words(self, other: Self, owner: str) -> tuple[Any, Int, Int]:
+        """Give the words of both, sorted, and where those of each went."""
+        if isinstance(self.words, range):
+            if self.words != other.words:
+                raise InputError(
+                    f"{owner}: {len(self.words)} slots cannot be joined with {len(other.words)}. "
+                    "Use the same hashing."
+                )
+            return self.words, np.arange(len(self.words)), np.arange(len(self.words))
+        both = tuple(sorted({*self.words, *other.words}))
+        place = {word: w for w, word in enumerate(both)}
+        mine, theirs = ([place[w] for w in words] for words in (self.words, other.words))
+        return both, np.array(mine, dtype=np.intp), np.array(theirs, dtype=np.intp)
 
     def chosen(self, which: Int) -> SumSummary:
         """Give the summary of some words, for the family of the model."""

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Self, final
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 from credo._validation.arrays import positive_int
 from credo.exceptions import InputError
 
 #: What would turn counts into something else, and what it must be.
 _NEEDED = {"alternate_sign": False, "norm": None}
+#: What would choose words batch by batch, and what it must be.
+_CHOICES = {"min_df": 1, "max_df": 1.0, "max_features": None}
 
 
 def as_documents(X: Any, owner: str) -> list[str]:
     """Check a sequence of documents."""
-    if isinstance(X, (str, bytes)):
+    if isinstance(X, (str, bytes)) or getattr(X, "ndim", 1) == 0:
         raise InputError(f"{owner} needs a list of documents. Got one text: pass [text].")
-    if hasattr(X, "columns") and not hasattr(X, "to_list"):
+    if getattr(X, "ndim", 1) > 1 or (hasattr(X, "columns") and not hasattr(X, "to_list")):
         raise InputError(f"{owner} needs one column of documents. Got a table: pass one column.")
-    try:
-        documents = X.tolist() if isinstance(X, np.ndarray) else list(X)
-    except TypeError:
-        raise InputError(f"{owner} needs a list of documents. Got {type(X).__name__}.") from None
-    if hasattr(X, "as_py") or (documents and hasattr(documents[0], "as_py")):
+    if isinstance(X, (AbstractSet, Mapping)) or not isinstance(X, Iterable):
+        raise InputError(f"{owner} needs documents in order, a list. Got {type(X).__name__}.")
+    documents = X.tolist() if isinstance(X, np.ndarray) else list(X)
+    if documents and hasattr(documents[0], "as_py"):
         documents = [cell.as_py() for cell in documents]  # Arrow
     for row, document in enumerate(documents):
         if not isinstance(document, str):
@@ -50,28 +52,23 @@ class Reader:
     @classmethod
     def of(cls, classifier: Any, owner: str) -> Self:
         """Make a reader from the options of a classifier."""
-        binary = classifier.model == "bernoulli"
         given = classifier.vectorizer
         if given is not None and classifier.hashing is not None:
             raise InputError(f"{owner} takes hashing or a vectorizer, not both.")
-        if given is None:
-            given = _standard(classifier.hashing, owner)
-        made = clone(given)
-        known = made.get_params() if hasattr(made, "get_params") else {}
-        wrong = [
-            f"{name}={value}"
-            for name, value in _NEEDED.items()
-            if known.get(name) != value and name in known
-        ]
-        if wrong or not hasattr(made, "transform"):
-            raise InputError(
-                f"The vectorizer of {owner} must count words: a CountVectorizer, or a "
-                f"HashingVectorizer with {', '.join(wrong) or 'alternate_sign=False, norm=None'}. "
-                f"Got {type(made).__name__}."
-            )
+        made = _standard(classifier.hashing, owner) if given is None else _checked(given, owner)
         if classifier.vocabulary == "no_stop_words":
-            made.set_params(stop_words=classifier.stop_words)
-        return cls(made, binary)
+            made.set_params(stop_words=_stop_words(classifier.stop_words, owner))
+        return cls(made, classifier.model == "bernoulli")
+
+    def refuse_choices(self, owner: str) -> None:
+        """Refuse a vectoriser that leaves out words by what one batch holds."""
+        options = self.vectorizer.get_params()
+        choices = [n for n, v in _CHOICES.items() if n in options and options[n] != v]
+        if choices:
+            raise InputError(
+                f"{owner} needs a vectorizer that keeps all words. Got {', '.join(choices)}, which "
+                "chooses anew in each batch. Use vocabulary= and max_words= instead."
+            )
 
     @property
     def hashes(self) -> bool:
@@ -83,14 +80,14 @@ class Reader:
         if self.hashes:
             counts = self.vectorizer.transform(documents)
             return range(counts.shape[1]), self._as_counts(counts)
+        reader = clone(self.vectorizer).set_params(dtype=np.float64)
         try:
-            counts = clone(self.vectorizer).set_params(dtype=np.float64)
-            found = counts.fit_transform(documents)
+            counts = reader.fit_transform(documents)
         except ValueError as error:
-            raise InputError(
-                f"{owner}: the documents hold no words to learn from. {error}."
-            ) from error
-        return tuple(counts.get_feature_names_out().tolist()), self._as_counts(found)
+            if "empty vocabulary" in str(error):
+                return (), None
+            raise InputError(f"The vectorizer of {owner} failed: {error}") from error
+        return tuple(reader.get_feature_names_out().tolist()), self._as_counts(counts)
 
     def count(self, documents: list[str], words: Any) -> Any:
         """Count the chosen words of documents, in their order."""
@@ -98,9 +95,7 @@ class Reader:
             counts = self.vectorizer.transform(documents)
             chosen = counts if len(words) == counts.shape[1] else counts[:, list(words)]
             return self._as_counts(chosen)
-        reader = clone(self.vectorizer)
-        reader.set_params(vocabulary=list(words), dtype=np.float64, min_df=1, max_df=1.0)
-        reader.set_params(max_features=None)
+        reader = clone(self.vectorizer).set_params(vocabulary=list(words), dtype=np.float64)
         return self._as_counts(reader.transform(documents))
 
     def _as_counts(self, counts: Any) -> Any:
@@ -116,3 +111,30 @@ def _standard(hashing: int | None, owner: str) -> Any:
         return CountVectorizer()
     slots = positive_int(hashing, owner, "hashing")
     return HashingVectorizer(n_features=slots, alternate_sign=False, norm=None)
+
+
+def _checked(given: Any, owner: str) -> Any:
+    """Copy a vectoriser of the user, and check that it counts words, and all of them."""
+    counts = isinstance(given, (CountVectorizer, HashingVectorizer))
+    options = given.get_params() if counts else {}
+    wrong = [f"{n}={v}" for n, v in _NEEDED.items() if n in options and options[n] != v]
+    if wrong or not counts or isinstance(given, TfidfVectorizer):
+        raise InputError(
+            f"The vectorizer of {owner} must count words: a CountVectorizer(), or a "
+            "HashingVectorizer(alternate_sign=False, norm=None). Got "
+            f"{given if counts else type(given).__name__}."
+        )
+    return clone(given)
+
+
+def _stop_words(words: Any, owner: str) -> Any:
+    """Check the words to leave out."""
+    if isinstance(words, str) and words == "english":
+        return words
+    if not isinstance(words, str) and isinstance(words, Iterable):
+        listed = list(words)
+        if all(isinstance(word, str) for word in listed):
+            return sorted(str(word) for word in listed)
+    raise InputError(
+        f"The stop_words of {owner} must be 'english' or a list of words. Got {words!r}."
+    )

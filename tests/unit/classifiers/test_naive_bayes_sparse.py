@@ -1,0 +1,217 @@
+"""Sparse rows: the same model as dense ones, never made dense."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, random_array
+from scipy.special import logsumexp
+from tests.oracles import naive_bayes as oracle
+
+from credo import NaiveBayes
+from credo.exceptions import InputError
+
+RNG = np.random.default_rng(20)
+Y = np.array(["ant", "bee", "cat"])[RNG.integers(0, 3, 60)]
+COUNTS = RNG.poisson(0.6, (60, 7)) * (RNG.random((60, 7)) < 0.7)
+COUNTS[Y == "ant", 2] = 0  # never there: probability 0 without smoothing
+DATA = {
+    "bernoulli": np.where(Y[:, None] == "bee", [0, 0, 0, 0, 0, 0, 1], 0) | (COUNTS > 0),
+    "multinomial": COUNTS,
+    "poisson": COUNTS,
+}
+SPARSE = tuple(DATA)
+
+
+def keys(family, n):
+    if family == "multinomial":
+        return {tuple(range(n)): family}
+    return dict.fromkeys(range(n), family)
+
+
+@pytest.mark.parametrize("target", ["uniform", "marginal"])
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("family", SPARSE)
+def test_sparse_and_dense_rows_agree_with_the_twin(family, alpha, target):
+    X = DATA[family].astype(float)
+    options = {"smoothing": alpha, "smoothing_target": target}
+    twin = oracle.fit(X.tolist(), Y, keys(family, 7), **options)
+    dense = NaiveBayes(family, **options).fit(X, Y)
+    sparse = NaiveBayes(family, **options).fit(csr_array(X), Y)
+    expected = twin.log_joint(X.tolist())
+    np.testing.assert_allclose(dense.log_joint(X), expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(sparse.log_joint(csr_array(X)), expected, rtol=1e-11, atol=1e-11)
+    posterior = twin.log_posterior(X.tolist())
+    for model, rows in ((dense, X), (sparse, csr_array(X)), (sparse, X)):
+        np.testing.assert_allclose(model.predict_log_proba(rows), posterior, rtol=1e-10, atol=1e-10)
+    assert np.isneginf(expected).any() == (alpha == 0)  # zeros and ones were tried
+
+
+@pytest.mark.parametrize("family", SPARSE)
+def test_every_small_row_has_the_same_posterior_or_the_same_refusal_in_both_forms(family):
+    """All rows of three columns under probabilities of exactly 0 and 1."""
+    X = np.array([[1, 0, 1], [1, 0, 0], [0, 1, 1], [0, 1, 0], [1, 1, 1]])
+    y = [0, 0, 1, 1, 1]
+    dense = NaiveBayes(family, smoothing=0).fit(X, y)
+    sparse = NaiveBayes(family, smoothing=0).fit(csr_array(X), y)
+    twin = oracle.fit(X.tolist(), y, keys(family, 3), smoothing=0)
+    most = 1 if family == "bernoulli" else 2
+    for row in product(range(most + 1), repeat=3):
+        joint = twin.log_joint([row])
+        if np.isneginf(joint).all():
+            for model, form in ((dense, np.array), (sparse, csr_array)):
+                with pytest.raises(InputError, match="row 0 has probability zero"):
+                    model.predict_proba(form([row]))
+            continue
+        expected = np.exp(joint - logsumexp(joint))
+        np.testing.assert_allclose(dense.predict_proba([row]), expected, atol=1e-14)
+        np.testing.assert_allclose(sparse.predict_proba(csr_array([row])), expected, atol=1e-14)
+
+
+def test_parts_of_counts_have_a_posterior_in_both_forms_without_smoothing_too():
+    X = np.array([[1, 0, 1], [0, 1, 1]])
+    sparse = NaiveBayes("multinomial", smoothing=0).fit(csr_array(X), [0, 1])
+    dense = NaiveBayes("multinomial", smoothing=0).fit(X, [0, 1])
+    assert sparse.predict_proba(csr_array([[0.5, 0, 1]])).tolist() == [[1.0, 0.0]]
+    assert dense.predict_proba([[0.5, 0, 1]]).tolist() == [[1.0, 0.0]]
+
+
+def test_parts_of_counts_have_no_density():
+    X = csr_array([[1.0, 0.5], [0, 1]])
+    model = NaiveBayes("multinomial").fit(X, [0, 1])
+    assert model.predict(X).tolist() == [0, 1]
+    with pytest.raises(InputError, match=r"Got 0.5 in row 0, column 1.*no density"):
+        model.log_density(X)
+    dense = NaiveBayes("multinomial").fit(X.toarray(), [0, 1])
+    np.testing.assert_allclose(dense.predict_proba(X.toarray()), model.predict_proba(X))
+    with pytest.raises(InputError):
+        dense.log_density(X.toarray())
+
+
+@pytest.mark.parametrize("form", [csr_array, csr_matrix, csc_array, coo_array])
+@pytest.mark.parametrize("kind", [bool, np.int8, np.uint16, np.int64, np.float32, np.float64])
+def test_every_format_and_dtype_gives_the_same(form, kind):
+    X = DATA["bernoulli"].astype(kind)
+    model = NaiveBayes("bernoulli").fit(form(X), Y)
+    expected = NaiveBayes("bernoulli").fit(csr_array(DATA["bernoulli"]), Y)
+    np.testing.assert_array_equal(
+        model.predict_proba(form(X)), expected.predict_proba(csr_array(DATA["bernoulli"]))
+    )
+
+
+def test_entries_in_any_order_twice_or_zero_mean_what_the_dense_rows_mean():
+    rows = csr_array(
+        (np.array([2.0, 1.0, 1.0, 0.0, 3.0]), np.array([2, 0, 2, 1, 1]), np.array([0, 4, 5])),
+        shape=(2, 3),
+    )
+    before = rows.data.copy(), rows.indices.copy(), rows.indptr.copy()
+    assert rows.toarray().tolist() == [[1, 0, 3], [0, 3, 0]]
+    for family in ("multinomial", "poisson"):
+        model = NaiveBayes(family).fit(rows, [0, 1])
+        dense = NaiveBayes(family).fit(rows.toarray(), [0, 1])
+        np.testing.assert_allclose(
+            model.log_joint(rows), dense.log_joint(rows.toarray()), rtol=1e-13
+        )
+    for now, then in zip((rows.data, rows.indices, rows.indptr), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_auto_is_bernoulli_for_zeros_and_ones_and_multinomial_else():
+    assert list(NaiveBayes().fit(csr_array([[1, 0], [0, 1]]), [0, 1]).families_.values()) == [
+        "bernoulli"
+    ]
+    model = NaiveBayes().fit(csr_array([[2, 0], [0, 1]]), [0, 1])
+    assert list(model.families_.values()) == ["multinomial"]
+    assert repr(model) == "NaiveBayes() with multinomial: 0, 1"
+
+
+@pytest.mark.parametrize("family", SPARSE)
+def test_weights_and_batches_of_sparse_rows_equal_one_fit(family):
+    X = csr_array(DATA[family])
+    weights = RNG.integers(0, 3, 60).astype(float)
+    whole = NaiveBayes(family).fit(X, Y, weights)
+    model = NaiveBayes(family)
+    for rows in np.array_split(RNG.permutation(60), 4):
+        model.partial_fit(X[rows], Y[rows], sample_weight=weights[rows])
+    np.testing.assert_allclose(model.log_joint(X), whole.log_joint(X), rtol=1e-11)
+    twice = NaiveBayes(family).fit(
+        X[np.repeat(np.arange(60), weights.astype(int))], np.repeat(Y, weights.astype(int))
+    )
+    np.testing.assert_allclose(twice.log_joint(X), whole.log_joint(X), rtol=1e-11)
+    halves = [NaiveBayes(family).fit(X[h], Y[h], weights[h]) for h in (slice(30), slice(30, 60))]
+    np.testing.assert_allclose(halves[0].merge(halves[1]).log_joint(X), whole.log_joint(X))
+
+
+def test_a_vocabulary_of_a_million_is_not_made_dense():
+    """400 rows of 10⁶ columns would need 3.2 GB."""
+    X = random_array((400, 10**6), density=5e-5, format="csr", rng=np.random.default_rng(21))
+    X.data = np.ceil(X.data * 3)
+    y = np.arange(400) % 2
+    for family in ("multinomial", "poisson"):
+        model = NaiveBayes(family).fit(X, y)
+        p = model.predict_proba(X)
+        assert np.isfinite(p).all()
+        np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+        assert model.score(X, y) == 1.0
+        assert len(repr(model)) < 300
+    absent = NaiveBayes("bernoulli").fit(X > 0, y)
+    assert np.isfinite(absent.predict_proba(X > 0)).all()
+
+
+def test_a_million_columns_have_the_multinomial_formula():
+    d = 10**6
+    X = csr_array((np.array([3.0, 2.0, 5.0]), ([0, 1, 1], [7, 7, d - 1])), shape=(2, d))
+    model = NaiveBayes("multinomial", smoothing=0.1).fit(X, [0, 1])
+    first, second = (3.1 / (3 + 0.1 * d)), (2.1 / (7 + 0.1 * d))
+    expected = 4 * np.log(second / first)
+    new = csr_array((np.array([4.0]), ([0], [7])), shape=(1, d))
+    assert model.decision_function(new)[0] == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "categorical", "gamma", "laplace"])
+def test_other_families_of_sparse_rows_are_refused_with_the_remedy(family):
+    with pytest.raises(InputError, match=rf"Got '{family}'.*toarray"):
+        NaiveBayes(family).fit(csr_array([[1, 0], [0, 1]]), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("family", "value"),
+    [
+        ("bernoulli", 2),
+        ("bernoulli", 0.5),
+        ("poisson", 0.5),
+        ("poisson", -1),
+        ("poisson", np.nan),
+        ("multinomial", -1),
+        ("multinomial", np.nan),
+        ("multinomial", np.inf),
+    ],
+)
+def test_entries_that_a_family_does_not_know_are_refused_with_their_place(family, value):
+    X = csr_array(np.array([[1, 0, 0], [0, 1, 1]], dtype=float))
+    wrong = X.copy()
+    wrong.data[2] = value
+    with pytest.raises(InputError, match="row 1, column 2"):
+        NaiveBayes(family).fit(wrong, [0, 1])
+    model = NaiveBayes(family).fit(X, [0, 1])
+    with pytest.raises(InputError, match="row 1, column 2"):
+        model.predict(wrong)
+
+
+def test_wrong_sparse_rows_are_refused():
+    good = csr_array([[1, 0], [0, 1]])
+    with pytest.raises(InputError, match="one family for all columns"):
+        NaiveBayes({0: "poisson"}).fit(good, [0, 1])
+    with pytest.raises(InputError, match="needs sparse rows of numbers"):
+        NaiveBayes().fit(good.astype(complex), [0, 1])
+    with pytest.raises(InputError, match="0 sample"):
+        NaiveBayes().fit(csr_array((0, 2)), [])
+    dense = NaiveBayes("poisson").fit(good.toarray(), [0, 1])
+    with pytest.raises(InputError, match=r"fitted to dense rows.*toarray"):
+        dense.predict(good)
+    with pytest.raises(InputError, match="all rows sparse, or all dense"):
+        dense.partial_fit(good, [0, 1])
+    with pytest.raises(InputError, match="same columns"):
+        dense.merge(NaiveBayes("poisson").fit(good, [0, 1]))
+    with pytest.raises(ValueError, match="3 features"):
+        NaiveBayes("poisson").fit(good, [0, 1]).predict(csr_array([[1, 0, 1]]))

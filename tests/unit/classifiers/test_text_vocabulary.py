@@ -1,0 +1,351 @@
+"""Which words a text model uses, and how relevant they are."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import (
+    ENGLISH_STOP_WORDS,
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfVectorizer,
+)
+from sklearn.feature_selection import mutual_info_classif
+from sklearn.metrics import mutual_info_score
+from sklearn.naive_bayes import BernoulliNB, MultinomialNB
+from sklearn.preprocessing import StandardScaler
+from tests.oracles import text as oracle
+
+from credo import TextClassifier
+from credo.exceptions import InputError
+
+MODELS = pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
+
+DOCS = [
+    "the cat sat on the mat with the other cat",
+    "the dog and the cat",
+    "a dog ran to the park",
+    "the park and the dog of the town",
+    "rates rise and shares fall",
+    "the shares of the bank rise",
+    "bank rates and the shares",
+    "the dog of the bank",
+]
+LABELS = ["pets"] * 4 + ["money"] * 4
+COUNTS = {
+    word: sum(oracle.tokens(d).count(word) for d in DOCS)
+    for word in sorted({word for d in DOCS for word in oracle.tokens(d)})
+}
+
+
+# --- mutual information ----------------------------------------------------------------------
+
+
+@MODELS
+@pytest.mark.parametrize("weights", [None, [1, 2, 3, 0, 1, 0.5, 4, 1]], ids=["plain", "weighted"])
+def test_mutual_information_is_the_double_sum(model, weights):
+    fitted = TextClassifier(model).fit(DOCS, LABELS, weights)
+    expected = [
+        oracle.mutual_information(oracle.events(DOCS, LABELS, word, model, weights))
+        for word in fitted.words_
+    ]
+    np.testing.assert_allclose(fitted.mutual_information(), expected, rtol=1e-10, atol=1e-15)
+
+
+def test_mutual_information_of_occurrence_is_scikit_learns():
+    fitted = TextClassifier("bernoulli").fit(DOCS, LABELS)
+    occurs = CountVectorizer(binary=True).fit_transform(DOCS)
+    scores = [mutual_info_score(LABELS, column) for column in occurs.toarray().T]
+    np.testing.assert_allclose(fitted.mutual_information(), scores, rtol=1e-10, atol=1e-14)
+    theirs = mutual_info_classif(occurs, LABELS, discrete_features=True)
+    np.testing.assert_allclose(fitted.mutual_information(), theirs, rtol=1e-10, atol=1e-14)
+
+
+def test_mutual_information_of_three_classes_by_hand():
+    # "aa" is in all documents of one class of three and in no other: log 3 - (2/3) log 2
+    fitted = TextClassifier("bernoulli").fit(["aa", "bb cc", "bb dd"], [0, 1, 2])
+    assert fitted.mutual_information()[0] == pytest.approx(np.log(3) - 2 / 3 * np.log(2))
+
+
+def test_it_is_that_of_the_chosen_words_computed_from_all():
+    everything = TextClassifier().fit(DOCS, LABELS)
+    values = dict(zip(everything.words_, everything.mutual_information(), strict=True))
+    few = TextClassifier(vocabulary="relevant", max_words=4).fit(DOCS, LABELS)
+    assert few.mutual_information().tolist() == [values[word] for word in few.words_]
+
+
+# --- choices ---------------------------------------------------------------------------------
+
+
+@MODELS
+def test_all_words_are_those_of_the_vectorizer(model):
+    fitted = TextClassifier(model, vocabulary="all").fit(DOCS, LABELS)
+    assert fitted.words_ == tuple(CountVectorizer().fit(DOCS).get_feature_names_out())
+
+
+@MODELS
+def test_stop_words_are_left_out(model):
+    fitted = TextClassifier(model, vocabulary="no_stop_words").fit(DOCS, LABELS)
+    assert fitted.words_ == tuple(w for w in COUNTS if w not in ENGLISH_STOP_WORDS)
+    without = [" ".join(w for w in oracle.tokens(d) if w not in ENGLISH_STOP_WORDS) for d in DOCS]
+    plain = TextClassifier(model).fit(without, LABELS)
+    np.testing.assert_array_equal(fitted.predict_proba(DOCS), plain.predict_proba(without))
+
+
+def test_own_stop_words_are_left_out_instead():
+    fitted = TextClassifier(vocabulary="no_stop_words", stop_words=["dog", "the"])
+    words = fitted.fit(DOCS, LABELS).words_
+    assert words == tuple(w for w in COUNTS if w not in ("dog", "the"))
+    assert "of" in words
+    np.testing.assert_array_equal(fitted.predict_proba(["dog the"])[0], fitted.priors_)
+
+
+def test_stop_words_are_left_alone_by_other_vocabularies():
+    assert "the" in TextClassifier(stop_words=["the"]).fit(DOCS, LABELS).words_
+
+
+@pytest.mark.parametrize("stop_words", [("dog",), {"dog"}, np.array(["dog"])], ids=type)
+def test_stop_words_may_be_any_collection(stop_words):
+    fitted = TextClassifier(vocabulary="no_stop_words", stop_words=stop_words).fit(DOCS, LABELS)
+    assert "dog" not in fitted.words_
+
+
+def test_an_unknown_list_of_stop_words_is_named():
+    with pytest.raises(InputError, match="stop_words") as caught:
+        TextClassifier(vocabulary="no_stop_words", stop_words="klingon").fit(DOCS, LABELS)
+    assert "no words to learn from" not in str(caught.value)
+
+
+@MODELS
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_frequent_words_are_those_that_occur_most(model, size):
+    fitted = TextClassifier(model, vocabulary="frequent", max_words=size).fit(DOCS, LABELS)
+    if model == "multinomial":
+        often = COUNTS
+    else:
+        often = {w: sum(w in oracle.tokens(d) for d in DOCS) for w in COUNTS}
+    best = sorted(sorted(often), key=lambda word: -often[word])[:size]
+    assert fitted.words_ == tuple(sorted(best))
+
+
+@MODELS
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_relevant_words_have_the_largest_mutual_information(model, size):
+    everything = TextClassifier(model).fit(DOCS, LABELS)
+    values = dict(zip(everything.words_, everything.mutual_information(), strict=True))
+    fitted = TextClassifier(model, vocabulary="relevant", max_words=size).fit(DOCS, LABELS)
+    assert len(fitted.words_) == size
+    left = [values[w] for w in values if w not in fitted.words_]
+    assert min(values[w] for w in fitted.words_) >= max(left) - 1e-15
+    assert fitted.words_ == tuple(sorted(fitted.words_))
+
+
+def test_relevant_words_are_not_the_frequent_ones():
+    assert TextClassifier(vocabulary="frequent", max_words=1).fit(DOCS, LABELS).words_ == ("the",)
+    relevant = TextClassifier("bernoulli", vocabulary="relevant", max_words=2).fit(DOCS, LABELS)
+    assert "the" not in relevant.words_
+    assert "shares" in relevant.words_
+
+
+def test_at_most_a_thousand_words_are_chosen_unless_told():
+    words = [f"w{i:04d}" for i in range(1500)]
+    documents = [" ".join(words), " ".join(words[:1200]), " ".join(words[:700])]
+    for vocabulary in ("frequent", "relevant"):
+        chosen = TextClassifier(vocabulary=vocabulary).fit(documents, [0, 1, 1]).words_
+        assert len(chosen) == 1000
+    frequent = TextClassifier(vocabulary="frequent").fit(documents, [0, 1, 1]).words_
+    assert frequent == tuple(words[:1000])
+    assert len(TextClassifier().fit(documents, [0, 1, 1]).words_) == 1500
+
+
+@pytest.mark.parametrize("vocabulary", ["all", "no_stop_words"])
+def test_max_words_takes_the_most_frequent_of_the_others(vocabulary):
+    fitted = TextClassifier(vocabulary=vocabulary, max_words=3).fit(DOCS, LABELS)
+    left = {w: n for w, n in COUNTS.items() if vocabulary == "all" or w not in ENGLISH_STOP_WORDS}
+    best = sorted(left, key=lambda word: -left[word])[:3]
+    assert fitted.words_ == tuple(sorted(best))
+
+
+def test_more_words_than_there_are_is_all_of_them():
+    fitted = TextClassifier(vocabulary="relevant", max_words=10_000).fit(DOCS, LABELS)
+    assert fitted.words_ == tuple(COUNTS)
+
+
+@pytest.mark.parametrize(
+    ("model", "peer"), [("multinomial", MultinomialNB), ("bernoulli", BernoulliNB)]
+)
+@pytest.mark.parametrize("vocabulary", ["no_stop_words", "frequent", "relevant"])
+def test_a_chosen_vocabulary_is_the_model_of_these_words_alone(model, peer, vocabulary):
+    fitted = TextClassifier(model, vocabulary=vocabulary, max_words=5).fit(DOCS, LABELS)
+    reader = CountVectorizer(vocabulary=list(fitted.words_))
+    theirs = peer().fit(reader.transform(DOCS), LABELS)
+    new = [*DOCS, "", "the dog of the dog", "unknown words only"]
+    np.testing.assert_allclose(
+        fitted.predict_proba(new), theirs.predict_proba(reader.transform(new)), rtol=1e-10
+    )
+
+
+# --- vectorizers -----------------------------------------------------------------------------
+
+
+@MODELS
+@pytest.mark.parametrize(
+    "reader",
+    [
+        CountVectorizer(ngram_range=(1, 2)),
+        CountVectorizer(analyzer="char_wb", ngram_range=(2, 3)),
+        CountVectorizer(token_pattern=r"(?u)\b\w+\b"),
+        CountVectorizer(lowercase=False),
+        CountVectorizer(stop_words="english"),
+        CountVectorizer(strip_accents="unicode"),
+        CountVectorizer(dtype=np.int8),
+        CountVectorizer(tokenizer=str.split, token_pattern=None),
+        CountVectorizer(vocabulary=["dog", "the", "bank"]),
+    ],
+    ids=str,
+)
+def test_any_count_vectorizer_does_as_in_a_pipeline(model, reader):
+    documents = [*DOCS[:-1], "The Dóg of the Bank"]
+    peer = (MultinomialNB if model == "multinomial" else BernoulliNB)()
+    fitted = TextClassifier(model, vectorizer=reader).fit(documents, LABELS)
+    peer.fit(reader.fit_transform(documents), LABELS)
+    new = ["The dog", "dóg a bank", "", "rates of rates"]
+    np.testing.assert_allclose(
+        fitted.predict_proba(new), peer.predict_proba(reader.transform(new)), rtol=1e-10
+    )
+    assert set(fitted.words_) == set(reader.get_feature_names_out())
+
+
+def test_the_given_vectorizer_stays_as_it_was():
+    reader = CountVectorizer(ngram_range=(1, 2), lowercase=False)
+    before = dict(vars(reader))
+    TextClassifier(vectorizer=reader, vocabulary="no_stop_words").fit(DOCS, LABELS).predict(DOCS)
+    assert vars(reader) == before
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        HashingVectorizer(),
+        HashingVectorizer(norm=None),
+        HashingVectorizer(alternate_sign=False),
+        HashingVectorizer(alternate_sign=False, norm="l1"),
+        TfidfVectorizer(),
+        TfidfVectorizer(norm=None),
+        TfidfVectorizer(norm=None, use_idf=False, sublinear_tf=True),
+        StandardScaler(),
+        CountVectorizer,
+        "words",
+        3,
+    ],
+    ids=lambda reader: reader.__name__ if isinstance(reader, type) else str(reader)[:60],
+)
+def test_what_does_not_count_words_is_refused(reader):
+    with pytest.raises(InputError, match="vectorizer of TextClassifier must count words"):
+        TextClassifier(vectorizer=reader).fit(DOCS, LABELS)
+
+
+def test_a_refused_hashing_vectorizer_is_told_what_it_needs():
+    with pytest.raises(InputError, match="alternate_sign=False, norm=None"):
+        TextClassifier(vectorizer=HashingVectorizer()).fit(DOCS, LABELS)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [{"min_df": 2}, {"min_df": 1.0}, {"max_df": 0.5}, {"max_df": 1}, {"max_features": 5}],
+    ids=str,
+)
+def test_a_vectorizer_that_chooses_words_itself_is_refused(choice):
+    """It would choose anew in each batch; a share of 1.0 and a number of 1 are not the same."""
+    with pytest.raises(InputError, match=f"keep all words. Got {next(iter(choice))}"):
+        TextClassifier(vectorizer=CountVectorizer(**choice)).fit(DOCS, LABELS)
+
+
+# --- hashing ---------------------------------------------------------------------------------
+
+
+def without_collisions(n_slots):
+    """Give a vectorizer's slots of all words, and check that no two share one."""
+    reader = HashingVectorizer(n_features=n_slots, alternate_sign=False, norm=None)
+    slots = {word: int(reader.transform([word]).indices[0]) for word in COUNTS}
+    assert len(set(slots.values())) == len(slots)
+    return slots
+
+
+@MODELS
+def test_hashing_without_collisions_counts_the_same(model):
+    slots = without_collisions(2**16)
+    hashed = TextClassifier(model, hashing=2**16).fit(DOCS, LABELS)
+    assert hashed.words_ == range(2**16)
+    plain = TextClassifier(model).fit(DOCS, LABELS)
+    for i, word in enumerate(plain.words_):
+        assert (hashed.summary_.counts[:, slots[word]] == plain.summary_.counts[:, i]).all()
+    assert hashed.summary_.counts.sum() == plain.summary_.counts.sum()
+    values = hashed.mutual_information()
+    np.testing.assert_allclose(
+        [values[slots[word]] for word in plain.words_], plain.mutual_information(), rtol=1e-12
+    )
+
+
+@MODELS
+@pytest.mark.parametrize("vocabulary", ["frequent", "relevant"])
+def test_hashed_words_that_are_chosen_give_the_model_of_plain_counts(model, vocabulary):
+    """Slots that never occurred are not chosen, so the two have the same words."""
+    without_collisions(2**16)
+    hashed = TextClassifier(model, vocabulary=vocabulary, hashing=2**16).fit(DOCS, LABELS)
+    plain = TextClassifier(model).fit(DOCS, LABELS)
+    assert len(hashed.words_) == len(plain.words_)
+    np.testing.assert_allclose(hashed.predict_proba(DOCS), plain.predict_proba(DOCS), rtol=1e-11)
+
+
+def test_all_slots_take_part_in_the_smoothing():
+    hashed = TextClassifier(hashing=64).fit(DOCS, LABELS)
+    reader = HashingVectorizer(n_features=64, alternate_sign=False, norm=None)
+    peer = MultinomialNB().fit(reader.transform(DOCS), LABELS)
+    np.testing.assert_allclose(
+        hashed.predict_proba(DOCS), peer.predict_proba(reader.transform(DOCS)), rtol=1e-10
+    )
+    np.testing.assert_allclose(np.exp(hashed.log_probabilities_).sum(axis=1), 1, rtol=1e-12)
+
+
+@MODELS
+def test_a_hashing_vectorizer_is_the_same_as_hashing(model):
+    reader = HashingVectorizer(n_features=32, alternate_sign=False, norm=None)
+    given = TextClassifier(model, vectorizer=reader).fit(DOCS, LABELS)
+    short = TextClassifier(model, hashing=32).fit(DOCS, LABELS)
+    np.testing.assert_array_equal(given.log_joint(DOCS), short.log_joint(DOCS))
+
+
+def test_slots_have_numbers_instead_of_words():
+    hashed = TextClassifier(hashing=16, vocabulary="relevant", max_words=3).fit(DOCS, LABELS)
+    assert len(hashed.words_) == 3
+    assert all(isinstance(slot, int) and 0 <= slot < 16 for slot in hashed.words_)
+    assert list(hashed.words_) == sorted(hashed.words_)
+    told = hashed.explain(DOCS[0])
+    assert set(told.features) <= set(hashed.words_)
+    logs = hashed.predict_log_proba(DOCS[:1])[0]
+    assert told.log_odds == pytest.approx(abs(logs[0] - logs[1]), rel=1e-11)
+    top = hashed.top_words(2)
+    assert set(itertools.chain(*top.values())) <= set(hashed.words_)
+
+
+def test_stop_words_are_left_out_before_hashing():
+    hashed = TextClassifier(hashing=2**16, vocabulary="no_stop_words").fit(DOCS, LABELS)
+    kept = sum(n for word, n in COUNTS.items() if word not in ENGLISH_STOP_WORDS)
+    assert hashed.summary_.counts.sum() == kept
+
+
+@pytest.mark.parametrize("slots", [0, -1, 2.5, True, "many"])
+def test_slots_are_a_whole_number(slots):
+    with pytest.raises(InputError, match="hashing of TextClassifier must be a whole number"):
+        TextClassifier(hashing=slots).fit(DOCS, LABELS)
+
+
+def test_hashing_and_a_vectorizer_exclude_each_other():
+    with pytest.raises(InputError, match="hashing or a vectorizer, not both"):
+        TextClassifier(hashing=8, vectorizer=CountVectorizer()).fit(DOCS, LABELS)
+
+
+def test_tables_that_would_not_fit_are_refused_before_they_are_made():
+    with pytest.raises(InputError, match="GiB"):
+        TextClassifier(hashing=2**31 - 1).fit(DOCS, LABELS)
