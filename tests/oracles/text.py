@@ -30,11 +30,11 @@ class Twin:
         ]
         self.classes = sorted({k for _, k, _ in rows})
         self.words = self.words or sorted({word for found, _, _ in rows for word in found})
-        self.documents = {k: sum(w for _, l, w in rows if l == k) for k in self.classes}
+        self.documents = {k: sum(w for _, label, w in rows if label == k) for k in self.classes}
         total = sum(self.documents.values())
         self.priors = {k: self.documents[k] / total for k in self.classes}
         self.counts = {
-            (k, word): sum(w * self._count(found, word) for found, l, w in rows if l == k)
+            (k, word): sum(w * self._count(found, word) for found, label, w in rows if label == k)
             for k in self.classes
             for word in self.words
         }

@@ -101,7 +101,7 @@ class LogisticState(ClassifierMixin, BaseEstimator):
     _information: Information | None
     _problem_of_table: str | None
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Batch:
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int = 1) -> Batch:
         """Check rows, labels and weights; rows of weight zero are left out. Labels, no codes."""
         if not reset and sample_weight is None and self._is_plain(X, y):
             return Batch(X, y, None)
@@ -113,6 +113,7 @@ class LogisticState(ClassifierMixin, BaseEstimator):
             accept_sparse="csr",
             dtype="numeric",
             ensure_all_finite=False,
+            ensure_min_samples=least,
         )
         if sparse.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
@@ -185,7 +186,10 @@ class LogisticState(ClassifierMixin, BaseEstimator):
                 f"{type(raw).__name__}."
             )
         X, y, weights = raw if len(raw) == 3 else (*raw, None)
-        batch = self._read(X, y, weights, reset=first_batch)
+        nothing = weights is not None and not np.any(weights)
+        batch = self._read(X, y, None if nothing else weights, reset=first_batch, least=0)
+        if nothing:
+            return Batch(batch.x[:0], batch.codes[:0], None)
         if batch.codes.dtype.kind == "f":
             check_classification_targets(batch.codes)
         if first_pass:

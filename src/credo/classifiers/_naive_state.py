@@ -25,7 +25,7 @@ from credo.classifiers.columns.table import Table, read_table
 from credo.classifiers.columns.weighted import with_weight
 from credo.classifiers.naive.estimates import Smoothing, estimate_term
 from credo.classifiers.naive.learning import Labelled, NaiveSummary
-from credo.classifiers.naive.parts import ColumnNames
+from credo.classifiers.naive.parts import SPARSE, ColumnNames
 from credo.classifiers.naive.sparse import SparseRows, is_sparse
 from credo.classifiers.naive.terms import CategoricalTerm, GaussianTerm
 from credo.exceptions import CredoError, InputError, NumericalError, SingularWarning
@@ -180,7 +180,7 @@ class NaiveState(TermClassifier):
         result = np.zeros((len(self.classes_), self.n_features_in_), dtype=bool)
         for term in self._terms:
             if isinstance(term, GaussianTerm):
-                result[:, list(term.part.columns)] = term.unseen
+                result[:, list(term.part.columns)] = term.unseen & term.model.active
         return result
 
     def _restart(self, summary: NaiveSummary, *, sparse: bool) -> Self:
@@ -217,8 +217,9 @@ class NaiveState(TermClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.families in ("auto", "bernoulli", "multinomial", "poisson")
-        tags.input_tags.positive_only = self.families in ("multinomial", "poisson", "bernoulli")
+        name = self.families if isinstance(self.families, str) else None
+        tags.input_tags.sparse = name in ("auto", *SPARSE)
+        tags.input_tags.positive_only = name in SPARSE
         tags.input_tags.string = tags.input_tags.categorical = True
         return tags
 

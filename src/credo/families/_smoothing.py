@@ -27,17 +27,18 @@ def smoothed(counts: F64, pseudo_count: Any, target: F64 | None, owner: str) -> 
     return result
 
 
-def share_of_ones(weight: F64, ones: F64, pseudo_count: Any, target: F64 | None, owner: str) -> F64:
-    r"""Give :math:`(n_1 + 2 a t) / (n + 2 a)`: the same of two categories, without an axis."""
+def shares(
+    weight: F64, ones: F64, pseudo_count: Any, target: F64 | None, owner: str
+) -> tuple[F64, F64]:
+    r"""Give :math:`(n_1 + 2 a t) / (n + 2 a)` and the same of zeros, neither from the other."""
     amount = _checked(pseudo_count, owner)
     t: Any = 0.5 if target is None else _fitting(target, ones, owner)
-    result: F64 = ones + 2.0 * amount * t
-    total = np.maximum(weight - ones, 0.0)  # the sums are rounded
-    total += 2.0 * amount * (1.0 - t)
-    total += result
+    first: F64 = ones + 2.0 * amount * t
+    second: F64 = np.maximum(weight - ones, 0.0)  # the sums are rounded
+    second = second + 2.0 * amount * (1.0 - t)
+    total = first + second
     _refuse_empty(total, owner)
-    result /= total
-    return result
+    return np.asarray(first / total), np.asarray(second / total)
 
 
 def _checked(pseudo_count: Any, owner: str) -> float:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from scipy.special import logit, xlog1py, xlogy
 
 from credo._types import F64, Int, RandomState
 from credo._validation.arrays import frozen
 from credo.families._base import AbstractFamily
 from credo.families._draws import ready
+from credo.families._logarithms import log_of
 from credo.families._parameters import probabilities
 from credo.families._rows import Rows
-from credo.families._smoothing import share_of_ones
+from credo.families._smoothing import shares
 from credo.families._support import BINARY, Support
 from credo.families.summaries import SumSummary
 
@@ -63,12 +63,30 @@ class Bernoulli(AbstractFamily[SumSummary]):
     """
 
     probability: F64
+    #: One minus it, with all digits that an estimate has.
+    _complement: F64 = field(repr=False)
 
     _support: ClassVar[Support] = BINARY
 
     def __init__(self, probability: Any) -> None:
-        p = probabilities(probability, "Bernoulli")
-        object.__setattr__(self, "probability", frozen(p.copy()))
+        p = probabilities(probability, "Bernoulli").copy()
+        object.__setattr__(self, "probability", frozen(p))
+        object.__setattr__(self, "_complement", frozen(np.asarray(1.0 - p)))
+
+    @classmethod
+    def _of_both(cls, ones: F64, zeros: F64) -> Self:
+        """Make one from both probabilities, of which either may be tiny."""
+        made = cls.__new__(cls)
+        object.__setattr__(made, "probability", frozen(ones))
+        object.__setattr__(made, "_complement", frozen(zeros))
+        return made
+
+    @property
+    def _log_complement(self) -> F64:
+        """Log of one minus the probability, from whichever of the two is small."""
+        p = self.probability
+        with np.errstate(divide="ignore"):
+            return np.where(p < 0.5, np.log1p(-np.minimum(p, 0.5)), np.log(self._complement))
 
     @property
     def mean(self) -> F64:
@@ -81,21 +99,20 @@ class Bernoulli(AbstractFamily[SumSummary]):
         return self.probability * (1.0 - self.probability)
 
     def _log_density(self, values: F64) -> F64:
-        p = self.probability
-        result: F64 = xlogy(values, p) + xlog1py(1.0 - values, -p)
+        logs = np.where(values == 1.0, log_of(self.probability), self._log_complement)
+        result: F64 = np.asarray(logs)
         return result
 
     @property
     def natural_parameters(self) -> F64:
         """Natural parameter log(p / (1 - p)); infinite at p = 0 or 1."""
-        result: F64 = logit(self.probability)[..., None]
-        return result
+        result: F64 = log_of(self.probability) - self._log_complement
+        return result[..., None]
 
     @property
     def log_partition(self) -> F64:
         """Log partition -log(1 - p); infinite at p = 1."""
-        result: F64 = -xlog1py(1.0, -self.probability)
-        return result
+        return -self._log_complement
 
     def _statistics(self, values: F64) -> F64:
         return values[..., None]
@@ -142,4 +159,4 @@ class Bernoulli(AbstractFamily[SumSummary]):
         cls._check_summary(summary)
         owner = "Bernoulli.estimate"
         goal = None if target is None else probabilities(target, owner, "target")
-        return cls(share_of_ones(summary.weight, summary.total, pseudo_count, goal, owner))
+        return cls._of_both(*shares(summary.weight, summary.total, pseudo_count, goal, owner))

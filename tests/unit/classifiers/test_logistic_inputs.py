@@ -5,6 +5,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from tests.oracles import logistic as oracle
 
 from credo.classifiers.logistic import LogisticClassifier
+from credo.classifiers.softmax.inference import Information
+from credo.classifiers.softmax.scaling import Scaling
 from credo.exceptions import InputError, LabelError, NumericalError, ShapeError
 
 X, Y = oracle.rows_of(41)
@@ -125,6 +127,13 @@ def test_a_table_checks_what_it_is_asked():
         model.coefficient_table(95)
     with pytest.raises(LabelError, match="no class 9"):
         model.coefficient_table(reference=9)
+
+
+def test_a_singular_hessian_has_no_standard_errors():
+    scaling = Scaling.none(2, intercept=False)
+    information = Information(np.array([[1.0, 1.0], [1.0, 1.0]]), scaling, 2)
+    with pytest.raises(NumericalError, match="singular to rounding"):
+        information.variances(np.ones((1, 1)))
 
 
 def test_too_many_coefficients_have_no_table():

@@ -138,7 +138,7 @@ class TestQuasiCompleteSeparation:
         flag = np.zeros(120)
         flag[np.flatnonzero(y == 1)[:9]] = 1.0
         rows = np.column_stack([X, flag])
-        batches = [(rows[i : i + 17], y[i : i + 17]) for i in range(0, 120, 17)]
+        batches = [(rows[i : i + 7], y[i : i + 7]) for i in range(0, 120, 7)]
         with pytest.warns(SeparationWarning, match="quasi-complete separation: 0 from 1 by 4"):
             LogisticClassifier().fit_batches(batches)
 

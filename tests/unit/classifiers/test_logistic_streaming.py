@@ -54,14 +54,28 @@ def test_sparse_batches_equal_one_fit():
     assert_same(LogisticClassifier().fit_batches(batches), LogisticClassifier().fit(X, Y))
 
 
-def test_many_coefficients_are_streamed_by_products():
+@pytest.mark.parametrize("unit", [1.0, 1e-12], ids=["plain", "tiny unit"])
+def test_many_coefficients_are_streamed_by_products(unit):
     rng = np.random.default_rng(23)
-    wide = sp.random_array((300, 1200), density=0.05, rng=rng, format="csr")
+    wide = unit * sp.random_array((300, 1200), density=0.05, rng=rng, format="csr")
     y = rng.integers(0, 3, 300)
     batches = [(wide[i : i + 90], y[i : i + 90]) for i in range(0, 300, 90)]
-    model = LogisticClassifier("l2").fit_batches(batches)
-    whole = LogisticClassifier("l2").fit(wide, y)
-    np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-6)
+    model = LogisticClassifier("l2", strength=unit**2).fit_batches(batches)
+    whole = LogisticClassifier("l2", strength=unit**2).fit(wide, y)
+    np.testing.assert_allclose(unit * model.coef_, unit * whole.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_many_coefficients_of_two_classes_are_streamed_with_weights(kind):
+    rng = np.random.default_rng(26)
+    wide = rng.normal(size=(300, 1100)) * (rng.random((300, 1100)) < 0.1)
+    y, weights = rng.integers(0, 2, 300), rng.uniform(0.5, 2.0, 300)
+    parts = [slice(i, i + 90) for i in range(0, 300, 90)]
+    model = LogisticClassifier("l2", fit_intercept=False)
+    model.fit_batches([(kind(wide[part]), y[part], weights[part]) for part in parts])
+    slope = oracle.gradient(wide, y, model.coef_, model.intercept_, weights)[:, :-1]
+    assert np.abs(slope + model.coef_).max() < 1e-4
+    assert model.converged_
 
 
 def test_a_long_stream_starts_from_a_sample():
@@ -90,6 +104,13 @@ def test_a_batch_is_let_go_before_the_one_after_the_next():
 
     LogisticClassifier().fit_batches(batches)
     assert len(alive) > 20
+
+
+def test_batches_without_rows_or_weight_are_no_matter():
+    nothing = (X[:0], Y[:0])
+    no_weight = (X[:9], Y[:9], np.zeros(9))
+    batches = [nothing, (X[:70], Y[:70]), no_weight, (X[70:], Y[70:]), nothing]
+    assert_same(LogisticClassifier().fit_batches(batches), LogisticClassifier().fit(X, Y))
 
 
 def test_names_of_columns_come_from_the_batches():

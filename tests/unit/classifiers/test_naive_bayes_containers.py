@@ -242,6 +242,13 @@ def test_a_column_of_categories_that_was_never_seen_is_sampled_as_missing():
     assert X.shape == (3, 2)
 
 
+def test_a_column_of_numbers_that_was_never_seen_is_sampled_as_missing():
+    model = NaiveBayes().fit([[None, 1.0], [None, 2.0], [None, 2.0], [None, 4.0]], list("aabb"))
+    X, _ = model.sample(3, 0)
+    assert np.isnan(X[:, 0]).all()
+    assert np.isfinite(X[:, 1]).all()
+
+
 def test_wrong_wishes_for_samples_are_refused():
     model = NaiveBayes("multinomial").fit([[1, 2], [2, 1]], [0, 1])
     for options in ({"n": 0}, {"n": 1.5}, {"total": -1}, {"total": 0.5}):

@@ -45,6 +45,7 @@ def changed(column, value, row=2):
         ({"ill": "poisson", ("ill", "visits"): "multinomial"}, "name column 'ill' twice"),
         ({("ill", "ill"): "multinomial"}, "name column 'ill' twice"),
         ({(): "multinomial"}, "famil"),
+        (np.array(["gaussian"] * 4), "does not know the family"),
     ],
 )
 def test_wrong_families_are_refused(families, message):
@@ -118,13 +119,13 @@ def test_wrong_cells_are_refused_with_their_column(column, value, message, metho
     ("family", "value"),
     [
         ("exponential", -1.0),
+        ("exponential", np.inf),
         ("gamma", 0.0),
         ("gamma", -2.0),
+        ("gamma", np.inf),
         ("beta", 0.0),
         ("beta", 1.5),
         ("laplace", np.inf),
-        ("exponential", np.inf),
-        ("gamma", np.inf),
     ],
 )
 def test_values_outside_of_the_support_are_refused_with_row_and_column(family, value):
@@ -296,3 +297,9 @@ def test_a_family_that_cannot_be_estimated_names_its_columns():
     bits = pd.DataFrame({"v": [None, None, 1.0, 0.0]})
     with pytest.raises(InputError, match=r"NaiveBayes, bernoulli of 'v'"):
         NaiveBayes("bernoulli", smoothing=0).fit(bits, Y)
+
+
+def test_columns_may_be_named_by_numbers_of_numpy():
+    model = NaiveBayes({np.int64(0): "poisson", np.int32(1): "laplace"})
+    model.fit([[1, 2.0], [3, 4.0], [2, 1.0], [5, 7.0]], Y)
+    assert model.families_ == {0: "poisson", 1: "laplace"}

@@ -65,6 +65,17 @@ def test_a_hundred_equal_columns_are_a_hundred_times_as_sure():
     )
 
 
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("alpha", [1e-6, 1e-12, 1e-20, 1e-100])
+def test_with_any_smoothing_nothing_is_impossible_neither_a_one_nor_a_zero(alpha, form):
+    """Class 0 has ones only, class 1 zeros only: (0 + α) / (3 + 2α) the other way."""
+    rows = np.repeat([[1], [0]], 3, axis=0)
+    model = NaiveBayes("bernoulli", smoothing=alpha).fit(form(rows), [0, 0, 0, 1, 1, 1])
+    odds = np.log(alpha) - np.log(3 + alpha)
+    logs = model.predict_log_proba(form(np.array([[1], [0]])))
+    np.testing.assert_allclose(logs[:, 1] - logs[:, 0], [odds, -odds], rtol=1e-10)
+
+
 # --- units -----------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """Sparse rows: the same model as dense ones, never made dense."""
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -76,6 +77,16 @@ def test_parts_of_counts_have_a_posterior_in_both_forms_without_smoothing_too():
     assert dense.predict_proba([[0.5, 0, 1]]).tolist() == [[1.0, 0.0]]
 
 
+def test_parts_of_counts_have_the_same_linear_form_in_both_forms():
+    X = np.array([[1, 0, 1], [0, 1, 1]])
+    new = np.array([[0.5, 0, 1], [0.25, 2.5, 0]])
+    for form in (np.asarray, csr_array):
+        model = NaiveBayes("multinomial").fit(form(X), [0, 1])
+        w, w0 = model.log_odds_weights(1, 0)
+        linear = model.sufficient_statistics(form(new)) @ w + w0
+        np.testing.assert_allclose(linear, model.decision_function(form(new)), rtol=1e-12)
+
+
 def test_parts_of_counts_have_no_density():
     X = csr_array([[1.0, 0.5], [0, 1]])
     model = NaiveBayes("multinomial").fit(X, [0, 1])
@@ -143,10 +154,15 @@ def test_weights_and_batches_of_sparse_rows_equal_one_fit(family):
 
 
 def test_a_vocabulary_of_a_million_is_not_made_dense():
-    """400 rows of 10⁶ columns would need 3.2 GB."""
+    """400 rows of 10⁶ columns would need 3.2 GB; a table of two classes needs 16 MB."""
     X = random_array((400, 10**6), density=5e-5, format="csr", rng=np.random.default_rng(21))
     X.data = np.ceil(X.data * 3)
     y = np.arange(400) % 2
+    tracemalloc.start()
+    NaiveBayes("multinomial").fit(X, y).predict_proba(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 300e6
     for family in ("multinomial", "poisson"):
         model = NaiveBayes(family).fit(X, y)
         p = model.predict_proba(X)
@@ -215,3 +231,30 @@ def test_wrong_sparse_rows_are_refused():
         dense.merge(NaiveBayes("poisson").fit(good, [0, 1]))
     with pytest.raises(ValueError, match="3 features"):
         NaiveBayes("poisson").fit(good, [0, 1]).predict(csr_array([[1, 0, 1]]))
+
+
+@pytest.mark.parametrize("family", SPARSE)
+def test_rows_in_many_blocks_have_the_scores_of_dense_ones(family):
+    """Half a million entries: long rows, rows of none, and one longer than a block."""
+    rng = np.random.default_rng(22)
+    X = rng.poisson(0.3, (90, 70_000)) * (rng.random((90, 1)) < 0.8)
+    X[:, 20_000:] *= rng.random((90, 1)) < 0.2
+    X[17] = 1 + np.arange(70_000) % 2
+    X[[0, 18, 89]] = 0
+    X = np.minimum(X, 1) if family == "bernoulli" else X
+    y = np.arange(90) % 3
+    model = NaiveBayes(family).fit(csr_array(X), y)
+    totals = np.array([X[y == k].sum(axis=0) for k in range(3)])
+    if family == "multinomial":
+        logs = np.log((totals + 1) / (totals.sum(axis=1, keepdims=True) + X.shape[1]))
+        scores = X @ logs.T
+    elif family == "bernoulli":
+        p = (totals + 1) / (30 + 2)
+        scores = X @ np.log(p / (1 - p)).T + np.log1p(-p).sum(axis=1)
+    else:
+        rate = (totals + (totals.sum(axis=0) + 1) / (90 + 1)) / (30 + 1)
+        scores = X @ np.log(rate).T - rate.sum(axis=1)
+    expected = scores - logsumexp(scores, axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        model.predict_log_proba(csr_array(X)), expected, rtol=1e-9, atol=1e-7
+    )

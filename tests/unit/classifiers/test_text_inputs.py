@@ -66,7 +66,13 @@ def test_labels_may_be_numbers_or_booleans(labels):
 
 @pytest.mark.parametrize(
     ("cell", "shown"),
-    [(None, "None"), (float("nan"), "nan"), (3, "3"), (b"text", "b'text'"), (["a b"], r"\['a b'\]")],
+    [
+        (None, "None"),
+        (float("nan"), "nan"),
+        (3, "3"),
+        (b"text", "b'text'"),
+        (["a b"], r"\['a b'\]"),
+    ],
     ids=["None", "NaN", "number", "bytes", "list"],
 )
 def test_a_document_that_is_not_text_is_named_with_its_row(cell, shown, fitted):

@@ -96,11 +96,34 @@ def test_a_batch_without_words_counts_as_a_document(batch):
     assert_same(model, TextClassifier(**options).fit([*DOCS[:7], batch], LABELS))
 
 
+@pytest.mark.parametrize("hashing", [None, 64])
+def test_a_stream_may_begin_without_words(hashing):
+    model = TextClassifier(hashing=hashing).partial_fit([":)"], ["fruit"])
+    model.partial_fit(*part(range(7)))
+    assert_same(model, TextClassifier(hashing=hashing).fit([*DOCS[:7], ":)"], LABELS))
+
+
 def test_a_stream_of_single_documents_is_one_fit():
     model = TextClassifier()
     for i in range(7):
         model.partial_fit(*part([i]))
     assert_same(model, TextClassifier().fit(*part(range(7))))
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [{"min_df": 2}, {"min_df": 1.0}, {"max_df": 0.5}, {"max_df": 1}, {"max_features": 5}],
+    ids=str,
+)
+def test_a_vectorizer_that_chooses_words_itself_is_refused_in_a_stream(choice):
+    """It would choose anew in each batch; a share of 1.0 and a number of 1 are not the same."""
+    documents = ["lion bus", "lion"]
+    model = TextClassifier(vectorizer=CountVectorizer(**choice))
+    with pytest.raises(InputError, match=f"keeps all words. Got {next(iter(choice))}"):
+        model.partial_fit(documents, [0, 1])
+    fitted = model.fit(documents, [0, 1])
+    with pytest.raises(InputError, match=f"keeps all words. Got {next(iter(choice))}"):
+        fitted.merge(fitted)
 
 
 def test_the_choice_of_words_is_made_again_when_more_come():

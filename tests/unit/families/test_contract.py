@@ -23,7 +23,7 @@ def _batch(case):
 
 
 def _names(case):
-    return [field.name for field in fields(_batch(case))]
+    return [field.name for field in fields(_batch(case)) if not field.name.startswith("_")]
 
 
 def _rows(case, n=40, seed=0):

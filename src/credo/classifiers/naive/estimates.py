@@ -187,7 +187,7 @@ def gaussian_term(learned: PartSummary, share: float, names: ColumnNames) -> Gau
         active=active,
     )
     family = Gaussian(model.means, used)
-    return GaussianTerm(learned.part, family, names, model, flat | low, unseen & active)
+    return GaussianTerm(learned.part, family, names, model, flat | low, unseen)
 
 
 def _overall_variance(moments: ClassMoments, weights: F64, centre: F64) -> F64:

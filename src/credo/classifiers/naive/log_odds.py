@@ -11,7 +11,7 @@ import numpy as np
 from credo._types import F64, Label
 from credo._validation.arrays import frozen
 from credo.classifiers.naive.parts import ColumnNames
-from credo.classifiers.naive.terms import CategoricalTerm, GaussianTerm, Term
+from credo.classifiers.naive.terms import CategoricalTerm, GaussianTerm, LinearTerm, Term
 from credo.exceptions import InputError
 
 #: What the statistics of a family are called, x being the feature.
@@ -139,6 +139,8 @@ def statistics_of(terms: tuple[Term, ...], rows: Any, block: slice) -> F64:
             table = np.eye(len(term.categories.values) + 2, term.family.mean.shape[1])
             table[-1] = np.nan  # missing: what it would add is not known
             parts.append(table[term.codes(rows)[block]])
+        elif isinstance(term, LinearTerm):
+            parts.append(term.statistics(rows, block))
         else:
             x = rows.floats(term.part.columns, block)[:, None]
             parts.append(term.family.sufficient_statistics(x).reshape(n, -1))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
+
 from credo._types import Label
 from credo._validation.labels import listing
 from credo.exceptions import InputError
@@ -74,10 +76,11 @@ class ColumnNames:
 
     def position(self, name: Any) -> int:
         """Find a column by its name, or by its number."""
-        if name in self.names:
-            return self.names.index(name)
-        if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < len(self.names):
-            return name
+        if not isinstance(name, bool):
+            if name in self.names:
+                return self.names.index(name)
+            if isinstance(name, (int, np.integer)) and 0 <= name < len(self.names):
+                return int(name)
         raise InputError(
             f"The families of {self.owner} name the column {name!r}, which is not there. Known: "
             f"{listing(self.names)}."
@@ -100,10 +103,10 @@ class ColumnNames:
 
 def family_name(family: Any, owner: str) -> str:
     """Give the name of a family that is given by name or by its class."""
-    if family is DiagonalGaussian or family == "diagonal_gaussian":
-        return "gaussian"  # the same: independent columns
     if isinstance(family, str) and family in FAMILIES:
         return family
+    if family is DiagonalGaussian or (isinstance(family, str) and family == "diagonal_gaussian"):
+        return "gaussian"  # the same: independent columns
     for name, known in FAMILIES.items():
         if family is known:
             return name

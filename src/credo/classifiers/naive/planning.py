@@ -69,7 +69,7 @@ def _given(families: Any, rows: Table, names: ColumnNames) -> list[tuple[tuple[i
 
 def _columns_of(key: Any, names: ColumnNames) -> tuple[int, ...]:
     """Find the columns that a key of the mapping names: one, or a tuple of them."""
-    if key == ():
+    if isinstance(key, tuple) and not key:
         raise InputError(f"The families of {names.owner} name an empty group of columns.")
     if isinstance(key, tuple) and key not in names.names:
         return tuple(names.position(name) for name in key)

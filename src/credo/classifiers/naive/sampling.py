@@ -41,6 +41,7 @@ def sample_columns(
         if isinstance(term, GaussianTerm):
             constant = ~term.model.active
             draws[:, constant] = term.model.means[codes][:, constant]
+            draws[:, term.unseen.all(axis=0)] = np.nan  # never observed
         whole = term.part.family in ("bernoulli", "poisson", "multinomial")
         for place, column in enumerate(term.part.columns):
             columns[column] = draws[:, place].astype(np.int64) if whole else draws[:, place]

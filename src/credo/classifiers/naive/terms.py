@@ -132,7 +132,7 @@ class LinearTerm(Term):
         """Get ready for rows; see ``Term.scorer``."""
 
         def score(block: slice) -> F64:
-            scores = self._product(self._statistics(rows, block))
+            scores = self._product(self.statistics(rows, block))
             if whole:
                 x = rows.floats(self.part.columns, block)[:, None]
                 scores += self.family.log_base(x).reshape(len(x), -1).sum(axis=1)
@@ -140,7 +140,7 @@ class LinearTerm(Term):
 
         return score
 
-    def _statistics(self, rows: Table, block: slice) -> F64:
+    def statistics(self, rows: Table, block: slice) -> F64:
         """Give the sufficient statistics of a block, (B, S), NaN where missing."""
         x = rows.floats(self.part.columns, block)[:, None]
         return self.family.sufficient_statistics(x).reshape(len(x), -1)
@@ -178,14 +178,15 @@ class CountsTerm(LinearTerm):
             scores[self._barred @ (x > 0).T > 0] = -np.inf
         return scores
 
-    def _statistics(self, rows: Table, block: slice) -> F64:
+    def statistics(self, rows: Table, block: slice) -> F64:
+        """Give the counts of a block, NaN in rows with a missing one."""
         x = counts_of(rows, self.part, block, self.names)
         gaps = np.isnan(x.sum(axis=1))
         return np.where(gaps[:, None], np.nan, x) if gaps.any() else x
 
     def contributions(self, rows: Table, row: int) -> F64:
         """Give what the count of each column adds, without the coefficient."""
-        x = np.nan_to_num(self._statistics(rows, slice(row, row + 1))[0], nan=0.0)
+        x = np.nan_to_num(self.statistics(rows, slice(row, row + 1))[0], nan=0.0)
         return np.where(x > 0, x, 1.0) * np.where(x > 0, self.family.natural_parameters, 0.0)
 
 

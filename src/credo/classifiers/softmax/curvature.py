@@ -20,6 +20,9 @@ from credo.classifiers.softmax.objective import Design, Objective, scores_of, ti
 #: Probabilities, and sparse rows in single precision, are kept between products if they take at
 #: most so many bytes; else they are made again.
 _KEPT_BYTES = 2**31
+#: Columns of a stream are taken as they are if their scales are within this and its inverse: a
+#: square of it is still a number in single precision.
+_SINGLE_RANGE = 1e9
 
 
 class Curvature:
@@ -98,7 +101,8 @@ class Curvature:
         scaling = self._objective.design.scaling
         n_features, n_logits = len(scaling.scale), len(direction)
         both = direction if self._blocks is not None else np.vstack([direction, self._theta])
-        v = np.ascontiguousarray(both.T, dtype=np.float32)
+        unscaled = self._unscaled(n_features)
+        v = np.ascontiguousarray((both / unscaled).T, dtype=np.float32)
         sums, totals = np.zeros((n_features, n_logits)), np.zeros(n_logits)
         for x, known, weights in self._single_blocks():
             scores = x @ v[:n_features]
@@ -117,7 +121,16 @@ class Curvature:
                 scores *= weights
             sums += x.T @ scores
             totals += scores.sum(axis=0, dtype=np.float64)
-        return np.column_stack([sums.T, totals]) if scaling.intercept else sums.T.copy()
+        product = np.column_stack([sums.T, totals]) if scaling.intercept else sums.T
+        return product / unscaled
+
+    def _unscaled(self, n_features: int) -> F64:
+        """Give the scale of each column if rows come as they are; ones if they come scaled."""
+        scaling = self._objective.design.scaling
+        ones = np.ones(scaling.n_columns)
+        if self._blocks is None and _fits_single(scaling.scale):
+            ones[:n_features] = scaling.scale
+        return ones
 
     def _single_blocks(self) -> Iterator[tuple[Any, Any, Any]]:
         """Give rows, probabilities and weights that were kept; or rows and weights anew."""
@@ -125,8 +138,9 @@ class Curvature:
             yield from self._blocks
             return
         design = self._objective.design
+        scale = None if _fits_single(design.scaling.scale) else design.scaling.scale
         for block in design.blocks():
-            yield _single_rows(block.x, design.scaling.scale), None, _column(block.weights)
+            yield _single_rows(block.x, scale), None, _column(block.weights)
 
 
 def _probabilities(scores: Any) -> F64:
@@ -145,9 +159,14 @@ def _column(weights: F64 | None) -> Any:
     return None if weights is None else weights.astype(np.float32)[:, None]
 
 
-def _single_rows(x: Any, scale: F64) -> Any:
-    """Scale sparse rows and bring them to single precision."""
-    data = (x.data / scale[x.indices]).astype(np.float32)
+def _fits_single(scale: F64) -> bool:
+    """Tell whether unscaled columns keep far from the ends of single precision."""
+    return bool(scale.min() > 1 / _SINGLE_RANGE and scale.max() < _SINGLE_RANGE)
+
+
+def _single_rows(x: Any, scale: F64 | None) -> Any:
+    """Bring sparse rows to single precision, scaled if there is a scale."""
+    data = (x.data if scale is None else x.data / scale[x.indices]).astype(np.float32)
     return sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
 
 

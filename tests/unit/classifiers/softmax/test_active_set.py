@@ -40,5 +40,7 @@ def test_large_amounts_leave_nothing():
 
 def test_a_flat_direction_is_no_hindrance():
     hessian = np.array([[1.0, 1.0], [1.0, 1.0]])
-    found = quadratic_minimum(hessian, np.array([-3.0, -3.0]), np.array([1.0, 1.0]), np.zeros(2))
-    assert found.sum() == pytest.approx(2.0)
+    linear, amounts = np.array([-3.0, -3.0]), np.array([1.0, 1.0])
+    for start in (np.zeros(2), np.array([1.0, 0.5])):
+        found = quadratic_minimum(hessian, linear, amounts, start)
+        assert found.sum() == pytest.approx(2.0)

@@ -122,6 +122,22 @@ def test_products_and_factors_lead_to_the_same_minimum():
     np.testing.assert_allclose(shifted, one.theta, atol=1e-7)
 
 
+@pytest.mark.parametrize("start", [-30.0, 30.0])
+def test_an_l1_penalty_is_met_from_afar(start):
+    lasso = Penalised(objective_of(2), np.array([0.05, 0.05, 0.05, 0.0]))
+    good = minimise_lasso(lasso, np.zeros((1, 4)), RULES)
+    far = minimise_lasso(lasso, np.full((1, 4), start), RULES)
+    assert far.converged
+    np.testing.assert_allclose(far.theta, good.theta, atol=1e-8)
+
+
+def test_a_flat_direction_is_left_alone():
+    metric = Metric(np.ones((1, 2, 2)), 2, np.zeros(2))
+    step = metric.solve(np.ones((1, 2)))
+    assert step.sum() == pytest.approx(1.0)
+    assert (step > 0).all()
+
+
 def test_a_hessian_that_is_no_number_is_refused():
     with pytest.raises(NumericalError, match="not a matrix of finite numbers"):
         Metric(np.full((1, 2, 2), np.nan), 2, np.zeros(2))
