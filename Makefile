@@ -44,6 +44,8 @@ bench: $(READY)      ## the measured tables of the README
 	$(BIN)/python benchmarks/peers/decisions.py
 	$(BIN)/python benchmarks/peers/gaussian.py
 	$(BIN)/python benchmarks/peers/missing.py
+	$(BIN)/python benchmarks/peers/discrete.py
+	$(BIN)/python benchmarks/peers/logistic.py
 
 rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph
 	$(BIN)/python docs/draw_rooms.py

@@ -182,7 +182,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        GaussianClassifier
+        classifier
             A new one; this one stays as it is.
         """
         self._check_ready()

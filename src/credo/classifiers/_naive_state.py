@@ -25,7 +25,7 @@ from credo.classifiers.columns.table import Table, read_table
 from credo.classifiers.columns.weighted import with_weight
 from credo.classifiers.naive.estimates import Smoothing, estimate_term
 from credo.classifiers.naive.learning import Labelled, NaiveSummary
-from credo.classifiers.naive.parts import SPARSE, ColumnNames
+from credo.classifiers.naive.parts import SPARSE, ColumnNames, families_of
 from credo.classifiers.naive.sparse import SparseRows, is_sparse
 from credo.classifiers.naive.terms import CategoricalTerm, GaussianTerm
 from credo.exceptions import CredoError, InputError, NumericalError, SingularWarning
@@ -133,7 +133,7 @@ class NaiveState(TermClassifier):
         self._terms, self._sparse, self._problem = terms, sparse, None
         self.summary_, self.classes_ = summary, summary.classes
         self._set_priors()
-        self.families_ = {key: t.part.family for t in terms for key in names.keys(t.part)}
+        self.families_ = families_of([t.part for t in terms], names)
         self.categories_ = {
             names.names[t.part.columns[0]]: list(t.categories.values)
             for t in terms
@@ -176,11 +176,12 @@ class NaiveState(TermClassifier):
             self._warned = True
 
     def _unseen(self) -> Bool:
-        """Tell where a class has no value of a Gaussian column, (K, D)."""
+        """Tell where a class has no value of a column and borrows from all, (K, D)."""
         result = np.zeros((len(self.classes_), self.n_features_in_), dtype=bool)
         for term in self._terms:
-            if isinstance(term, GaussianTerm):
-                result[:, list(term.part.columns)] = term.unseen & term.model.active
+            if term.unseen is not None:
+                result[:, list(term.part.columns)] = term.unseen
+        result[:, self.constant_features_] = False
         return result
 
     def _restart(self, summary: NaiveSummary, *, sparse: bool) -> Self:

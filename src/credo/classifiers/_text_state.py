@@ -20,7 +20,7 @@ from credo.classifiers.naive.sparse import SparseRows
 from credo.classifiers.words.choosing import choose
 from credo.classifiers.words.counting import WordSummary
 from credo.classifiers.words.reading import Reader, as_documents
-from credo.exceptions import InputError
+from credo.exceptions import InputError, NumericalError
 
 _OWNER = "TextClassifier"
 _VOCABULARIES = ("all", "no_stop_words", "frequent", "relevant")
@@ -38,6 +38,8 @@ class TextState(TermClassifier):
     words_: tuple[Any, ...]
     log_probabilities_: F64
     _chosen: Int
+    _reader: Reader
+    _problem: str | None = None
 
     def _summarise(self, X: Any, y: Any, sample_weight: Any) -> WordSummary:
         """Count the words of labelled documents."""
@@ -76,6 +78,7 @@ class TextState(TermClassifier):
 
     def _set(self, summary: WordSummary) -> Self:
         """Choose words, estimate from a summary, and show what was learned."""
+        self._reader, self._problem = Reader.of(self, _OWNER), None
         smoothing = Smoothing.checked(_OWNER, self.smoothing, self.smoothing_target)
         chosen = choose(summary, self.vocabulary, self.max_words, _OWNER)
         words = summary.words
@@ -102,9 +105,22 @@ class TextState(TermClassifier):
         return ColumnNames(_OWNER, self.words_)
 
     def _rows(self, X: Any) -> Any:
-        check_is_fitted(self)
+        self._check_ready()
         documents = as_documents(X, _OWNER)
-        return SparseRows.of(Reader.of(self, _OWNER).count(documents, self.words_), _OWNER)
+        return SparseRows.of(self._reader.count(documents, self.words_), _OWNER)
+
+    def _continue(self, summary: WordSummary) -> Self:
+        """Go on from a summary; if it has no words yet, remember that."""
+        if len(summary.words):
+            return self._set(summary)
+        self.summary_, self.classes_ = summary, summary.classes
+        self._problem = f"{_OWNER}: the documents so far hold no words to learn from."
+        return self
+
+    def _check_ready(self) -> None:
+        check_is_fitted(self)
+        if self._problem is not None:
+            raise NumericalError(self._problem)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

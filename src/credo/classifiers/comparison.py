@@ -92,7 +92,7 @@ def compare_generative_discriminative(  # noqa: PLR0913 - all but the rows by na
     >>> y = np.repeat([0, 1], 2000)
     >>> X = rng.normal(size=(4000, 2)) + 1.5 * y[:, None]
     >>> curves = credo.compare_generative_discriminative(
-    ...     X, y, sizes=[20, 200, 2800], n_repeats=10, random_state=0
+    ...     X, y, sizes=[40, 200, 2800], n_repeats=10, random_state=0
     ... )
     >>> bool(curves.agreement[-1].min() > 0.999)  # the same boundary in the limit
     True
@@ -110,6 +110,7 @@ def compare_generative_discriminative(  # noqa: PLR0913 - all but the rows by na
     steps = _checked_sizes(sizes, codes, n_test, len(classes))
     losses, errors = (np.empty((2, len(steps), repeats)) for _ in range(2))
     separated, agreement = np.zeros((len(steps), repeats), bool), np.ones((len(steps), repeats))
+    scales = rows.std(axis=0)
     for r in range(repeats):
         order = _interleaved(codes, rng)
         test, pool = order[:n_test], order[n_test:]
@@ -118,7 +119,7 @@ def compare_generative_discriminative(  # noqa: PLR0913 - all but the rows by na
             for m, model in enumerate(mine):
                 losses[m, s, r], errors[m, s, r] = _losses(model, rows[test], codes[test])
             separated[s, r] = getattr(mine[1], "separation_", None) is not None
-            agreement[s, r] = _cosine(*mine)
+            agreement[s, r] = _cosine(mine[0], mine[1], scales)
         if progress is not None:
             progress(r + 1, repeats)
     names = (type(contestants[0]).__name__, type(contestants[1]).__name__)
@@ -202,11 +203,11 @@ def _losses(model: Any, rows: Any, codes: Int) -> tuple[float, float]:
     return float(-picked.mean()), float((logs.argmax(axis=1) != codes).mean())
 
 
-def _cosine(first: Any, second: Any) -> float:
+def _cosine(first: Any, second: Any, scales: F64) -> float:
     """Give the cosine between the coefficients of two linear classifiers, NaN if one has none."""
     if not (hasattr(first, "coef_") and hasattr(second, "coef_")):
         return float("nan")
-    a, b = (_centred(model.coef_) for model in (first, second))
+    a, b = (_centred(model.coef_ * scales) for model in (first, second))
     scale = np.linalg.norm(a) * np.linalg.norm(b)
     return float((a * b).sum() / scale) if scale > 0 else 0.0
 

@@ -30,7 +30,8 @@ class LearningCurves(Drawable):
         True where the training rows were separable: the discriminative classifier then has no
         largest likelihood, and its log loss says little.
     agreement : ndarray of shape (S, R)
-        Cosine between the coefficients of the two, 1 if their boundaries are parallel.
+        Cosine between the coefficients of the two for features at one scale, 1 if their boundaries
+        are parallel; NaN if one of them has no coefficients.
 
     Notes
     -----
@@ -61,21 +62,29 @@ class LearningCurves(Drawable):
 
     @property
     def mean_log_losses(self) -> F64:
-        """Mean log loss over the repeats, (2, S)."""
-        result: F64 = self.log_losses.mean(axis=2)
+        """Mean log loss over the repeats that are not separable, (2, S); NaN if all are.
+
+        Of separable rows the discriminative classifier has no log loss to speak of: it depends on
+        where its search for a largest likelihood was given up.
+        """
+        kept = ~self.separated
+        sums = np.where(kept, self.log_losses, 0.0).sum(axis=2)
+        counts = kept.sum(axis=1)
+        result: F64 = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
         return result
 
     def __repr__(self) -> str:
         first, second = self.names
+        repeats = self.log_losses.shape[2]
         lines = [
-            f"log loss on test rows, mean of {self.log_losses.shape[2]} repeats",
+            f"log loss on test rows, mean of {repeats} repeats without separable ones",
             f"  {'rows':>8}  {first:>20}  {second:>20}  {'separable':>9}  {'cosine':>6}",
         ]
         means, cosines = self.mean_log_losses, self.agreement.mean(axis=1)
         for s, size in enumerate(self.sizes.tolist()):
             share = f"{100 * np.mean(self.separated[s]):.0f} %"
+            cells = ["-" if np.isnan(mean) else f"{mean:.4f}" for mean in means[:, s]]
             lines.append(
-                f"  {size:>8}  {means[0, s]:>20.4f}  {means[1, s]:>20.4f}  {share:>9}  "
-                f"{cosines[s]:>6.3f}"
+                f"  {size:>8}  {cells[0]:>20}  {cells[1]:>20}  {share:>9}  {cosines[s]:>6.3f}"
             )
         return "\n".join(lines)

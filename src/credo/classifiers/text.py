@@ -84,7 +84,7 @@ class TextClassifier(TextState):
     Exact to rounding, in the log domain. Words that fit has not seen are left out, so
     ``log_density`` is that of the known words, given how many they are. Fitting is one pass; a
     stream gives the same model as one fit. Words of one document are far from independent:
-    expect posteriors near 0 and 1, and look at ``credo.decisions.reliability_curve``.
+    expect posteriors near 0 and 1, and look at ``credo.decisions.calibration``.
 
     References
     ----------
@@ -178,7 +178,7 @@ class TextClassifier(TextState):
                 positions(summary.classes, known, _OWNER, "class")
             if hasattr(self, "summary_"):
                 summary = self.summary_.merge(summary, f"{_OWNER}.partial_fit")
-            return self._set(summary)
+            return self._continue(summary)
 
     def merge(self, other: Self) -> Self:
         """Give a classifier fitted to the documents of both, with the parameters of this one.
@@ -199,7 +199,7 @@ class TextClassifier(TextState):
         check_is_fitted(other)
         Reader.of(self, _OWNER).refuse_choices(f"{_OWNER}.merge")
         summary = self.summary_.merge(other.summary_, f"{_OWNER}.merge")
-        return copy.copy(self)._set(summary)  # noqa: SLF001 - its own copy
+        return copy.copy(self)._continue(summary)  # noqa: SLF001 - its own copy
 
     def explain(self, document: str, a: Label | None = None, b: Label | None = None) -> Explanation:
         """Say which words moved the posterior of a document, sorted.
@@ -231,7 +231,7 @@ class TextClassifier(TextState):
         LogOddsWeights
             One weight per word of ``words_``; unpacks to w and :math:`w_0`.
         """
-        check_is_fitted(self)
+        self._check_ready()
         return self._linear_form(a, b)
 
     def top_words(self, n: int = 10) -> dict[Label, list[Any]]:
@@ -251,7 +251,7 @@ class TextClassifier(TextState):
         dict
             From label to words, the most telling first.
         """
-        check_is_fitted(self)
+        self._check_ready()
         size = positive_int(n, f"{_OWNER}.top_words", "n")
         theta = np.exp(self.log_probabilities_)
         mixture = self.priors_ @ theta
@@ -271,6 +271,6 @@ class TextClassifier(TextState):
         ndarray of shape (V,)
             What ``vocabulary="relevant"`` sorts by.
         """
-        check_is_fitted(self)
+        self._check_ready()
         values: F64 = mutual_information(self.summary_)[self._chosen]
         return values

@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from credo import NaiveBayes
-from credo.exceptions import InputError, ShapeError
+from credo.exceptions import InputError, ShapeError, SingularWarning
 
 GOOD = [[1.0, "x", 1, 3], [2.0, "y", 0, 1], [4.0, "x", 1, 0], [7.0, None, 0, 2]]
 Y = list("aabb")
@@ -292,11 +292,19 @@ def test_a_family_that_cannot_be_estimated_names_its_columns():
     with pytest.raises(InputError, match=r"NaiveBayes, gamma of 'v'"):
         NaiveBayes({"v": "gamma"}).fit(X, Y)
     holes = pd.DataFrame({"t": list("xyxy"), "v": [None, None, 2.0, 3.0]})
-    with pytest.raises(InputError, match=r"NaiveBayes, laplace of 'v'"):
-        NaiveBayes({"v": "laplace"}).fit(holes, Y)
+    with pytest.raises(InputError, match=r"NaiveBayes, gamma of 'v'"):
+        NaiveBayes({"v": "gamma"}).fit(holes, Y)
     bits = pd.DataFrame({"v": [None, None, 1.0, 0.0]})
     with pytest.raises(InputError, match=r"NaiveBayes, bernoulli of 'v'"):
         NaiveBayes("bernoulli", smoothing=0).fit(bits, Y)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "laplace"])
+def test_a_class_without_values_takes_the_distribution_over_all_classes(family):
+    rows = [[None], [None], [2.0], [3.0], [7.0]]
+    with pytest.warns(SingularWarning, match=r"unknown in class 'a': 0"):
+        model = NaiveBayes(family).fit(rows, list("aabbb"))
+    np.testing.assert_allclose(model.predict_proba([[2.5], [40.0]]), [[0.4, 0.6]] * 2)
 
 
 def test_columns_may_be_named_by_numbers_of_numpy():

@@ -243,6 +243,14 @@ def test_top_words_are_those_one_expects():
     assert "blue" not in fitted.top_words(4)["a"]
 
 
+def test_a_frequent_word_tells_more_than_a_rare_one_of_a_larger_ratio():
+    documents = ["common " * 20 + "rare", "common " * 5 + "other " * 16]
+    fitted = TextClassifier(smoothing=0.01).fit(documents, ["a", "b"])
+    weights = dict(zip(fitted.words_, fitted.log_odds_weights("a", "b").weights, strict=True))
+    assert weights["rare"] > weights["common"] > 0
+    assert fitted.top_words(2)["a"] == ["common", "rare"]
+
+
 def test_one_class_has_no_telling_words_and_a_posterior_of_one():
     fitted = TextClassifier().fit(DOCS, ["a"] * 7)
     assert fitted.top_words() == {"a": []}

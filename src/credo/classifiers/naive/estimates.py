@@ -148,16 +148,20 @@ def _laplace_term(learned: PartSummary, share: float, names: ColumnNames) -> Lap
         replace(summary, **{name: getattr(summary, name)[k] for name in arrays})
         for k in range(len(summary.weight))
     ]
-    overall = Laplace.estimate(reduce(lambda one, other: one.merge(other), classes)).scale
-    if not (summary.weight > 0).all():
-        Laplace.estimate(summary, overall)  # says where nothing was observed
-    own, weights = summary.mean_deviation(summary.median()), summary.weight
-    flat = own**2 <= rounding_variance(summary.median())
+    overall = Laplace.estimate(reduce(lambda one, other: one.merge(other), classes))
+    unseen, centres = summary.weight == 0, summary.median()
+    weights = np.where(unseen, 0.0, summary.weight)
+    with np.errstate(invalid="ignore"):
+        own = np.where(unseen, 0.0, summary.mean_deviation(centres))
+    flat = (own**2 <= rounding_variance(centres)) & ~unseen
     within = (weights * own).sum(axis=0) / weights.sum(axis=0)
-    spare = np.where(flat.all(axis=0), overall, within)
-    least = np.where(flat, spare / np.sqrt(weights + 1), np.sqrt(share) * overall)
-    family = Laplace.estimate(summary, least)
-    return LaplaceTerm(learned.part, family, names, own < least)
+    spare = np.where((flat | unseen).all(axis=0), overall.scale, within)
+    least = np.where(flat, spare / np.sqrt(weights + 1), np.sqrt(share) * overall.scale)
+    family = Laplace(
+        np.where(unseen, overall.location, centres),
+        np.where(unseen, overall.scale, np.maximum(own, least)),
+    )
+    return LaplaceTerm(learned.part, family, names, (own < least) & ~unseen, unseen)
 
 
 def gaussian_term(learned: PartSummary, share: float, names: ColumnNames) -> GaussianTerm:

@@ -120,7 +120,8 @@ def _natural(term: Term, names: ColumnNames) -> tuple[F64, F64]:
 
 def _named(term: Term, names: ColumnNames) -> list[str]:
     """Name the statistics of a term."""
-    columns = [names.names[j] for j in term.part.columns]
+    numbered = isinstance(names.names, range)
+    columns = [f"x{j}" if numbered else names.names[j] for j in term.part.columns]
     if isinstance(term, CategoricalTerm):
         known = [f"[{columns[0]} = {value!r}]" for value in term.categories.values]
         return [*known, f"[{columns[0]} unknown]"][: term.family.mean.shape[1]]

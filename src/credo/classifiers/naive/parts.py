@@ -101,6 +101,16 @@ class ColumnNames:
         return [tuple(names)] if part.is_vector else names
 
 
+def families_of(parts: list[Part], names: ColumnNames) -> dict[Any, str]:
+    """Give the family of each column or group, in the order of the columns."""
+    pairs = [
+        (part.columns[i], key, part.family)
+        for part in parts
+        for i, key in enumerate(names.keys(part))
+    ]
+    return {key: family for _, key, family in sorted(pairs, key=lambda pair: pair[0])}
+
+
 def family_name(family: Any, owner: str) -> str:
     """Give the name of a family that is given by name or by its class."""
     if isinstance(family, str) and family in FAMILIES:

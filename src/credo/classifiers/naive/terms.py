@@ -48,6 +48,11 @@ class Term(ABC):
         """Where a variance was raised, (K, D); None if there is nothing to raise."""
         return None
 
+    @property
+    def unseen(self) -> Bool | None:
+        """Where a class takes a distribution from all classes, (K, D); None if nowhere."""
+        return None
+
     def contributions(self, rows: Any, row: int) -> F64:
         """Give what each column of one row adds, (K, D), or (K, 1) if they are one event."""
         x = rows.floats(self.part.columns, slice(row, row + 1))[0]
@@ -81,12 +86,17 @@ class GaussianTerm(Term):
     #: Where the variance was raised, (K, D).
     raised: Bool
     #: Where nothing was observed, so that the distribution over all classes stands in, (K, D).
-    unseen: Bool
+    borrowed: Bool
 
     @property
     def floored(self) -> Bool:
         """Where a variance was raised, (K, D)."""
         return self.raised
+
+    @property
+    def unseen(self) -> Bool:
+        """Where the distribution over all classes stands in, (K, D)."""
+        return self.borrowed
 
     @cached_property
     def _missing(self) -> MissingScorer:
@@ -215,13 +225,19 @@ class GeneralTerm(Term):
 class LaplaceTerm(GeneralTerm):
     """Laplace columns."""
 
-    #: Where the scale was raised, (K, D).
+    #: Where the scale was raised, and where nothing was observed, (K, D).
     raised: Bool
+    borrowed: Bool
 
     @property
     def floored(self) -> Bool:
         """Where a variance was raised, (K, D)."""
         return self.raised
+
+    @property
+    def unseen(self) -> Bool:
+        """Where the distribution over all classes stands in, (K, D)."""
+        return self.borrowed
 
 
 @final

@@ -10,8 +10,9 @@ import numpy as np
 from credo._types import F64
 from credo.classifiers.softmax.batches import Batch
 from credo.classifiers.softmax.curvature import KeptRows
+from credo.classifiers.softmax.flat import flat_space
 from credo.classifiers.softmax.lasso import Penalised, minimise_lasso, minimise_split
-from credo.classifiers.softmax.metric import Metric, hessian_of, null_space
+from credo.classifiers.softmax.metric import Metric, hessian_of
 from credo.classifiers.softmax.newton import Outcome, Rules, minimise
 from credo.classifiers.softmax.objective import Design, Objective, Value
 from credo.classifiers.softmax.separation import Direction, find_separation
@@ -161,31 +162,26 @@ def _solve_bare(problem: Problem, objective: Objective, rules: Rules) -> Solutio
         return found
     value = objective.value(found.theta, curved=True)
     moments = np.asarray(value.moments)
-    null = null_space(moments)
+    null = flat_space(problem.design, moments)
     n_classes = problem.design.n_classes
     step = Metric(moments, n_classes, objective.ridge, null).solve(value.gradient)
-    if np.abs(step).max() > _LONG and _stays(objective, found.theta - step, value):
+    last = objective.value(found.theta - step)
+    if np.abs(step).max() > _LONG and not last.norm <= _FALLS * value.norm:
         separation = find_separation(problem.design, found.theta)
         if separation is not None:
             return replace(found, separation=separation, converged=False)
-    theta = found.theta - step  # a last Newton step, as its Hessian had to be summed up anyway
-    if null.size:
-        theta = _least(theta, null, problem.design)
-    hessian = hessian_of(moments, n_classes, objective.ridge)
+    better = last.norm <= value.norm and last.loss <= value.loss
+    theta = found.theta - step if better else found.theta
+    final = last if better else value
     return replace(
         found,
-        theta=theta,
-        value=value,
-        norm=value.norm,
-        log_likelihood=-problem.design.total * value.loss,
-        hessian=hessian,
+        theta=_least(theta, null, problem.design) if null.size else theta,
+        value=final,
+        norm=final.norm,
+        log_likelihood=-problem.design.total * final.loss,
+        hessian=hessian_of(moments, n_classes, objective.ridge),
         null=null,
     )
-
-
-def _stays(objective: Objective, theta: F64, before: Value) -> bool:
-    """Tell whether a Newton step has left much of the gradient."""
-    return objective.value(theta).norm > _FALLS * before.norm
 
 
 def _least(theta: F64, null: F64, design: Design) -> F64:

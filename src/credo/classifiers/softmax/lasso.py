@@ -54,7 +54,7 @@ def minimise_lasso(problem: Penalised, theta: F64, rules: Rules) -> Outcome:
     norm, is_fresh = problem.norm(theta, value), True
     for iteration in range(rules.max_iter):
         rules.told(iteration, value)
-        if norm <= rules.tol:
+        if rules.met(norm, problem.total(theta, value)):
             return Outcome(theta, value, iteration, converged=True)
         move = _step(problem, theta, value, hessian)
         if move is None:
@@ -64,9 +64,10 @@ def minimise_lasso(problem: Penalised, theta: F64, rules: Rules) -> Outcome:
             continue
         theta, value = move
         before, norm, is_fresh = norm, problem.norm(theta, value), False
-        if norm > max(_KEEP * before, rules.tol):
+        if norm > _KEEP * before and not rules.met(norm, problem.total(theta, value)):
             (value, hessian), is_fresh = _curved(problem, theta), True
-    return Outcome(theta, value, rules.max_iter, norm <= rules.tol)
+    met = rules.met(norm, problem.total(theta, value))
+    return Outcome(theta, value, rules.max_iter, met)
 
 
 def _curved(problem: Penalised, theta: F64) -> tuple[Value, F64]:

@@ -49,7 +49,7 @@ def symmetric(reduced: F64) -> F64:
 
 
 def null_space(moments: F64) -> F64:
-    """Give an orthonormal basis (P, r) of the directions along which no row differs."""
+    """Give an orthonormal basis (P, r) of the directions that second moments do not see."""
     pooled = moments.sum(axis=0)
     scale = np.sqrt(np.maximum(np.diagonal(pooled), 0.0))
     scale[scale <= np.sqrt(RANK) * scale.max()] = np.inf  # columns of zeros, but for rounding

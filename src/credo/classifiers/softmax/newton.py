@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from credo._types import F64
-from credo.classifiers.softmax.metric import Metric, null_space
+from credo.classifiers.softmax.flat import flat_space
+from credo.classifiers.softmax.metric import Metric
 from credo.classifiers.softmax.objective import Objective, Value
 from credo.classifiers.softmax.search import search
 
@@ -35,6 +36,13 @@ class Rules:
     told: Callable[[int, Value], None] = lambda _iteration, _value: None
     doubt: Callable[[F64, Value, F64 | None], bool] = lambda _theta, _value, _step: False
 
+    def met(self, norm: float, loss: float) -> bool:
+        """Tell whether a gradient is small, also beside a loss that is small itself.
+
+        A residual is at most the loss of its row, so the rounding of a gradient is far below.
+        """
+        return norm <= self.tol * min(1.0, loss)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -44,7 +52,6 @@ class Outcome:
     value: Value
     n_iter: int
     converged: bool
-    null: F64 | None = None
 
 
 @dataclass(slots=True)
@@ -83,21 +90,22 @@ def minimise(
     step: F64 | None = None
     for iteration in range(rules.max_iter):
         rules.told(iteration, value)
-        if value.norm <= rules.tol or rules.doubt(theta, value, step):
-            return Outcome(theta, value, iteration, value.norm <= rules.tol, state.null)
+        is_met = rules.met(value.norm, value.loss)
+        if is_met or rules.doubt(theta, value, step):
+            return Outcome(theta, value, iteration, is_met)
         move = search(objective, theta, value, state.secants.direction(value.gradient))
         if move is None:
             if state.is_fresh:
-                return Outcome(theta, value, iteration, converged=False, null=state.null)
+                return Outcome(theta, value, iteration, converged=False)
             value = state.refreshed(theta)
             continue
         before, value, step = value, move.value, move.theta - theta
         theta, state.is_fresh = move.theta, False
-        if value.norm > max(_KEEP * before.norm, rules.tol):
+        if value.norm > _KEEP * before.norm and not rules.met(value.norm, value.loss):
             value = state.refreshed(theta)
         else:
             state.secants.add(step, value.gradient - before.gradient)
-    return Outcome(theta, value, rules.max_iter, value.norm <= rules.tol, state.null)
+    return Outcome(theta, value, rules.max_iter, rules.met(value.norm, value.loss))
 
 
 class _State:
@@ -107,7 +115,7 @@ class _State:
 
     def __init__(self, objective: Objective, metric: Metric | None) -> None:
         self._objective = objective
-        self.null: F64 | None = None
+        self._null: F64 | None = None
         self.is_fresh = False
         if metric is not None:
             self.secants = _Secants(metric)
@@ -117,9 +125,12 @@ class _State:
         value = self._objective.value(theta, curved=True)
         moments = np.asarray(value.moments)
         ridge = self._objective.ridge
-        if self.null is None:
-            self.null = null_space(moments) if not ridge.any() else np.empty((len(ridge), 0))
-        metric = Metric(moments, self._objective.design.n_classes, ridge, self.null)
+        if self._null is None:
+            bare = not ridge.any()
+            self._null = (
+                flat_space(self._objective.design, moments) if bare else np.empty((len(ridge), 0))
+            )
+        metric = Metric(moments, self._objective.design.n_classes, ridge, self._null)
         self.secants = _Secants(metric)
         self.is_fresh = True
         return value

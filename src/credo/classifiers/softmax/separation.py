@@ -176,7 +176,9 @@ def _mean_margin(design: Design) -> F64:
     """Give the mean margin of all rows as a linear function of the direction."""
     n_logits, scaling = design.n_logits, design.sums
     sums, totals = np.zeros((n_logits, len(scaling.scale))), np.zeros(n_logits)
+    n_rows = 0
     for block in design.blocks():
+        n_rows += len(block)
         table = np.full((n_logits, len(block)), -1.0 / n_logits)
         if n_logits == 1:
             table[0] = np.where(block.codes == 1, 1.0, -1.0)
@@ -184,7 +186,7 @@ def _mean_margin(design: Design) -> F64:
             table[block.codes, np.arange(len(block))] += 1.0
         sums += times_rows(table, block.x)
         totals += table.sum(axis=1)
-    return scaling.gradient(sums, totals) / design.total
+    return scaling.gradient(sums, totals) / n_rows  # whatever the weights
 
 
 def _lowest(design: Design, theta: F64, count: int) -> tuple[F64, Int, Int]:

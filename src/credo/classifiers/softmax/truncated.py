@@ -29,18 +29,19 @@ def minimise_truncated(
     earlier: float | None = None
     for iteration in range(rules.max_iter):
         rules.told(iteration, value)
-        if value.norm <= rules.tol or rules.doubt(theta, value, step):
-            return Outcome(theta, value, iteration, value.norm <= rules.tol)
+        is_met = rules.met(value.norm, value.loss)
+        if is_met or rules.doubt(theta, value, step):
+            return Outcome(theta, value, iteration, is_met)
         curvature = Curvature(objective, theta, kept)
         size = _size(value.gradient, curvature)
         share = _FORCING if earlier is None else min(_FORCING, 0.9 * (size / earlier) ** 2)
-        share = max(share, _FORCING * rules.tol / value.norm)
+        share = max(share, _FORCING * rules.tol * min(1.0, value.loss) / value.norm)
         earlier = size
         move = search(objective, theta, value, conjugate(curvature, -value.gradient, share))
         if move is None:
             return Outcome(theta, value, iteration, converged=False)
         step, theta, value = move.theta - theta, move.theta, move.value
-    return Outcome(theta, value, rules.max_iter, value.norm <= rules.tol)
+    return Outcome(theta, value, rules.max_iter, rules.met(value.norm, value.loss))
 
 
 def _size(gradient: F64, curvature: Curvature) -> float:

@@ -52,5 +52,5 @@ def choose(summary: WordSummary, vocabulary: str, max_words: int | None, owner: 
         best = seen[np.argsort(-values[seen], kind="stable")[:most]]
         chosen = np.sort(best)
     if not len(chosen):
-        raise InputError(f"{owner}: no words are left to learn from. Choose another vocabulary.")
+        raise InputError(f"{owner}: no words are left to learn from. Pass documents with words.")
     return chosen

@@ -56,14 +56,18 @@ class Reader:
         if given is not None and classifier.hashing is not None:
             raise InputError(f"{owner} takes hashing or a vectorizer, not both.")
         made = _standard(classifier.hashing, owner) if given is None else _checked(given, owner)
-        if classifier.vocabulary == "no_stop_words":
+        if classifier.vocabulary == "no_stop_words" and made.stop_words is None:
             made.set_params(stop_words=_stop_words(classifier.stop_words, owner))
         return cls(made, classifier.model == "bernoulli")
 
     def refuse_choices(self, owner: str) -> None:
         """Refuse a vectoriser that leaves out words by what one batch holds."""
         options = self.vectorizer.get_params()
-        choices = [n for n, v in _CHOICES.items() if n in options and options[n] != v]
+        choices = [  # 1 is one document, and 1.0 all of them
+            name
+            for name, value in _CHOICES.items()
+            if name in options and repr(options[name]) != repr(value)
+        ]
         if choices:
             raise InputError(
                 f"{owner} needs a vectorizer that keeps all words. Got {', '.join(choices)}, which "

@@ -1,0 +1,29 @@
+"""Directions of coefficients along which no row differs: collinear columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from credo._types import F64
+from credo.classifiers.softmax.metric import RANK, null_space
+from credo.classifiers.softmax.objective import Design, scores_of
+
+
+def flat_space(design: Design, moments: F64) -> F64:
+    """Give an orthonormal basis (P, r) of directions that are flat on the rows themselves.
+
+    Second moments alone do not tell: rows of small weight, or of a probability near one, are
+    lost in their rounding.
+    """
+    basis = null_space(moments)
+    if not basis.size:
+        return basis
+    scaling, squares, n_rows = design.sums, np.zeros((basis.shape[1],) * 2), 0
+    coefficients, offsets = scaling.coefficients(np.ascontiguousarray(basis.T))
+    for block in design.blocks():
+        scores = scores_of(coefficients, offsets, block.x)
+        squares += scores @ scores.T
+        n_rows += len(block)
+    values, vectors = np.linalg.eigh(squares / n_rows)
+    flat: F64 = basis @ vectors[:, values <= len(basis) * RANK]
+    return flat
