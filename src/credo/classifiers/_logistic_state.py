@@ -70,6 +70,11 @@ class Options:
         refuses = _choice(estimator.separation, "separation", ("warn", "error")) == "error"
         rules = Rules(tol, positive_int(estimator.max_iter, OWNER, "max_iter"))
         intercept = bool(estimator.fit_intercept)
+        if not (estimator.progress is None or callable(estimator.progress)):
+            raise InputError(
+                f"The progress of {OWNER} must be a function of an iteration and a "
+                f"log-likelihood. Got {estimator.progress!r}."
+            )
         return cls(penalty, strength, intercept, refuses, rules, estimator.progress)
 
     def rules_for(self, total: float) -> Rules:
@@ -152,6 +157,7 @@ class LogisticState(ClassifierMixin, BaseEstimator):
     def _streamed(self, source: Any, classes: Any, options: Options) -> Problem:
         """Survey rows that come in batches."""
         stream = Stream(source, self._read_batch, f"{OWNER}.fit_batches", _sample_size)
+        _refuse_mixed(list(stream.weights))
         found = np.array(list(stream.weights))
         order = np.argsort(found, kind="stable")
         self.classes_ = found[order]
@@ -189,6 +195,11 @@ class LogisticState(ClassifierMixin, BaseEstimator):
         nothing = weights is not None and not np.any(weights)
         batch = self._read(X, y, None if nothing else weights, reset=first_batch, least=0)
         if nothing:
+            if np.shape(weights) != (len(batch),):
+                raise ShapeError(
+                    f"{OWNER}.fit_batches needs one weight per row, {len(batch)}. Got shape "
+                    f"{np.shape(weights)}."
+                )
             return Batch(batch.x[:0], batch.codes[:0], None)
         if batch.codes.dtype.kind == "f":
             check_classification_targets(batch.codes)
@@ -347,6 +358,17 @@ def _sample_size(n_features: int) -> int:
     """Tell how many rows a sample is to have."""
     wanted = max(_SAMPLE_ROWS, _SAMPLE_PER_COLUMN * n_features)
     return max(1, min(wanted, _SAMPLE_BYTES // (8 * max(1, n_features))))
+
+
+def _refuse_mixed(labels: list[Any]) -> None:
+    """Refuse text beside numbers, which would become text too."""
+    text = [label for label in labels if isinstance(label, str)]
+    rest = [label for label in labels if not isinstance(label, str)]
+    if text and rest:
+        raise InputError(
+            f"{OWNER}.fit_batches: the labels are of two kinds, {text[0]!s} as text and "
+            f"{rest[0]!s} not. Use the same kind in all batches."
+        )
 
 
 def _codes(classes: Any, known: Labels, labels: Any) -> Int:

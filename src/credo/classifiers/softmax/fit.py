@@ -9,14 +9,14 @@ import numpy as np
 
 from credo._types import F64
 from credo.classifiers.softmax.batches import Batch
-from credo.classifiers.softmax.curvature import KeptRows
+from credo.classifiers.softmax.curvature import Curvature, KeptRows
 from credo.classifiers.softmax.flat import flat_space
 from credo.classifiers.softmax.lasso import Penalised, minimise_lasso, minimise_split
 from credo.classifiers.softmax.metric import Metric, hessian_of
 from credo.classifiers.softmax.newton import Outcome, Rules, minimise
 from credo.classifiers.softmax.objective import Design, Objective, Value
-from credo.classifiers.softmax.separation import Direction, find_separation
-from credo.classifiers.softmax.truncated import minimise_truncated
+from credo.classifiers.softmax.separation import MOST_VARIABLES, Direction, find_separation
+from credo.classifiers.softmax.truncated import conjugate, minimise_truncated
 
 Penalty = Literal["l1", "l2"] | None
 
@@ -27,9 +27,14 @@ MOST_FOR_HESSIAN = 1000
 _SAMPLE_TOL, _SAMPLE_ITER = 1e-4, 12
 #: Its ridge, in pseudo-rows: little enough to leave nearly collinear columns as they are.
 _SAMPLE_RIDGE = 1e-3
-#: A last step of scaled columns above this asks for an explanation, if it does not bring the
-#: gradient below this share: near a minimum it does, and along a separating direction to 1 / e.
-_LONG, _FALLS = 1e-3, 0.2
+#: A last step that does not bring each entry of the gradient below this share asks for an
+#: explanation: near a minimum it does, and along a separating direction to 1 / e. Entries that
+#: are below this share of the tolerance do not count.
+_FALLS, _ABOVE_ROUNDING = 0.2, 1e-3
+#: Share of the gradient that such a step by products leaves itself.
+_LEFT = 0.01
+#: Losses are right to about this share.
+_ROUNDING = 1e-14
 #: Steps longer than this, so many in a row that do not bring the gradient down, raise doubts.
 _STILL, _PATIENCE = 0.1, 4
 #: All rows are on their own side if the worst has less than this.
@@ -159,18 +164,20 @@ def _solve_bare(problem: Problem, objective: Objective, rules: Rules) -> Solutio
     if doubts.found is not None:
         return replace(found, separation=doubts.found, converged=False)
     if problem.n_coefficients > MOST_FOR_HESSIAN:
-        return found
+        return _doubted(problem, objective, found)
     value = objective.value(found.theta, curved=True)
     moments = np.asarray(value.moments)
     null = flat_space(problem.design, moments)
     n_classes = problem.design.n_classes
     step = Metric(moments, n_classes, objective.ridge, null).solve(value.gradient)
     last = objective.value(found.theta - step)
-    if np.abs(step).max() > _LONG and not last.norm <= _FALLS * value.norm:
+    floor = _ABOVE_ROUNDING * rules.tol * min(1.0, value.loss)
+    stays = np.abs(last.gradient) > np.maximum(_FALLS * np.abs(value.gradient), floor)
+    if stays.any() or not found.converged:
         separation = find_separation(problem.design, found.theta)
         if separation is not None:
             return replace(found, separation=separation, converged=False)
-    better = last.norm <= value.norm and last.loss <= value.loss
+    better = last.norm <= value.norm and last.loss <= (1.0 + _ROUNDING) * value.loss
     theta = found.theta - step if better else found.theta
     final = last if better else value
     return replace(
@@ -182,6 +189,18 @@ def _solve_bare(problem: Problem, objective: Objective, rules: Rules) -> Solutio
         hessian=hessian_of(moments, n_classes, objective.ridge),
         null=null,
     )
+
+
+def _doubted(problem: Problem, objective: Objective, found: Solution) -> Solution:
+    """Look for separation if one more step by products leaves much of the gradient."""
+    theta, value = found.theta, found.value
+    if theta.size > MOST_VARIABLES:
+        return found
+    step = conjugate(Curvature(objective, theta, None), -value.gradient, _LEFT)
+    if found.converged and objective.value(theta + step).norm <= _FALLS * value.norm:
+        return found
+    separation = find_separation(problem.design, theta)
+    return found if separation is None else replace(found, separation=separation, converged=False)
 
 
 def _least(theta: F64, null: F64, design: Design) -> F64:

@@ -41,17 +41,23 @@ def _one_logit(scores: F64, codes: Int) -> Linked:
 
 
 def _many(scores: F64, codes: Int) -> Linked:
-    """Do so for more classes; the largest score of a row is taken out first."""
+    """Do so for more classes; the largest score of a row is taken out first.
+
+    The other classes are summed apart from the own one, so that nothing cancels.
+    """
     columns = np.arange(scores.shape[1])
     scores -= scores.max(axis=0)
-    own = scores[codes, columns]
+    score = scores[codes, columns]
     probabilities = np.exp(scores, out=scores)
-    totals = probabilities.sum(axis=0)
-    losses = np.log(totals)
-    losses -= own
+    own = probabilities[codes, columns]
+    probabilities[codes, columns] = 0.0
+    others = probabilities.sum(axis=0)
+    totals = others + own
+    losses = np.where(score == 0, np.log1p(others), np.log(totals) - score)
+    residuals = probabilities / totals
+    residuals[codes, columns] = -others / totals
+    probabilities[codes, columns] = own
     probabilities /= totals
-    residuals = probabilities.copy()
-    residuals[codes, columns] -= 1.0
     return Linked(losses, residuals, probabilities)
 
 
