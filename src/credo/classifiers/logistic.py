@@ -48,7 +48,7 @@ class LogisticClassifier(LogisticState):
         Whether separation, without a penalty, is told by a ``SeparationWarning`` or refused.
     tol : float
         It has converged if no entry of the gradient of the mean penalised loss is larger, for
-        columns at one scale.
+        columns at one scale; nor larger than this share of that loss, if it is below one.
     max_iter : int
         Most iterations.
     progress : callable, optional
@@ -68,8 +68,7 @@ class LogisticClassifier(LogisticState):
     n_iter_ : int
         Iterations over all rows.
     gradient_norm_ : float
-        Largest entry of that gradient, or of the least subgradient with ``penalty="l1"``; where
-        standard errors are to be had, one more Newton step has been taken from there.
+        Largest entry of that gradient, or of the least subgradient with ``penalty="l1"``.
     log_likelihood_ : float
         :math:`\sum_i w_i \log p(y_i \mid x_i)` of the rows it was fitted on.
     null_log_likelihood_ : float
@@ -98,7 +97,7 @@ class LogisticClassifier(LogisticState):
 
     Separation is proven by a linear programme and checked on all rows. With more than 2000
     coefficients only complete separation is found, and beyond 1000 collinear columns are not
-    told.
+    told. Sparse columns stay uncentred: one whose mean is above 1e5 deviations does not converge.
 
     References
     ----------

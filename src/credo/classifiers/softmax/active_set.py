@@ -23,16 +23,15 @@ def quadratic_minimum(hessian: F64, linear: F64, amounts: F64, start: F64) -> F6
     u = start.copy()
     signs = np.sign(u)
     free = amounts == 0
-    scale = np.abs(linear).max(initial=0.0) + amounts.max(initial=0.0)
-    scale = max(scale, np.finfo(np.float64).tiny)
     for _ in range(_WALKS * len(u) + 10):
         gradient = hessian @ u + linear
+        scale = np.abs(hessian) @ np.abs(u) + np.abs(linear)  # a penalty is met by these
         active = (u != 0) | free
-        rest = np.abs(gradient + amounts * signs)[active]
-        if rest.max(initial=0.0) <= _EXACT * scale:
-            excess = np.where(active, 0.0, np.abs(gradient) - amounts)
+        rest = np.abs(gradient + amounts * signs)
+        if (rest <= _EXACT * scale)[active].all():
+            excess = np.where(active, 0.0, np.abs(gradient) - amounts - _EXACT * scale)
             worst = int(excess.argmax())
-            if excess[worst] <= _EXACT * scale:
+            if excess[worst] <= 0:
                 return u
             active[worst] = True
             signs[worst] = -np.sign(gradient[worst])

@@ -12,7 +12,7 @@ from credo.classifiers.softmax.batches import Batch
 from credo.classifiers.softmax.curvature import Curvature, KeptRows
 from credo.classifiers.softmax.flat import flat_space
 from credo.classifiers.softmax.lasso import Penalised, minimise_lasso, minimise_split
-from credo.classifiers.softmax.metric import Metric, hessian_of
+from credo.classifiers.softmax.metric import Metric, hessian_of, null_space
 from credo.classifiers.softmax.newton import Outcome, Rules, minimise
 from credo.classifiers.softmax.objective import Design, Objective, Value
 from credo.classifiers.softmax.separation import MOST_VARIABLES, Direction, find_separation
@@ -31,8 +31,10 @@ _SAMPLE_RIDGE = 1e-3
 #: explanation: near a minimum it does, and along a separating direction to 1 / e. Entries that
 #: are below this share of the tolerance do not count.
 _FALLS, _ABOVE_ROUNDING = 0.2, 1e-3
-#: Share of the gradient that such a step by products leaves itself.
-_LEFT = 0.01
+#: Share of the gradient that such a step by products leaves itself; and its length, of scaled
+#: columns, that is none to worry about, as is a curvature above it: in single precision a
+#: probability near one is one, so that a step may go so far that nothing else is left to see.
+_LEFT, _SHORT = 0.01, 1e-3
 #: Losses are right to about this share.
 _ROUNDING = 1e-14
 #: Steps longer than this, so many in a row that do not bring the gradient down, raise doubts.
@@ -167,13 +169,14 @@ def _solve_bare(problem: Problem, objective: Objective, rules: Rules) -> Solutio
         return _doubted(problem, objective, found)
     value = objective.value(found.theta, curved=True)
     moments = np.asarray(value.moments)
-    null = flat_space(problem.design, moments)
+    unseen = null_space(moments)
+    null = flat_space(problem.design, unseen)
     n_classes = problem.design.n_classes
     step = Metric(moments, n_classes, objective.ridge, null).solve(value.gradient)
     last = objective.value(found.theta - step)
     floor = _ABOVE_ROUNDING * rules.tol * min(1.0, value.loss)
     stays = np.abs(last.gradient) > np.maximum(_FALLS * np.abs(value.gradient), floor)
-    if stays.any() or not found.converged:
+    if stays.any() or null.shape != unseen.shape or not found.converged:
         separation = find_separation(problem.design, found.theta)
         if separation is not None:
             return replace(found, separation=separation, converged=False)
@@ -192,12 +195,15 @@ def _solve_bare(problem: Problem, objective: Objective, rules: Rules) -> Solutio
 
 
 def _doubted(problem: Problem, objective: Objective, found: Solution) -> Solution:
-    """Look for separation if one more step by products leaves much of the gradient."""
+    """Look for separation if a column has no curvature left, or another step is no last one."""
     theta, value = found.theta, found.value
     if theta.size > MOST_VARIABLES:
         return found
-    step = conjugate(Curvature(objective, theta, None), -value.gradient, _LEFT)
-    if found.converged and objective.value(theta + step).norm <= _FALLS * value.norm:
+    curvature = Curvature(objective, theta, None)
+    curved = curvature.diagonal.max(axis=0)[theta.any(axis=0)]
+    step = conjugate(curvature, -value.gradient, _LEFT)
+    is_calm = found.converged and np.abs(step).max() <= _SHORT <= curved.min(initial=1.0)
+    if is_calm and objective.value(theta + step).norm <= _FALLS * value.norm:
         return found
     separation = find_separation(problem.design, theta)
     return found if separation is None else replace(found, separation=separation, converged=False)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from credo._types import F64
-from credo.classifiers.softmax.metric import RANK, null_space
+from credo.classifiers.softmax.metric import RANK
 from credo.classifiers.softmax.objective import Design, scores_of
 
 
-def flat_space(design: Design, moments: F64) -> F64:
-    """Give an orthonormal basis (P, r) of directions that are flat on the rows themselves.
+def flat_space(design: Design, basis: F64) -> F64:
+    """Give those of the directions (P, r) that are flat on the rows themselves.
 
     Second moments alone do not tell: rows of small weight, or of a probability near one, are
     lost in their rounding.
     """
-    basis = null_space(moments)
     if not basis.size:
         return basis
     scaling, squares, n_rows = design.sums, np.zeros((basis.shape[1],) * 2), 0

@@ -14,7 +14,7 @@ import numpy as np
 
 from credo._types import F64
 from credo.classifiers.softmax.flat import flat_space
-from credo.classifiers.softmax.metric import Metric
+from credo.classifiers.softmax.metric import Metric, null_space
 from credo.classifiers.softmax.objective import Objective, Value
 from credo.classifiers.softmax.search import search
 
@@ -128,7 +128,9 @@ class _State:
         if self._null is None:
             bare = not ridge.any()
             self._null = (
-                flat_space(self._objective.design, moments) if bare else np.empty((len(ridge), 0))
+                flat_space(self._objective.design, null_space(moments))
+                if bare
+                else np.empty((len(ridge), 0))
             )
         metric = Metric(moments, self._objective.design.n_classes, ridge, self._null)
         self.secants = _Secants(metric)

@@ -29,6 +29,8 @@ _FEASIBLE = 1e-10
 _ROWS_PER_VARIABLE = 4
 _MOST_ENTRIES = 2**22
 _MOST_PASSES = 40
+#: More variables than this take a linear programme a second or more.
+_MOST_FOR_WIDEST = 200
 #: More variables than this would take a linear programme minutes.
 MOST_VARIABLES = 2000
 
@@ -48,8 +50,10 @@ def find_separation(design: Design, theta: F64) -> Direction | None:
     Where the programme would be too large, only ``theta`` itself is tried.
     """
     itself = theta / max(np.abs(theta).sum(), np.finfo(np.float64).tiny)
-    if theta.size > MOST_VARIABLES:
-        return _checked(design, itself)
+    if theta.size > _MOST_FOR_WIDEST:  # the direction at hand will do, if it is one
+        found = _checked(design, itself)
+        if theta.size > MOST_VARIABLES or (found is not None and found.kind == "complete"):
+            return found
     rows = _Rows(design.n_logits, design.scaling.n_columns, _reach(design))
     rows.add(*_lowest(design, theta, rows.at_once))
     widest = _solve(design, rows, widest=True)

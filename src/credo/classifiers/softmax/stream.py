@@ -121,7 +121,9 @@ class Stream:
         try:
             labels, codes = np.unique(batch.codes, return_inverse=True)
         except TypeError as error:
-            raise InputError(f"{self._owner}: the labels y must be of one kind. {error}.") from error
+            raise InputError(
+                f"{self._owner}: the labels y must be of one kind. {error}."
+            ) from error
         for label, weight in zip(labels, np.bincount(codes, batch.weights), strict=True):
             self.weights[label] = self.weights.get(label, 0.0) + float(weight)
 
