@@ -86,7 +86,9 @@ def contestants(problem: Problem) -> dict[str, Callable[[float], Any]]:
     inverse = 1.0 / problem.strength if problem.strength else np.inf
     peer = partial(LogisticRegression, C=inverse, max_iter=5000)
     found = {
-        "credo": lambda tol: LogisticClassifier(penalty, strength=problem.strength or 1.0, tol=tol),
+        "credo": lambda tol: LogisticClassifier(
+            penalty, strength=problem.strength or None, tol=tol
+        ),
         "lbfgs": lambda tol: peer(solver="lbfgs", tol=tol),
         "saga": lambda tol: peer(solver="saga", tol=tol, max_iter=MOST_PASSES, random_state=0),
     }

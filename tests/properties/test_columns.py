@@ -101,11 +101,6 @@ def test_a_dictionary_translates_cell_by_cell(first, second):
         for cell in second
     ]
     assert known.codes(words[1]).tolist() == expected
-    extended = known.extended(words[1])
-    assert extended.values[: len(known.values)] == known.values
-    assert [None if c < 0 else extended.values[c] for c in extended.codes(words[1])] == [
-        None if oracle.is_missing(c) else c for c in second
-    ]
 
 
 @given(columns(mixed), columns(mixed))

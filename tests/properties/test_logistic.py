@@ -30,7 +30,8 @@ def problems(draw, least=2):
 def fitted(X, y, weights=None, penalty="l2", strength=0.5):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CredoWarning)
-        return LogisticClassifier(penalty, strength=strength).fit(X, y, weights)
+        amount = None if penalty is None else strength
+        return LogisticClassifier(penalty, strength=amount).fit(X, y, weights)
 
 
 penalties = st.sampled_from(["l2", "l1"])

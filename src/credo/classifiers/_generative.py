@@ -77,8 +77,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of shape (n, K)
-            In float32 if the rows are float32. They are then computed in float32 too if that
-            moves the log odds of rows near the classes by less than 2.5e-4, else in float64.
+            In float64; a Gaussian classifier gives float32 for rows of float32, computed in float32
+            too if that moves the log odds of rows near the classes by less than 2.5e-4.
         """
         return self._table(X, probabilities_into)
 
@@ -193,6 +193,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _set_priors(self) -> Self:
         """Set what depends on the priors; give itself."""
+
+    def _check_priors_form(self, owner: str) -> None:
+        """Refuse a word that names no priors, whatever the classes are."""
+        if isinstance(self.priors, str):
+            prior_probabilities(self.priors, np.zeros(1), np.ones(1), owner)
 
     def _log_priors(self) -> F64:
         """Give the logarithms of the priors; minus infinity for a prior of zero."""

@@ -36,15 +36,6 @@ def encode_labels(y: Any, weights: F64 | None) -> tuple[Any, Int]:
         ) from error
 
 
-def refuse_gaps(y: Any, owner: str) -> None:
-    """Refuse labels that are NaN or infinite."""
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        row = int(np.isfinite(y).argmin())
-        raise InputError(
-            f"{owner}: Input y contains NaN or infinity, in row {row}. Every row needs a label."
-        )
-
-
 def _sorted(y: Any, weights: F64 | None) -> tuple[Any, Int]:
     """Encode labels by sorting them."""
     if weights is None or weights.min(initial=1.0) > 0:

@@ -58,7 +58,12 @@ class Options:
     def checked(cls, estimator: Any) -> Options:
         """Check the parameters."""
         penalty = _choice(estimator.penalty, "penalty", (None, "l2", "l1"))
-        strength = as_number(estimator.strength, OWNER, "strength")
+        if penalty is None and estimator.strength is not None:
+            raise InputError(
+                f"{OWNER} has a strength but no penalty. Pass penalty='l2' or penalty='l1' too."
+            )
+        given = 1.0 if estimator.strength is None else estimator.strength
+        strength = as_number(given, OWNER, "strength")
         if strength <= 0:
             raise InputError(
                 f"The strength of {OWNER} must be positive. Got {strength:g}. For no penalty "
@@ -105,6 +110,7 @@ class LogisticState(ClassifierMixin, BaseEstimator):
     separation_: Separation | None
     _information: Information | None
     _problem_of_table: str | None
+    _penalised: bool
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int = 1) -> Batch:
         """Check rows, labels and weights; rows of weight zero are left out. Labels, no codes."""
@@ -257,6 +263,8 @@ class LogisticState(ClassifierMixin, BaseEstimator):
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         self.gradient_norm_, self.log_likelihood_ = found.norm, found.log_likelihood
         shares = problem.class_weights / design.total
+        if not options.intercept:
+            shares = np.full(design.n_classes, 1.0 / design.n_classes)
         self.null_log_likelihood_ = float(problem.class_weights @ np.log(shares))
         self.n_parameters_ = _n_parameters(found.theta, problem, options.penalty)
         self.separation_ = None
@@ -264,7 +272,7 @@ class LogisticState(ClassifierMixin, BaseEstimator):
             labels = as_labels(self.classes_, OWNER, "classes")
             scaling, features = design.scaling, self._features()
             self.separation_ = Separation.of(found.separation, scaling, labels, features)
-        self._information = None
+        self._information, self._penalised = None, options.penalty is not None
         if found.hessian is not None:
             hessian = found.hessian * design.total
             self._information = Information(hessian, design.scaling, design.n_classes)
@@ -287,6 +295,7 @@ class LogisticState(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+            reason = reason or "The fit has not converged"
         return reason
 
     def _say_separated(self, separation: Separation, options: Options) -> None:

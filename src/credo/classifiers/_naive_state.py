@@ -19,7 +19,8 @@ from credo._types import Bool
 from credo._validation.labels import as_labels, order_of
 from credo._validation.probabilities import as_weights
 from credo.classifiers._generative import prior_probabilities
-from credo.classifiers._labels import encode_labels, refuse_gaps
+from credo.classifiers._labels import encode_labels
+from credo.classifiers._targets import refuse_gaps
 from credo.classifiers._term_classifier import TermClassifier
 from credo.classifiers.columns.table import Table, read_table
 from credo.classifiers.columns.weighted import with_weight
@@ -54,6 +55,7 @@ class NaiveState(TermClassifier):
     summary_: NaiveSummary
     n_features_in_: int
     _sparse: bool
+    _labels: Any = None
     _problem: str | None
     #: Told of a floor already, so that a stream is not told at every batch.
     _warned: bool = False
@@ -64,6 +66,8 @@ class NaiveState(TermClassifier):
         """Check rows, labels and weights; give them encoded, and the classes."""
         rows = _opened(X)
         validate_data(self, X, y, reset=reset, skip_check_array=True)
+        if reset:
+            self._labels = rows.labels if isinstance(rows, Table) else None
         labels = column_or_1d(y, warn=True)
         weights = None
         if sample_weight is not None:
@@ -119,6 +123,8 @@ class NaiveState(TermClassifier):
     def _column_names(self) -> ColumnNames:
         """Name the columns, by number if they have no names."""
         names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = self._labels  # of a frame whose columns are numbered in some way
         numbers = range(self.n_features_in_)
         return ColumnNames(
             _OWNER, numbers if names is None else as_labels(names, _OWNER, "columns")
@@ -188,6 +194,7 @@ class NaiveState(TermClassifier):
         """Continue from a summary; if it does not determine a model yet, remember why."""
         self.summary_, self.classes_, self._sparse = summary, summary.classes, sparse
         self._smoothing()
+        self._check_priors_form(_OWNER)
         try:
             return self._set(summary, sparse=sparse, depth=5)
         except CredoError as problem:
@@ -213,7 +220,7 @@ class NaiveState(TermClassifier):
         names, shown = self._column_names(), []
         for family in dict.fromkeys(term.part.family for term in self._terms):
             columns = [c for t in self._terms if t.part.family == family for c in t.part.columns]
-            shown.append(f"{family}: {names.of(tuple(columns))}")
+            shown.append(f"{family} {names.shown(columns)}")
         return f"{text} with {'; '.join(shown)}"
 
     def __sklearn_tags__(self) -> Any:

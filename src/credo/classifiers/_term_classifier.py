@@ -53,6 +53,11 @@ class TermClassifier(GenerativeClassifier):
         i, j = self._compared(rows, a, b)
         shares = contributions(self._terms, rows, (i, j), self._column_names())
         logs, labels = self._log_priors(), self.classes_.tolist()
+        if np.isneginf(logs[[i, j]]).all():
+            raise InputError(
+                f"{self._column_names().owner}.explain: the priors of {labels[i]!r} and "
+                f"{labels[j]!r} are both zero. Compare other classes."
+            )
         return sorted_explanation((labels[i], labels[j]), float(logs[i] - logs[j]), shares)
 
     def _compared(self, rows: Any, a: Label | None, b: Label | None) -> tuple[int, int]:

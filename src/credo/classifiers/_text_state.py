@@ -11,7 +11,8 @@ from credo._types import F64, Int
 from credo._validation.arrays import frozen, positive_int
 from credo._validation.probabilities import as_weights
 from credo.classifiers._generative import prior_probabilities
-from credo.classifiers._labels import encode_labels, refuse_gaps
+from credo.classifiers._labels import encode_labels
+from credo.classifiers._targets import refuse_gaps
 from credo.classifiers._term_classifier import TermClassifier
 from credo.classifiers.naive.estimates import Smoothing, estimate_term
 from credo.classifiers.naive.learning import PartSummary
@@ -20,7 +21,7 @@ from credo.classifiers.naive.sparse import SparseRows
 from credo.classifiers.words.choosing import choose
 from credo.classifiers.words.counting import WordSummary
 from credo.classifiers.words.reading import Reader, as_documents
-from credo.exceptions import InputError, NumericalError
+from credo.exceptions import CredoError, InputError, NumericalError
 
 _OWNER = "TextClassifier"
 _VOCABULARIES = ("all", "no_stop_words", "frequent", "relevant")
@@ -78,7 +79,6 @@ class TextState(TermClassifier):
 
     def _set(self, summary: WordSummary) -> Self:
         """Choose words, estimate from a summary, and show what was learned."""
-        self._reader, self._problem = Reader.of(self, _OWNER), None
         smoothing = Smoothing.checked(_OWNER, self.smoothing, self.smoothing_target)
         chosen = choose(summary, self.vocabulary, self.max_words, _OWNER)
         words = summary.words
@@ -88,7 +88,8 @@ class TextState(TermClassifier):
         learned = PartSummary(Part(self.model, range(len(chosen))), summary.chosen(chosen))
         names = self._column_names()
         term = estimate_term(learned, smoothing, names, sparse=True)
-        self._terms = (term,)
+        self._terms, self._problem = (term,), None
+        self._reader = Reader.of(self, _OWNER).for_words(self.words_)
         self._chosen, self.summary_, self.classes_ = chosen, summary, summary.classes
         with np.errstate(divide="ignore"):
             self.log_probabilities_ = frozen(np.log(term.family.mean))
@@ -110,12 +111,14 @@ class TextState(TermClassifier):
         return SparseRows.of(self._reader.count(documents, self.words_), _OWNER)
 
     def _continue(self, summary: WordSummary) -> Self:
-        """Go on from a summary; if it has no words yet, remember that."""
-        if len(summary.words):
-            return self._set(summary)
+        """Go on from a summary; if it does not determine a model yet, remember why."""
+        self._check_priors_form(_OWNER)
         self.summary_, self.classes_ = summary, summary.classes
-        self._problem = f"{_OWNER}: the documents so far hold no words to learn from."
-        return self
+        try:
+            return self._set(summary)
+        except CredoError as problem:
+            self._problem = str(problem)
+            return self
 
     def _check_ready(self) -> None:
         check_is_fitted(self)

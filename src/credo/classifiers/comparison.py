@@ -123,6 +123,8 @@ def compare_generative_discriminative(  # noqa: PLR0913 - all but the rows by na
         if progress is not None:
             progress(r + 1, repeats)
     names = (type(contestants[0]).__name__, type(contestants[1]).__name__)
+    if names[0] == names[1]:
+        names = (repr(contestants[0]), repr(contestants[1]))
     return LearningCurves(names, np.array(steps), losses, errors, separated, agreement)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from credo._drawable import Drawable
 from credo._types import F64, Bool, Int
+from credo._validation.arrays import frozen
 
 
 @final
@@ -59,6 +60,11 @@ class LearningCurves(Drawable):
     error_rates: F64
     separated: Bool
     agreement: F64
+
+    def __post_init__(self) -> None:
+        for array in (self.sizes, self.log_losses, self.error_rates, self.separated):
+            frozen(array)
+        frozen(self.agreement)
 
     @property
     def mean_log_losses(self) -> F64:

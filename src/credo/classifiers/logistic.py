@@ -40,8 +40,8 @@ class LogisticClassifier(LogisticState):
     ----------
     penalty : None, "l2" or "l1"
         None for maximum likelihood.
-    strength : float
-        λ of the penalty, which is ``1 / C`` of scikit-learn; ignored without one.
+    strength : float, optional
+        λ of the penalty, which is ``1 / C`` of scikit-learn; 1 unless given.
     fit_intercept : bool
         Whether there are intercepts.
     separation : {"warn", "error"}
@@ -72,7 +72,7 @@ class LogisticClassifier(LogisticState):
     log_likelihood_ : float
         :math:`\sum_i w_i \log p(y_i \mid x_i)` of the rows it was fitted on.
     null_log_likelihood_ : float
-        The same of the class frequencies alone.
+        The same of the class frequencies alone, or of equal ones if there are no intercepts.
     n_parameters_ : int
         Free numbers in the model; with ``penalty="l1"``, those that are not zero.
     separation_ : Separation or None
@@ -96,8 +96,9 @@ class LogisticClassifier(LogisticState):
     the least coefficients, with a ``SingularWarning``. NaN is refused.
 
     Separation is proven by a linear programme and checked on all rows. With more than 2000
-    coefficients only complete separation is found, and beyond 1000 collinear columns are not
-    told. Sparse columns stay uncentred: one whose mean is above 1e5 deviations does not converge.
+    coefficients only complete separation is found, and with more than 1000 no word is said of
+    collinear columns. Sparse columns stay uncentred: one whose mean is above 1e5 deviations does
+    not converge.
 
     References
     ----------
@@ -124,7 +125,7 @@ class LogisticClassifier(LogisticState):
         self,
         penalty: Literal["l2", "l1"] | None = None,
         *,
-        strength: float = 1.0,
+        strength: float | None = None,
         fit_intercept: bool = True,
         separation: Literal["warn", "error"] = "warn",
         tol: float = 1e-8,
@@ -361,13 +362,13 @@ class LogisticClassifier(LogisticState):
 
     def _checked_information(self, owner: str) -> Information:
         """Give the Hessian, or say why there is none to be had."""
-        if self._problem_of_table is not None:
-            raise NumericalError(f"{owner}: {self._problem_of_table}, so there are no errors.")
-        if self._information is None and self.penalty is not None:
+        if self._information is None and self._penalised:
             raise InputError(
                 f"{owner} is for penalty=None: a penalty biases the estimates on purpose, and "
                 "their standard errors would say nothing of that."
             )
+        if self._problem_of_table is not None:
+            raise NumericalError(f"{owner}: {self._problem_of_table}, so there are no errors.")
         if self._information is None:
             raise NumericalError(
                 f"{owner}: with {self.n_parameters_} coefficients no Hessian was formed. Choose "

@@ -30,7 +30,8 @@ class NaiveBayes(NaiveState):
     .. math:: p(k \mid x) \propto \pi_k \prod_j p_j(x_j \mid \theta_{jk})
 
     Each column has a family of its own: numbers, counts, yes and no, categories as text. The prior
-    is counted once. Missing values (NaN, None, null) are marginalised: their factor is left out.
+    is counted once. Missing values (NaN, None, null) are marginalised: their factor is left out, or
+    that of the whole group if a column of a group is missing.
 
     Parameters
     ----------
@@ -97,7 +98,9 @@ class NaiveBayes(NaiveState):
     Fitting is one pass, O(N D), in blocks of rows; streams and merges give the same model. A
     Laplace column in a stream has an approximate median. Missing at random is assumed. Features
     that depend on each other are counted twice: posteriors are then too near 0 and 1. The
-    density of a multinomial group is given its total and includes the coefficient.
+    density of a multinomial group is given its total and includes the coefficient. Sparse rows, and
+    in fit the groups of ``"multivariate_gaussian"``, must be complete. ``n_parameters_`` counts K
+    priors and the room for unknown categories.
 
     References
     ----------
@@ -112,7 +115,7 @@ class NaiveBayes(NaiveState):
     >>> rows = [[63, "ex", True], [41, "never", False], [58, "daily", True], [33, "never", None]]
     >>> model = credo.NaiveBayes().fit(rows, ["ill", "well", "ill", "well"])
     >>> model
-    NaiveBayes() with gaussian: 0; bernoulli: 2; categorical: 1
+    NaiveBayes() with gaussian x0; bernoulli x2; categorical x1
     >>> model.predict_proba([[None, "weekly", True]]).round(3)
     array([[0.692, 0.308]])
     """
@@ -297,7 +300,8 @@ class NaiveBayes(NaiveState):
         Returns
         -------
         X : ndarray, sparse array or data frame of shape (n, D)
-            Rows, of the kind that was fitted.
+            Rows in an array or a frame of the library that was fitted; truth values as 0 and 1,
+            Gaussian columns as floats, categories as they are.
         y : ndarray of shape (n,)
             Labels, drawn by the priors.
         """
@@ -310,5 +314,4 @@ class NaiveBayes(NaiveState):
             return sample_sparse(self._terms[0], codes, totals[0], rng), self.classes_[codes]
         columns = sample_columns(self._terms, codes, totals, rng)
         ordered = [columns[j] for j in range(self.n_features_in_)]
-        names = getattr(self, "feature_names_in_", None)
-        return rebuilt(ordered, names, self._kind), self.classes_[codes]
+        return rebuilt(ordered, self._column_names().names, self._kind), self.classes_[codes]

@@ -49,7 +49,8 @@ class TextClassifier(TextState):
     smoothing_target : {"uniform", "marginal"}
         Towards equal probabilities, or towards those of the words in all classes together.
     stop_words : "english" or collection of str
-        What ``"no_stop_words"`` leaves out: scikit-learn's English list, or your own.
+        What ``"no_stop_words"`` leaves out, and only that: scikit-learn's English list, or your
+        own. A vectorizer with stop words keeps its own instead.
     hashing : int, optional
         Hash words into so many slots: for streams whose words would not fit into memory. Slots
         have numbers instead of words.

@@ -17,8 +17,12 @@ X, Y = oracle.rows_of(41)
     [
         ({"penalty": "ridge"}, "penalty of LogisticClassifier must be one of None, 'l2', 'l1'"),
         ({"penalty": "none"}, "Got 'none'"),
-        ({"strength": 0.0}, "strength of LogisticClassifier must be positive. Got 0. For no"),
-        ({"strength": np.nan}, "strength of LogisticClassifier must be finite"),
+        (
+            {"penalty": "l2", "strength": 0.0},
+            "strength of LogisticClassifier must be positive. Got 0. For no",
+        ),
+        ({"strength": 2.0}, "strength but no penalty"),
+        ({"penalty": "l1", "strength": np.nan}, "strength of LogisticClassifier must be finite"),
         ({"separation": "ignore"}, "separation of LogisticClassifier must be one of 'warn'"),
         ({"tol": -1.0}, "tol of LogisticClassifier must be positive"),
         ({"max_iter": 0}, "max_iter of LogisticClassifier must be a whole number"),

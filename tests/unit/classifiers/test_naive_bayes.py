@@ -118,8 +118,7 @@ def test_auto_goes_by_dtype_and_content_and_says_so():
     }
     assert model.families_ == expected
     assert repr(model) == (
-        "NaiveBayes() with gaussian: 'age', 'visits'; bernoulli: 'smoker', 'flag'; "
-        "categorical: 'town', 'kind'"
+        "NaiveBayes() with gaussian age, visits; bernoulli smoker, flag; categorical town, kind"
     )
     assert repr(NaiveBayes()) == "NaiveBayes()"
 

@@ -32,7 +32,7 @@ def changed(column, value, row=2):
     ("families", "message"),
     [
         ("gausian", r"family 'gausian'. Choose one of gaussian"),
-        (["gaussian"] * 4, "does not know the family"),
+        (["gaussian"] * 4, "a mapping from column to family.*Got a list"),
         (None, "does not know the family"),
         (3, "does not know the family 3"),
         (dict, "does not know the family 'dict'"),
@@ -45,7 +45,7 @@ def changed(column, value, row=2):
         ({"ill": "poisson", ("ill", "visits"): "multinomial"}, "name column 'ill' twice"),
         ({("ill", "ill"): "multinomial"}, "name column 'ill' twice"),
         ({(): "multinomial"}, "famil"),
-        (np.array(["gaussian"] * 4), "does not know the family"),
+        (np.array(["gaussian"] * 4), "a mapping from column to family.*Got a list"),
     ],
 )
 def test_wrong_families_are_refused(families, message):

@@ -133,7 +133,7 @@ def test_auto_is_bernoulli_for_zeros_and_ones_and_multinomial_else():
     ]
     model = NaiveBayes().fit(csr_array([[2, 0], [0, 1]]), [0, 1])
     assert list(model.families_.values()) == ["multinomial"]
-    assert repr(model) == "NaiveBayes() with multinomial: 0, 1"
+    assert repr(model) == "NaiveBayes() with multinomial x0, x1"
 
 
 @pytest.mark.parametrize("family", SPARSE)

@@ -82,21 +82,6 @@ class Categories:
         lookup = [self._codes.get(value, unknown) for value in words.categories]
         return np.array([*lookup, -1], dtype=np.intp)[words.codes]
 
-    def extended(self, words: Words) -> Categories:
-        """Append the categories of a column that are not known yet.
-
-        Parameters
-        ----------
-        words : Words
-            A column.
-
-        Returns
-        -------
-        Categories
-            Known ones keep their codes.
-        """
-        return self._with(words.categories)
-
     def merged(self, other: Categories) -> tuple[Categories, Int]:
         """Append the categories of another dictionary that are not known yet.
 

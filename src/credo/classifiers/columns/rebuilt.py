@@ -19,7 +19,7 @@ def kind_of(X: Any) -> Any:
 
 def rebuilt(columns: list[Any], names: Any, kind: Any) -> Any:
     """Put columns together: a data frame of that library, or an array."""
-    if kind is not None and names is not None:
+    if kind is not None:
         import narwhals as nw  # noqa: PLC0415 - arrays do without it
 
         data = {name: column.tolist() for name, column in zip(names, columns, strict=True)}

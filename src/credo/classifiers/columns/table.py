@@ -30,6 +30,8 @@ class Table:
         Number of rows, at least one.
     names : tuple of str, or None
         Column names if the input has them and all are text.
+    labels : tuple, or None
+        Names of the columns of a frame, of whatever kind.
     matrix : ndarray of shape (n_rows, n_columns), or None
         The input itself if it is an array of numbers.
     owner : str
@@ -38,6 +40,7 @@ class Table:
 
     n_rows: int
     names: tuple[str, ...] | None
+    labels: tuple[Any, ...] | None
     matrix: Any
     owner: str
     _cells: tuple[AbstractCells, ...] | ArrayColumns = field(repr=False)
@@ -69,8 +72,12 @@ class Table:
             self._read[j] = self._cells[j].read()
         return self._read[j]
 
-    def value(self, row: int, j: int) -> Any:
-        """Give one cell as a plain value, None if it is missing."""
+    def values(self, row: int) -> list[Any]:
+        """Give the cells of a row as plain values, None where they are missing."""
+        return [self._value(row, j) for j in range(self.n_columns)]
+
+    def _value(self, row: int, j: int) -> Any:
+        """Give one cell."""
         column = self.column(j)
         if isinstance(column, Numbers):
             value = column.values[row].item()
@@ -182,10 +189,11 @@ def read_table(X: Any, owner: str) -> Table:
     frame = None if isinstance(X, np.ndarray) else frame_of(X, owner)
     if frame is None:
         return _table_of_array(array_of(X, owner), owner)
-    return Table(len(frame), names_of(frame), None, owner, cells_of_frame(frame, owner))
+    labels, cells = tuple(frame.columns), cells_of_frame(frame, owner)
+    return Table(len(frame), names_of(frame), labels, None, owner, cells)
 
 
 def _table_of_array(array: Any, owner: str) -> Table:
     """Make a table of a checked array."""
     matrix = array if array.dtype.kind in "biuf" else None
-    return Table(len(array), None, matrix, owner, ArrayColumns(array, owner))
+    return Table(len(array), None, None, matrix, owner, ArrayColumns(array, owner))

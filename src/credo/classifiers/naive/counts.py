@@ -12,6 +12,9 @@ from credo.classifiers.naive.parts import ColumnNames, Part
 from credo.exceptions import InputError
 from credo.families import AbstractFamily
 
+#: A part, and the names of its columns.
+PartOf = tuple[Part, ColumnNames]
+
 
 def counts_of(table: Table, part: Part, block: slice, names: ColumnNames) -> F64:
     """Give the counts of a block of rows, and check that none is negative or infinite."""
@@ -31,16 +34,18 @@ def refuse_infinite(x: F64, rows: Int, part: Part, names: ColumnNames) -> None:
         raise InputError(f"{names.owner}: X contains infinity: {what}. Missing values are NaN.")
 
 
-def outside(
-    family: type[AbstractFamily[Any]], x: F64, block: slice, part: Part, names: ColumnNames
-) -> str:
-    """Say which cell of a block is outside of the support of a family; nothing if none is."""
+def located(
+    error: InputError, family: type[AbstractFamily[Any]], x: F64, block: slice, of: PartOf
+) -> InputError:
+    """Say which cell of a block a family does not know, where it counted within the block."""
+    part, names = of
     wrong = ~family.contains(x)
     if not wrong.any():
-        return ""
+        return InputError(f"{names.owner}, {part.family} of {names.of(part.columns)}: {error}")
     wrong = wrong[:, None] & np.ones(x.shape, bool) if wrong.ndim < x.ndim else wrong
     what = _cell(x, wrong, np.arange(block.start, block.stop), part, names)
-    return f"{names.owner}: {what}, does not belong to the family {part.family!r}. "
+    needs = str(error).split(". Got")[0].partition(" needs ")[2]
+    return InputError(f"{names.owner}: the family {part.family!r} needs {needs}. Got {what}.")
 
 
 def _cell(x: F64, wrong: Bool, rows: Int, part: Part, names: ColumnNames) -> str:

@@ -22,13 +22,13 @@ from credo.classifiers.naive.terms import (
     LinearTerm,
     Term,
 )
-from credo.exceptions import InputError
+from credo.exceptions import InputError, NumericalError
 from credo.families import Gaussian, Laplace
 from credo.families.gaussians.class_gaussians import ClassGaussians
 from credo.families.gaussians.moments import ClassMoments, rounding_variance
 from credo.families.gaussians.variation import flat_features, with_variation
 
-#: Families of which the user's smoothing adds artificial observations, and what it adds.
+#: Families of which the user's smoothing adds artificial observations of each value.
 _SMOOTHED = ("bernoulli", "multinomial", "categorical")
 #: Families of which it adds observations of the mean over all classes.
 _PULLED = ("poisson", "exponential")
@@ -52,7 +52,9 @@ class Smoothing:
         amount = as_number(smoothing, owner, "smoothing")
         floor = as_number(floor, owner, "variance_floor")
         if not 0 <= amount <= 1e100:
-            raise InputError(f"The smoothing of {owner} must be 0 or more. Got {amount:g}.")
+            raise InputError(
+                f"The smoothing of {owner} must be between 0 and 1e100. Got {amount:g}."
+            )
         if not 0 <= floor <= 1:
             raise InputError(
                 f"The variance_floor of {owner} is a share of each feature's variance, between 0 "
@@ -80,7 +82,7 @@ def estimate_term(
         if part.family == "laplace":
             return _laplace_term(learned, smoothing.variance_floor, names)
         family = _estimate(learned, smoothing)
-    except InputError as error:
+    except (InputError, NumericalError) as error:
         raise InputError(
             f"{names.owner}, {part.family} of {names.of(part.columns)}, by class and column: "
             f"{error}"

@@ -53,8 +53,8 @@ class Explanation:
     >>> model.explain(["red", 0])
     'stop' against 'go': log odds +1.569
       prior                 +1.099
-      0 = 'red'             +0.981
-      1 = 0                 -0.511
+      x0 = 'red'            +0.981
+      x1 = 0                -0.511
     """
 
     label: Label
@@ -70,28 +70,36 @@ class Explanation:
         return float(self.prior + self.contributions.sum())
 
     def __repr__(self) -> str:
-        lines = [f"{self.label!r} against {self.against!r}: log odds {self.log_odds:+.3f}"]
-        lines.append(_line("prior", self.prior))
         rows = zip(self.features, self.values, self.contributions, strict=True)
-        lines += [_line(f"{f} = {_short(v)}", c) for f, v, c in islice(rows, _SHOWN)]
+        lines = [("prior", self.prior)]
+        lines += [(f"{_called(f)} = {_short(v)}", c) for f, v, c in islice(rows, _SHOWN)]
         rest = self.contributions[_SHOWN:]
         if rest.size:
-            lines.append(_line(f"{rest.size} more", float(rest.sum())))
-        return "\n".join(lines)
+            lines.append((f"{rest.size} more", float(rest.sum())))
+        title = f"{self.label!r} against {self.against!r}: log odds {self.log_odds:+.3f}"
+        width = max(20, *(min(len(text), _WIDEST) for text, _ in lines))
+        return "\n".join([title, *(_line(text, amount, width) for text, amount in lines)])
 
 
-#: Lines of the repr.
-_SHOWN = 12
+#: Lines of the repr, and characters of what stands on the left of each.
+_SHOWN, _WIDEST = 12, 40
 
 
-def _line(text: str, amount: float) -> str:
+def _line(text: str, amount: float, width: int) -> str:
     """Write one line of the table."""
-    text = text if len(text) <= 40 else text[:37] + "..."
-    return f"  {text:<20}  {amount:+.3f}"
+    text = text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
+    return f"  {text:<{width}}  {amount:+.3f}"
+
+
+def _called(feature: Any) -> str:
+    """Name a feature; one without a name by its number."""
+    return f"x{feature}" if isinstance(feature, int) else str(feature)
 
 
 def _short(value: Any) -> str:
     """Write a value in a few characters."""
+    if isinstance(value, tuple):
+        return f"({', '.join(_short(each) for each in value)})"
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
@@ -100,21 +108,21 @@ def contributions(
 ) -> list[tuple[Any, Any, float]]:
     """List feature, value and what it adds to the log odds of a pair of classes, for one row."""
     listed: list[tuple[int, Any, Any, float]] = []
-    sums = np.zeros(2)
+    sums, cells = np.zeros(2), rows.values(0)
     for term in terms:
         columns, logs = term.part.columns, term.contributions(rows, 0)[list(pair)]
         sums += logs.sum(axis=1)
         with np.errstate(invalid="ignore"):
             shares = np.nan_to_num(logs[0] - logs[1], posinf=np.inf, neginf=-np.inf).tolist()
         if len(shares) < len(columns):  # one event
-            values = tuple(rows.value(0, c) for c in columns)
+            values = tuple(cells[c] for c in columns)
             listed.append((columns[0], names.keys(term.part)[0], values, shares[0]))
             continue
         sparse = isinstance(rows, SparseRows)
         shown = np.flatnonzero(shares).tolist() if sparse else range(len(columns))
         for c in shown:
             j = columns[c]
-            listed.append((j, names.names[j], rows.value(0, j), shares[c]))
+            listed.append((j, names.names[j], cells[j], shares[c]))
     if np.isneginf(sums).all():
         raise InputError(
             f"{names.owner}.explain: the row is impossible under both classes, so there are no "

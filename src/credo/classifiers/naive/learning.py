@@ -8,12 +8,13 @@ from typing import Any, Self, final
 import numpy as np
 
 from credo._types import F64, Int
+from credo._validation.arrays import frozen
 from credo._validation.labels import listing
 from credo._validation.probabilities import block_rows, blocks
 from credo.classifiers._labels import union_of
 from credo.classifiers.columns.categories import Categories
 from credo.classifiers.columns.table import Numbers, Table
-from credo.classifiers.naive.counts import counts_of, outside, refuse_infinite
+from credo.classifiers.naive.counts import counts_of, located, refuse_infinite
 from credo.classifiers.naive.parts import ColumnNames, Part
 from credo.classifiers.naive.sparse import COUNTS, SparseRows, check_size
 from credo.exceptions import InputError
@@ -65,6 +66,7 @@ class PartSummary:
         if self.categories is None or other.categories is None:
             return replace(self, summary=self.summary.merge(other.summary))
         categories, places = self.categories.merged(other.categories)
+        _check_cells(len(self.summary.counts), categories, str(self.part.columns[0]))
         moved = _moved(other.summary, places, len(categories.values))
         return PartSummary(self.part, self.summary.merge(moved), categories)
 
@@ -81,6 +83,9 @@ class NaiveSummary:
     classes: Any
     weights: F64
     parts: tuple[PartSummary, ...]
+
+    def __post_init__(self) -> None:
+        frozen(self.weights)
 
     @classmethod
     def of(cls, rows: Labelled, classes: Any, parts: tuple[Part, ...]) -> Self:
@@ -166,16 +171,23 @@ def _counts(rows: Labelled, table: Table, part: Part) -> PartSummary:
     column = part.columns[0]
     words = table.words(column)
     size = len(words.categories)
-    if rows.n_classes * size > _MOST_CELLS:
-        raise InputError(
-            f"{rows.names.owner}: column {rows.names.names[column]!r} has {size} categories, too "
-            f"many to count in {rows.n_classes} classes. Is it an identifier? Drop it."
-        )
+    categories = Categories.of(words.categories)
+    _check_cells(rows.n_classes, categories, repr(rows.names.names[column]))
     cells = (rows.codes * (size + 1) + words.codes) + 1  # the first place of a class: missing
     flat: Any = np.bincount(cells, rows.weights, rows.n_classes * (size + 1))
     counts = flat.reshape(rows.n_classes, size + 1)[:, 1:].astype(np.float64)
     summary = CountSummary("Categorical", counts.sum(axis=1), counts)
-    return PartSummary(part, summary, Categories.of(words.categories))
+    return PartSummary(part, summary, categories)
+
+
+def _check_cells(n_classes: int, categories: Categories, column: str) -> None:
+    """Refuse a column with more categories than anyone would count."""
+    size = len(categories.values)
+    if n_classes * size > _MOST_CELLS:
+        raise InputError(
+            f"Column {column} has {size} categories, too many to count in {n_classes} classes. Is "
+            "it an identifier? Drop it."
+        )
 
 
 def _moved(summary: CountSummary, places: Int, size: int) -> CountSummary:
@@ -223,8 +235,6 @@ def _by_blocks(rows: Labelled, table: Table, part: Part) -> Any:
         try:
             found = part.distribution.summarise(x, weights, rows.codes[block], rows.n_classes)
         except InputError as error:
-            where = outside(part.distribution, x, block, part, rows.names)
-            owner = f"{rows.names.owner}, {part.family} of {rows.names.of(part.columns)}: "
-            raise InputError(f"{where or owner}{error}") from error
+            raise located(error, part.distribution, x, block, (part, rows.names)) from error
         result = found if result is None else result.merge(found)
     return result

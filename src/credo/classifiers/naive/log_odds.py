@@ -120,8 +120,7 @@ def _natural(term: Term, names: ColumnNames) -> tuple[F64, F64]:
 
 def _named(term: Term, names: ColumnNames) -> list[str]:
     """Name the statistics of a term."""
-    numbered = isinstance(names.names, range)
-    columns = [f"x{j}" if numbered else names.names[j] for j in term.part.columns]
+    columns = [names.called(j) for j in term.part.columns]
     if isinstance(term, CategoricalTerm):
         known = [f"[{columns[0]} = {value!r}]" for value in term.categories.values]
         return [*known, f"[{columns[0]} unknown]"][: term.family.mean.shape[1]]

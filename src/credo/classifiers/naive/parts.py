@@ -90,6 +90,15 @@ class ColumnNames:
         """List columns."""
         return listing([self.names[j] for j in columns])
 
+    def called(self, column: int) -> str:
+        """Name a column in a sentence; x and its number if it has no name."""
+        return f"x{column}" if isinstance(self.names, range) else str(self.names[column])
+
+    def shown(self, columns: Sequence[int], most: int = 8) -> str:
+        """List columns without quotes."""
+        more = f", … ({len(columns)} in all)" if len(columns) > most else ""
+        return ", ".join(self.called(j) for j in columns[:most]) + more
+
     def keys(self, part: Part) -> list[Any]:
         """Name the columns of a part: one by one, or as a group if they are one event.
 
@@ -120,6 +129,11 @@ def family_name(family: Any, owner: str) -> str:
     for name, known in FAMILIES.items():
         if family is known:
             return name
+    if isinstance(family, (list, tuple, np.ndarray)):
+        raise InputError(
+            f"The families of {owner} are one name for all columns, or a mapping from column to "
+            "family, such as {0: 'gaussian', 1: 'poisson'}. Got a list."
+        )
     shown = family if isinstance(family, str) else getattr(family, "__name__", family)
     raise InputError(
         f"{owner} does not know the family {shown!r}. Choose one of {', '.join(FAMILIES)}."

@@ -10,7 +10,7 @@ from credo._types import F64
 from credo._validation.labels import listing
 from credo._validation.probabilities import block_rows, blocks
 from credo.classifiers.columns.table import Table
-from credo.classifiers.naive.counts import outside
+from credo.classifiers.naive.counts import located
 from credo.classifiers.naive.parts import ColumnNames
 from credo.classifiers.naive.sparse import SparseRows
 from credo.classifiers.naive.terms import Scorer, Term
@@ -48,8 +48,8 @@ def _scored(term: Term, scorer: Scorer, rows: Any, block: slice) -> F64:
         if isinstance(rows, SparseRows) or str(error).startswith(term.names.owner):
             raise
         x = rows.floats(term.part.columns, block)
-        where = outside(type(term.family), x, block, term.part, term.names)
-        raise InputError(f"{where}{error}") from error
+        part = term.part, term.names
+        raise located(error, type(term.family), x, block, part) from error
 
 
 def _blocks(terms: tuple[Term, ...], rows: Table | SparseRows, n_classes: int) -> Any:

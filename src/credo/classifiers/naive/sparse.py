@@ -21,8 +21,9 @@ from credo.exceptions import InputError
 _ENTRIES = 2**16
 #: Larger whole numbers are not told apart in float64.
 _MOST_COUNT = 2.0**53
-#: Tables above this many bytes are refused before they are made.
-_MOST_BYTES = 8 * 2**30
+#: Measured, a stream of Bernoulli columns needs eleven tables at its peak; if they need more bytes
+#: than this, they are refused before they are made.
+_TABLES, _MOST_BYTES = 11, 16 * 2**30
 
 
 @final
@@ -99,9 +100,10 @@ class SparseRows:
         """Number of columns."""
         return int(self.X.shape[1])
 
-    def value(self, row: int, column: int) -> float:
-        """Give one entry."""
-        return float(self.X[row, column])
+    def values(self, row: int) -> list[float]:
+        """Give all entries of a row."""
+        result: list[float] = self.X[[row]].toarray()[0].tolist()
+        return result
 
     def is_binary(self) -> bool:
         """Tell whether all entries are 0 or 1."""
@@ -140,10 +142,12 @@ class SparseRows:
     def _refuse(self, entry: int, value: float, kind: Counts) -> None:
         """Say which entry is not a count."""
         row = int(np.searchsorted(self.X.indptr, entry, side="right")) - 1
-        got = "NaN" if np.isnan(value) else f"{value:g}"
+        got, remedy = f"{value:g}", kind.remedy
+        if np.isnan(value):
+            got, remedy = "NaN", "Missing counts have no place in sparse rows: leave the row out."
         raise InputError(
             f"{self.owner} needs {kind.needs} in sparse rows. Got {got} in row {row}, column "
-            f"{self.X.indices[entry]}. {kind.remedy}"
+            f"{self.X.indices[entry]}. {remedy}"
         )
 
     def counts(self, codes: Int, weights: F64, n_classes: int, kind: Counts) -> F64:
@@ -169,10 +173,10 @@ class SparseRows:
 
 def check_size(n_classes: int, n_columns: int, owner: str) -> None:
     """Refuse tables that would not fit into memory."""
-    n_bytes = 8 * n_classes * n_columns
+    n_bytes = 8 * n_classes * n_columns * _TABLES
     if n_bytes > _MOST_BYTES:
         raise InputError(
-            f"{owner}: {n_classes} classes with {n_columns} columns need tables of "
+            f"{owner}: tables for {n_classes} classes and {n_columns} columns may need "
             f"{n_bytes / 2**30:.1f} GiB, above {_MOST_BYTES / 2**30:.0f} GiB. Use fewer columns."
         )
 

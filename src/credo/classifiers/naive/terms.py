@@ -36,6 +36,10 @@ class Term(ABC):
     family: AbstractFamily[Any]
     names: ColumnNames
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out tables that were made for scoring."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     @abstractmethod
     def scorer(self, rows: Any, *, whole: bool) -> Scorer:
         """Get ready for rows: give what gives log p(x | k) of the columns of a block, (K, B).

@@ -23,6 +23,8 @@ Penalty = Literal["l1", "l2"] | None
 #: Up to so many coefficients a Hessian is summed up and factored; measured, beyond that products
 #: with it are faster.
 MOST_FOR_HESSIAN = 1000
+#: Up to so many classes: beyond, a Hessian is the sum of more than 500 products, one for each pair.
+_MOST_CLASSES = 32
 #: The fit to a sample stops at this gradient: its own is off by more.
 _SAMPLE_TOL, _SAMPLE_ITER = 1e-4, 12
 #: Its ridge, in pseudo-rows: little enough to leave nearly collinear columns as they are.
@@ -58,6 +60,11 @@ class Problem:
     def n_coefficients(self) -> int:
         """Give the number of coefficients, one class of several left out."""
         return (self.design.n_classes - 1) * self.design.scaling.n_columns
+
+    @property
+    def has_many(self) -> bool:
+        """Tell whether there are so many pairs of classes that their moments cost too much."""
+        return self.design.n_classes > _MOST_CLASSES
 
     def start(self) -> F64:
         """Give the coefficients of the class frequencies alone."""
@@ -108,7 +115,7 @@ def _solve_smooth(
 ) -> Solution:
     """Minimise a smooth objective by the solver that suits its size."""
     theta = problem.start() if start is None else start
-    if problem.n_coefficients > MOST_FOR_HESSIAN:
+    if problem.n_coefficients > MOST_FOR_HESSIAN or (objective.ridge.any() and problem.has_many):
         kept = None
         if problem.in_memory:
             kept = KeptRows.if_they_fit(problem.design, problem.n_rows, problem.n_stored)
@@ -188,6 +195,7 @@ def _solve_bare(problem: Problem, objective: Objective, rules: Rules) -> Solutio
         theta=_least(theta, null, problem.design) if null.size else theta,
         value=final,
         norm=final.norm,
+        converged=found.converged or rules.met(final.norm, final.loss),
         log_likelihood=-problem.design.total * final.loss,
         hessian=hessian_of(moments, n_classes, objective.ridge),
         null=null,
@@ -251,7 +259,7 @@ def _solve_l1(problem: Problem, strength: float, rules: Rules, start: F64 | None
     amounts = np.append(amounts, 0.0) if scaling.intercept else amounts
     penalised = Penalised(Objective(problem.design), amounts)
     theta = problem.start() if start is None else start
-    if problem.design.n_logits * scaling.n_columns > MOST_FOR_HESSIAN:
+    if problem.has_many or problem.design.n_logits * scaling.n_columns > MOST_FOR_HESSIAN:
         outcome = minimise_split(penalised, theta, rules)
     else:
         if start is None and problem.sample is not None:

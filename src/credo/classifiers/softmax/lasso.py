@@ -6,7 +6,7 @@ active sets. Many: SciPy's L-BFGS-B on positive and negative parts, θ = a - b w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,10 @@ class Penalised:
         """Give loss and penalty."""
         return value.loss + float((self.amounts * np.abs(theta)).sum())
 
+    def reported(self, theta: F64, value: Value) -> Value:
+        """Give the value with the penalty in its loss."""
+        return replace(value, loss=self.total(theta, value))
+
     def norm(self, theta: F64, value: Value) -> float:
         """Give the largest entry of the least subgradient: zero at the minimum only."""
         g, amounts = value.gradient, np.broadcast_to(self.amounts, theta.shape)
@@ -53,7 +57,7 @@ def minimise_lasso(problem: Penalised, theta: F64, rules: Rules) -> Outcome:
     value, hessian = _curved(problem, theta)
     norm, is_fresh = problem.norm(theta, value), True
     for iteration in range(rules.max_iter):
-        rules.told(iteration, value)
+        rules.told(iteration, problem.reported(theta, value))
         if rules.met(norm, problem.total(theta, value)):
             return Outcome(theta, value, iteration, converged=True)
         move = _step(problem, theta, value, hessian)
@@ -108,17 +112,18 @@ def minimise_split(problem: Penalised, theta: F64, rules: Rules) -> Outcome:
     """Search from ``theta`` with gradients only."""
     shape, size = theta.shape, theta.size
     amounts = np.broadcast_to(problem.amounts, shape).ravel()
-    count = [0]
+    count, last = [0], [problem.smooth.value(theta)]
 
     def together(parts: F64) -> tuple[float, F64]:
         place = (parts[:size] - parts[size:]).reshape(shape)
         value = problem.smooth.value(place)
         gradient = value.gradient.ravel()
         loss = value.loss + float(amounts @ (parts[:size] + parts[size:]))
-        rules.told(count[0], value)
+        last[0] = replace(value, loss=loss)
         return loss, np.concatenate([gradient + amounts, amounts - gradient])
 
     def next_one(_parts: Any) -> None:
+        rules.told(count[0], last[0])
         count[0] += 1
 
     flat = theta.ravel()
@@ -132,11 +137,12 @@ def minimise_split(problem: Penalised, theta: F64, rules: Rules) -> Outcome:
         options={
             "maxiter": rules.max_iter,
             "maxfun": 10 * rules.max_iter,
-            "gtol": rules.tol,
+            "gtol": 0.25 * rules.tol * min(1.0, last[0].loss),
             "ftol": 0.0,
             "maxcor": _MEMORY,
         },
     )
     theta = (found.x[:size] - found.x[size:]).reshape(shape)
     value = problem.smooth.value(theta)
-    return Outcome(theta, value, int(found.nit), problem.norm(theta, value) <= 2 * rules.tol)
+    met = rules.met(problem.norm(theta, value), problem.total(theta, value))
+    return Outcome(theta, value, int(found.nit), met)

@@ -20,11 +20,10 @@ _MOST_TRIALS = 40
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A place that is better, and how much of the step led there."""
+    """A place that is better."""
 
     theta: F64
     value: Value
-    share: float
 
 
 def search(objective: Objective, theta: F64, value: Value, step: F64) -> Move | None:
@@ -41,7 +40,7 @@ def search(objective: Objective, theta: F64, value: Value, step: F64) -> Move | 
             gain = value.loss - there.loss
             flatter = abs(new_slope) <= _FLATTER * -slope
             if gain >= -_ENOUGH * share * slope or (flatter and gain >= -_noise(value)):
-                return Move(place, there, share)
+                return Move(place, there)
             share *= _shrink(slope, new_slope)
         else:
             share *= 0.1

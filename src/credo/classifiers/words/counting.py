@@ -8,6 +8,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from credo._types import F64, Int
+from credo._validation.arrays import frozen
 from credo.classifiers._labels import union_of
 from credo.classifiers.naive.sparse import COUNTS, SparseRows, check_size
 from credo.exceptions import InputError
@@ -27,6 +28,10 @@ class WordSummary:
     words: Any
     #: (K, V).
     counts: F64
+
+    def __post_init__(self) -> None:
+        frozen(self.documents)
+        frozen(self.counts)
 
     @classmethod
     def of(

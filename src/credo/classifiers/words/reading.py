@@ -91,16 +91,25 @@ class Reader:
             if "empty vocabulary" in str(error):
                 return (), None
             raise InputError(f"The vectorizer of {owner} failed: {error}") from error
-        return tuple(reader.get_feature_names_out().tolist()), self._as_counts(counts)
+        words = reader.get_feature_names_out().tolist()
+        order = sorted(range(len(words)), key=words.__getitem__)  # a given vocabulary has its own
+        if order != list(range(len(words))):
+            words, counts = [words[w] for w in order], counts[:, order]
+        return tuple(words), self._as_counts(counts)
+
+    def for_words(self, words: Any) -> Reader:
+        """Give a reader of the chosen words only, in their order."""
+        if self.hashes:
+            return self
+        made = clone(self.vectorizer).set_params(vocabulary=list(words), dtype=np.float64)
+        return Reader(made, self.binary)
 
     def count(self, documents: list[str], words: Any) -> Any:
-        """Count the chosen words of documents, in their order."""
-        if self.hashes:
-            counts = self.vectorizer.transform(documents)
-            chosen = counts if len(words) == counts.shape[1] else counts[:, list(words)]
-            return self._as_counts(chosen)
-        reader = clone(self.vectorizer).set_params(vocabulary=list(words), dtype=np.float64)
-        return self._as_counts(reader.transform(documents))
+        """Count the words of documents that this is a reader of, or some slots."""
+        counts = self.vectorizer.transform(documents)
+        if self.hashes and len(words) < counts.shape[1]:
+            counts = counts[:, list(words)]
+        return self._as_counts(counts)
 
     def _as_counts(self, counts: Any) -> Any:
         """Replace counts by ones if only occurrence matters."""

@@ -29,13 +29,6 @@ def test_numbers_are_equal_across_types_and_never_to_text():
     assert known.codes(words(*[True, 1.0, "1", 0.5, "0.5"])).tolist() == [0, 0, 1, 2, 3]
 
 
-def test_extending_keeps_the_codes_of_the_known():
-    known = Categories.of(["a", "b"])
-    assert known.extended(words("c", "b", None, "d")).values == ("a", "b", "c", "d")
-    assert known.extended(words("b", None)) is known
-    assert known.values == ("a", "b")
-
-
 def test_merging_says_where_the_other_codes_went():
     union, places = Categories.of(["a", "b"]).merged(Categories.of(["c", "b", 1]))
     assert union.values == ("a", "b", "c", 1)

@@ -65,7 +65,7 @@ def test_all_columns_of_a_float_matrix_are_a_view():
 def test_single_cells_are_plain_values():
     table = read_table([[1, "a"], [None, None]], "Test")
     assert len(table) == 2
-    assert [[table.value(i, j) for j in range(2)] for i in range(2)] == [[1, "a"], [None, None]]
+    assert [table.values(i) for i in range(2)] == [[1, "a"], [None, None]]
 
 
 def assert_words(column, cells):
