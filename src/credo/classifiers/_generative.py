@@ -1,119 +1,36 @@
-"""What every generative classifier offers, from one hook: joint scores of rows."""
+"""What every generative classifier offers beside posteriors: densities and other priors."""
 
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo._types import F64, PerLabel
 from credo._validation.labels import as_labels
 from credo._validation.probabilities import as_priors
 from credo.classifiers._labels import without_mask
+from credo.classifiers._scored import ScoredClassifier
 from credo.exceptions import InputError
 from credo.families.gaussians.scores import (
-    Finish,
-    labels_into,
-    log_probabilities_into,
-    probabilities_into,
     scores_into,
     totals_into,
 )
-from credo.posterior import Posterior
 
 
-class GenerativeClassifier(ClassifierMixin, BaseEstimator, ABC):
+class GenerativeClassifier(ScoredClassifier):
     """Base of classifiers with p(x | k) and p(k): posteriors, densities and other priors.
 
     A subclass sets ``classes_`` and ``priors_``, and writes ``_score``.
     """
 
     priors: Any
-    classes_: Any
     priors_: F64
-
-    @abstractmethod
-    def _score(
-        self, X: Any, finish: Finish, *, densities: bool = False, single: bool = False
-    ) -> None:
-        """Hand blocks of log p(x, k), shape (K, B), to ``finish``.
-
-        Without ``densities`` a term that all classes of a row share may be left out; with
-        ``single``, float32 rows may be scored in float32 where that is safe.
-        """
-
-    def predict(self, X: Any) -> Any:
-        """Give the most probable class of each row; of equals, the first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Rows; NaN is missing and marginalised.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
-        rows = self._rows(X)
-        codes = np.empty(len(rows), dtype=np.intp)
-        self._score(rows, labels_into(codes), single=True)
-        return self.classes_[codes]
-
-    def predict_proba(self, X: Any) -> Any:
-        """Give posterior probabilities, columns in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Rows; NaN is missing and marginalised.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            In float64; a Gaussian classifier gives float32 for rows of float32, computed in float32
-            too if that moves the log odds of rows near the classes by less than 2.5e-4.
-        """
-        return self._table(X, probabilities_into)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Give the logarithms of the posterior probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Rows; NaN is missing and marginalised.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Exact far below the least positive probability.
-        """
-        return self._table(X, log_probabilities_into)
-
-    def posterior(self, X: Any) -> Posterior:
-        """Give the posterior over ``classes_``, for ``credo.decide``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Rows; NaN is missing and marginalised.
-
-        Returns
-        -------
-        Posterior
-            One row per row.
-        """
-        rows = self._rows(X)
-        table = np.empty((len(rows), len(self.classes_)))
-        self._score(rows, log_probabilities_into(table))
-        return Posterior(table, self.classes_)
 
     def log_joint(self, X: Any) -> F64:
         r"""Give :math:`\log p(x, k) = \log p(x \mid k) + \log \pi_k`.
@@ -121,7 +38,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like of shape (n, D)
-            Rows; NaN is missing and marginalised.
+            Rows, of any kind that fit takes.
 
         Returns
         -------
@@ -153,24 +70,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator, ABC):
         totals = np.empty(len(rows))
         self._score(rows, totals_into(totals), densities=True)
         return totals
-
-    def decision_function(self, X: Any) -> F64:
-        """Give a score per class, or the log odds of the second class if there are two.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Rows; NaN is missing and marginalised.
-
-        Returns
-        -------
-        ndarray of shape (n, K), or (n,) if there are two classes
-            Scores differ from log posteriors by a term of the row.
-        """
-        rows = self._rows(X)
-        table = np.empty((len(rows), len(self.classes_)))
-        self._score(rows, scores_into(table))
-        return table[:, 1] - table[:, 0] if len(self.classes_) == 2 else table
 
     def with_priors(self, priors: PerLabel | str | None) -> Self:
         """Give the same classifier with other priors, without fitting again.
@@ -214,14 +113,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator, ABC):
         return validate_data(
             self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False
         )
-
-    def _table(self, X: Any, into: Callable[[Any], Finish]) -> Any:
-        """Fill a table of one column per class, in the precision of the rows."""
-        rows = self._rows(X)
-        kind = np.float32 if rows.dtype == np.float32 else np.float64
-        table = np.empty((len(rows), len(self.classes_)), dtype=kind)
-        self._score(rows, into(table), single=True)
-        return table
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

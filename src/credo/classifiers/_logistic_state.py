@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -20,6 +19,7 @@ from credo._validation.arrays import as_number, positive_int
 from credo._validation.labels import as_labels, listing, positions
 from credo._validation.probabilities import as_weights
 from credo.classifiers._labels import encode_labels, without_mask
+from credo.classifiers._scored import ScoredClassifier
 from credo.classifiers.softmax.batches import Batch, cut
 from credo.classifiers.softmax.census import Census
 from credo.classifiers.softmax.finding import Separation
@@ -101,7 +101,7 @@ def _choice(value: Any, what: str, known: tuple[Any, ...]) -> Any:
     return value
 
 
-class LogisticState(ClassifierMixin, BaseEstimator):
+class LogisticState(ScoredClassifier):
     """Private half of ``LogisticClassifier``."""
 
     classes_: Any
@@ -323,7 +323,14 @@ class LogisticState(ClassifierMixin, BaseEstimator):
         )
         return f"There are {fact}. Their coefficients are not determined"
 
-    def _score(self, X: Any, finish: Finish) -> None:
+    def _score(
+        self,
+        X: Any,
+        finish: Finish,
+        *,
+        densities: bool = False,  # noqa: ARG002 - there are none
+        single: bool = False,  # noqa: ARG002 - always float64
+    ) -> None:
         """Hand blocks of scores (K, B) to ``finish``; zero for the first of two classes."""
         start = 0
         none = np.empty(X.shape[0], dtype=np.intp)
@@ -348,14 +355,6 @@ class LogisticState(ClassifierMixin, BaseEstimator):
             dtype="numeric",
             ensure_all_finite=False,
         )
-
-    def _table(self, X: Any, into: Callable[[Any], Finish]) -> Any:
-        """Fill a table of one column per class, in the precision of the rows."""
-        rows = self._rows(X)
-        kind = np.float32 if rows.dtype == np.float32 else np.float64
-        table = np.empty((rows.shape[0], len(self.classes_)), dtype=kind)
-        self._score(rows, into(table))
-        return table
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

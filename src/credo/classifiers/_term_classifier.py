@@ -31,12 +31,6 @@ class TermClassifier(GenerativeClassifier):
     def _column_names(self) -> ColumnNames:
         """Name the columns, and who speaks of them."""
 
-    def _table(self, X: Any, into: Any) -> Any:
-        rows = self._rows(X)
-        table = np.empty((len(rows), len(self.classes_)))
-        self._score(rows, into(table))
-        return table
-
     def _score(
         self,
         X: Any,

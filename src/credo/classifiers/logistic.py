@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from credo._types import F64, Label
+from credo._types import Label
 from credo._validation.arrays import in_unit_interval, positive_int
 from credo._validation.labels import as_labels, position
 from credo.classifiers._generative import unchanged_on_error
@@ -17,13 +17,6 @@ from credo.classifiers.softmax.fit import solve
 from credo.classifiers.softmax.inference import CoefficientTable, Comparison, Information, table_of
 from credo.classifiers.softmax.path import StrengthPath, follow, path_of, strengths_of
 from credo.exceptions import InputError, NumericalError
-from credo.families.gaussians.scores import (
-    labels_into,
-    log_probabilities_into,
-    probabilities_into,
-    scores_into,
-)
-from credo.posterior import Posterior
 
 
 class LogisticClassifier(LogisticState):
@@ -194,90 +187,6 @@ class LogisticClassifier(LogisticState):
             rules = options.rules_for(problem.design.total)
             found = solve(problem, options.penalty, options.strength, rules)
             return self._set(problem, found, options)
-
-    def predict(self, X: Any) -> Any:
-        """Give the most probable class of each row; of equals, the first.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, D)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
-        rows = self._rows(X)
-        codes = np.empty(rows.shape[0], dtype=np.intp)
-        self._score(rows, labels_into(codes))
-        return self.classes_[codes]
-
-    def predict_proba(self, X: Any) -> Any:
-        """Give probabilities, columns in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, D)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Probabilities, in float32 if the rows are.
-        """
-        return self._table(X, probabilities_into)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Give the logarithms of the probabilities.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, D)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Exact far below the least positive probability.
-        """
-        return self._table(X, log_probabilities_into)
-
-    def posterior(self, X: Any) -> Posterior:
-        """Give the posterior over ``classes_``, for ``credo.decide``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, D)
-            Rows.
-
-        Returns
-        -------
-        Posterior
-            One row per row.
-        """
-        rows = self._rows(X)
-        table = np.empty((rows.shape[0], len(self.classes_)))
-        self._score(rows, log_probabilities_into(table))
-        return Posterior(table, self.classes_)
-
-    def decision_function(self, X: Any) -> F64:
-        """Give a score per class, or the log odds of the second class if there are two.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, D)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n, K), or (n,) if there are two classes
-            Linear scores; their softmax is the posterior.
-        """
-        rows = self._rows(X)
-        table = np.empty((rows.shape[0], len(self.classes_)))
-        self._score(rows, scores_into(table))
-        return table[:, 1] if len(self.classes_) == 2 else table
 
     def coefficient_table(
         self, confidence: float = 0.95, *, reference: Label | None = None
