@@ -43,7 +43,7 @@ def test_signed_and_unsigned_labels_stay_integers():
     labels = np.where(Y > 0, 2**62 + 1, 2**62)
     model = GaussianClassifier().partial_fit(X, labels).partial_fit(X, labels.astype(np.uint64))
     assert model.classes_.tolist() == [2**62, 2**62 + 1]
-    large = summarise(X, np.where(Y > 0, 2**63 + 1, 0).astype(np.uint64))
+    large = summarise(X, np.where(Y > 0, np.uint64(2**63 + 1), np.uint64(0)))
     assert summarise(X, Y).merge(large).classes.tolist() == [0, 1, 2, 2**63 + 1]
     with pytest.raises(InputError, match="two kinds"):
         summarise(X, Y).merge(summarise(X, Y.astype("datetime64[D]")))

@@ -254,10 +254,10 @@ def shrinkage_amounts(
     shared = matrices.ndim == 2
     if shrinkage is None or not isinstance(shrinkage, str):
         return np.full(() if shared else len(matrices), 0.0 if shrinkage is None else shrinkage)
-    weights = moments.weights.sum() if shared else moments.weights
+    weights, total = moments.weights, float(moments.weights.sum())
     if shrinkage == "oas":
         if shared:
-            return np.asarray(oas_amount(matrices, float(weights)))
+            return np.asarray(oas_amount(matrices, total))
         return np.array([oas_amount(m, n) for m, n in zip(matrices, weights, strict=True)])
     if second_pass is None:
         raise InputError(
@@ -271,7 +271,7 @@ def shrinkage_amounts(
         inverse = np.where(variances > 0, 1 / np.sqrt(variances), 0.0)
     fourth = second_pass(moments.means, np.broadcast_to(inverse, moments.means.shape))
     if shared:
-        return np.asarray(ledoit_wolf_amount(matrices, float(weights), float(fourth.sum())))
+        return np.asarray(ledoit_wolf_amount(matrices, total, float(fourth.sum())))
     return np.array(
         [ledoit_wolf_amount(*each) for each in zip(matrices, weights, fourth, strict=True)]
     )
