@@ -59,6 +59,13 @@ def listing(names: Sequence[Label], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
 
 
+def one_of(value: Any, known: Sequence[Any], owner: str, what: str) -> Any:
+    """Check that an option is one of several words, or None where that is one."""
+    if not any(value is each or (isinstance(value, str) and value == each) for each in known):
+        raise InputError(f"The {what} of {owner} must be one of {listing(known)}. Got {value!r}.")
+    return value
+
+
 def hint(name: Label, known: Sequence[Label]) -> str:
     """Say which known name is meant, if one is near; empty otherwise."""
     for other in known:

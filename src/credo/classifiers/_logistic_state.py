@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from credo._types import F64, Int, Labels
 from credo._validation.arrays import as_number, positive_int
-from credo._validation.labels import as_labels, listing, positions
+from credo._validation.labels import as_labels, listing, one_of, positions
 from credo._validation.probabilities import as_weights
 from credo.classifiers._labels import encode_labels, without_mask
 from credo.classifiers._scored import ScoredClassifier
@@ -57,7 +57,7 @@ class Options:
     @classmethod
     def checked(cls, estimator: Any) -> Options:
         """Check the parameters."""
-        penalty = _choice(estimator.penalty, "penalty", (None, "l2", "l1"))
+        penalty = one_of(estimator.penalty, (None, "l2", "l1"), OWNER, "penalty")
         if penalty is None and estimator.strength is not None:
             raise InputError(
                 f"{OWNER} has a strength but no penalty. Pass penalty='l2' or penalty='l1' too."
@@ -72,7 +72,7 @@ class Options:
         tol = as_number(estimator.tol, OWNER, "tol")
         if tol <= 0:
             raise InputError(f"The tol of {OWNER} must be positive. Got {tol:g}.")
-        refuses = _choice(estimator.separation, "separation", ("warn", "error")) == "error"
+        refuses = one_of(estimator.separation, ("warn", "error"), OWNER, "separation") == "error"
         rules = Rules(tol, positive_int(estimator.max_iter, OWNER, "max_iter"))
         intercept = bool(estimator.fit_intercept)
         if not (estimator.progress is None or callable(estimator.progress)):
@@ -92,13 +92,6 @@ class Options:
             progress(iteration, -total * value.loss)
 
         return Rules(self.rules.tol, self.rules.max_iter, told)
-
-
-def _choice(value: Any, what: str, known: tuple[Any, ...]) -> Any:
-    """Check one of several words."""
-    if not any(value is each or (isinstance(value, str) and value == each) for each in known):
-        raise InputError(f"The {what} of {OWNER} must be one of {listing(known)}. Got {value!r}.")
-    return value
 
 
 class LogisticState(ScoredClassifier):

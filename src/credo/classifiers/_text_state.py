@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from credo._types import F64, Int
 from credo._validation.arrays import frozen, positive_int
+from credo._validation.labels import one_of
 from credo._validation.probabilities import as_weights
 from credo.classifiers._generative import prior_probabilities
 from credo.classifiers._labels import encode_labels
@@ -65,15 +66,8 @@ class TextState(TermClassifier):
 
     def _check_options(self) -> None:
         """Check the choices."""
-        if self.model not in ("multinomial", "bernoulli"):
-            raise InputError(
-                f"The model of {_OWNER} must be 'multinomial' or 'bernoulli'. Got {self.model!r}."
-            )
-        if self.vocabulary not in _VOCABULARIES:
-            raise InputError(
-                f"The vocabulary of {_OWNER} must be one of {_VOCABULARIES}. Got "
-                f"{self.vocabulary!r}."
-            )
+        one_of(self.model, ("multinomial", "bernoulli"), _OWNER, "model")
+        one_of(self.vocabulary, _VOCABULARIES, _OWNER, "vocabulary")
         if self.max_words is not None:
             positive_int(self.max_words, _OWNER, "max_words")
 

@@ -160,7 +160,7 @@ def test_stop_words_alone_are_no_words():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "poisson"}, "model of TextClassifier must be 'multinomial' or 'bernoulli'"),
+        ({"model": "poisson"}, "model of TextClassifier must be one of 'multinomial', 'bernoulli'"),
         ({"vocabulary": "some"}, "vocabulary of TextClassifier must be one of"),
         ({"max_words": 0}, "max_words of TextClassifier must be a whole number, at least 1"),
         ({"max_words": 2.0}, "max_words of TextClassifier must be a whole number"),

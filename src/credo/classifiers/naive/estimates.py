@@ -10,6 +10,7 @@ import numpy as np
 
 from credo._types import F64
 from credo._validation.arrays import as_number
+from credo._validation.labels import one_of
 from credo.classifiers.naive.learning import PartSummary
 from credo.classifiers.naive.parts import ColumnNames, Part
 from credo.classifiers.naive.sparse_term import SparseTerm
@@ -60,15 +61,9 @@ class Smoothing:
                 f"The variance_floor of {owner} is a share of each feature's variance, between 0 "
                 f"and 1. Got {floor:g}."
             )
-        _one_of(target, ("uniform", "marginal"), owner, "smoothing_target")
-        _one_of(unknown, ("smooth", "ignore", "error"), owner, "unknown")
+        one_of(target, ("uniform", "marginal"), owner, "smoothing_target")
+        one_of(unknown, ("smooth", "ignore", "error"), owner, "unknown")
         return cls(amount, target, unknown, floor)
-
-
-def _one_of(value: Any, known: tuple[str, ...], owner: str, what: str) -> None:
-    """Check a choice."""
-    if value not in known:
-        raise InputError(f"The {what} of {owner} must be one of {known}. Got {value!r}.")
 
 
 def estimate_term(
