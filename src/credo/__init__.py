@@ -31,6 +31,28 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         decide as decide,
         decide_value as decide_value,
     )
+    from credo.formats import (
+        read_bif as read_bif,
+        read_network as read_network,
+        write_network as write_network,
+    )
+    from credo.graphs import (
+        BayesianNetwork as BayesianNetwork,
+        FactorGraph as FactorGraph,
+        MarkovNetwork as MarkovNetwork,
+        chain as chain,
+    )
+    from credo.inference import (
+        JunctionTree as JunctionTree,
+        explain as explain,
+        infer as infer,
+        infer_many as infer_many,
+        k_best as k_best,
+        marginal_map as marginal_map,
+        max_marginals as max_marginals,
+        mpe as mpe,
+        plan as plan,
+    )
     from credo.posterior import (
         JointTable as JointTable,
         Posterior as Posterior,
@@ -54,7 +76,31 @@ __getattr__, __dir__, __all__ = doors(
             "summarise",
         ],
         "credo.decisions": ["Decisions", "Loss", "decide", "decide_value"],
+        "credo.formats": ["read_bif", "read_network", "write_network"],
+        "credo.graphs": ["BayesianNetwork", "FactorGraph", "MarkovNetwork", "chain"],
+        "credo.inference": [
+            "JunctionTree",
+            "explain",
+            "infer",
+            "infer_many",
+            "k_best",
+            "marginal_map",
+            "max_marginals",
+            "mpe",
+            "plan",
+        ],
         "credo.posterior": ["JointTable", "Posterior", "PriorEstimate"],
     },
-    rooms=["classifiers", "decisions", "exceptions", "families", "plots", "posterior", "tables"],
+    rooms=[
+        "classifiers",
+        "decisions",
+        "exceptions",
+        "families",
+        "formats",
+        "graphs",
+        "inference",
+        "plots",
+        "posterior",
+        "tables",
+    ],
 )

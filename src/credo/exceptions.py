@@ -6,16 +6,22 @@
     ├── InputError (ValueError)             something that was passed in is wrong
     │   ├── LabelError (KeyError)           a name that is not among the known ones
     │   ├── ShapeError                      arrays that do not fit together
-    │   └── FileFormatError                 a damaged file; carries path and line
+    │   ├── FileFormatError                 a damaged file; carries path, line and column
+    │   ├── ImpossibleEvidence              findings that cannot all be true; names a conflict
+    │   └── BudgetError (MemoryError)       an exact answer needs more memory than was allowed
     ├── NumericalError (ArithmeticError)    an integral or a search did not succeed
     └── MissingExtraError (ImportError)     an optional dependency is not installed
 
     CredoWarning (UserWarning)
+    ├── ExpansionWarning                    a structured factor was written out as a table
     ├── SeparationWarning                   no largest likelihood: the classes are separable
     └── SingularWarning                     data determine too little; how it was repaired
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 
 class CredoError(Exception):
@@ -39,7 +45,7 @@ class ShapeError(InputError):
 
 
 class FileFormatError(InputError):
-    """A file that cannot be read; names the file and the line.
+    """A file that cannot be read; names the file, the line and the column.
 
     Parameters
     ----------
@@ -49,18 +55,51 @@ class FileFormatError(InputError):
         The file.
     line
         Line number, counted from one, or None if the whole file is meant.
+    column
+        Column in that line, counted from one, or None if the whole line is meant.
     """
 
-    def __init__(self, reason: str, path: str, line: int | None = None) -> None:
-        where = path if line is None else f"{path}, line {line}"
-        super().__init__(f"{where}: {reason}")
+    def __init__(
+        self, reason: str, path: str, line: int | None = None, column: int | None = None
+    ) -> None:
+        place = [path]
+        place += [] if line is None else [f"line {line}"]
+        place += [] if column is None else [f"column {column}"]
+        super().__init__(f"{', '.join(place)}: {reason}")
         self.reason = reason
         self.path = path
         self.line = line
+        self.column = column
 
-    def __reduce__(self) -> tuple[type[FileFormatError], tuple[str, str, int | None]]:
+    def __reduce__(self) -> tuple[type[FileFormatError], tuple[str, str, int | None, int | None]]:
         """Survive the way back from another process."""
-        return FileFormatError, (self.reason, self.path, self.line)
+        return FileFormatError, (self.reason, self.path, self.line, self.column)
+
+
+class ImpossibleEvidence(InputError):  # noqa: N818 - it is the evidence that is at fault
+    """Findings that the model says cannot all be true.
+
+    Parameters
+    ----------
+    reason
+        What is wrong, as a sentence.
+    conflict
+        A smallest set of findings that cannot be true together: without any one of them the
+        others can. ``{variable: state, states or weights}``.
+    """
+
+    def __init__(self, reason: str, conflict: Mapping[Any, Any]) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.conflict = dict(conflict)
+
+    def __reduce__(self) -> tuple[type[ImpossibleEvidence], tuple[str, dict[Any, Any]]]:
+        """Survive the way back from another process."""
+        return ImpossibleEvidence, (self.reason, self.conflict)
+
+
+class BudgetError(InputError, MemoryError):
+    """An exact answer needs more memory than was allowed; the text names the largest table."""
 
 
 class NumericalError(CredoError, ArithmeticError):
@@ -73,6 +112,10 @@ class MissingExtraError(CredoError, ImportError):
 
 class CredoWarning(UserWarning):
     """Base of all warnings given by Credo."""
+
+
+class ExpansionWarning(CredoWarning):
+    """A structured factor had to be written out as a table; the text says how large it is."""
 
 
 class SeparationWarning(CredoWarning):

@@ -13,7 +13,13 @@ from typing import Annotated
 import typer
 
 from credo._version import __version__
+from credo.cli.best_states import mpe
+from credo.cli.conversion import convert
+from credo.cli.costs import plan
 from credo.cli.decide import decide
+from credo.cli.graphs import infer
+from credo.cli.uai_task import uai
+from credo.cli.weighing import explain
 from credo.exceptions import CredoError, NumericalError
 
 DONE, INTERNAL, BAD_INPUT, NOT_CONVERGED = 0, 1, 2, 3
@@ -27,7 +33,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(decide)
+for command in (decide, infer, plan, mpe, explain, convert, uai):
+    app.command()(command)
 
 
 def _version(wanted: bool) -> None:

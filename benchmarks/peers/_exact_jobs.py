@@ -1,0 +1,283 @@
+"""Jobs of ``exact.py``: one network, or one instance, in one fresh process.
+
+``python benchmarks/peers/_exact_jobs.py '{"job": "marginals", "network": "asia", ...}'``
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import resource
+import sys
+import tempfile
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _measure import Row, best_of, seconds
+
+import credo
+
+#: Address space of one job: what a laptop has.
+MEMORY = 8 * 2**30
+#: Seconds after which a contestant gets no second turn.
+LONG = 5.0
+
+
+def bif_file(network: str) -> Path:
+    """Unpack a network of the bnlearn repository, which pgmpy carries, into a temporary file."""
+    home = find_spec("pgmpy")
+    if home is None or home.origin is None:
+        raise SystemExit("The networks come with pgmpy: pip install 'credo[peers]'.")
+    packed = Path(home.origin).parent / "utils" / "example_models" / f"{network}.bif.gz"
+    path = Path(tempfile.mkdtemp(prefix="credo-bench-")) / f"{network}.bif"
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    return path
+
+
+def as_pyagrum(net: Any) -> Any:
+    """Build the same network in pyAgrum, number by number: its own reader rounds to float32."""
+    import pyagrum as gum  # noqa: PLC0415 - a peer, loaded where it is measured
+
+    other = gum.BayesNet()
+    for i, name in enumerate(net.names):
+        states = [f"s{k}" for k in range(net[name].n_states)]
+        other.add(gum.LabelizedVariable(f"v{i}", str(name), states))
+    place = {name: f"v{i}" for i, name in enumerate(net.names)}
+    for name in net.names:
+        for parent in reversed(net.parents(name)):
+            other.addArc(place[parent], place[name])
+    for name in net.names:
+        other.cpt(place[name]).fillWith(net.table(name).ravel().tolist())
+    return other
+
+
+def findings(net: Any, n: int, seed: int) -> list[dict[Any, int]]:
+    """Draw two sets of findings that are possible, by state index, to be asked in turn."""
+    drawn = credo.infer(net, budget="8GB").sample(2, random_state=seed)
+    rng = np.random.default_rng(seed)
+    sets = []
+    for row in range(2):
+        chosen = rng.permutation(len(net.names))[:n]
+        names = [net.names[v] for v in sorted(chosen)]
+        sets.append({name: net[name].index(drawn[name][row]) for name in names})
+    return sets
+
+
+class Engines:
+    """The contestants on one network: a first answer, and answers after it."""
+
+    def __init__(self, network: str, n_findings: int) -> None:
+        self.net = credo.formats.read_bif(bif_file(network))
+        self.names = list(self.net.names)
+        self.sets = findings(self.net, min(n_findings, len(self.names) // 2), 0)
+        self.turn = 0
+
+    def named(self) -> dict[Any, Any]:
+        """Give the next findings for credo."""
+        self.turn += 1
+        chosen = self.sets[self.turn % 2]
+        return {name: self.net[name].states[s] for name, s in chosen.items()}
+
+    def first(self) -> Callable[[], Any]:
+        """Prepare credo's first answer: a network that nobody has compiled."""
+        fresh = self.net.copy()
+        return lambda: self._read(credo.infer(fresh, budget="8GB"))
+
+    def _read(self, post: Any) -> list[Any]:
+        return [post.probabilities(name) for name in self.names]
+
+    def kept(self) -> Callable[[], Any]:
+        """Prepare credo's further answers."""
+        tree = credo.JunctionTree(self.net, budget="8GB")
+        return lambda: self._read(tree.infer(self.named()))
+
+
+class Peer:
+    """pyAgrum on the same network."""
+
+    def __init__(self, engines: Engines, engine: str) -> None:
+        import pyagrum as gum  # noqa: PLC0415 - a peer, loaded where it is measured
+
+        self.make = getattr(gum, engine)
+        self.bn = as_pyagrum(engines.net)
+        self.ids = [f"v{i}" for i in range(len(engines.names))]
+        self.sets = [
+            {f"v{engines.names.index(name)}": s for name, s in chosen.items()}
+            for chosen in engines.sets
+        ]
+        self.turn = 0
+        self.engine: Any = None
+
+    def first(self) -> list[Any]:
+        """Answer from scratch."""
+        self.engine = self.make(self.bn)
+        return self.read()
+
+    def again(self) -> list[Any]:
+        """Answer with other evidence, the engine kept."""
+        self.turn += 1
+        self.engine.setEvidence(self.sets[self.turn % 2])
+        return self.read()
+
+    def read(self) -> list[Any]:
+        """Run and read all posteriors."""
+        self.engine.makeInference()
+        return [self.engine.posterior(name).toarray() for name in self.ids]
+
+
+def marginals(job: Row) -> Row:
+    """Time first and next answers on one network, and how far they are apart."""
+    engines = Engines(job["network"], job["findings"])
+    found: Row = {"variables": len(engines.names)}
+    plan = credo.infer(engines.net, budget="8GB").plan
+    found["engine"] = plan.engine
+    if job["who"] == "credo":
+        engines.first()()
+        found["first"] = min(_timed_first(engines) for _ in range(job["turns"]))
+        again = engines.kept()
+        again()
+        found["next"] = best_of({"next": again}, job["turns"])["next"]
+        return found
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    try:
+        return found | _peer(engines, job)
+    except MemoryError:
+        return found | {"failed": "out of memory"}
+    except Exception as error:  # noqa: BLE001 - a peer's own error type
+        return found | {"failed": f"{type(error).__name__}: {error}"[:200]}
+
+
+def _timed_first(engines: Engines) -> float:
+    return seconds(engines.first())
+
+
+def _peer(engines: Engines, job: Row) -> Row:
+    """Time pyAgrum and compare its answers with credo's."""
+    peer = Peer(engines, job["who"])
+    first = seconds(peer.first)
+    again = seconds(peer.again)
+    last = engines.sets[peer.turn % 2]
+    named = {name: engines.net[name].states[s] for name, s in last.items()}
+    ours = credo.infer(engines.net, named, budget="8GB")
+    theirs = peer.read()
+    apart = max(
+        float(np.abs(ours.probabilities(name) - p).max())
+        for name, p in zip(engines.names, theirs, strict=True)
+    )
+    for _ in range(job["turns"] - 1):
+        first = min(first, seconds(peer.first) if first < LONG else first)
+        again = min(again, seconds(peer.again) if again < LONG else again)
+    return {"first": first, "next": again, "apart": apart}
+
+
+def memory(job: Row) -> Row:
+    """Measure the peak of building a tree and asking it once, in bytes of its clique tables."""
+    net = credo.formats.read_bif(bif_file(job["network"]))
+    credo.JunctionTree(credo.chain([0.5, 0.5], [[0.5, 0.5]] * 2, length=3)).infer()
+    tracemalloc.start()
+    tree = credo.JunctionTree(net, budget="8GB")
+    tree.infer()
+    _, peak = tracemalloc.get_traced_memory()
+    return {"tables": tree.plan.n_bytes, "peak": peak}
+
+
+def load(job: Row) -> Row:
+    """Time reading one BIF file."""
+    path = bif_file(job["network"])
+    credo.formats.read_bif(path)
+    found = {"megabytes": path.stat().st_size / 1e6}
+    readers: dict[str, Callable[[], Any]] = {"credo": lambda: credo.formats.read_bif(path)}
+    import pyagrum as gum  # noqa: PLC0415
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pgmpy.readwrite import BIFReader  # noqa: PLC0415
+
+        readers["pyAgrum"] = lambda: gum.loadBN(str(path))
+        found |= best_of(readers, job["turns"])
+        found["pgmpy"] = seconds(lambda: BIFReader(str(path)).get_model())
+    return found
+
+
+def rows(job: Row) -> Row:
+    """Time many evidence rows on one network against a loop over pyAgrum."""
+    engines = Engines(job["network"], job["findings"])
+    net, names = engines.net, engines.names
+    drawn = credo.infer(net).sample(job["rows"], random_state=1)
+    rng = np.random.default_rng(2)
+    codes = np.full((job["rows"], len(names)), -1)
+    same = rng.permutation(len(names))[: job["findings"]]
+    for i in range(job["rows"]):
+        chosen = same if job["same"] else rng.permutation(len(names))[: job["findings"]]
+        for v in chosen:
+            codes[i, v] = net[names[v]].index(drawn[names[v]][i])
+    credo.infer_many(net, codes[:10], columns=names, threads=1)
+    ours = best_of({str(t): _many(net, codes, names, t) for t in (1, 2)}, job["turns"])
+    peer = Peer(engines, "LazyPropagation")
+    peer.first()
+    looped = codes[: job["looped"]]
+    theirs = seconds(lambda: _loop(peer, looped)) * len(codes) / len(looped)
+    return {"credo": ours["1"], "credo two threads": ours["2"], "pyAgrum": theirs}
+
+
+def _many(net: Any, codes: Any, names: list[Any], threads: int) -> Callable[[], Any]:
+    return lambda: credo.infer_many(net, codes, columns=names, threads=threads)
+
+
+def _loop(peer: Peer, codes: Any) -> None:
+    """Ask pyAgrum row by row, its engine kept."""
+    for row in codes:
+        peer.engine.setEvidence({f"v{v}": int(row[v]) for v in np.flatnonzero(row >= 0)})
+        peer.read()
+
+
+def query(job: Row) -> Row:
+    """Time one variable given evidence, engine and all, over several draws of both."""
+    engines = Engines(job["network"], 0)
+    net, names = engines.net, engines.names
+    bn = as_pyagrum(net)
+    import pyagrum as gum  # noqa: PLC0415
+
+    drawn = credo.infer(net).sample(job["draws"], random_state=3)
+    rng = np.random.default_rng(4)
+    totals = {"credo": 0.0, "pyAgrum": 0.0}
+    for i in range(job["draws"]):
+        order = rng.permutation(len(names))
+        target, chosen = int(order[0]), order[1 : 1 + job["findings"]]
+        named = {names[v]: drawn[names[v]][i] for v in chosen}
+        coded = {f"v{v}": net[names[v]].index(drawn[names[v]][i]) for v in chosen}
+
+        def ask(named: Any = named, target: int = target) -> Any:
+            return credo.infer(net, named, query=[names[target]]).probabilities(names[target])
+
+        def peer(coded: Any = coded, target: int = target) -> Any:
+            engine = gum.LazyPropagation(bn)
+            engine.setEvidence(coded)
+            engine.setTargets({f"v{target}"})
+            engine.makeInference()
+            return engine.posterior(f"v{target}").toarray()
+
+        ask()
+        for who, took in best_of({"credo": ask, "pyAgrum": peer}, job["turns"]).items():
+            totals[who] += took
+    return totals
+
+
+JOBS: dict[str, Callable[[Row], Row]] = {
+    "marginals": marginals,
+    "memory": memory,
+    "load": load,
+    "rows": rows,
+    "query": query,
+}
+
+if __name__ == "__main__":
+    asked = json.loads(sys.argv[1])
+    start = time.perf_counter()
+    print(json.dumps(JOBS[asked["job"]](asked)))

@@ -1,0 +1,94 @@
+"""Weights on states from a file: likelihoods, or posteriors for Jeffrey's rule."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from credo._types import Label
+    from credo.cli.networks import Network
+
+
+def weights_of(network: Network, path: Path | None) -> dict[Label, Any] | None:
+    """Read ``{variable: weights}``: a JSON object, or the columns variable, state, weight."""
+    from credo.exceptions import FileFormatError, LabelError
+
+    if path is None:
+        return None
+    with path.open("rb") as stream:
+        is_json = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+    try:
+        return _from_json(network, path) if is_json else _from_csv(network, path)
+    except LabelError as error:
+        raise FileFormatError(str(error), str(path)) from error
+
+
+def _from_csv(network: Network, path: Path) -> dict[Label, Any]:
+    """Read one weight per line."""
+    from credo.exceptions import FileFormatError
+    from credo.tables import open_csv
+
+    found: dict[Label, Any] = {}
+    with open_csv(path) as rows:
+        for block in rows.blocks(["weight"], ["variable", "state"]):
+            values = block.values[:, 0].tolist()
+            for (variable, state), weight, line in zip(
+                block.texts, values, block.lines, strict=True
+            ):
+                name = network.name(variable)
+                weights = found.setdefault(name, {})
+                label = network.state(name, state)
+                if label in weights:
+                    reason = f"there is a weight for {variable!r}, state {state!r}, already."
+                    raise FileFormatError(reason, str(path), line)
+                weights[label] = weight
+    return found
+
+
+def _from_json(network: Network, path: Path) -> dict[Label, Any]:
+    """Read an object whose values are lists, or objects by state."""
+    from credo.exceptions import FileFormatError
+
+    found: dict[Label, Any] = {}
+    for variable, weights in _object(path).items():
+        name = network.name(variable)
+        values = list(weights.values()) if isinstance(weights, dict) else weights
+        if not isinstance(values, list) or not all(_is_number(value) for value in values):
+            raise FileFormatError(
+                f"the weights of {variable!r} must be numbers, in a list or by state.", str(path)
+            )
+        by_state = isinstance(weights, dict)
+        found[name] = (
+            {network.state(name, state): weight for state, weight in weights.items()}
+            if by_state
+            else values
+        )
+    return found
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """Read a JSON object; a key that comes twice is an error."""
+    from credo.exceptions import FileFormatError
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in pairs]
+        if len(set(keys)) < len(keys):
+            twice = next(key for i, key in enumerate(keys) if key in keys[:i])
+            raise FileFormatError(f"{twice!r} comes twice.", str(path))
+        return dict(pairs)
+
+    try:
+        found = json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise FileFormatError(f"{error.msg}.", str(path), error.lineno, error.colno) from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise FileFormatError("this is not a JSON file of weights.", str(path)) from error
+    if not isinstance(found, dict):
+        raise FileFormatError("expected an object {variable: weights}.", str(path))
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

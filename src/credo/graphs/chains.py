@@ -1,0 +1,251 @@
+"""Chains: Markov chains and hidden Markov models of any length."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from credo._types import F64, Label, Labels
+from credo._validation.arrays import as_floats, positive_int
+from credo._validation.probabilities import by_name
+from credo.exceptions import InputError, ShapeError
+from credo.graphs._pairwise import Tables, as_tables, pairwise
+from credo.graphs._rows import divided, fault_of
+from credo.graphs.bayesian_network import TOLERANCE, BayesianNetwork
+from credo.graphs.markov_network import MarkovNetwork
+from credo.graphs.variables import as_states
+from credo.graphs.wiring import Wiring
+
+
+class _Steps(NamedTuple):
+    """The parts of a chain: all rows are distributions."""
+
+    states: Labels
+    initial: F64  # (k,)
+    transition: F64  # (1 or T - 1, k, k)
+    length: int
+
+    @property
+    def names(self) -> tuple[Label, ...]:
+        """Name the hidden variables."""
+        return tuple(f"x{t}" for t in range(self.length))
+
+
+def chain(
+    initial: Any,
+    transition: Any,
+    *,
+    length: int | None = None,
+    emission: Any = None,
+    observations: Any = None,
+    log_likelihood: Any = None,
+) -> BayesianNetwork | MarkovNetwork:
+    r"""Make a Markov chain, or a hidden Markov model.
+
+    .. math:: p(x, y) = p(x_0) \prod_{t \ge 1} p(x_t \mid x_{t-1}) \prod_{t \ge 0} p(y_t \mid x_t)
+
+    Parameters
+    ----------
+    initial : array_like of shape (k,), or dict
+        Probabilities of the first state, in order, or ``{state: probability}``, which names the
+        states; otherwise they are 0, …, k - 1.
+    transition : array_like of shape (k, k) or (T - 1, k, k)
+        ``transition[i, j]`` is the probability of state j after state i; the same for all steps,
+        and held once, or one matrix for each.
+    length : int, optional
+        Number of steps T; needed if nothing else tells it.
+    emission : array_like of shape (k, m), optional
+        Probability of each of m symbols in each state.
+    observations : array_like of int, shape (T,), optional
+        The symbols that were seen, as numbers from 0 to m - 1; needs ``emission``.
+    log_likelihood : array_like of shape (T, k), optional
+        Log density of what was seen at each step under each state, in the place of ``emission``;
+        for observations of any kind. A row of zeros is a step at which nothing was seen.
+
+    Returns
+    -------
+    BayesianNetwork or MarkovNetwork
+        Without observations a BayesianNetwork of ``"x0"``, ``"x1"``, … and, with ``emission``, of
+        ``"y0"``, ``"y1"``, … after them. With observations, or their log likelihood, a
+        MarkovNetwork of the hidden variables only, whose sum is the likelihood.
+
+    Raises
+    ------
+    ShapeError
+        If the arrays do not fit together.
+    InputError
+        If a row is no distribution; names it.
+
+    See Also
+    --------
+    BayesianNetwork : What a chain is a case of.
+
+    Notes
+    -----
+    A hundred thousand steps take a fraction of a second: no objects are made for the steps.
+
+    References
+    ----------
+    .. [1] L. R. Rabiner, "A tutorial on hidden Markov models", Proceedings of the IEEE 77, 1989,
+       section II.
+
+    Examples
+    --------
+    >>> from credo.graphs import chain
+    >>> weather = chain({"dry": 0.8, "rain": 0.2}, [[0.9, 0.1], [0.4, 0.6]], length=3)
+    >>> weather.parents("x2"), weather["x2"].states
+    (('x1',), ('dry', 'rain'))
+    >>> chain([0.5, 0.5], [[0.9, 0.1], [0.4, 0.6]], emission=[[0.8, 0.2], [0.1, 0.9]],
+    ...       observations=[0, 0, 1, 1])
+    <MarkovNetwork: 4 variables, 7 factors, open>
+    """
+    if emission is not None and log_likelihood is not None:
+        raise InputError("A chain takes an emission or a log_likelihood, not both.")
+    if observations is not None and emission is None:
+        raise InputError(
+            "A chain needs an emission to read observations. Pass it, or a log_likelihood."
+        )
+    seen = observations if log_likelihood is None else log_likelihood
+    steps = _steps(initial, transition, length, None if seen is None else len(seen))
+    if log_likelihood is not None:
+        return _observed(steps, _log_weights(steps, log_likelihood))
+    if emission is None:
+        return _directed(steps, None)
+    symbols = _emission(steps, emission)
+    if observations is None:
+        return _directed(steps, symbols)
+    return _observed(steps, _symbol_weights(steps, symbols, observations))
+
+
+def _steps(initial: Any, transition: Any, length: int | None, n_seen: int | None) -> _Steps:
+    """Check what every chain has, and find out how long it is."""
+    named = by_name(initial)
+    first = _rows(initial if named is None else list(named.values()), 1, "initial")
+    k = len(first)
+    matrices = _rows(transition, np.ndim(transition), "transition")
+    if matrices.ndim not in (2, 3) or matrices.shape[-2:] != (k, k):
+        raise ShapeError(
+            f"The transition of a chain of {k} states must have shape {(k, k)} or (T - 1, {k}, "
+            f"{k}). Got shape {matrices.shape}."
+        )
+    n_steps = _length(length, n_seen, len(matrices) + 1 if matrices.ndim == 3 else None)
+    states = as_states(k if named is None else tuple(named), "x0")
+    return _Steps(states, first, matrices.reshape(-1, k, k), n_steps)
+
+
+def _rows(values: Any, n_axes: int, what: str) -> F64:
+    """Check an array whose rows are distributions."""
+    array = as_floats(values, "a chain", what)
+    if array.ndim != n_axes or not array.shape or not array.shape[-1]:
+        raise ShapeError(f"The {what} of a chain must have {n_axes} axes. Got {array.shape}.")
+    if not array.size:
+        return array
+    k = array.shape[-1]
+    flat = np.array(array).ravel()
+    rows = divided(flat, np.full(flat.size // k, k, dtype=np.int64), TOLERANCE)
+    if rows.fault >= 0:
+        fault = fault_of(flat[rows.fault * k : (rows.fault + 1) * k], rows.total, TOLERANCE, "")
+        where = [int(i) for i in np.unravel_index(rows.fault, array.shape[:-1])]
+        raise InputError(f"The {what} of a chain: {f'row {where}' if where else 'it'} {fault}")
+    return rows.values.reshape(array.shape)
+
+
+def _length(length: int | None, n_seen: int | None, n_own: int | None) -> int:
+    """Agree on the number of steps."""
+    told = {
+        "length": None if length is None else positive_int(length, "a chain", "length"),
+        "steps observed": n_seen,
+        "steps in the transition": n_own,
+    }
+    known = {what: steps for what, steps in told.items() if steps is not None}
+    if not known:
+        raise InputError("A chain needs its length. Pass length=..., the number of steps.")
+    counts = list(known.values())
+    if counts.count(counts[0]) < len(counts) or not counts[0]:
+        listed = ", ".join(f"{what} {steps}" for what, steps in known.items())
+        raise ShapeError(f"The numbers of steps of a chain must agree and be positive: {listed}.")
+    return counts[0]
+
+
+def _emission(steps: _Steps, emission: Any) -> F64:
+    """Check the probabilities of symbols, a row for each state."""
+    symbols = _rows(emission, 2, "emission")
+    if len(symbols) != len(steps.states):
+        raise ShapeError(
+            f"The emission of a chain of {len(steps.states)} states needs a row for each. "
+            f"Got shape {symbols.shape}."
+        )
+    return symbols
+
+
+def _symbol_weights(steps: _Steps, symbols: F64, observations: Any) -> Tables:
+    """Give the probability of each symbol seen, in each state."""
+    seen = np.asarray(observations)
+    m = symbols.shape[1]
+    if seen.ndim != 1 or seen.dtype.kind not in "iu":
+        raise InputError(
+            f"The observations of a chain must be a list of whole numbers, the symbols. "
+            f"Got shape {seen.shape} of type {seen.dtype}."
+        )
+    outside = (seen < 0) | (seen >= m)
+    if outside.any():
+        t = int(np.argmax(outside))
+        raise InputError(
+            f"Observation {t} of a chain is {seen[t]}, but the {m} symbols are numbered from 0 to "
+            f"{m - 1}."
+        )
+    weights = symbols.T[seen]
+    weights[0] *= steps.initial
+    return as_tables(weights, lambda t: f"Step {t} of the chain", log=False)
+
+
+def _log_weights(steps: _Steps, log_likelihood: Any) -> Tables:
+    """Give the likelihood of each step, scaled, in each state."""
+    logs = np.array(as_floats(log_likelihood, "a chain", "log_likelihood"))
+    if logs.shape != (steps.length, len(steps.states)):
+        raise ShapeError(
+            f"The log_likelihood of a chain of {len(steps.states)} states needs a column for each. "
+            f"Got shape {logs.shape}."
+        )
+    with np.errstate(divide="ignore"):
+        logs[0] += np.log(steps.initial)
+    return as_tables(logs, lambda t: f"Step {t} of the chain", log=True)
+
+
+def _observed(steps: _Steps, weights: Tables) -> MarkovNetwork:
+    """Make the network of hidden variables, given what was seen."""
+    first = np.arange(steps.length - 1)
+    k = len(steps.states)
+    links = Tables(steps.transition.reshape(-1, k * k), np.zeros(len(steps.transition)), None)
+    edges = np.column_stack([first, first + 1])
+    wiring = pairwise(steps.names, steps.states, weights, edges, links)
+    return MarkovNetwork._of_arrays(wiring)  # noqa: SLF001 - a wiring that is known to be good
+
+
+def _directed(steps: _Steps, symbols: F64 | None) -> BayesianNetwork:
+    """Make the network of hidden variables, and of symbols if there are any."""
+    n, k = steps.length, len(steps.states)
+    m = 0 if symbols is None else symbols.shape[1]
+    n_symbols = n if m else 0
+    hidden = np.arange(n, dtype=np.int32)
+    moves = np.column_stack([hidden[:-1], hidden[1:]]).ravel()
+    shown = np.column_stack([hidden, hidden + n]).ravel()[: 2 * n_symbols]
+    tables = [steps.initial, steps.transition, *([] if symbols is None else [symbols])]
+    sizes = np.repeat([k, k * k, k * m], [1, len(steps.transition), int(m > 0)])
+    shared = np.minimum(hidden, len(steps.transition))
+    n_factors = n + n_symbols
+    wiring = Wiring(
+        names=(*steps.names, *(f"y{t}" for t in range(n_symbols))),
+        states=(*(steps.states,) * n, *(tuple(range(m)),) * n_symbols),
+        n_states=np.repeat([k, m], [n, n_symbols]),
+        scope_start=np.concatenate([[0], np.arange(1, 2 * n_factors, 2)]),
+        scope=np.concatenate([hidden[:1], moves, shown]),
+        table=np.append(shared, np.full(n_symbols, len(sizes) - 1, dtype=np.int32)),
+        table_start=np.concatenate([[0], np.cumsum(sizes)]),
+        values=np.concatenate([table.ravel() for table in tables]),
+        log_scale=np.zeros(len(sizes)),
+        log_values=None,
+        owner=np.arange(n_factors, dtype=np.int32),
+    )
+    return BayesianNetwork._of_arrays(wiring)  # noqa: SLF001 - a wiring that is known to be good

@@ -1,0 +1,170 @@
+"""Evidence: what was observed, by name, as weights on states. It never changes the model."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from credo._types import F64
+from credo._validation.arrays import as_finite, as_number
+from credo._validation.labels import position
+from credo.exceptions import InputError, ShapeError
+from credo.graphs.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One observation: a state, a set of states, or a likelihood, on one variable."""
+
+    variable: int
+    state: int  #: the observed state, or -1
+    weights: F64 | None  #: weights on the states, or None for a single state
+    name: Any
+    given: Any  #: as the user wrote it
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Findings on the variables of one model."""
+
+    findings: tuple[Finding, ...]
+
+    def observed(self, n: int) -> npt.NDArray[np.int64]:
+        """Give the observed state of each of ``n`` variables, -1 where there is none."""
+        states = np.full(n, -1, np.int64)
+        weighted = {finding.variable for finding in self.findings if finding.weights is not None}
+        for finding in self.findings:
+            if finding.variable not in weighted:
+                states[finding.variable] = finding.state
+        return states
+
+    def soft(self, wiring: Wiring) -> dict[int, F64]:
+        """Multiply the weights of all findings on variables that have more than a state."""
+        weighted = {finding.variable for finding in self.findings if finding.weights is not None}
+        weights: dict[int, F64] = {}
+        for finding in self.findings:
+            v = finding.variable
+            if v in weighted:
+                before = weights.get(v)
+                now = self.weights_of(finding, wiring)
+                weights[v] = now if before is None else before * now
+        return weights
+
+    def weights(self, wiring: Wiring) -> dict[int, F64]:
+        """Multiply the weights of all findings, single states too."""
+        weights: dict[int, F64] = {}
+        for finding in self.findings:
+            now = self.weights_of(finding, wiring)
+            before = weights.get(finding.variable)
+            weights[finding.variable] = now if before is None else before * now
+        return weights
+
+    @staticmethod
+    def weights_of(finding: Finding, wiring: Wiring) -> F64:
+        """Give a finding as weights on the states of its variable."""
+        if finding.weights is not None:
+            return finding.weights
+        one = np.zeros(int(wiring.n_states[finding.variable]))
+        one[finding.state] = 1.0
+        return one
+
+    def only(self, chosen: Sequence[int]) -> Evidence:
+        """Give the evidence with these findings only."""
+        return Evidence(tuple(self.findings[i] for i in chosen))
+
+    def and_weights(self, weights: Mapping[int, F64], wiring: Wiring) -> Evidence:
+        """Add findings given as weights, by index of the variable."""
+        more = (Finding(v, -1, w, wiring.names[v], w.tolist()) for v, w in sorted(weights.items()))
+        return Evidence((*self.findings, *more))
+
+
+def resolve(
+    wiring: Wiring,
+    evidence: Mapping[Hashable, Any] | None,
+    likelihood: Mapping[Hashable, Any] | None = None,
+    owner: str = "infer",
+) -> Evidence:
+    """Find the variables and states that evidence names.
+
+    Parameters
+    ----------
+    wiring
+        The compiled model.
+    evidence
+        ``{variable: state}`` or ``{variable: {state, state}}``.
+    likelihood
+        ``{variable: weights}``: one weight per state, in order or by name.
+    owner
+        Who asks, for messages.
+    """
+    findings: list[Finding] = []
+    for name, given in _items(evidence, owner, "evidence"):
+        v = wiring.index(name)
+        if any(finding.variable == v for finding in findings):
+            raise InputError(f"The evidence of {owner} names {wiring.names[v]!r} twice.")
+        findings.append(_states(v, name, given, tuple(wiring.states[v])))
+    for name, given in _items(likelihood, owner, "likelihood"):
+        v = wiring.index(name)
+        weights = as_weights_on(given, tuple(wiring.states[v]), f"{owner}, variable {name!r}")
+        findings.append(Finding(v, -1, weights, name, given))
+    return Evidence(tuple(findings))
+
+
+def _items(given: Any, owner: str, what: str) -> Any:
+    """Give the items of a mapping, or say what was expected."""
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"The {what} of {owner} must be a mapping by variable. Got {type(given).__name__}; "
+            "for many rows use infer_many."
+        )
+    return given.items()
+
+
+def _states(v: int, name: Any, given: Any, states: tuple[Any, ...]) -> Finding:
+    """Turn a state, or several, into a finding."""
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given.item()
+    several = isinstance(given, (list, np.ndarray)) or (
+        isinstance(given, (AbstractSet, tuple)) and given not in states
+    )
+    if not several:
+        return Finding(v, position(given, states, f"Variable {name!r}", "state"), None, name, given)
+    allowed = sorted({position(s, states, f"Variable {name!r}", "state") for s in given})
+    if not allowed:
+        raise InputError(
+            f"The evidence on {name!r} allows no state. Leave the variable out if it was not "
+            "observed."
+        )
+    if len(allowed) == 1:
+        return Finding(v, allowed[0], None, name, states[allowed[0]])
+    weights = np.zeros(len(states))
+    weights[allowed] = 1.0
+    return Finding(v, -1, weights, name, [states[i] for i in allowed])
+
+
+def as_weights_on(given: Any, states: tuple[Any, ...], owner: str) -> F64:
+    """Turn weights, in the order of the states or by name, into a non-negative vector."""
+    if isinstance(given, Mapping):
+        weights = np.full(len(states), np.nan)
+        for state, weight in given.items():
+            weights[position(state, states, owner, "state")] = as_number(weight, owner, "weight")
+        missing = [s for s, weight in zip(states, weights, strict=True) if np.isnan(weight)]
+        if missing:
+            raise InputError(f"{owner}: the weights lack the state {missing[0]!r}.")
+    else:
+        weights = np.array(as_finite(given, owner, "weights"))
+    if weights.shape != (len(states),):
+        raise ShapeError(
+            f"{owner} needs one weight per state, {len(states)} in all. Got shape {weights.shape}."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise InputError(
+            f"{owner}: weights must be finite, at least 0, and not all 0. Got {weights.tolist()}."
+        )
+    return weights

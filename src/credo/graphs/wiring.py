@@ -1,0 +1,183 @@
+"""Wiring: a model compiled to flat arrays, which is all that an engine sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from credo._types import F64, Label, Labels
+from credo._validation.arrays import frozen
+from credo.graphs._tabulation import tabulate
+from credo.graphs.structured import Structured
+from credo.graphs.variables import Variables
+
+Int32: TypeAlias = npt.NDArray[np.int32]
+Int64: TypeAlias = npt.NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Wiring:
+    r"""Hold a compiled model: a product of factors over variables, as read-only flat arrays.
+
+    .. math:: p(x) \propto \prod_f \psi_f(x_f), \qquad
+              \psi_f = \text{values}_{t(f)} \cdot e^{\text{log\_scale}_{t(f)}}
+
+    Made by ``compile`` of a model.
+
+    Attributes
+    ----------
+    names : sequence of Hashable
+        Names of the visible variables; may be lazy.
+    states : sequence of tuple
+        States of the visible variables; may be lazy.
+    n_states : ndarray of int64
+        Number of states of each variable; longer than ``names`` if there are auxiliaries.
+    scope_start : ndarray of int64, shape (F + 1,)
+        Factor f touches the variables ``scope[scope_start[f]:scope_start[f + 1]]``.
+    scope : ndarray of int32
+        Variables in the order of the axes of the table, the last axis being the fastest.
+    table : ndarray of int32, shape (F,)
+        Index of the table of each factor; tables may be shared; -1 for a structured factor.
+    table_start : ndarray of int64, shape (T + 1,)
+        Table t holds ``values[table_start[t]:table_start[t + 1]]``.
+    values : ndarray of float64
+        Cells of all tables, finite and at least zero.
+    log_scale : ndarray of float64, shape (T,)
+        Log of the number that each table is to be multiplied by.
+    log_values : ndarray of float64 or None
+        Logs of ``values``, also where these have underflown; to be added to ``log_scale``. None
+        unless a table given in logs spans more than float64 can hold.
+    owner : ndarray of int32, shape (F,)
+        The child whose conditional probability the factor is, or -1.
+    structured : tuple
+        The rules, in the order of the factors whose table is -1.
+
+    See Also
+    --------
+    BayesianNetwork : Compiles to one factor per variable, in the order of the variables.
+    FactorGraph : Compiles to its factors in the order in which they were added.
+
+    Notes
+    -----
+    Equal factors are both kept: each counts.
+
+    Examples
+    --------
+    >>> from credo.graphs import FactorGraph
+    >>> graph = FactorGraph()
+    >>> rain, wet = graph.variable("rain", 2), graph.variable("wet", 2)
+    >>> _ = graph.factor([rain, wet], [[0.9, 0.1], [0.2, 0.8]])
+    >>> wiring = graph.compile()
+    >>> wiring.scope.tolist(), wiring.values.tolist()
+    ([0, 1], [0.9, 0.1, 0.2, 0.8])
+    >>> wiring.index("wet")
+    1
+    """
+
+    names: Sequence[Label]
+    states: Sequence[Labels]
+    n_states: Int64
+    scope_start: Int64
+    scope: Int32
+    table: Int32
+    table_start: Int64
+    values: F64
+    log_scale: F64
+    log_values: F64 | None
+    owner: Int32
+    structured: tuple[Structured, ...] = ()
+    _variables: Variables = field(init=False, repr=False)
+    _tables_only: dict[bool, Wiring] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        object.__setattr__(self, "_variables", Variables(self.names, self.states))
+        for array in (
+            self.n_states,
+            self.scope_start,
+            self.scope,
+            self.table,
+            self.table_start,
+            self.values,
+            self.log_scale,
+            self.owner,
+        ):
+            frozen(array)
+        if self.log_values is not None:
+            frozen(self.log_values)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Wiring: {len(self.n_states)} variables, {len(self.table)} factors, "
+            f"{len(self.log_scale)} tables, {len(self.values)} cells>"
+        )
+
+    @property
+    def variables(self) -> Variables:
+        """Give the visible variables, as objects that are made when they are looked at."""
+        return self._variables
+
+    @property
+    def positions(self) -> dict[Label, int]:
+        """Give the position of each name; made on first use. For one name, use ``index``."""
+        return self._variables.lookup
+
+    def index(self, name: Any) -> int:
+        """Find the position of a variable by its name.
+
+        Parameters
+        ----------
+        name : Hashable or Variable
+            The name, or the variable itself.
+
+        Returns
+        -------
+        int
+            Its position, counted from zero.
+
+        Raises
+        ------
+        LabelError
+            If there is no such variable; the text names the nearest one.
+        """
+        return self._variables.find(name)
+
+    def tabulated(self, sum_product: bool) -> Wiring:  # noqa: FBT001 - the kind of product
+        """Give the same model with tables in the place of structured factors.
+
+        Parameters
+        ----------
+        sum_product : bool
+            Whether the other variables are summed out; False if they are maximised out.
+
+        Returns
+        -------
+        Wiring
+            The wiring itself if nothing is structured. Otherwise one whose auxiliary variables,
+            if any, come after the visible ones; summing or maximising them out gives this model.
+
+        Raises
+        ------
+        InputError
+            If a rule has to be written out and has more than 2**24 cells.
+
+        Warns
+        -----
+        ExpansionWarning
+            If a noisy gate had to be written out for maxima, or a function is large.
+
+        Notes
+        -----
+        Tables come first, in their order, then those of the rules, rule by rule. Answers are
+        kept. Time and memory are linear in the number of variables of rules that are chained.
+        """
+        if not self.structured:
+            return self
+        if sum_product not in self._tables_only:
+            self._tables_only[sum_product] = tabulate(self, sum_product=sum_product)
+        return self._tables_only[sum_product]

@@ -1,0 +1,54 @@
+"""Engines: exact answers on graphs, planned before they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from credo._lazy import doors
+
+if TYPE_CHECKING:  # the same names for type checkers and editors
+    from credo.inference.asking import infer as infer
+    from credo.inference.explanation import (
+        Explanation as Explanation,
+        FindingWeight as FindingWeight,
+        explain as explain,
+    )
+    from credo.inference.junction_tree import JunctionTree as JunctionTree
+    from credo.inference.many import (
+        ManyEngine as ManyEngine,
+        ManyPosteriors as ManyPosteriors,
+        infer_batches as infer_batches,
+        infer_many as infer_many,
+    )
+    from credo.inference.maximum import (
+        Configuration as Configuration,
+        MaxMarginals as MaxMarginals,
+        k_best as k_best,
+        marginal_map as marginal_map,
+        max_marginals as max_marginals,
+        mpe as mpe,
+    )
+    from credo.inference.messages import Message as Message
+    from credo.inference.planning import Plan as Plan, plan as plan
+    from credo.inference.result import GraphPosterior as GraphPosterior
+
+__getattr__, __dir__, __all__ = doors(
+    __name__,
+    {
+        "credo.inference.asking": ["infer"],
+        "credo.inference.explanation": ["Explanation", "FindingWeight", "explain"],
+        "credo.inference.junction_tree": ["JunctionTree"],
+        "credo.inference.many": ["ManyEngine", "ManyPosteriors", "infer_batches", "infer_many"],
+        "credo.inference.maximum": [
+            "Configuration",
+            "MaxMarginals",
+            "k_best",
+            "marginal_map",
+            "max_marginals",
+            "mpe",
+        ],
+        "credo.inference.messages": ["Message"],
+        "credo.inference.planning": ["Plan", "plan"],
+        "credo.inference.result": ["GraphPosterior"],
+    },
+)

@@ -1,0 +1,93 @@
+"""Memory budgets: how they are written, and refusing before anything is allocated."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from credo._validation.labels import listing
+from credo.exceptions import BudgetError, InputError
+from credo.graphs.ordering import Order
+from credo.graphs.problems import Problem
+
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+#: Beyond this many cells a table cannot even be addressed.
+_ADDRESSABLE = 2.0**58
+
+#: What to do about an answer that is too large.
+ADVICE = (
+    "Ask for fewer variables (query=[...]), add evidence on some of them, condition on a cut set "
+    "(one run per state of a variable in the clique, weighted by its probability), raise budget=, "
+    "or use an approximate method such as loopy belief propagation."
+)
+
+Budget = str | int | float | None
+
+
+def as_bytes(budget: Budget, owner: str) -> float:
+    """Turn a budget such as ``"4GB"`` into bytes; None is no limit."""
+    if budget is None:
+        return float("inf")
+    if isinstance(budget, str):
+        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*", budget)
+        if found and found[2].lower() in _UNITS:
+            return float(found[1]) * _UNITS[found[2].lower()]
+    elif (
+        isinstance(budget, (int, float, np.number)) and not isinstance(budget, bool) and budget >= 0
+    ):
+        return float(budget)
+    raise InputError(
+        f"The budget of {owner} must be bytes or text such as '4GB' or '500 MiB', or None for no "
+        f"limit. Got {budget!r}."
+    )
+
+
+def as_text(size: float) -> str:
+    """Write bytes for people."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if size < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} PB" if size < 1e4 else f"{size * 1e15:.1e} B"
+
+
+def refuse_above(
+    budget: Budget,
+    problem: Problem,
+    order: Order,
+    owner: str,
+    *,
+    copies: float = 1.0,
+    advice: str = ADVICE,
+) -> None:
+    """Raise BudgetError if the clique tables of an order do not fit; name the largest clique."""
+    needed = 8.0 * order.cells * copies
+    if needed <= as_bytes(budget, owner) and order.cells < _ADDRESSABLE:
+        return
+    names = [_name(problem, v) for v in largest_clique(problem, order)]
+    raise BudgetError(
+        f"{owner} needs {as_text(needed)} for its clique tables; the budget is "
+        f"{budget if budget is not None else 'what can be addressed'}. The largest clique has "
+        f"{len(names)} variables and 2^{order.log2_largest:.1f} cells: {listing(names)}. {advice}"
+    )
+
+
+def largest_clique(problem: Problem, order: Order) -> list[int]:
+    """Give the variables of the largest clique of an order, as numbered in the problem."""
+    from credo._kernels.junction_layout import elimination_cliques  # noqa: PLC0415
+
+    if not len(order.sequence):
+        return []
+    _, start, members, _ = elimination_cliques(problem.scope_start, problem.scope, order.sequence)
+    sizes = np.log2(problem.n_states[order.sequence[members[: start[-1]]]])
+    largest = int(np.argmax(np.add.reduceat(sizes, start[:-1])))
+    return [int(v) for v in order.sequence[members[start[largest] : start[largest + 1]]]]
+
+
+def _name(problem: Problem, variable: int) -> object:
+    """Name a variable of a problem; auxiliaries of structured factors have none of their own."""
+    v = int(problem.variables[variable])
+    names = problem.wiring.names
+    return names[v] if v < len(names) else f"auxiliary {v - len(names)}"

@@ -1,0 +1,185 @@
+"""Clique tables of maxima, or of maxima of sums, and the configurations read off them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from credo._types import F64, Bool
+from credo.graphs.problems import Problem
+from credo.inference._layout import Layout
+
+if TYPE_CHECKING:
+    from credo.inference._tables import Homes
+
+Int64: TypeAlias = npt.NDArray[np.int64]
+
+
+class MaxTables:
+    """Max-product on a junction tree, in logs; some variables may be summed out first.
+
+    Parameters
+    ----------
+    problem, layout
+        What to maximise, and the tree. The summed variables come first in its order.
+    is_summed
+        Marks the variables to sum out.
+    """
+
+    def __init__(self, problem: Problem, layout: Layout, is_summed: Bool) -> None:
+        from credo._kernels.junction_decode import summed_cells  # noqa: PLC0415
+
+        self.problem = problem
+        self.layout = layout
+        self.logs = problem.log_values()
+        self.constant = 0.0  #: log of what is left of factors whose variables are all observed
+        self.table: F64 = np.empty(layout.n_cells)
+        self.message: F64 = np.empty(int(layout.row_start[-1]))
+        self.shift: F64 = np.empty(len(layout.parent))
+        self.error: F64 = np.empty(len(layout.parent))
+        self.inner: Int64 = summed_cells(
+            layout.dim_start, layout.dims, layout.residual, problem.n_states, is_summed
+        )
+
+    def collect(self) -> bool:
+        """Fill the tables and send maxima to the roots; tell whether anything is possible."""
+        from credo._kernels import junction_decode as kernels  # noqa: PLC0415
+        from credo._kernels.junction_fill import fill_outward  # noqa: PLC0415
+        from credo._kernels.junction_sums import ordered_factors  # noqa: PLC0415
+
+        problem, layout = self.problem, self.layout
+        start, cells = problem.scope_start, problem.cell_start
+        logs = ordered_factors(
+            problem.n_states, start, problem.scope, layout.ordered, cells, self.logs
+        )
+        self.constant = problem.log_constant + fill_outward(
+            self.table,
+            layout.table_start,
+            layout.home,
+            layout.factor_group_start,
+            layout.factor_lengths,
+            layout.factor_strides,
+            cells,
+            logs,
+        )
+        sizes = kernels.factor_sizes(layout.home, cells, logs, len(layout.parent))
+        messages = (layout.parent, layout.group_start, layout.lengths, layout.strides)
+        possible = kernels.collect_maxima(
+            self.table,
+            layout.table_start,
+            layout.row_start,
+            *messages,
+            self.inner,
+            self.message,
+            self.shift,
+            self.error,
+            *sizes,
+        )
+        return bool(possible) and self.constant > -np.inf
+
+    def score(self, states: Int64) -> float:
+        """Give the log of the product of all factors at a best configuration, summed where asked.
+
+        Without sums it does not come from the tables: the factors' logs are added up, with a
+        single rounding error.
+        """
+        from credo._kernels.junction_decode import chosen_logs  # noqa: PLC0415
+
+        if (self.inner > 1).any():
+            return math.fsum((*self.shift.tolist(), self.constant))
+        problem = self.problem
+        chosen = np.empty(len(problem.scope_start) - 1)
+        chosen_logs(
+            problem.n_states,
+            problem.scope_start,
+            problem.scope,
+            problem.cell_start,
+            self.logs,
+            states,
+            chosen,
+        )
+        return math.fsum((*chosen.tolist(), problem.log_constant))
+
+    def decode(self) -> tuple[Int64, bool]:
+        """Give a best configuration, and whether there are more; summed variables stay at 0."""
+        from credo._kernels.junction_decode import decode  # noqa: PLC0415
+
+        states = np.zeros(len(self.problem.variables), np.int64)
+        tie = decode(len(self.layout.parent) - 1, states, *self._rows())
+        return states, bool(tie)
+
+    def tied(self) -> Bool:
+        """Mark the variables that are not in the same state in all best configurations."""
+        from credo._kernels import junction_decode as kernels  # noqa: PLC0415
+
+        layout = self.layout
+        is_best = np.zeros(layout.n_cells, np.bool_)
+        kernels.mark_best(
+            self.table,
+            layout.table_start,
+            layout.row_start,
+            layout.parent,
+            layout.group_start,
+            layout.lengths,
+            layout.strides,
+            self.inner,
+            self.message,
+            self.error,
+            is_best,
+            np.zeros(len(self.message), np.bool_),
+        )
+        marks: Bool = kernels.tied_variables(is_best, *self._rows()[1:-2])
+        return marks
+
+    def k_best(self, k: int) -> Int64:
+        """Give the k best configurations, one per row, or all that are possible."""
+        from credo._kernels.junction_decode import k_best  # noqa: PLC0415
+
+        states = np.zeros((k, len(self.problem.variables)), np.int64)
+        return states[: k_best(states, *self._rows())]
+
+    def log_max_marginals(self, homes: Homes) -> F64:
+        """Send messages back; give each variable's log max-marginals, less their largest."""
+        from credo._kernels.junction_logs import (  # noqa: PLC0415
+            distribute_logs,
+            read_log_marginals,
+        )
+
+        layout, start = self.layout, homes.start
+        tables = (self.table, layout.table_start)
+        messages = (layout.parent, layout.group_start, layout.lengths, layout.strides)
+        distribute_logs(*tables, layout.row_start, *messages, self.message, True)  # noqa: FBT003
+        out = np.empty(int(start[-1]))
+        read_log_marginals(
+            *tables,
+            self.message,
+            layout.row_start,
+            homes.home,
+            homes.inner,
+            self.problem.n_states,
+            start,
+            out,
+            True,  # noqa: FBT003
+        )
+        if len(out):
+            out -= np.repeat(np.maximum.reduceat(out, start[:-1]), np.diff(start))
+        return out
+
+    def _rows(self) -> tuple[npt.NDArray[np.generic], ...]:
+        """Give the arrays that decoding reads, in its order."""
+        layout = self.layout
+        return (
+            self.table,
+            layout.table_start,
+            layout.row_start,
+            layout.dim_start,
+            layout.dims,
+            layout.residual,
+            self.inner,
+            self.problem.n_states,
+            self.message,
+            self.error,
+        )

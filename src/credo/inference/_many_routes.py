@@ -1,0 +1,132 @@
+"""Which tree answers which rows: one for all, one per pattern of evidence, or a row on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from credo._types import F64
+from credo.graphs.evidence import Evidence, Finding
+from credo.graphs.ordering import Order, find_order
+from credo.graphs.problems import Problem, pose
+from credo.graphs.wiring import Wiring
+from credo.inference._beliefs import calibrate
+from credo.inference._budget import Budget, as_bytes, refuse_above
+from credo.inference._layout import lay_out
+from credo.inference._many_rows import Codes
+from credo.inference._many_runs import COPIES, patterns
+from credo.inference._many_tree import RowTree
+
+Int64: TypeAlias = npt.NDArray[np.int64]
+#: Seconds per cell and row on a tree with lanes, per cell of a row on its own, and what making a
+#: tree costs anyway, as measured.
+_PER_CELL, _PER_OWN_CELL, _TREE = 8e-9, 2e-8, 5e-3
+
+Part: TypeAlias = tuple[slice, RowTree | None, Int64]
+
+
+class Routes:
+    """Choose trees. The choice for a row depends on its columns, never on the other rows.
+
+    Parameters
+    ----------
+    wiring
+        The model, of tables.
+    query
+        The wanted variables; None for all.
+    budget, seed
+        Memory for tables; seed of the search for elimination orders.
+    owner
+        Who asks.
+    """
+
+    def __init__(
+        self, wiring: Wiring, query: list[int] | None, budget: Budget, seed: int, owner: str
+    ) -> None:
+        self.wiring, self.query, self.budget, self.seed = wiring, query, budget, seed
+        self.owner = owner
+        visible = range(len(wiring.names))
+        self.wanted = np.array(visible if query is None else query, np.int64)
+        self._columns: tuple[int, ...] | None = None
+        self._common: RowTree | None = None
+
+    def parts(self, variables: tuple[int, ...], codes: Codes) -> Iterator[Part]:
+        """Cut rows, sorted by pattern, into parts with a tree and the columns it takes."""
+        if self._columns != variables:  # the next rows will most likely have the same columns
+            self._common = self._tree(variables, 2.0, np.inf)
+            self._columns = variables
+        common = self._common
+        if common is not None and _PER_CELL * common.n_cells <= _TREE:
+            yield slice(0, len(codes)), common, np.arange(len(variables))
+            return
+        for part, columns in patterns(codes):
+            observed = tuple(variables[j] for j in columns)
+            tree = self._cheapest(observed)
+            takes = np.arange(len(variables)) if tree is common else columns
+            yield part, tree, takes
+
+    def own(self, variables: tuple[int, ...], codes: Codes, out: F64) -> float:
+        """Answer one row with its observed variables cut out of the tables."""
+        evidence = findings(self.wiring, variables, codes)
+        problem, order = self._cut(evidence)
+        refuse_above(self.budget, problem, order, self.owner)
+        beliefs = calibrate(problem, lay_out(problem, order.sequence))
+        if beliefs.are_impossible:
+            return -np.inf
+        observed = evidence.observed(len(self.wiring.n_states))
+        place = 0
+        for v in self.wanted.tolist():
+            k, free = int(self.wiring.n_states[v]), beliefs.of(v)
+            out[place : place + k] = np.arange(k) == observed[v] if free is None else free
+            place += k
+        return float(beliefs.log_z or 0.0)
+
+    def _cheapest(self, observed: tuple[int, ...]) -> RowTree | None:
+        """Choose for one pattern: the tree for all, one of its own, or None for row by row."""
+        firsts = np.zeros(len(observed), np.int32)
+        cells = self._cut(findings(self.wiring, observed, firsts))[1].cells
+        limit = _TREE + _PER_OWN_CELL * cells
+        if self._common is not None:
+            limit = min(limit, _PER_CELL * self._common.n_cells)
+        tree = None if self.query is None else self._tree(observed, 0.0, limit)
+        if tree is None and self._common is not None:
+            is_cheap = _PER_CELL * self._common.n_cells <= limit
+            return self._common if is_cheap else None
+        return tree
+
+    def _tree(self, variables: tuple[int, ...], effort: float, limit: float) -> RowTree | None:
+        """Make a tree for rows with these columns, unless it is too dear or does not fit."""
+        needed = None if self.query is None else sorted({*self.query, *variables})
+        problem = pose(self.wiring, Evidence(()), needed, whole=True)
+        order = _order(problem, effort, self.seed)
+        fits = 8.0 * order.cells * (COPIES + 2) <= as_bytes(self.budget, self.owner)
+        if not fits or _PER_CELL * order.cells > limit:
+            return None
+        places = np.searchsorted(problem.variables, np.array(variables, np.int64))
+        wanted = np.searchsorted(problem.variables, self.wanted)
+        return RowTree(problem, lay_out(problem, order.sequence), places, wanted)
+
+    def _cut(self, evidence: Evidence) -> tuple[Problem, Order]:
+        """Cut observed variables out; how large the rest is depends on which they are."""
+        problem = pose(self.wiring, evidence, self.query, whole=True)
+        return problem, _order(problem, 0.0, self.seed)
+
+
+def _order(problem: Problem, effort: float, seed: int) -> Order:
+    return find_order(
+        problem.n_states, problem.scope_start, problem.scope, effort=effort, seed=seed
+    )
+
+
+def findings(wiring: Wiring, variables: tuple[int, ...], codes: Codes) -> Evidence:
+    """Give a row of state indices as evidence."""
+    return Evidence(
+        tuple(
+            Finding(v, int(x), None, wiring.names[v], wiring.states[v][int(x)])
+            for v, x in zip(variables, codes, strict=True)
+            if x >= 0
+        )
+    )

@@ -1,0 +1,192 @@
+"""Configurations and max-marginals: what the maximum of a product is attained by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, final
+
+import numpy as np
+
+from credo._types import F64, Label
+from credo._validation.arrays import frozen
+from credo._validation.labels import hint, listing, plain
+from credo.exceptions import LabelError
+from credo.graphs.variables import Variable
+from credo.graphs.wiring import Wiring
+
+#: States shown by repr.
+_SHOWN = 6
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Configuration:
+    """Hold one state for each of several variables, and the score of having them together.
+
+    Made by :func:`credo.mpe`, :func:`credo.marginal_map` and :func:`credo.k_best`; indexing by a
+    variable gives its state.
+
+    Attributes
+    ----------
+    states : dict
+        ``{variable: state}``, observed variables included.
+    log_score : float
+        Natural log of the product of all factors, summed over the variables that are not in
+        ``states``: for a Bayesian network, the log of the probability of these states and the
+        evidence.
+    tied : tuple
+        Variables that are in another state in some configuration that is as good, up to rounding.
+
+    See Also
+    --------
+    credo.mpe : The most probable configuration.
+    credo.k_best : The next best ones too.
+
+    Notes
+    -----
+    The scores of a Markov network or factor graph are not normalised; subtract the log of the
+    partition function, ``credo.infer(model).log_evidence``, for log probabilities.
+
+    Examples
+    --------
+    >>> from credo.inference.maximum import Configuration
+    >>> best = Configuration({"rain": "yes", "wet": "yes"}, -0.5)
+    >>> best
+    Configuration({'rain': 'yes', 'wet': 'yes'}, log_score=-0.5)
+    >>> best["rain"], best.ties
+    ('yes', False)
+    """
+
+    states: dict[Label, Label]
+    log_score: float
+    tied: tuple[Label, ...] = ()
+
+    @property
+    def ties(self) -> bool:
+        """Whether another configuration is as good, up to rounding; ``tied`` says where."""
+        return bool(self.tied)
+
+    def __getitem__(self, name: Any) -> Label:
+        """Give the state of one variable."""
+        return _entry(self.states, name, "The configuration")
+
+    def __contains__(self, name: object) -> bool:
+        return _plain_name(name) in self.states
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.states)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __repr__(self) -> str:
+        first = list(islice(self.states.items(), _SHOWN))
+        shown = ", ".join(f"{name!r}: {state!r}" for name, state in first)
+        more = f", … ({len(self)} in all)" if len(self) > _SHOWN else ""
+        tied = f", tied: {listing(self.tied)}" if self.tied else ""
+        return f"Configuration({{{shown}{more}}}, log_score={self.log_score:.6g}{tied})"
+
+
+@final
+class MaxMarginals:
+    r"""Hold the log max-marginals of all variables.
+
+    .. math:: m_v(x_v) = \max_{x \setminus x_v} \ln \prod_f \psi_f(x_f)
+
+    Made by :func:`credo.max_marginals`. Indexing by a variable gives ``{state: log score}``.
+
+    Attributes
+    ----------
+    best : Configuration
+        A best configuration, with the variables that are tied.
+
+    See Also
+    --------
+    credo.max_marginals : Makes one.
+    credo.infer : Sums in the place of maxima.
+
+    Notes
+    -----
+    The largest entry is the same for every variable: the score of the best configuration. Taking
+    each variable's best state is a best configuration only where nothing is tied, so ``best`` is
+    decoded along the tree.
+
+    Examples
+    --------
+    >>> from credo.graphs import FactorGraph
+    >>> from credo.inference.maximum import max_marginals
+    >>> graph = FactorGraph()
+    >>> a, b = graph.variable("a", 2), graph.variable("b", 2)
+    >>> _ = graph.factor([a, b], [[0, 3], [2, 2]])
+    >>> scores = max_marginals(graph)
+    >>> {state: round(score, 4) for state, score in scores["a"].items()}
+    {0: 1.0986, 1: 0.6931}
+    >>> scores.best
+    Configuration({'a': 0, 'b': 1}, log_score=1.09861)
+    """
+
+    def __init__(self, wiring: Wiring, values: Mapping[int, F64], best: Configuration) -> None:
+        self._wiring = wiring
+        self._values = values
+        self.best = best
+
+    def log_values(self, name: Any) -> F64:
+        """Give the log max-marginals of a variable, in the order of its states.
+
+        Parameters
+        ----------
+        name : Hashable or Variable
+            The variable.
+
+        Returns
+        -------
+        ndarray of shape (n_states,)
+            For each state the log score of the best configuration that has it; minus infinity
+            where there is none, as for the states that an observed variable is not in. Read-only.
+
+        Raises
+        ------
+        LabelError
+            If there is no such variable.
+        """
+        v = self._wiring.index(name)
+        if v in self._values:
+            return np.asarray(frozen(self._values[v]))
+        scores = np.full(int(self._wiring.n_states[v]), -np.inf)
+        seen = self.best.states[self._wiring.names[v]]
+        scores[self._wiring.states[v].index(seen)] = self.best.log_score
+        return np.asarray(frozen(scores))
+
+    def __getitem__(self, name: Any) -> dict[Label, float]:
+        """Give the log max-marginals of a variable by state."""
+        states = self._wiring.states[self._wiring.index(name)]
+        return dict(zip(states, self.log_values(name).tolist(), strict=True))
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self._wiring.names)
+
+    def __len__(self) -> int:
+        return len(self._wiring.names)
+
+    def __repr__(self) -> str:
+        return f"<MaxMarginals: {len(self)} variables, best score {self.best.log_score:.6g}>"
+
+
+def _plain_name(name: Any) -> Label:
+    """Take the name of a variable, or the name itself, in its plain form."""
+    return name.name if isinstance(name, Variable) else plain(name)
+
+
+def _entry(states: Mapping[Label, Label], name: Any, owner: str) -> Label:
+    """Look a variable up, or name the nearest one."""
+    wanted = _plain_name(name)
+    try:
+        return states[wanted]
+    except (KeyError, TypeError):
+        known = tuple(states)
+        near = hint(wanted, known) if len(known) <= 10_000 else ""
+        raise LabelError(
+            f"{owner} has no variable {wanted!r}. Known: {listing(known)}.{near}"
+        ) from None

@@ -1,0 +1,184 @@
+"""Clique tables and what is done with them: fill, collect, distribute, read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from credo._types import F64
+from credo.graphs.problems import Problem
+from credo.inference._layout import Layout
+
+Int64: TypeAlias = npt.NDArray[np.int64]
+
+
+class Homes:
+    """Where to read each variable's belief: the smallest table or separator that holds it."""
+
+    __slots__ = ("home", "inner", "start")
+
+    def __init__(self, problem: Problem, layout: Layout) -> None:
+        from credo._kernels.junction_sums import smallest_homes  # noqa: PLC0415
+
+        self.home, self.inner = smallest_homes(
+            layout.dim_start,
+            layout.dims,
+            layout.residual,
+            layout.table_start,
+            layout.row_start,
+            problem.n_states,
+        )
+        self.start = np.zeros(len(problem.n_states) + 1, np.int64)
+        np.cumsum(problem.n_states, out=self.start[1:])
+
+
+class Weights:
+    """Weights on single variables, placed in the tables where these variables end."""
+
+    __slots__ = ("inners", "nodes", "starts", "values")
+
+    NONE: ClassVar[tuple[Int64, Int64, Int64, F64]] = (
+        np.empty(0, np.int64),
+        np.empty(0, np.int64),
+        np.zeros(1, np.int64),
+        np.empty(0),
+    )
+
+    def arrays(self) -> tuple[Int64, Int64, Int64, F64]:
+        """Give what the kernel takes; it scales the weights, so they are copied."""
+        return self.nodes, self.inners, self.starts, self.values.copy()
+
+    def __init__(self, layout: Layout, n_states: Int64, soft: dict[int, F64]) -> None:
+        variables = sorted(soft)
+        self.nodes = layout.node[layout.position[variables]]
+        self.inners = np.array(
+            [_inner(layout, n_states, v, k) for v, k in zip(variables, self.nodes, strict=True)],
+            np.int64,
+        )
+        self.starts = np.zeros(len(variables) + 1, np.int64)
+        np.cumsum([len(soft[v]) for v in variables], out=self.starts[1:])
+        self.values = np.concatenate([soft[v] for v in variables])
+
+
+def _inner(layout: Layout, n_states: Int64, variable: int, node: int) -> int:
+    """Give the distance between two states of a variable in a node's table."""
+    axes = layout.variables_of(node).tolist()
+    return int(np.prod(n_states[axes[axes.index(variable) + 1 :]]))
+
+
+class SumTables:
+    """Sum-product in scaled arithmetic.
+
+    Parameters
+    ----------
+    problem, layout
+        What to sum, and the tree.
+    reusable
+        Keep the product of the factors apart from the beliefs, to be run again with other weights.
+    """
+
+    def __init__(self, problem: Problem, layout: Layout, *, reusable: bool = False) -> None:
+        from credo._kernels.junction_sums import fill, ordered_factors  # noqa: PLC0415
+
+        self.problem = problem
+        self.layout = layout
+        self.base: F64 = np.empty(layout.n_cells)
+        values = ordered_factors(
+            problem.n_states,
+            problem.scope_start,
+            problem.scope,
+            layout.ordered,
+            problem.cell_start,
+            problem.values,
+        )
+        self.low: F64 = np.empty(len(layout.parent))
+        log_scale, self.lost = fill(
+            self.base,
+            self.low,
+            layout.table_start,
+            layout.home,
+            layout.factor_group_start,
+            layout.factor_lengths,
+            layout.factor_strides,
+            problem.cell_start,
+            values,
+        )
+        self.log_scale = problem.log_constant + float(log_scale)
+        self.table: F64 = np.empty(layout.n_cells) if reusable else self.base
+        self.message: F64 = np.empty(int(layout.row_start[-1]))
+        self.scale: F64 = np.empty(len(layout.parent))
+        self.fresh = np.ones(len(layout.parent), np.bool_)
+
+    def collect(self, weights: Weights | None = None) -> tuple[float, bool]:
+        """Sum everything; give the log of the sum and whether terms may have been lost."""
+        from credo._kernels import junction_sums as kernels  # noqa: PLC0415
+
+        layout = self.layout
+        self.fresh[:] = True
+        given = Weights.NONE if weights is None else weights.arrays()
+        log_z, lost = kernels.collect(
+            self.base,
+            self.table,
+            self.fresh,
+            self.low.copy(),
+            layout.table_start,
+            layout.row_start,
+            layout.parent,
+            layout.group_start,
+            layout.lengths,
+            layout.strides,
+            self.message,
+            self.scale,
+            *given,
+        )
+        return float(log_z) + self.log_scale, bool(lost or self.lost)
+
+    def distribute(self) -> None:
+        """Turn tables and messages into beliefs."""
+        from credo._kernels.junction_sums import distribute  # noqa: PLC0415
+
+        layout = self.layout
+        distribute(
+            self.base,
+            self.table,
+            self.fresh,
+            layout.table_start,
+            layout.row_start,
+            layout.parent,
+            layout.group_start,
+            layout.lengths,
+            layout.strides,
+            self.message,
+            self.scale,
+        )
+
+    def marginals(self, homes: Homes) -> F64:
+        """Read the beliefs of all variables, one after the other."""
+        from credo._kernels.junction_sums import read_marginals  # noqa: PLC0415
+
+        layout = self.layout
+        out = np.empty(int(homes.start[-1]))
+        read_marginals(
+            self.table,
+            layout.table_start,
+            self.message,
+            layout.row_start,
+            homes.home,
+            homes.inner,
+            self.problem.n_states,
+            homes.start,
+            out,
+        )
+        return out
+
+    def belief(self, node: int, axes: Sequence[int]) -> F64:
+        """Sum a node's belief down to some of its variables, in their order there."""
+        layout = self.layout
+        dims = layout.variables_of(node).tolist()
+        shape = self.problem.n_states[dims]
+        cells = self.table[layout.table_start[node] : layout.table_start[node + 1]].reshape(shape)
+        summed = cells.sum(axis=tuple(i for i, v in enumerate(dims) if v not in axes))
+        return np.asarray(summed / summed.sum())

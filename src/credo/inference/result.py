@@ -1,0 +1,204 @@
+"""``GraphPosterior``: the answer of an exact engine, with what it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from credo._types import F64, Label
+from credo._validation.labels import listing
+from credo.exceptions import InputError
+from credo.graphs.problems import pose
+from credo.inference._beliefs import Beliefs, log_sum
+from credo.inference._joints import joint_of
+from credo.inference._questions import Question
+from credo.posterior import JointTable, Posterior
+
+if TYPE_CHECKING:
+    from credo._types import RandomState
+    from credo.inference.messages import Message
+    from credo.inference.planning import Plan
+
+
+@final
+class GraphPosterior:
+    """Hold the marginals of a graph's variables, given evidence.
+
+    Made by :func:`credo.infer`.
+
+    Attributes
+    ----------
+    engine : str
+        Which engine ran.
+    status : str
+        ``"EXACT"``.
+    plan : Plan
+        What was planned.
+
+    See Also
+    --------
+    credo.infer : Makes one.
+    credo.Posterior : What indexing by a variable gives.
+
+    Notes
+    -----
+    Marginals are read from arrays; objects are made when they are asked for.
+
+    Examples
+    --------
+    >>> import credo
+    >>> net = credo.BayesianNetwork()
+    >>> _ = net.variable("rain", ["no", "yes"]), net.variable("wet", ["no", "yes"])
+    >>> _ = net.cpt("rain", table=[0.8, 0.2])
+    >>> _ = net.cpt("wet", given=["rain"], table=[[0.9, 0.1], [0.2, 0.8]])
+    >>> post = credo.infer(net, {"wet": "yes"})
+    >>> post["rain"]
+    Posterior(no 0.3333, yes 0.6667)
+    >>> round(post.probability_of_evidence, 3)
+    0.24
+    """
+
+    def __init__(self, question: Question, beliefs: Beliefs, plan: Plan) -> None:
+        self._question = question
+        self._beliefs = beliefs
+        self._log_evidence = beliefs.log_z
+        self.plan = plan
+        self.engine = plan.engine
+        self.status = "EXACT"
+
+    @property
+    def question(self) -> Question:
+        """What was asked: the compiled model, the evidence, the query and the budget."""
+        return self._question
+
+    @property
+    def variables(self) -> tuple[Label, ...]:
+        """The names of the variables whose marginals are here."""
+        wiring, query = self._question.wiring, self._question.query
+        return tuple(wiring.names if query is None else (wiring.names[v] for v in query))
+
+    def __getitem__(self, name: Any) -> Posterior:
+        """Give the marginal of one variable."""
+        states = self._question.wiring.states[self._index(name)]
+        return Posterior.from_probabilities(self.probabilities(name), states, normalise=True)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.variables)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __repr__(self) -> str:
+        return (
+            f"<GraphPosterior: {len(self)} variables, {len(self._question.evidence.findings)} "
+            f"findings, {self.engine}, {self.status}>"
+        )
+
+    def probabilities(self, name: Any) -> F64:
+        """Give the marginal of one variable as an array, in the order of its states."""
+        return self._question.marginal(self._beliefs, self._index(name))
+
+    def to_dict(self) -> dict[Label, dict[Label, float]]:
+        """Give all marginals as ``{variable: {state: probability}}``."""
+        states = self._question.wiring.states
+        return {
+            name: dict(
+                zip(states[self._index(name)], self.probabilities(name).tolist(), strict=True)
+            )
+            for name in self
+        }
+
+    @property
+    def log_evidence(self) -> float:
+        """The log of the probability of the evidence; of the partition function if there is none.
+
+        Weights given by ``jeffrey`` are left out: they have no probability of their own.
+        """
+        if self._log_evidence is None:
+            question = self._question
+            problem = pose(question.wiring, question.findings, [], whole=True)
+            self._log_evidence = log_sum(problem, "log_evidence", question.budget)
+        return self._log_evidence
+
+    @property
+    def probability_of_evidence(self) -> float:
+        """The probability of the evidence; 0.0 where it is too small for float64."""
+        return float(np.exp(self.log_evidence))
+
+    def joint(self, variables: Iterable[Any]) -> JointTable:
+        """Compute the joint probability of a few variables, given the evidence.
+
+        Parameters
+        ----------
+        variables : iterable of Hashable
+            Names; their order is that of the axes.
+
+        Returns
+        -------
+        JointTable
+            One labelled table with as many cells as the product of the numbers of states.
+
+        Raises
+        ------
+        BudgetError
+            If the tables do not fit the budget that ``infer`` was given.
+        """
+        return joint_of(self._question, variables)
+
+    def sample(self, n: int, *, random_state: RandomState = None) -> dict[Label, list[Label]]:
+        """Draw configurations of all variables from the posterior, exactly and independently.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        random_state : int or Generator, optional
+            Seed or generator.
+
+        Returns
+        -------
+        dict
+            ``{variable: n states}``, observed variables included.
+        """
+        from credo.inference._samples import draw  # noqa: PLC0415
+
+        return draw(self._question, n, random_state)
+
+    def message(self, source: Any, target: Any) -> Message:
+        """Give the message from one neighbour to another, on a graph that is a tree.
+
+        Parameters
+        ----------
+        source, target : Hashable
+            Names of neighbouring variables, or of a variable and a factor of three or more.
+
+        Returns
+        -------
+        Message
+            What the source says about the states of the target, given all that lies behind it.
+
+        Raises
+        ------
+        InputError
+            If the graph has a cycle.
+        """
+        from credo.inference._questions import tree_of  # noqa: PLC0415
+
+        factors = getattr(self._question.model, "factors", ())
+        if self._question.wiring.structured:
+            factors = ()  # written out as other factors, which have no names
+        names = {f.name: i for i, f in enumerate(factors) if f.name is not None}
+        return tree_of(self._question).message(source, target, names)
+
+    def _index(self, name: Any) -> int:
+        """Find a variable that was asked for."""
+        question = self._question
+        v = question.wiring.index(name)
+        if question.query is not None and v not in question.query:
+            raise InputError(
+                f"{name!r} was not asked for; query has {listing(self.variables)}. Add it to "
+                "query, or leave query out for all marginals."
+            )
+        return v

@@ -1,0 +1,50 @@
+"""Elimination with sets, and the best order by trying all: slow and obvious."""
+
+import itertools
+import math
+
+import numpy as np
+
+
+def flat(scopes):
+    """Write scopes as starts and one list."""
+    starts = np.cumsum([0, *map(len, scopes)])
+    return starts, np.array([v for scope in scopes for v in scope], dtype=np.int32)
+
+
+def cliques(n, scopes, sequence):
+    """The clique of each variable at the moment it is eliminated."""
+    joined = [set() for _ in range(n)]
+    for scope in scopes:
+        for v in scope:
+            joined[v] |= set(scope) - {v}
+    found = []
+    for v in sequence:
+        around = joined[v]
+        found.append(frozenset(around | {v}))
+        for u in around:
+            joined[u] = (joined[u] | around) - {u, v}
+    return found
+
+
+def cost(n_states, scopes, sequence):
+    """Give log2 of the largest clique, cells of the maximal ones, cells of all, and the width."""
+    found = cliques(len(n_states), scopes, sequence)
+    cells = {clique: math.prod(int(n_states[v]) for v in clique) for clique in found}
+    maximal = [a for a in set(found) if not any(a < b for b in found)]
+    return (
+        max((math.log2(size) for size in cells.values()), default=0.0),
+        sum(cells[clique] for clique in maximal),
+        sum(cells[clique] for clique in found),
+        max(map(len, found), default=1) - 1,
+    )
+
+
+def cheapest(n_states, scopes, last=()):
+    """The fewest cells of any order that ends with ``last``."""
+    early = [v for v in range(len(n_states)) if v not in last]
+    return min(
+        cost(n_states, scopes, first + second)[1]
+        for first in itertools.permutations(early)
+        for second in itertools.permutations(last)
+    )

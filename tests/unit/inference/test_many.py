@@ -1,0 +1,297 @@
+"""Many rows of evidence: the answers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from tests.oracles import inference as oracle
+from tests.properties.graph_strategies import factor_graphs, models
+
+import credo
+from credo.exceptions import ImpossibleEvidence, InputError, LabelError
+from credo.graphs import BayesianNetwork, FactorGraph
+from credo.graphs.evidence import resolve
+from credo.graphs.ordering import find_order
+from credo.graphs.problems import pose
+from credo.inference._beliefs import calibrate
+from credo.inference._layout import lay_out
+from credo.inference.many import ManyEngine, infer_batches, infer_many
+
+
+def random_network(rng, n=12, zeros=0.0):
+    """A network of n variables with two to four states and up to three parents each."""
+    net = BayesianNetwork()
+    sizes = rng.integers(2, 5, size=n).tolist()
+    for v, k in enumerate(sizes):
+        net.variable(f"v{v}", k)
+    for v, k in enumerate(sizes):
+        parents = sorted(rng.permutation(v)[: rng.integers(0, 4)].tolist())
+        table = rng.dirichlet(np.ones(k), size=[sizes[u] for u in parents])
+        table[rng.random(table.shape) < zeros] = 0.0
+        table[..., 0] += 1e-3
+        table /= table.sum(axis=-1, keepdims=True)
+        net.cpt(f"v{v}", given=[f"v{u}" for u in parents], table=table)
+    return net
+
+
+def random_rows(rng, net, n_rows, share=0.3):
+    """Rows with a random part of the variables observed."""
+    return [
+        {v.name: int(rng.integers(v.n_states)) for v in net.variables if rng.random() < share}
+        for _ in range(n_rows)
+    ]
+
+
+def one_by_one(net, row):
+    """The marginals and the log evidence of one row, on its own tree."""
+    wiring = net.compile().tabulated(sum_product=True)
+    problem = pose(wiring, resolve(wiring, row))
+    order = find_order(problem.n_states, problem.scope_start, problem.scope)
+    return calibrate(problem, lay_out(problem, order.sequence))
+
+
+def sprinkler():
+    net = BayesianNetwork()
+    for name in ("rain", "sprinkler", "wet"):
+        net.variable(name, ["no", "yes"])
+    net.cpt("rain", table=[0.8, 0.2])
+    net.cpt("sprinkler", given=["rain"], table=[[0.6, 0.4], [0.99, 0.01]])
+    net.cpt("wet", given=["sprinkler", "rain"], table=[[[1, 0], [0.2, 0.8]], [[0.1, 0.9], [0, 1]]])
+    return net
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [0.05, 0.4, 1.0])
+def test_every_row_has_the_answer_that_it_has_on_its_own(seed, share):
+    rng = np.random.default_rng(seed)
+    net = random_network(rng)
+    rows = random_rows(rng, net, 25, share)
+    many = infer_many(net, rows)
+    for i, row in enumerate(rows):
+        alone = one_by_one(net, row)
+        assert many.log_evidence[i] == pytest.approx(alone.log_z, abs=1e-12)
+        for v, variable in enumerate(net.variables):
+            expected = alone.of(v)
+            if expected is None:
+                expected = np.arange(variable.n_states) == row[variable.name]
+            np.testing.assert_allclose(many.probabilities(variable.name)[i], expected, atol=1e-12)
+
+
+@given(case=models(), seed=st.integers(0, 2**32), asked=st.booleans())
+def test_answers_are_sums_over_all_configurations(case, seed, asked):
+    rng = np.random.default_rng(seed)
+    n = len(case.sizes)
+    query = [case.names[v] for v in rng.permutation(n)[: rng.integers(n + 1)]] if asked else None
+    rows = [
+        {case.names[v]: int(rng.integers(case.sizes[v])) for v in range(n) if rng.random() < 0.35}
+        for _ in range(5)
+    ]
+    many = infer_many(case.model, rows, query=query, on_impossible="nan")
+    check_rows(case, rows, many)
+
+
+@given(case=factor_graphs(kinds=("wide", "far", "zeros"), rules=False), seed=st.integers(0, 2**32))
+def test_factors_of_any_range_lose_nothing(case, seed):
+    rng = np.random.default_rng(seed)
+    rows = [
+        {name: int(rng.integers(k)) for name, k in zip(case.names, case.sizes, strict=True)}
+        for _ in range(3)
+    ]
+    rows = [{}, *({k: x for k, x in row.items() if rng.random() < 0.3} for row in rows)]
+    check_rows(case, rows, infer_many(case.model, rows, on_impossible="nan"))
+
+
+def check_rows(case, rows, many):
+    """Compare with the oracle, row by row."""
+    for i, row in enumerate(rows):
+        places = [(case.names.index(name), x) for name, x in row.items()]
+        weights = [(v, np.eye(case.sizes[v])[x]) for v, x in places]
+        left = oracle.weigh(case.configurations, weights)
+        assert (i in many.impossible) == (not left)
+        if not left:
+            assert many.log_evidence[i] == -np.inf
+            continue
+        log_z = oracle.log_total(left)
+        assert many.log_evidence[i] == pytest.approx(log_z, rel=1e-12, abs=case.tolerance)
+        for name in many:
+            expected = oracle.joint(left, case.sizes, [case.names.index(name)])
+            found = many.probabilities(name)[i]
+            np.testing.assert_allclose(found, expected, rtol=10 * case.tolerance, atol=1e-300)
+
+
+def test_rows_that_underflow_are_computed_in_logs():
+    # state 0 of the hub outweighs the others by 1e150 for each leaf, until the gate excludes it
+    graph = FactorGraph()
+    hub, gate = graph.variable("hub", 3), graph.variable("gate", 2)
+    graph.factor([hub, gate], [[1, 0], [0, 1], [0, 1]])
+    for i in range(5):
+        leaf = graph.variable(f"leaf{i}", 2)
+        graph.factor([hub, leaf], [[0.5, 1.0], [0.5, 1e-150], [0.5, 2e-150]])
+    rows = [{f"leaf{i}": 1 for i in range(k)} | {"gate": 1} for k in range(6)]
+    many = infer_many(graph, [{}, *rows])
+    k = np.arange(6)
+    odds = 2.0**k
+    np.testing.assert_allclose(many.probabilities("hub")[1:, 2], odds / (1 + odds), rtol=1e-12)
+    assert (many.probabilities("hub")[1:, 0] == 0.0).all()
+    expected = -150 * np.log(10) * k + np.log1p(odds) - (5 - k) * np.log(2)
+    np.testing.assert_allclose(many.log_evidence[1:], expected, rtol=1e-12)
+
+
+def test_a_node_with_many_children_is_scaled_on_the_way():
+    net = BayesianNetwork()
+    net.variable("class", 2)
+    net.cpt("class", table=[0.5, 0.5])
+    for i in range(300):
+        net.variable(i, 2)
+        net.cpt(i, given=["class"], table=[[0.999, 0.001], [0.998, 0.002]])
+    rows = [dict.fromkeys(range(300), 1), dict.fromkeys(range(300), 0), {}]
+    many = infer_many(net, rows, query=["class"])
+    ratio = np.array([2.0**300, (0.998 / 0.999) ** 300, 1.0])
+    np.testing.assert_allclose(many.probabilities("class")[:, 1], ratio / (1 + ratio), rtol=1e-12)
+    expected = 300 * np.log(0.001) + np.log1p(2.0**300) - np.log(2)
+    assert many.log_evidence[0] == pytest.approx(expected, rel=1e-13)
+
+
+def test_rules_are_tabulated_and_their_auxiliaries_hidden():
+    graph = FactorGraph()
+    bits = [graph.variable(f"b{i}", 2) for i in range(5)]
+    for i, bit in enumerate(bits):
+        graph.factor([bit], [1.0, 0.5 + i])
+    graph.parity(bits)
+    many = infer_many(graph, [{}, {"b0": 1}, {"b0": 1, "b1": 1, "b2": 0, "b3": 0}])
+    assert many.variables == ("b0", "b1", "b2", "b3", "b4")
+    for i, row in enumerate([{}, {"b0": 1}]):
+        alone = credo.infer(graph, row)
+        np.testing.assert_allclose(many.probabilities("b4")[i], alone.probabilities("b4"))
+    assert many.probabilities("b4")[2].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("limits", [(-1.0, 2e-8), (-1.0, 1.0)], ids=["row by row", "by pattern"])
+@pytest.mark.parametrize("query", [None, ["v3"], ["v7", "v0"], []], ids=str)
+def test_all_routes_give_the_same_answers(monkeypatch, limits, query):
+    from credo.inference import _many_routes as routes
+
+    rng = np.random.default_rng(5)
+    net = random_network(rng)
+    rows = random_rows(rng, net, 12, 0.2) * 2
+    usual = infer_many(net, rows, query=query)
+    monkeypatch.setattr(routes, "_TREE", limits[0])
+    monkeypatch.setattr(routes, "_PER_OWN_CELL", limits[1])
+    other = infer_many(net, rows, query=query)
+    np.testing.assert_allclose(other.log_evidence, usual.log_evidence, atol=1e-12)
+    assert other.variables == usual.variables
+    for name in usual:
+        found = other.probabilities(name)
+        np.testing.assert_allclose(found, usual.probabilities(name), atol=1e-12)
+
+
+def test_a_posterior_has_a_row_for_each_row():
+    many = infer_many(sprinkler(), [{"wet": "yes"}, {}, {"rain": "no"}])
+    post = many["rain"]
+    assert (post.n_rows, post.labels) == (3, ("no", "yes"))
+    # by hand: p(rain, wet) over p(wet)
+    assert post["yes"][0] == pytest.approx(0.1604 / (0.1604 + 0.8 * 0.4 * 0.9), rel=1e-12)
+    np.testing.assert_allclose(post["yes"][1:], [0.2, 0.0])
+    assert repr(many) == "<ManyPosteriors: 3 rows, 3 variables, EXACT>"
+    assert (many.status, len(many), list(many)) == ("EXACT", 3, ["rain", "sprinkler", "wet"])
+
+
+def test_no_rows_give_no_rows():
+    for rows in ([], {"rain": []}, {}):
+        many = infer_many(sprinkler(), rows)
+        assert many.n_rows == 0
+        assert many.probabilities("wet").shape == (0, 2)
+        assert many.log_evidence.shape == (0,)
+
+
+def test_rows_without_findings_have_the_prior():
+    many = infer_many(sprinkler(), {"rain": [None, None], "wet": [float("nan"), None]})
+    np.testing.assert_allclose(many.probabilities("rain"), [[0.8, 0.2]] * 2)
+    np.testing.assert_allclose(many.log_evidence, 0.0, atol=1e-15)
+
+
+def test_repeats_have_equal_answers():
+    rows = [{"wet": "yes"}, {"rain": "no"}] * 50
+    many = infer_many(sprinkler(), rows)
+    assert many.n_rows == 100
+    found = many.probabilities("sprinkler")
+    assert np.array_equal(found[::2], np.tile(found[0], (50, 1)))
+    assert np.array_equal(found[1::2], np.tile(found[1], (50, 1)))
+
+
+def test_an_impossible_row_is_named_with_a_smallest_conflict():
+    rows = [{"rain": "no"}, {"wet": "yes", "sprinkler": "no", "rain": "no"}]
+    rows += [{"wet": "no", "rain": "yes", "sprinkler": "yes"}]
+    with pytest.raises(ImpossibleEvidence, match="infer_many, row 1: the evidence has") as caught:
+        infer_many(sprinkler(), rows)
+    assert caught.value.conflict == {"wet": "yes", "sprinkler": "no", "rain": "no"}
+
+
+def test_impossible_rows_can_be_nan():
+    rows = [{"rain": "no"}, {"wet": "yes", "sprinkler": "no", "rain": "no"}, {}] * 2
+    many = infer_many(sprinkler(), rows, on_impossible="nan")
+    assert many.impossible.tolist() == [1, 4]
+    assert many.log_evidence[[1, 4]].tolist() == [-np.inf, -np.inf]
+    found = many.probabilities("wet")
+    assert np.isnan(found).any(axis=1).tolist() == [False, True, False] * 2
+    assert np.isnan(found[1]).all()
+    assert repr(many) == "<ManyPosteriors: 6 rows, 2 of them impossible, 3 variables, EXACT>"
+    with pytest.raises(InputError, match="rows 1, 4 are impossible and have no posterior"):
+        many["wet"]
+
+
+def test_a_model_that_allows_nothing_says_so():
+    graph = FactorGraph()
+    a = graph.variable("a", 2)
+    graph.factor([a], [1.0, 0.0])
+    graph.factor([a], [0.0, 1.0])
+    with pytest.raises(InputError, match="the model allows no configuration at all"):
+        infer_many(graph, [{}])
+
+
+def test_a_query_leaves_the_others_out():
+    many = infer_many(sprinkler(), [{"wet": "yes"}], query=["rain"])
+    assert many.variables == ("rain",)
+    with pytest.raises(InputError, match="'wet' was not asked for; query has 'rain'"):
+        many.probabilities("wet")
+    with pytest.raises(LabelError, match="no variable 'Rain'.*Did you mean 'rain'"):
+        many.probabilities("Rain")
+
+
+def test_batches_are_read_one_at_a_time_and_equal_one_table():
+    rng = np.random.default_rng(8)
+    net = random_network(rng)
+    rows = random_rows(rng, net, 30)
+    whole = infer_many(net, rows)
+    seen = []
+
+    def tables():
+        for i in range(0, 30, 7):
+            seen.append(i)
+            yield rows[i : i + 7]
+
+    stream = infer_batches(net, tables())
+    parts = [next(stream)]
+    assert seen == [0]
+    parts += stream
+    joined = np.concatenate([part.probabilities("v5") for part in parts])
+    assert np.array_equal(joined, whole.probabilities("v5"))
+    logs = np.concatenate([part.log_evidence for part in parts])
+    assert np.array_equal(logs, whole.log_evidence)
+
+
+def test_errors_in_a_batch_name_the_table_and_the_row():
+    bad = {"wet": "yes", "sprinkler": "no", "rain": "no"}
+    stream = infer_batches(sprinkler(), [[{}], [{}, {}, bad]])
+    next(stream)
+    with pytest.raises(ImpossibleEvidence, match="infer_batches, table 1, row 2:"):
+        next(stream)
+
+
+def test_an_engine_answers_again_and_again():
+    engine = ManyEngine(sprinkler(), query=["rain"])
+    first = engine.run([{"wet": "yes"}])
+    second = engine.run(np.array([[1], [-1]]), columns=["wet"])
+    assert np.array_equal(first.probabilities("rain")[0], second.probabilities("rain")[0])
+    assert second.probabilities("rain")[1] == pytest.approx([0.8, 0.2])
+    third = engine.run([{"sprinkler": "yes"}])
+    assert third.probabilities("rain")[0, 1] == pytest.approx(0.002 / 0.322)
