@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -197,6 +198,24 @@ class TestInfer:
         assert json.loads(out)["variables"]["0"] == {"0": pytest.approx(1 / 3), "1": 2 / 3}
         assert "ln Z(evidence)  2.19" in credo("infer", "pair.uai", "--evidence", "1=2")[1]
 
+    def test_labels_that_read_the_same_are_refused(self, credo, folder):
+        net = BayesianNetwork()
+        net.variable("a", [1, "1"])
+        net.cpt("a", table=[0.5, 0.5])
+        write_network(net, folder / "pair.uai")
+        code, out, err = credo("infer", "pair.uai")
+        assert (code, out) == (2, "")
+        assert "two states of variable 'a' read the same: 1" in err
+
+    def test_control_characters_do_not_reach_the_terminal(self, credo, folder):
+        net = BayesianNetwork()
+        net.variable("a\x1b[2J", ["no\n", "yes"])
+        net.cpt("a\x1b[2J", table=[0.5, 0.5])
+        write_network(net, folder / "odd.uai")
+        code, out, _ = credo("infer", "odd.uai")
+        assert code == 0
+        assert "a\\x1b[2J  no\\n 0.5  yes 0.5\n" in out
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
@@ -257,6 +276,18 @@ class TestInfer:
         code, out, err = credo("infer", "lawn.bif", "--likelihood", "w")
         assert (code, out) == (2, "")
         assert re.match(f"credo: .*({message})", err), err
+
+    def test_a_folder_that_cannot_be_written_to_is_bad_input(self, credo, folder):
+        (folder / "rows.csv").write_text("wet\nyes\n")
+        for arguments in (
+            ("infer", "lawn.bif", "--rows", "rows.csv", "--out", "/proc/p.csv"),
+            ("convert", "lawn.bif", "/proc/lawn.net"),
+            ("uai", "PR", "lawn.uai", "--out", "/proc/lawn.PR"),
+        ):
+            code, out, err = credo(*arguments)
+            assert (code, out) == (2, "")
+            assert err.startswith("credo: ")
+            assert "internal" not in err
 
     def test_a_damaged_network_is_named_with_its_line(self, credo, folder):
         (folder / "bad.bif").write_text(LAWN.replace("0.99, 0.01", "0.99, maybe"))
@@ -362,6 +393,15 @@ class TestRows:
             p = sum(q for (_, s, _), q in agree.items() if s == 1) / total
             rows = found[(cells == pair).all(axis=1)]
             assert np.allclose(rows, [1 - p, p, math.log(total)], rtol=1e-12, atol=1e-14)
+
+    def test_the_size_of_a_block_does_not_matter(self, credo, folder, monkeypatch):
+        from credo.cli import evidence_rows
+
+        arguments = ("infer", "lawn.bif", "--rows", "rows.csv", "--keep", "id", "--out")
+        assert credo(*arguments, "at_once.csv")[0] == 0
+        monkeypatch.setattr(evidence_rows, "_BLOCK_CELLS", 1)
+        assert credo(*arguments, "singly.csv")[0] == 0
+        assert (folder / "singly.csv").read_text() == (folder / "at_once.csv").read_text()
 
     def test_an_empty_table_is_no_error(self, credo, folder):
         (folder / "rows.csv").write_text("wet\n")
@@ -504,6 +544,21 @@ class TestMpe:
         assert found["states"] == {"rain": "no"}
         assert found["log_score"] == pytest.approx(math.log(0.8))
 
+    def test_warnings_are_sentences(self, credo, monkeypatch):
+        from credo.exceptions import ExpansionWarning
+        from credo.inference import maximum
+
+        found = maximum.mpe
+
+        def warn(*arguments, **options):
+            warnings.warn("a rule was written out.", ExpansionWarning, stacklevel=2)
+            return found(*arguments, **options)
+
+        monkeypatch.setattr(maximum, "mpe", warn)
+        code, out, err = credo("mpe", "lawn.bif")
+        assert (code, err) == (0, "credo: a rule was written out.\n")
+        assert out.startswith("variable")
+
     def test_says_what_is_tied(self, credo, folder):
         (folder / "tie.uai").write_text("MARKOV 2 2 2 1 2 0 1 4 1 3 3 2")
         code, out, _ = credo("mpe", "tie.uai")
@@ -567,18 +622,43 @@ class TestConvert:
         assert np.allclose(back.table("wet"), WET, rtol=1e-15)
         assert ("names.json. Keep it beside" in err) == (ending in ("uai", "LG"))
 
-    def test_rules_that_become_tables_are_counted(self, credo, folder):
-        net = BayesianNetwork()
-        for name in ("a", "b", "alarm"):
-            net.variable(name, ["no", "yes"])
-        net.cpt("a", table=[0.5, 0.5])
-        net.cpt("b", table=[0.5, 0.5])
-        net.noisy_or("alarm", {"a": 0.9, "b": 0.8})
-        write_network(net, folder / "rules.xdsl")
-        holds_rules = bool(read_network(folder / "rules.xdsl").compile().structured)
-        code, _, err = credo("convert", "rules.xdsl", "rules.bif")
+    def test_each_kind_of_loss_has_a_sentence(self):
+        from credo.cli.conversion import _losses
+
+        def network(name, states, table):
+            net = BayesianNetwork()
+            net.variable(name, states)
+            net.cpt(name, table=table)
+            return net
+
+        before = network("a b", ["no", "yes"], [0.5, 0.5])
+        after = network("a_b", ["no", "si"], [0.25, 0.75])
+        assert list(_losses(before, after))[:-1] == [
+            "1 names changed; the first, 'a b', is 'a_b' now.",
+            "1 states of variables changed; the first, ('no', 'yes'), is ('no', 'si') now.",
+            "2 table entries moved, by up to a factor of 1 ± 1.",
+        ]
+        assert len(list(_losses(before, before))) == 1
+
+    def test_factors_in_logs_are_the_same_factors(self, credo, folder):
+        (folder / "field.uai").write_text("MARKOV 2 2 3 1 2 0 1 6 1 0 3 4 5 1e-200")
+        code, _, err = credo("convert", "field.uai", "field.LG")
         assert code == 0
-        assert ("1 rule such as noisy-OR became tables." in err) == holds_rules
+        moved = re.search(r"moved, by up to a factor of 1 ± (.*)\.", err)
+        assert moved is None or float(moved[1]) < 1e-12
+
+    def test_another_order_of_the_variables_is_said(self):
+        from credo.cli.conversion import _losses
+
+        def coins(names):
+            net = BayesianNetwork()
+            for name in names:
+                net.variable(name, 2)
+                net.cpt(name, table=[0.5, 0.5])
+            return net
+
+        first = next(iter(_losses(coins("ab"), coins("ba"))))
+        assert first == "The variables are in another order now."
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -671,16 +751,63 @@ class TestProcess:
             assert process.stderr.read() == b""
         assert process.returncode == 0
 
-    def test_a_question_loads_no_data_science(self, folder):
+    def loaded_by(self, folder, *arguments):
+        """Modules that a fresh process has loaded after a command."""
         code = (
-            "import sys; sys.argv = ['credo', 'infer', 'lawn.bif']\n"
+            f"import sys; sys.argv = ['credo', *{arguments!r}]\n"
             "from credo.cli.main import exit_code\n"
             "assert exit_code() == 0\n"
-            "heavy = {'sklearn', 'pandas', 'polars', 'pyarrow', 'narwhals', 'scipy.stats',\n"
-            "         'scipy.optimize', 'matplotlib', 'rich', 'credo.classifiers'}\n"
-            "sys.exit(sorted(heavy & set(sys.modules)) or 0)"
+            "print(*sys.modules, file=sys.stderr)"
         )
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder
         )
         assert done.returncode == 0, done.stderr
+        return set(done.stderr.split())
+
+    def test_a_small_question_loads_nothing_heavy(self, folder):
+        heavy = {
+            *("sklearn", "pandas", "polars", "pyarrow", "narwhals", "scipy.stats"),
+            *("scipy.optimize", "matplotlib", "rich", "numba", "credo.classifiers"),
+        }
+        assert not heavy & self.loaded_by(folder, "infer", "lawn.bif", "--evidence", "wet=yes")
+
+    def test_a_large_question_loads_the_compiler(self, folder):
+        net = BayesianNetwork()
+        for i in range(11):
+            net.variable(f"p{i}", 4)
+            net.cpt(f"p{i}", table=[0.25] * 4)
+        for i, j in itertools.combinations(range(11), 2):
+            net.variable(f"c{i}_{j}", 2)
+            net.cpt(f"c{i}_{j}", given=[f"p{i}", f"p{j}"], table=np.full((4, 4, 2), 0.5))
+        write_network(net, folder / "dense.uai")
+        evidence = ",".join(f"c{i}_{j}=0" for i, j in itertools.combinations(range(11), 2))
+        assert "numba" in self.loaded_by(folder, "infer", "dense.uai", "--evidence", evidence)
+
+
+class TestQuickStart:
+    def test_kernels_are_compiled_again_after_a_quick_start(self, folder, monkeypatch):
+        from credo.cli import quick_start
+
+        kept = {name: sys.modules[name] for name in sys.modules if "credo._kernels" in name}
+        for name in kept:
+            if name != "credo._kernels":
+                monkeypatch.delitem(sys.modules, name)
+        monkeypatch.delenv("CREDO_KERNELS", raising=False)
+        with quick_start.quick_start(folder / "lawn.bif") as start:
+            from credo._kernels import _jit
+
+            assert start.is_plain
+            assert _jit.njit is None
+        assert "CREDO_KERNELS" not in os.environ
+        assert "credo._kernels._jit" not in sys.modules
+
+    def test_compiled_kernels_that_are_loaded_stay(self, folder):
+        from credo._kernels import _jit
+        from credo.cli import quick_start
+
+        with quick_start.quick_start(folder / "lawn.bif") as start:
+            assert not start.is_plain
+            from credo._kernels import _jit as same
+
+            assert same is _jit

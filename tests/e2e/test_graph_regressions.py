@@ -205,15 +205,15 @@ probability ( Cancer | Pollution, Smoker ) {{
         odds = (0.6666666666666667 * 1e-05) / (0.3333333333333333 * 0.1)
         assert post["A"]["1e-05"] == pytest.approx(odds / (1 + odds), rel=1e-12)
 
-    @pytest.mark.parametrize("name", ["model.uai", "model.LG", "model.uai.gz"])
-    def test_uai_comes_back_with_the_same_sum_and_its_names(self, tmp_path, name):
+    @pytest.mark.parametrize("called", ["model.uai", "model.LG", "model.uai.gz"])
+    def test_uai_comes_back_with_the_same_sum_and_its_names(self, tmp_path, called):
         graph = FactorGraph()
         graph.variable("rain", ["no", "yes"])
         graph.variable("wet grass", ["dry", "damp", "wet"])
         graph.factor(["wet grass", "rain"], [[2.0, 0.1], [1.0, 0.5], [0.0, 3.0]])
         graph.factor(["rain"], [0.7, 0.3])
         graph.factor(["rain"], [0.7, 0.3])
-        file = tmp_path / name
+        file = tmp_path / called
         write_uai(graph, file)
         again = read_uai(file)
         before, after = credo.infer(graph), credo.infer(again)

@@ -10,7 +10,7 @@ from tests.oracles import inference as oracle
 from credo.graphs import BayesianNetwork, FactorGraph, MarkovNetwork
 
 #: Configurations that the oracle visits at most.
-MOST = 400
+MOST = 250
 NAMES = {
     "words": lambda i: f"v{i}",
     "numbers": lambda i: 10 - i,

@@ -1,15 +1,12 @@
-"""The one decorator every compiled kernel wears."""
+"""The one decorator every compiled kernel wears, and whether it compiles."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
-
-try:
-    from numba import njit
-except ImportError:  # in a browser: the kernels then run as plain Python
-    njit = None
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -18,6 +15,33 @@ R = TypeVar("R")
 _FASTMATH = {"nsz", "contract", "reassoc"}
 #: Compiled code is kept beside the source, or in the user's cache where that is read-only.
 _CACHE = os.environ.get("CREDO_KERNEL_CACHE", "1") == "1"
+
+
+def use_compiler(*, wanted: bool) -> None:
+    """Choose whether kernels are compiled from now on; those already loaded are forgotten.
+
+    Plain Python is for a short-lived process with a small job, which it finishes before Numba
+    would have been imported. ``CREDO_KERNELS=python`` asks for it from outside.
+    """
+    global njit  # noqa: PLW0603 - one switch for the process
+    njit = _compiler() if wanted else None
+    room = __name__.rpartition(".")[0]
+    for name in [name for name in sys.modules if name.startswith(f"{room}.")]:
+        if name != __name__:
+            del sys.modules[name]
+            vars(sys.modules[room]).pop(name.rpartition(".")[2], None)
+
+
+def _compiler() -> Any:
+    """Give Numba's compiler, or None in a browser."""
+    try:
+        return import_module("numba").njit
+    except ImportError:
+        return None
+
+
+#: Numba's compiler, or None where kernels run as plain Python.
+njit = None if os.environ.get("CREDO_KERNELS") == "python" else _compiler()
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

@@ -130,18 +130,9 @@ def sliced_factors(n_states, scope_start, scope, table, table_start, values, kee
                 w += 1
             step *= n_states[v]
         d = w - begin
-        for i in range(d // 2):
-            swap = out_scope[begin + i]
-            out_scope[begin + i] = out_scope[w - 1 - i]
-            out_scope[w - 1 - i] = swap
-        if d == b - a:
-            for i in range(size):
-                out[o + i] = values[first + i]
-        else:
-            _strides(n_states, scope, b, out_scope, begin, d, steps, lengths)
-            for k in range(d):
-                counters[k] = 0
-            _copy_strided(values, first, out, o, size, d, steps, lengths, counters)
+        _reverse(out_scope, begin, w)
+        _strides(n_states, scope, b, out_scope, begin, d, steps, lengths)
+        _copy_strided(values, first, out, o, size, d, steps, lengths, counters)
         for i in range(begin, w):
             out_scope[i] = new[scope[out_scope[i]]]
         o += size
@@ -149,6 +140,15 @@ def sliced_factors(n_states, scope_start, scope, table, table_start, values, kee
         out_start[g] = w
         cell_start[g] = o
     return out_start, out_scope, cell_start, out
+
+
+@kernel
+def _reverse(array, begin, end):
+    """Reverse array[begin:end]."""
+    for i in range((end - begin) // 2):
+        swap = array[begin + i]
+        array[begin + i] = array[end - 1 - i]
+        array[end - 1 - i] = swap
 
 
 @kernel
@@ -167,6 +167,8 @@ def _strides(n_states, scope, b, axes, begin, d, steps, lengths):
 @kernel
 def _copy_strided(values, i, out, o, size, d, steps, lengths, counters):
     """Copy ``size`` cells that lie ``steps`` apart into a dense run."""
+    for k in range(d):
+        counters[k] = 0
     for cell in range(o, o + size):
         out[cell] = values[i]
         k = d - 1

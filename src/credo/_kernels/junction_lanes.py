@@ -99,10 +99,10 @@ def _divide(room, belief, message, rows):
 
 
 @kernel
-def _spread(room, source, start, stop):
-    """Set all lanes of the cells from start to stop to the source."""
+def _spread(room, still, which, start, stop):
+    """Set all lanes of the cells from start to stop to what they are while nothing happens."""
     for i in range(start, stop):
-        x = source[i]
+        x = still[which, i]
         for lane in range(room.shape[1]):
             room[i, lane] = x
 
@@ -126,7 +126,7 @@ def _mark(codes, first, last, columns, nodes, live):
 
 
 @kernel
-def _judge(room, calm, least_base, nodes, live, bound, lane):
+def _judge(room, still, least_base, nodes, live, bound, lane):
     """Give the log of a row's sum, and whether terms of it may have been lost."""
     log_z = 0.0
     lost = False
@@ -134,16 +134,16 @@ def _judge(room, calm, least_base, nodes, live, bound, lane):
         bound[k] = least_base[k]
     for k in range(bound.size):
         p, where = nodes[k, PARENT], nodes[k, TOTAL]
-        total = room[where, lane] if live[k] else calm[where]
-        least = room[where + 1, lane] if live[k] else calm[where + 1]
+        total = room[where, lane] if live[k] else still[1, where]
+        least = room[where + 1, lane] if live[k] else still[1, where + 1]
         log_z += np.log(total) if total > 0.0 else -np.inf
         lost = lost or bound[k] < TINY
         if p >= 0 and total > 0.0:
             bound[p] *= least / total
             if nodes[k, RESCALES]:
                 lost = lost or bound[p] < TINY
-                again = room[where + 2, lane] if live[p] else calm[where + 2]
-                smallest = room[where + 3, lane] if live[p] else calm[where + 3]
+                again = room[where + 2, lane] if live[p] else still[1, where + 2]
+                smallest = room[where + 3, lane] if live[p] else still[1, where + 3]
                 bound[p] = smallest / again if again > 0.0 else 1.0
                 log_z += np.log(again) if again > 0.0 else -np.inf
     return log_z, lost
@@ -152,8 +152,7 @@ def _judge(room, calm, least_base, nodes, live, bound, lane):
 @kernel
 def run_lanes(
     room,
-    start,
-    calm,
+    still,
     least_base,
     nodes,
     program,
@@ -169,7 +168,8 @@ def run_lanes(
 ):
     """Run rows of state indices (-1: not observed), as many at a time as there are lanes.
 
-    ``live``, ``counters`` and ``bound`` are room for flags, for loops and for one number per node.
+    ``still`` holds all cells at the start, and then without evidence. ``live``, ``counters`` and
+    ``bound`` are room for flags, for loops and for one number per node.
     """
     for first in range(0, codes.shape[0], room.shape[1]):
         last = min(first + room.shape[1], codes.shape[0])
@@ -184,7 +184,7 @@ def run_lanes(
             elif kind == SCALE:
                 _scale(room, a, b, extra)
             elif kind <= CALM:
-                _spread(room, calm if kind == CALM else start, a, b)
+                _spread(room, still, kind - START, a, b)
             elif kind == DIVIDE:
                 _divide(room, a, b, extra)
             elif kind == WEIGH:
@@ -197,4 +197,4 @@ def run_lanes(
                     for x in range(extra):
                         out[row, b + x] = room[a + x, row - first]
         for row in range(first, last):
-            log_z[row], lost[row] = _judge(room, calm, least_base, nodes, live, bound, row - first)
+            log_z[row], lost[row] = _judge(room, still, least_base, nodes, live, bound, row - first)

@@ -222,6 +222,13 @@ def attach_to_smaller(n_states, order, start, members, node, bottom, residual, n
                 following[c] = head[d]
                 head[d] = c
             c = after
+    return _renumbered(rank, node, bottom, residual, node_parent)
+
+
+@kernel
+def _renumbered(rank, node, bottom, residual, node_parent):
+    """Give nodes their new numbers, in place for ``node``."""
+    count = rank.size
     new_bottom = np.empty(count, np.int64)
     new_residual = np.empty(count, np.int64)
     new_parent = _none(count)

@@ -159,11 +159,47 @@ def collect(
     Scales the weights to maximum one. Gives log Z and whether a term was lost.
     """
     counters = np.zeros(64, np.int64)
+    product = np.ones(2)
+    product[1] = 0.0
+    lost = _enter(
+        base, work, fresh, low, table_start, nodes, inners, starts, weights, product, counters
+    )
+    for k in range(parent.size):
+        m, smallest = _send(base, work, fresh, table_start, row_start, message, scale, k)
+        count_in(product, scale[k])
+        if scale[k] == 0.0:
+            break
+        p = parent[k]
+        if p >= 0:
+            source = base if fresh[p] else work
+            lost_here, divided = absorb(
+                work,
+                source,
+                table_start[p],
+                table_start[p + 1],
+                message,
+                m,
+                smallest,
+                low,
+                p,
+                lengths,
+                strides,
+                group_start[k],
+                group_start[k + 1],
+                counters,
+            )
+            fresh[p] = False
+            lost = lost or lost_here
+            count_in(product, divided)
+    return log_of(product), lost
+
+
+@kernel
+def _enter(base, work, fresh, low, table_start, nodes, inners, starts, weights, product, counters):
+    """Multiply weights into the tables where their variables end; tell whether a term was lost."""
     three = np.ones(3, np.int64)
     middle = np.zeros(3, np.int64)
     middle[1] = 1
-    product = np.ones(2)
-    product[1] = 0.0
     lost = False
     for e in range(nodes.size):
         largest, smallest = rescale(weights, starts[e], starts[e + 1])
@@ -193,34 +229,7 @@ def collect(
         lost = lost or lost_here or smallest < TINY
         count_in(product, divided)
         fresh[k] = False
-    for k in range(parent.size):
-        m, smallest = _send(base, work, fresh, table_start, row_start, message, scale, k)
-        count_in(product, scale[k])
-        if scale[k] == 0.0:
-            break
-        p = parent[k]
-        if p >= 0:
-            source = base if fresh[p] else work
-            lost_here, divided = absorb(
-                work,
-                source,
-                table_start[p],
-                table_start[p + 1],
-                message,
-                m,
-                smallest,
-                low,
-                p,
-                lengths,
-                strides,
-                group_start[k],
-                group_start[k + 1],
-                counters,
-            )
-            fresh[p] = False
-            lost = lost or lost_here
-            count_in(product, divided)
-    return log_of(product), lost
+    return lost
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,19 +38,19 @@ def mpe(
     """Find the most probable states of all variables together, or of some."""
     from credo.cli.destinations import say, say_json
     from credo.cli.findings import evidence_of, names_of
-    from credo.cli.networks import Network, spoken_warnings
+    from credo.cli.networks import opened
     from credo.cli.weight_files import weights_of
     from credo.exceptions import InputError
     from credo.inference import maximum
 
     if variables and k != 1:
         raise InputError("--k counts configurations of all variables. Leave out --variables.")
-    with spoken_warnings():
-        net = Network(network)
+    with opened(network) as net:
         findings = evidence_of(net, evidence)
         weights = weights_of(net, likelihood)
         names = names_of(net, variables, "--variables")
         limit = as_budget(budget)
+        net.start.settle(net.model, findings, answers=k if names is None else math.inf)
         if names is not None:
             found = [
                 maximum.marginal_map(net.model, names, findings, likelihood=weights, budget=limit)

@@ -21,10 +21,11 @@ def convert(
     """Write a network in another format, read it back, and say what is lost."""
     from credo.cli.destinations import refuse_overwriting
     from credo.cli.networks import spoken_warnings
+    from credo.cli.quick_start import quick_start
     from credo.formats.network_files import read_network, write_network
 
     refuse_overwriting(target, {"the network to read": network})
-    with spoken_warnings():
+    with spoken_warnings(), quick_start(network):
         model = read_network(network)
         write_network(model, target)
         back = read_network(target) if target.is_file() else model
@@ -47,31 +48,47 @@ def _losses(model: Any, back: Any) -> Iterator[str]:
     before, after = model.compile(), back.compile()
     if type(model) is not type(back):
         yield f"A {type(model).__name__} reads back as a {type(back).__name__}."
-    if len(after.structured) < len(before.structured):
-        count = len(before.structured) - len(after.structured)
-        yield f"{count} rule{'s' * (count > 1)} such as noisy-OR became tables."
-    yield from _changed(before.names, after.names, "names")
-    yield from _changed(before.states, after.states, "states of variables")
-    yield from _rounding(before, after)
-    yield "Comments, properties and positions of nodes, if there were any, are not carried over."
+    if list(before.names) != list(after.names) and set(before.names) == set(after.names):
+        yield "The variables are in another order now."
+    else:
+        yield from _changed(before.names, after.names, "names")
+        yield from _changed(before.states, after.states, "states of variables")
+        yield from _moved(before, after)
+    yield (
+        "Not carried over, if there were any: comments, properties, positions of nodes; rules such "
+        "as noisy-MAX are tables now."
+    )
 
 
 def _changed(before: Sequence[Any], after: Sequence[Any], what: str) -> Iterator[str]:
-    """Say that labels changed; auxiliary variables at the end are no change."""
-    pairs = [(old, new) for old, new in zip(before, after, strict=False) if old != new]
+    """Say how many labels changed."""
+    pairs = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
     if pairs:
         old, new = pairs[0]
         yield f"{len(pairs)} {what} changed; the first, {old!r}, is {new!r} now."
-    if len(after) > len(before) and what == "names":
-        yield f"{len(after) - len(before)} auxiliary variables were added for the rules."
 
 
-def _rounding(before: Wiring, after: Wiring) -> Iterator[str]:
-    """Say how far numbers moved, where both hold the same tables."""
+def _moved(before: Wiring, after: Wiring) -> Iterator[str]:
+    """Say how far the numbers in the tables moved."""
     import numpy as np
 
-    if before.structured or after.structured or len(before.values) != len(after.values):
+    old, new = _logs(before), _logs(after)
+    if len(old) != len(new):
+        yield f"The tables have {len(new)} cells; they had {len(old)}."
         return
-    off = np.abs(before.values - after.values).max(initial=0.0)
-    if off > 0:
-        yield f"Table entries moved by up to {off:.2g}."
+    differ = old != new
+    if differ.any():
+        most = np.abs(np.expm1(old[differ] - new[differ])).max()
+        yield f"{differ.sum()} table entries moved, by up to a factor of 1 ± {most:.2g}."
+
+
+def _logs(wiring: Wiring) -> Any:
+    """Give the log of each table entry; -inf for zero."""
+    import numpy as np
+
+    if wiring.log_values is not None:
+        logs = wiring.log_values
+    else:
+        with np.errstate(divide="ignore"):
+            logs = np.log(wiring.values)
+    return logs + np.repeat(wiring.log_scale, np.diff(wiring.table_start))

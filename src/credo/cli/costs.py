@@ -27,14 +27,15 @@ def plan(
     """Say what an exact answer will cost, without computing it."""
     from credo.cli.destinations import say, say_json
     from credo.cli.findings import evidence_of, names_of
-    from credo.cli.networks import Network, spoken_warnings
+    from credo.cli.networks import opened
     from credo.inference._budget import as_bytes
     from credo.inference.planning import plan as make
 
     limit = as_bytes(as_budget(budget), "plan")
-    with spoken_warnings():
-        net = Network(network)
-        made = make(net.model, evidence_of(net, evidence), names_of(net, query, "--query"))
+    with opened(network) as net:
+        findings, wanted = evidence_of(net, evidence), names_of(net, query, "--query")
+        net.start.settle(net.model, findings, wanted)
+        made = make(net.model, findings, wanted)
     fits = made.n_bytes <= limit
     if as_json:
         say_json({**_plan_record(made), "budget": budget, "fits": fits})

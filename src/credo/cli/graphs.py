@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,18 +110,20 @@ def _answer_one(
     """Answer a single question and print it."""
     from credo.cli.destinations import say, say_json
     from credo.cli.findings import evidence_of, names_of
-    from credo.cli.networks import Network, spoken_warnings
+    from credo.cli.networks import opened
     from credo.cli.weight_files import weights_of
     from credo.inference.asking import infer as ask
 
-    with spoken_warnings():
-        net = Network(network)
+    with opened(network) as net:
+        findings = evidence_of(net, evidence)
+        wanted = names_of(net, query, "--query")
+        net.start.settle(net.model, findings, wanted, _answers(method, jeffrey))
         post = ask(
             net.model,
-            evidence_of(net, evidence),
+            findings,
             likelihood=weights_of(net, likelihood),
             jeffrey=weights_of(net, jeffrey),
-            query=names_of(net, query, "--query"),
+            query=wanted,
             method=method,  # type: ignore[arg-type]  # infer names the words it knows
             budget=as_budget(budget),
         )
@@ -136,6 +139,13 @@ def _answer_one(
         )
     else:
         say(_posterior_text(net, post, log_evidence))
+
+
+def _answers(method: str, jeffrey: Path | None) -> float:
+    """Tell how much more than the plan of one answer a question costs."""
+    if method != "auto":
+        return math.inf
+    return 1 if jeffrey is None else 100  # rounds of proportional fitting
 
 
 def _posterior_text(network: Network, post: GraphPosterior, log_evidence: float | None) -> str:

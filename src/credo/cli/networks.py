@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from credo.cli.quick_start import QuickStart, quick_start
+
 if TYPE_CHECKING:
     from credo._types import Label
 
@@ -18,10 +20,11 @@ if TYPE_CHECKING:
 class Network:
     """A model from a file, with its names and states found by their text."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, start: QuickStart) -> None:
         from credo.formats.network_files import read_network
 
         self.path = path
+        self.start = start
         self.model: Any = read_network(path)
         for name, states in zip(self.model.names, self._all_states(), strict=True):
             if not all(isinstance(state, str) for state in states):
@@ -69,6 +72,13 @@ def _by_text(labels: Iterable[Label], what: str) -> dict[str, Label]:
         if found.setdefault(str(label), label) != label:
             raise InputError(f"{what} read the same: {label}. Rename one of them.")
     return found
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Network]:
+    """Read a network for one question; warnings on the way are sentences on stderr."""
+    with spoken_warnings(), quick_start(path) as start:
+        yield Network(path, start)
 
 
 @contextmanager

@@ -34,17 +34,18 @@ def explain(
     """Weigh each finding for or against a state of a variable, in bans."""
     from credo.cli.destinations import say, say_json
     from credo.cli.findings import evidence_of
-    from credo.cli.networks import Network, spoken_warnings
+    from credo.cli.networks import opened
     from credo.cli.weight_files import weights_of
     from credo.inference.asking import infer as ask
     from credo.inference.explanation import explain as weigh
 
-    with spoken_warnings():
-        net = Network(network)
+    with opened(network) as net:
         name = net.name(target)
+        findings = evidence_of(net, evidence)
+        net.start.settle(net.model, findings, answers=3 * len(findings) + 2)
         post = ask(
             net.model,
-            evidence_of(net, evidence),
+            findings,
             likelihood=weights_of(net, likelihood),
             query=[name],
             budget=as_budget(budget),

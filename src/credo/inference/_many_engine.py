@@ -84,7 +84,6 @@ class Engine:
 
     def _answer(self, rows: Rows, beliefs: F64, log_z: F64, done: _Done) -> None:
         """Answer rows that all differ, part by part."""
-        memory = self.memory - beliefs.nbytes
         for part, tree, columns in self.routes.parts(rows.variables, rows.codes):
             done.start = part.start
             if tree is None:
@@ -94,6 +93,7 @@ class Engine:
             else:
                 codes = np.ascontiguousarray(rows.codes[part][:, columns])
                 results = beliefs[part], log_z[part]
+                memory = self.memory - beliefs.nbytes - self.routes.held_with(tree)
                 run_blocks(tree, codes, *results, threads=self.threads, memory=memory, report=done)
 
 

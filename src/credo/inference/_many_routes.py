@@ -21,15 +21,15 @@ from credo.inference._many_runs import COPIES, patterns
 from credo.inference._many_tree import RowTree
 
 Int64: TypeAlias = npt.NDArray[np.int64]
-#: Seconds per cell and row on a tree with lanes, per cell of a row on its own, and what making a
-#: tree costs anyway, as measured.
-_PER_CELL, _PER_OWN_CELL, _TREE = 8e-9, 2e-8, 5e-3
+#: Seconds per cell and row on a tree with lanes, per cell of a row on its own, per cell for making
+#: a tree, and what making one costs anyway, as measured.
+_PER_CELL, _PER_OWN_CELL, _PER_NEW_CELL, _TREE = 8e-9, 2e-8, 6e-8, 5e-3
 
 Part: TypeAlias = tuple[slice, RowTree | None, Int64]
 
 
 class Routes:
-    """Choose trees. The choice for a row depends on its columns, never on the other rows.
+    """Choose trees: one for all rows if it is small, else what is cheapest for each pattern.
 
     Parameters
     ----------
@@ -53,20 +53,32 @@ class Routes:
         self._columns: tuple[int, ...] | None = None
         self._common: RowTree | None = None
 
+    def held_with(self, tree: RowTree | None) -> float:
+        """Give the bytes that a tree, and the one for all rows, take before they run any."""
+        kept = {id(t): t.n_cells for t in (self._common, tree) if t is not None}
+        return 8.0 * COPIES * sum(kept.values())
+
     def parts(self, variables: tuple[int, ...], codes: Codes) -> Iterator[Part]:
         """Cut rows, sorted by pattern, into parts with a tree and the columns it takes."""
         if self._columns != variables:  # the next rows will most likely have the same columns
-            self._common = self._tree(variables, 2.0, np.inf)
+            self._columns = self._common = None  # first of all, give its memory back
+            self._common = self._tree(variables, 2.0, np.inf, 0)
             self._columns = variables
-        common = self._common
+        common, every = self._common, np.arange(len(variables))
         if common is not None and _PER_CELL * common.n_cells <= _TREE:
-            yield slice(0, len(codes)), common, np.arange(len(variables))
+            yield slice(0, len(codes)), common, every
             return
+        waiting = 0  # rows from here on are for the tree for all, and run together
         for part, columns in patterns(codes):
             observed = tuple(variables[j] for j in columns)
-            tree = self._cheapest(observed)
-            takes = np.arange(len(variables)) if tree is common else columns
-            yield part, tree, takes
+            tree = self._cheapest(observed, part.stop - part.start)
+            if tree is not common or common is None:
+                if part.start > waiting:
+                    yield slice(waiting, part.start), common, every
+                yield part, tree, columns
+                waiting = part.stop
+        if len(codes) > waiting:
+            yield slice(waiting, len(codes)), common, every
 
     def own(self, variables: tuple[int, ...], codes: Codes, out: F64) -> float:
         """Answer one row with its observed variables cut out of the tables."""
@@ -84,26 +96,30 @@ class Routes:
             place += k
         return float(beliefs.log_z or 0.0)
 
-    def _cheapest(self, observed: tuple[int, ...]) -> RowTree | None:
+    def _cheapest(self, observed: tuple[int, ...], n_rows: int) -> RowTree | None:
         """Choose for one pattern: the tree for all, one of its own, or None for row by row."""
         firsts = np.zeros(len(observed), np.int32)
         cells = self._cut(findings(self.wiring, observed, firsts))[1].cells
-        limit = _TREE + _PER_OWN_CELL * cells
+        own = n_rows * (_TREE + _PER_OWN_CELL * cells)
+        common = np.inf
         if self._common is not None:
-            limit = min(limit, _PER_CELL * self._common.n_cells)
-        tree = None if self.query is None else self._tree(observed, 0.0, limit)
-        if tree is None and self._common is not None:
-            is_cheap = _PER_CELL * self._common.n_cells <= limit
-            return self._common if is_cheap else None
-        return tree
+            common = n_rows * _PER_CELL * self._common.n_cells
+        if self.query is not None:
+            tree = self._tree(observed, 0.0, min(own, common), n_rows)
+            if tree is not None:
+                return tree
+        return self._common if common <= own else None
 
-    def _tree(self, variables: tuple[int, ...], effort: float, limit: float) -> RowTree | None:
-        """Make a tree for rows with these columns, unless it is too dear or does not fit."""
+    def _tree(
+        self, variables: tuple[int, ...], effort: float, most: float, n_rows: int
+    ) -> RowTree | None:
+        """Make a tree for rows with these columns, unless it costs too much or does not fit."""
         needed = None if self.query is None else sorted({*self.query, *variables})
         problem = pose(self.wiring, Evidence(()), needed, whole=True)
         order = _order(problem, effort, self.seed)
-        fits = 8.0 * order.cells * (COPIES + 2) <= as_bytes(self.budget, self.owner)
-        if not fits or _PER_CELL * order.cells > limit:
+        left = as_bytes(self.budget, self.owner) - self.held_with(None)
+        fits = 8.0 * order.cells * (COPIES + 2) <= left
+        if not fits or _TREE + (_PER_NEW_CELL + n_rows * _PER_CELL) * order.cells > most:
             return None
         places = np.searchsorted(problem.variables, np.array(variables, np.int64))
         wanted = np.searchsorted(problem.variables, self.wanted)

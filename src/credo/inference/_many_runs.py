@@ -109,7 +109,7 @@ def _fitting(tree: RowTree, n_rows: int, threads: int, memory: float) -> tuple[i
     """Choose lanes and threads whose rooms fit: first fewer lanes, then threads, then one lane."""
     lanes = min(tree.lanes, 1 << max(n_rows - 1, 0).bit_length())
     threads = min(threads, -(-n_rows // lanes))
-    most = memory / (8.0 * tree.n_cells) - COPIES
+    most = memory / (8.0 * tree.n_cells)
     while lanes > 8 and lanes * threads > most:
         lanes //= 2
     while threads > 1 and lanes * threads > most:

@@ -45,10 +45,9 @@ class RowTree:
         self.log_scale = tables.log_scale
         self.is_wide = problem.is_wide or tables.lost
         self.least = tables.low
-        self.start = np.zeros(self.n_cells)
-        self.start[: layout.n_cells] = tables.base
-        self.calm = np.ones(self.n_cells)
-        self.calm = self._without_evidence()
+        self.still = np.zeros((2, self.n_cells))  # at the start, and without evidence
+        self.still[0, : layout.n_cells] = tables.base
+        self.still[1] = self._without_evidence()
 
     @property
     def lanes(self) -> int:
@@ -91,8 +90,7 @@ class RowTree:
         with np.errstate(all="ignore"):  # where kernels run as plain Python: lost rows overflow
             run_lanes(
                 room,
-                self.start,
-                self.calm,
+                self.still,
                 self.least,
                 program.nodes,
                 steps,

@@ -150,6 +150,15 @@ class MaxMarginals:
         ------
         LabelError
             If there is no such variable.
+
+        Examples
+        --------
+        >>> from credo.graphs import FactorGraph
+        >>> from credo.inference.maximum import max_marginals
+        >>> graph = FactorGraph()
+        >>> _ = graph.factor([graph.variable("a", 2)], [1, 0])
+        >>> max_marginals(graph).log_values("a")
+        array([  0., -inf])
         """
         v = self._wiring.index(name)
         if v in self._values:

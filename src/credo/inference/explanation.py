@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from credo._drawable import Drawable
 from credo._types import Label
 from credo._validation.labels import position
 from credo.exceptions import InputError
@@ -42,7 +43,7 @@ class FindingWeight:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Drawable):
     """How the findings moved the odds of one state of a variable.
 
     Attributes

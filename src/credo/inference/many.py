@@ -81,10 +81,10 @@ def infer_many(  # noqa: PLR0913 - a question has these parts, each with a defau
     Exact up to rounding, and the same to the last bit for any number of threads, any order of the
     rows and any order of the columns. Rows that are alike are computed once. One junction tree
     serves all rows; up to 64 of them pass through it side by side, which makes a row cheaper by an
-    order of magnitude than a call of ``infer`` on a compiled tree. If that tree is large, rows are
-    grouped by the variables observed in them, each group with what it needs. Rows that scaled
-    arithmetic might lose a term of are computed in the log domain. Memory: the tables times the
-    number of rows side by side and of threads, and the results.
+    order of magnitude than a question to a ``JunctionTree``. If the tree is large, rows are
+    grouped by the variables observed in them, and each group gets what is cheapest for it. Rows
+    that scaled arithmetic might lose a term of are computed in the log domain. Memory: the tables
+    times the number of rows side by side and of threads, and the results.
 
     References
     ----------
@@ -142,8 +142,8 @@ def infer_batches(  # noqa: PLR0913 - as infer_many
 
     Notes
     -----
-    Answers are the same, to the last bit, however rows are cut into tables, if ``query`` is left
-    out or all tables have the same columns; otherwise up to rounding.
+    Answers are the same however rows are cut into tables: to the last bit if all tables have the
+    same columns and the tree has no more than half a million cells, otherwise up to rounding.
 
     Examples
     --------

@@ -262,6 +262,9 @@ def k_best(
 ) -> list[Configuration]:
     r"""Find the k most probable configurations, best first, exactly.
 
+    .. math:: x^{(i)} = \arg\max_{x \notin \{x^{(1)}, \dots, x^{(i-1)}\}} \prod_f \psi_f(x_f),
+              \qquad i = 1, \dots, k
+
     Parameters
     ----------
     model : BayesianNetwork, MarkovNetwork or FactorGraph

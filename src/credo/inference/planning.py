@@ -283,12 +283,12 @@ def make_plan(
     if method in ("tree", "enumeration"):
         return Plan(method, (Step(problem, None),), n)
     order = _order(problem, 0.0, seed)
-    if method == "auto" and _is_hard(order):
+    if method == "auto" and _is_hard(problem, order):
         cost = Plan("junction_tree", (Step(problem, order),), n).seconds
         steps = _cheaper_one_by_one(wiring, evidence, targets, cost)
         if steps is not None:
             return Plan("elimination", steps, n)
-    if effort > 0 and _is_hard(order):
+    if effort > 0 and _is_hard(problem, order):
         order = _order(problem, effort, seed)
     return Plan("junction_tree", (Step(problem, order),), n)
 
@@ -306,9 +306,12 @@ def _is_tree(wiring: Wiring, evidence: Evidence) -> bool:
     return is_tree(wiring, evidence.observed(len(wiring.n_states)))
 
 
-def _is_hard(order: Order) -> bool:
-    """Tell whether thinking longer can pay: a million cells take some milliseconds."""
-    return order.cells > 1e6
+def _is_hard(problem: Problem, order: Order) -> bool:
+    """Tell whether thinking longer can pay: a million cells take some milliseconds.
+
+    Tables that are hardly larger than the factors themselves cannot shrink.
+    """
+    return order.cells > max(1e6, 4.0 * len(problem.values))
 
 
 def _targets(wiring: Wiring, evidence: Evidence, query: list[int] | None) -> list[int]:
@@ -333,7 +336,7 @@ def _pass_for(wiring: Wiring, evidence: Evidence, variable: int, effort: float, 
     problem = pose(wiring, evidence, [variable])
     target = int(np.searchsorted(problem.variables, variable))
     order = _order(problem, 0.0, seed, [target])
-    if effort > 0 and _is_hard(order):
+    if effort > 0 and _is_hard(problem, order):
         order = _order(problem, effort, seed, [target])
     return Step(problem, order, target)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from credo._drawable import Drawable
 from credo._types import F64, Label
 from credo._validation.labels import listing
 from credo.exceptions import InputError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @final
-class GraphPosterior:
+class GraphPosterior(Drawable):
     """Hold the marginals of a graph's variables, given evidence.
 
     Made by :func:`credo.infer`.
@@ -63,7 +64,8 @@ class GraphPosterior:
     def __init__(self, question: Question, beliefs: Beliefs, plan: Plan) -> None:
         self._question = question
         self._beliefs = beliefs
-        self._log_evidence = beliefs.log_z
+        has_weights = question.evidence is not question.findings  # jeffrey's are not evidence
+        self._log_evidence = None if has_weights else beliefs.log_z
         self.plan = plan
         self.engine = plan.engine
         self.status = "EXACT"

@@ -115,8 +115,7 @@ class TestAnswers:
         np.testing.assert_allclose(post.probabilities("b"), [1 / 6, 1 / 3, 1 / 2], rtol=1e-14)
         assert post.log_evidence == pytest.approx(math.log(2 * 36), rel=1e-14)
 
-    def test_a_large_answer_is_found_one_by_one_where_that_is_cheaper(self):
-        """Eleven barren children of all, of which the query needs none."""
+    def test_a_large_table_that_the_query_does_not_need_is_not_filled(self):
         net = BayesianNetwork()
         for i in range(22):
             net.variable(f"r{i}", 2)

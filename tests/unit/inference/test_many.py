@@ -165,23 +165,55 @@ def test_rules_are_tabulated_and_their_auxiliaries_hidden():
     assert many.probabilities("b4")[2].tolist() == [1.0, 0.0]
 
 
-@pytest.mark.parametrize("limits", [(-1.0, 2e-8), (-1.0, 1.0)], ids=["row by row", "by pattern"])
+#: What is said to be costly, so that the other routes are taken.
+COSTS = {
+    "row by row": {"_PER_CELL": 1.0},
+    "by pattern": {"_PER_OWN_CELL": 1.0, "_PER_NEW_CELL": 0.0, "_TREE": 1e-9},
+    "together": {"_PER_OWN_CELL": 1.0, "_PER_NEW_CELL": 1.0, "_TREE": 1e-9},
+    "some of each": {"_PER_OWN_CELL": 2e-8, "_PER_NEW_CELL": 5e-9, "_TREE": 1e-7},
+}
+
+
+@pytest.mark.parametrize("costs", COSTS.values(), ids=COSTS)
 @pytest.mark.parametrize("query", [None, ["v3"], ["v7", "v0"], []], ids=str)
-def test_all_routes_give_the_same_answers(monkeypatch, limits, query):
+def test_all_routes_give_the_same_answers(monkeypatch, costs, query):
     from credo.inference import _many_routes as routes
 
     rng = np.random.default_rng(5)
     net = random_network(rng)
-    rows = random_rows(rng, net, 12, 0.2) * 2
+    rows = random_rows(rng, net, 20, 0.2)
+    rows += [row | dict.fromkeys(row, 1) for row in rows]
     usual = infer_many(net, rows, query=query)
-    monkeypatch.setattr(routes, "_TREE", limits[0])
-    monkeypatch.setattr(routes, "_PER_OWN_CELL", limits[1])
-    other = infer_many(net, rows, query=query)
+    for name, cost in costs.items():
+        monkeypatch.setattr(routes, name, cost)
+    seen = []
+    other = infer_many(net, rows, query=query, progress=lambda *s: seen.append(s))
+    assert seen[-1] == (40, 40)
     np.testing.assert_allclose(other.log_evidence, usual.log_evidence, atol=1e-12)
     assert other.variables == usual.variables
     for name in usual:
         found = other.probabilities(name)
         np.testing.assert_allclose(found, usual.probabilities(name), atol=1e-12)
+
+
+def test_the_cheapest_route_is_taken(monkeypatch):
+    from credo.inference import _many_routes as routes
+
+    net = random_network(np.random.default_rng(5))
+    codes = np.array([[0, -1], [1, -1], [-1, 0], [0, 1]], np.int32)
+    taken = {}
+    for what, costs in COSTS.items():
+        with monkeypatch.context() as patch:
+            for name, cost in costs.items():
+                patch.setattr(routes, name, cost)
+            chooser = routes.Routes(net.compile(), [3], "4GB", 0, "test")
+            parts = list(chooser.parts((0, 5), codes))
+            common = chooser._common
+        taken[what] = [(p.start, p.stop, t is common, t is None, c.tolist()) for p, t, c in parts]
+    assert taken["together"] == [(0, 4, True, False, [0, 1])]
+    alone = [(0, 2, [0]), (2, 3, [1]), (3, 4, [0, 1])]
+    assert taken["row by row"] == [(a, b, False, True, c) for a, b, c in alone]
+    assert [(a, b, c) for a, b, _, _, c in taken["by pattern"]][:2] == alone[:2]
 
 
 def test_a_posterior_has_a_row_for_each_row():

@@ -98,9 +98,9 @@ def test_rooms_fit_the_memory_that_is_left():
     size = 8.0 * tree.n_cells
     assert runs._fitting(tree, 10_000, 4, np.inf) == (64, 4)
     assert runs._fitting(tree, 5, 4, np.inf) == (8, 1)
-    assert runs._fitting(tree, 10_000, 4, size * (runs.COPIES + 64)) == (16, 4)
-    assert runs._fitting(tree, 10_000, 4, size * (runs.COPIES + 16)) == (8, 2)
-    assert runs._fitting(tree, 10_000, 4, size * (runs.COPIES + 2)) == (2, 1)
+    assert runs._fitting(tree, 10_000, 4, size * 64) == (16, 4)
+    assert runs._fitting(tree, 10_000, 4, size * 16) == (8, 2)
+    assert runs._fitting(tree, 10_000, 4, size * 2) == (2, 1)
     assert runs._fitting(tree, 10_000, 4, 0.0) == (1, 1)
 
 

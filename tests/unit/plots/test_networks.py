@@ -1,0 +1,252 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+
+import credo
+from credo.exceptions import InputError
+from credo.plots._boxes import BEFORE, BELIEVED, OBSERVED, percent
+from credo.plots._layers import arrange
+from credo.plots.networks import draw_explanation, draw_network
+
+WIDTHS = 2.0, 0.5
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def clinic():
+    net = credo.BayesianNetwork()
+    for name in ("age", "ill", "test"):
+        net.variable(name, ["no", "yes"])
+    net.cpt("age", table=[0.75, 0.25])
+    net.cpt("ill", ["age"], [[0.9, 0.1], [0.5, 0.5]])
+    net.cpt("test", ["ill"], [[0.8, 0.2], [0.25, 0.75]])
+    return net
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def patches(ax, kind):
+    return [patch for patch in ax.patches if type(patch) is kind]
+
+
+def bars(ax, colour):
+    """Lengths of the bars of one colour, as parts of the longest there can be."""
+    drawn = patches(ax, Rectangle)
+    full = max(bar.get_width() for bar in drawn)
+    ink = plt.matplotlib.colors.to_rgba(colour)
+    return [bar.get_width() / full for bar in drawn if bar.get_facecolor() == ink]
+
+
+def depth_of(ax, name):
+    (text,) = [text for text in ax.texts if text.get_text() == name]
+    return -text.get_position()[1]
+
+
+class TestBars:
+    def test_are_as_long_as_the_probabilities(self):
+        post = credo.infer(clinic(), {"test": "yes"})
+        ax = draw_network(post)
+        believed = [*post.probabilities("age"), *post.probabilities("ill")]
+        np.testing.assert_allclose(bars(ax, BELIEVED), believed, atol=1e-12)
+        np.testing.assert_allclose(bars(ax, OBSERVED), [0.0, 1.0])
+        prior = [0.75, 0.25, 0.8, 0.2, 0.8 * 0.8 + 0.2 * 0.25, 0.8 * 0.2 + 0.2 * 0.75]
+        np.testing.assert_allclose(bars(ax, BEFORE), prior, atol=1e-12)
+
+    def test_say_their_states_and_percentages(self):
+        shown = texts(draw_network(credo.infer(clinic())))
+        assert shown[:5] == ["age", "no", "75%", "yes", "25%"]
+
+    def test_without_evidence_there_is_no_prior_beside_them(self):
+        ax = draw_network(credo.infer(clinic()))
+        assert not bars(ax, BEFORE)
+        assert [t.get_text() for t in ax.get_legend().get_texts()] == ["posterior"]
+
+    def test_the_prior_may_be_left_out(self):
+        ax = draw_network(credo.infer(clinic(), {"test": "yes"}), prior=False)
+        assert not bars(ax, BEFORE)
+        assert [t.get_text() for t in ax.get_legend().get_texts()] == ["posterior", "observed"]
+
+    def test_of_many_states_the_least_probable_are_summed(self):
+        net = credo.BayesianNetwork()
+        net.variable("die", ["a", "b", "c", "d", "e", "f", "g"])
+        net.cpt("die", table=[0.05, 0.3, 0.05, 0.2, 0.25, 0.1, 0.05])
+        ax = draw_network(credo.infer(net))
+        assert texts(ax)[1::2] == ["b", "d", "e", "f", "3 others"]
+        np.testing.assert_allclose(bars(ax, BELIEVED), [0.3, 0.2, 0.25, 0.1, 0.15])
+
+    def test_of_weights_on_states_are_not_those_of_an_observed_state(self):
+        ax = draw_network(credo.infer(clinic(), likelihood={"test": [1, 3]}))
+        assert not bars(ax, OBSERVED)
+        frames = patches(ax, FancyBboxPatch)
+        assert [frame.get_linestyle() for frame in frames] == ["-", "-", "--"]
+
+
+class TestPlaces:
+    def test_parents_are_above_their_children_and_arrows_join_them(self):
+        ax = draw_network(credo.infer(clinic(), {"test": "yes"}))
+        assert depth_of(ax, "age") < depth_of(ax, "ill") < depth_of(ax, "test")
+        assert len(patches(ax, FancyArrowPatch)) == 2
+        assert len(patches(ax, FancyBboxPatch)) == 3
+
+    def test_neighbours_of_a_field_are_joined_without_arrows(self):
+        net = credo.MarkovNetwork()
+        for name in "abc":
+            net.node(name, 2)
+        for pair in ("ab", "bc", "ca"):
+            net.edge(*pair, [[2, 1], [1, 2]])
+        ax = draw_network(credo.infer(net))
+        links = patches(ax, FancyArrowPatch)
+        assert len(links) == 3
+        heads = {type(link.get_arrowstyle()).__name__ for link in links}
+        assert heads == {"Curve"}
+
+    def test_rules_link_their_visible_variables_only(self):
+        net = credo.BayesianNetwork()
+        for name in ("a", "b", "c", "d", "effect"):
+            net.variable(name, 2)
+        for name in "abcd":
+            net.cpt(name, table=[0.5, 0.5])
+        net.noisy_or("effect", dict.fromkeys("abcd", 0.5))
+        ax = draw_network(credo.infer(net, {"effect": 1}))
+        assert len(patches(ax, FancyArrowPatch)) == 4
+        assert len(patches(ax, FancyBboxPatch)) == 5
+
+    def test_given_axes_are_drawn_on_with_smaller_letters(self):
+        post = credo.infer(clinic())
+        _, ax = plt.subplots(figsize=(1.5, 1.5))
+        assert draw_network(post, ax) is ax
+        assert ax.texts[0].get_fontsize() < draw_network(post).texts[0].get_fontsize()
+
+    def test_long_names_are_cut(self):
+        net = credo.BayesianNetwork()
+        net.variable("a" * 40, ["b" * 40, "c"])
+        net.cpt("a" * 40, table=[0.5, 0.5])
+        assert texts(draw_network(credo.infer(net)))[:2] == ["a" * 21 + "…", "b" * 8 + "…"]
+
+
+class TestChoice:
+    def test_the_most_changed_variables_are_taken(self):
+        net = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], length=30)
+        ax = draw_network(credo.infer(net, {"x9": 0}), n_variables=3)
+        names = [text for text in texts(ax) if text.startswith("x")]
+        assert names == ["x8", "x9", "x10"]
+        assert ax.get_title() == "3 of 30 variables, the most changed"
+
+    def test_without_evidence_the_first_are(self):
+        net = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], length=30)
+        ax = draw_network(credo.infer(net), n_variables=2)
+        assert [text for text in texts(ax) if text.startswith("x")] == ["x0", "x1"]
+        assert ax.get_title() == "2 of 30 variables, the first"
+
+    def test_of_a_query_only_what_was_asked_for(self):
+        ax = draw_network(credo.infer(clinic(), {"test": "yes"}, query=["ill", "age"]))
+        assert {"ill", "age"} <= set(texts(ax))
+        assert "test" not in texts(ax)
+
+    def test_a_number_of_variables_that_is_none_is_refused(self):
+        with pytest.raises(InputError, match="n_variables of draw must be a whole number"):
+            draw_network(credo.infer(clinic()), n_variables=0)
+
+    def test_an_empty_query_has_no_figure(self):
+        with pytest.raises(InputError, match="nothing to draw"):
+            draw_network(credo.infer(clinic(), {"test": "yes"}, query=[]))
+
+
+class TestWeights:
+    def test_bars_are_weights_given_the_others_and_marks_those_alone(self):
+        found = credo.explain(credo.infer(clinic(), {"age": "yes", "test": "no"}), "ill", "yes")
+        ax = draw_explanation(found)
+        lengths = [bar.get_width() for bar in patches(ax, Rectangle)]
+        np.testing.assert_allclose(lengths, [w.given_others for w in found.weights])
+        marks = ax.get_lines()[0].get_xdata()
+        np.testing.assert_allclose(marks, [w.alone for w in found.weights])
+        labels = [label.get_text() for label in ax.get_yticklabels()]
+        assert labels == ["age = yes", "test = no"]
+        assert ax.get_title() == "ill = yes: 20% → 24%"
+
+    def test_for_and_against_have_two_colours(self):
+        found = credo.explain(credo.infer(clinic(), {"age": "yes", "test": "no"}), "ill", "yes")
+        assert [w.given_others > 0 for w in found.weights] == [True, False]
+        first, second = patches(draw_explanation(found), Rectangle)
+        assert first.get_facecolor() != second.get_facecolor()
+
+    def test_a_proof_reaches_the_edge(self):
+        net = credo.BayesianNetwork()
+        for name in ("ill", "sign"):
+            net.variable(name, 2)
+        net.cpt("ill", table=[0.9, 0.1])
+        net.cpt("sign", ["ill"], [[1.0, 0.0], [0.5, 0.5]])
+        found = credo.explain(credo.infer(net, {"sign": 1}), "ill", 1)
+        assert found.weights[0].given_others == math.inf
+        ax = draw_explanation(found)
+        (bar,) = patches(ax, Rectangle)
+        assert bar.get_width() == pytest.approx(ax.get_xlim()[1])
+
+
+class TestLayers:
+    def test_every_arc_goes_down_and_long_ones_bend_once_per_row_between(self):
+        arcs = [(0, 1), (1, 2), (2, 3), (0, 3)]
+        layers = arrange(4, arcs, WIDTHS, directed=True)
+        assert layers.row_of[:4] == [0, 1, 2, 3]
+        assert [len(route) for route in layers.routes] == [2, 2, 2, 4]
+        for route in layers.routes:
+            rows = [layers.row_of[v] for v in route]
+            assert rows == list(range(rows[0], rows[-1] + 1))
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_nodes_of_a_row_do_not_overlap(self, seed):
+        rng = np.random.default_rng(seed)
+        pairs = [pair for pair in itertools.combinations(range(15), 2) if rng.random() < 0.2]
+        layers = arrange(15, pairs, WIDTHS, directed=True)
+        assert all(layers.row_of[a] < layers.row_of[b] for a, b in pairs)
+        for row in layers.rows:
+            assert sum(v < 15 for v in row) <= 6
+            room = [WIDTHS[0] if v < 15 else WIDTHS[1] for v in row]
+            for i in range(len(row) - 1):
+                gap = layers.x[row[i + 1]] - layers.x[row[i]]
+                assert gap >= (room[i] + room[i + 1]) / 2 - 1e-9
+
+    def test_a_crossing_that_can_be_undone_is_undone(self):
+        layers = arrange(4, [(0, 3), (1, 2)], WIDTHS, directed=True)
+        upper, lower = layers.rows
+        assert [3 if v == 0 else 2 for v in upper] == lower
+
+    def test_an_only_child_is_right_below_its_parent(self):
+        layers = arrange(2, [(0, 1)], WIDTHS, directed=True)
+        assert layers.x[0] == layers.x[1]
+
+    def test_a_root_comes_down_to_its_first_child(self):
+        layers = arrange(4, [(0, 1), (1, 2), (3, 2)], WIDTHS, directed=True)
+        assert layers.row_of == [0, 1, 2, 1]
+
+    def test_without_directions_rows_are_distances_from_the_first(self):
+        ring = [(i, (i + 1) % 5) for i in range(5)]
+        layers = arrange(5, ring, WIDTHS, directed=False)
+        assert layers.row_of[:5] == [0, 1, 2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (0.0, "0%"),
+        (1e-9, "<0.1%"),
+        (0.0123, "1.2%"),
+        (0.0994, "9.9%"),
+        (0.0996, "10%"),
+        (0.5, "50%"),
+        (0.9996, ">99.9%"),
+        (1.0, "100%"),
+    ],
+)
+def test_percentages_tell_small_and_large_from_never_and_always(p, text):
+    assert percent(p) == text
