@@ -76,11 +76,10 @@ def draw_risks(axes: Axes) -> None:
     axes.set_title(f"the act with the least: {choice.acts}", fontsize=10)
 
 
-figure = plt.figure(figsize=(10.4, 7.4), layout="constrained")
-grid = figure.add_gridspec(2, 2, height_ratios=[2.1, 1], width_ratios=[1.25, 1])
-network, weights, risks = (
-    figure.add_subplot(part) for part in (grid[0, :], grid[1, 0], grid[1, 1])
-)
+figure = plt.figure(figsize=(10, 7.2), layout="constrained")
+above, below = figure.subfigures(2, 1, height_ratios=[2, 1], hspace=0.04)
+network = above.subplots()
+weights, risks = below.subplots(1, 2, width_ratios=[1.3, 1])
 post.plot(network)
 why.plot(weights)
 draw_risks(risks)

@@ -27,6 +27,8 @@ import credo
 MEMORY = 8 * 2**30
 #: Seconds after which a contestant gets no second turn.
 LONG = 5.0
+#: Seconds that toulbar2 is given for a proof.
+LONGEST = 60.0
 
 
 def bif_file(network: str) -> Path:
@@ -269,12 +271,66 @@ def query(job: Row) -> Row:
     return totals
 
 
+def mpe(job: Row) -> Row:
+    """Time the most probable configuration of one network, and pgmpy's if it finds one."""
+    net = credo.read_bif(bif_file(job["network"]))
+    ours = credo.mpe(net, budget="8GB")
+    found = best_of({"credo": lambda: credo.mpe(net, budget="8GB")}, job["turns"])
+    found["score"] = ours.log_score
+    if job["who"] == "credo":
+        return found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pgmpy.inference import VariableElimination  # noqa: PLC0415
+        from pgmpy.readwrite import BIFReader  # noqa: PLC0415
+
+        other = BIFReader(str(bif_file(job["network"]))).get_model()
+        engine = VariableElimination(other)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        start = time.perf_counter()
+        try:
+            engine.map_query(list(other.nodes()), show_progress=False)
+        except (MemoryError, ValueError) as error:
+            return found | {"failed": f"{type(error).__name__}: {error}"[:80]}
+        found["pgmpy"] = time.perf_counter() - start
+    return found
+
+
+def map_instance(job: Row) -> Row:
+    """Time the best configuration of a competition instance against toulbar2's proof of it."""
+    packed = Path(job["file"])
+    path = Path(tempfile.mkdtemp(prefix="credo-bench-")) / "model.uai"
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    model = credo.formats.read_uai(path)
+    import pytoulbar2  # noqa: PLC0415
+
+    found: Row = {}
+    try:
+        found["score"] = credo.mpe(model, budget="8GB").log_score
+        took = best_of({"credo": lambda: credo.mpe(model, budget="8GB")}, job["turns"])
+        found["credo"] = took["credo"]
+    except credo.exceptions.BudgetError:
+        found["credo"] = None
+
+    def solve() -> Any:
+        problem = pytoulbar2.CFN()
+        problem.Read(str(path))
+        return problem.Solve(timeLimit=int(LONGEST))
+
+    sys.stdout.flush()
+    took = best_of({"toulbar2": solve}, job["turns"])
+    found["toulbar2"] = took["toulbar2"] if took["toulbar2"] < LONGEST else None
+    return found
+
+
 JOBS: dict[str, Callable[[Row], Row]] = {
     "marginals": marginals,
     "memory": memory,
     "load": load,
     "rows": rows,
     "query": query,
+    "mpe": mpe,
+    "map": map_instance,
 }
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,7 @@ from credo.exceptions import InputError, ShapeError
 from credo.graphs.wiring import Wiring
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One observation: a state, a set of states, or a likelihood, on one variable."""
 
     variable: int
@@ -128,6 +127,8 @@ def _items(given: Any, owner: str, what: str) -> Any:
 
 def _states(v: int, name: Any, given: Any, states: tuple[Any, ...]) -> Finding:
     """Turn a state, or several, into a finding."""
+    if type(given) is str and given in states:  # the everyday case, at once
+        return Finding(v, states.index(given), None, name, given)
     if isinstance(given, np.ndarray) and given.ndim == 0:
         given = given.item()
     several = isinstance(given, (list, np.ndarray)) or (

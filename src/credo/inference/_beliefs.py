@@ -35,9 +35,11 @@ class Beliefs:
 
     def of(self, variable: int) -> F64 | None:
         """Give the marginal of one variable, or None if it is not free."""
-        i = int(np.searchsorted(self.variables, variable))
-        if i == len(self.variables) or self.variables[i] != variable:
-            return None
+        i = variable
+        if i >= len(self.variables) or self.variables[i] != variable:
+            i = int(np.searchsorted(self.variables, variable))
+            if i == len(self.variables) or self.variables[i] != variable:
+                return None
         return self.values[self.start[i] : self.start[i + 1]]
 
 

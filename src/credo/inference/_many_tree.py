@@ -13,7 +13,7 @@ from credo.inference._beliefs import calibrate_in_logs
 from credo.inference._lanes import write_program
 from credo.inference._layout import Layout
 from credo.inference._many_rows import Codes
-from credo.inference._tables import Homes, SumTables, Weights
+from credo.inference._tables import Homes, Places, SumTables, Weights
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: More lanes than this gain nothing; fewer are used while the room passes this many bytes, half of
@@ -113,7 +113,7 @@ class RowTree:
             for v, x in zip(self.columns, codes, strict=True)
             if x >= 0
         }
-        weights = Weights(self.layout, n_states, soft) if soft else None
+        weights = Weights(Places(self.layout, n_states), soft) if soft else None
         homes = Homes(self.problem, self.layout)
         beliefs = calibrate_in_logs(self.problem, self.layout, homes, weights)
         if beliefs.values.size:

@@ -38,7 +38,8 @@ class Question:
         """Give the marginal of a variable, free or observed."""
         free = beliefs.of(variable)
         if free is not None:
-            return free.copy()
+            free.flags.writeable = False
+            return free
         one = np.zeros(int(self.wiring.n_states[variable]))
         one[self.evidence.observed(len(self.wiring.n_states))[variable]] = 1.0
         return one

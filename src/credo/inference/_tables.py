@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar, TypeAlias
 
@@ -51,22 +52,36 @@ class Weights:
         """Give what the kernel takes; it scales the weights, so they are copied."""
         return self.nodes, self.inners, self.starts, self.values.copy()
 
-    def __init__(self, layout: Layout, n_states: Int64, soft: dict[int, F64]) -> None:
+    def __init__(self, places: Places, soft: dict[int, F64]) -> None:
         variables = sorted(soft)
-        self.nodes = layout.node[layout.position[variables]]
-        self.inners = np.array(
-            [_inner(layout, n_states, v, k) for v, k in zip(variables, self.nodes, strict=True)],
-            np.int64,
-        )
-        self.starts = np.zeros(len(variables) + 1, np.int64)
-        np.cumsum([len(soft[v]) for v in variables], out=self.starts[1:])
+        found = [places[v] for v in variables]
+        self.nodes = np.array([node for node, _ in found], np.int64)
+        self.inners = np.array([inner for _, inner in found], np.int64)
+        ends = [0]
+        for v in variables:
+            ends.append(ends[-1] + len(soft[v]))
+        self.starts = np.array(ends, np.int64)
         self.values = np.concatenate([soft[v] for v in variables])
 
 
-def _inner(layout: Layout, n_states: Int64, variable: int, node: int) -> int:
-    """Give the distance between two states of a variable in a node's table."""
-    axes = layout.variables_of(node).tolist()
-    return int(np.prod(n_states[axes[axes.index(variable) + 1 :]]))
+class Places:
+    """The node where each variable ends, and how far apart its states are there; found once."""
+
+    __slots__ = ("_known", "_layout", "_n_states")
+
+    def __init__(self, layout: Layout, n_states: Int64) -> None:
+        self._layout = layout
+        self._n_states = n_states
+        self._known: dict[int, tuple[int, int]] = {}
+
+    def __getitem__(self, variable: int) -> tuple[int, int]:
+        if variable not in self._known:
+            layout = self._layout
+            node = int(layout.node[layout.position[variable]])
+            axes = layout.variables_of(node).tolist()
+            inner = math.prod(self._n_states[axes[axes.index(variable) + 1 :]].tolist())
+            self._known[variable] = node, inner
+        return self._known[variable]
 
 
 class SumTables:

@@ -10,12 +10,13 @@ import numpy as np
 
 from credo._types import Label
 from credo.graphs.evidence import Evidence, resolve
-from credo.inference._beliefs import Beliefs, calibrate_in_logs
+from credo.inference._beliefs import Beliefs, calibrate, calibrate_in_logs
 from credo.inference._budget import Budget, as_text, refuse_above
 from credo.inference._jeffrey import fitted
 from credo.inference._layout import lay_out
 from credo.inference._questions import Question, as_targets, ask
-from credo.inference._tables import Homes, SumTables, Weights
+from credo.inference._slices import Slices
+from credo.inference._tables import Homes, Places, SumTables, Weights
 from credo.inference.conflicts import impossible
 from credo.inference.planning import make_plan
 from credo.inference.result import GraphPosterior
@@ -58,8 +59,10 @@ class JunctionTree:
 
     Notes
     -----
-    Memory: twice the clique tables, and the separators. Evidence never changes the tree. Several
-    threads may ask the same tree; they take turns.
+    Memory: twice the clique tables, and the separators. Evidence never changes the tree. Where what
+    is observed makes the tables much smaller, the slices are calibrated instead; which variables
+    were observed is remembered, so that the next such question finds its tree. Several threads may
+    ask the same tree; they take turns.
 
     References
     ----------
@@ -92,6 +95,8 @@ class JunctionTree:
         self._layout = lay_out(self._problem, step.order.sequence)
         self._homes = Homes(self._problem, self._layout)
         self._tables = SumTables(self._problem, self._layout, reusable=True)
+        self._places = Places(self._layout, self._problem.n_states)
+        self._slices = Slices(self._layout.n_cells)
         self._turn = threading.Lock()
 
     def __repr__(self) -> str:
@@ -153,13 +158,17 @@ class JunctionTree:
         return GraphPosterior(question, self._beliefs(question), self.plan)
 
     def _beliefs(self, question: Question) -> Beliefs:
-        """Run both passes with the question's evidence."""
+        """Run both passes with the question's evidence, on the tree or on slices of it."""
         wiring, evidence = question.wiring, question.evidence
-        weights = None
-        if evidence.findings:
-            weights = Weights(self._layout, self._problem.n_states, evidence.weights(wiring))
         with self._turn:
-            beliefs = self._calibrated(weights)
+            sliced = self._slices.layout_for(wiring, evidence)
+        if sliced is not None:
+            beliefs = calibrate(*sliced)
+        else:
+            weights = evidence.weights(wiring)
+            placed = Weights(self._places, weights) if weights else None
+            with self._turn:
+                beliefs = self._calibrated(placed)
         if beliefs.are_impossible:
             raise impossible(wiring, evidence, "infer", question.budget)
         return beliefs

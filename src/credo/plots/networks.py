@@ -90,7 +90,14 @@ def draw_explanation(result: Explanation, ax: Any = None) -> Any:
     inks = [BELIEVED if w > 0 else COLOURS[3] for w in own]
     axes.barh(y, bars, height=0.55, color=inks, label="given the other findings")
     axes.plot(
-        np.clip(alone, -edge, edge), y, "D", color="#222222", markersize=5, label="alone", zorder=3
+        np.clip(alone, -edge, edge),
+        y,
+        "D",
+        color="#222222",
+        markeredgecolor="white",
+        markersize=6,
+        label="alone",
+        zorder=3,
     )
     axes.axvline(0, color="#222222", linewidth=0.8)
     axes.set_yticks(y, [f"{w.variable} = {w.finding}" for w in result.weights])
