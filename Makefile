@@ -46,6 +46,7 @@ bench: $(READY)      ## the measured tables of the README
 	$(BIN)/python benchmarks/peers/missing.py
 	$(BIN)/python benchmarks/peers/discrete.py
 	$(BIN)/python benchmarks/peers/logistic.py
+	$(BIN)/python benchmarks/peers/exact.py
 
 rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph
 	$(BIN)/python docs/draw_rooms.py

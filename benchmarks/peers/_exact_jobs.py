@@ -28,7 +28,7 @@ MEMORY = 8 * 2**30
 #: Seconds after which a contestant gets no second turn.
 LONG = 5.0
 #: Seconds that toulbar2 is given for a proof.
-LONGEST = 60.0
+LONGEST = 30.0
 
 
 def bif_file(network: str) -> Path:
@@ -307,8 +307,7 @@ def map_instance(job: Row) -> Row:
     found: Row = {}
     try:
         found["score"] = credo.mpe(model, budget="8GB").log_score
-        took = best_of({"credo": lambda: credo.mpe(model, budget="8GB")}, job["turns"])
-        found["credo"] = took["credo"]
+        found["credo"] = _repeated(lambda: credo.mpe(model, budget="8GB"), job["turns"])
     except credo.exceptions.BudgetError:
         found["credo"] = None
 
@@ -318,9 +317,17 @@ def map_instance(job: Row) -> Row:
         return problem.Solve(timeLimit=int(LONGEST))
 
     sys.stdout.flush()
-    took = best_of({"toulbar2": solve}, job["turns"])
-    found["toulbar2"] = took["toulbar2"] if took["toulbar2"] < LONGEST else None
+    took = _repeated(solve, job["turns"])
+    found["toulbar2"] = took if took < LONGEST else None
     return found
+
+
+def _repeated(run: Callable[[], Any], turns: int) -> float:
+    """Take the best of several turns, of one where that is long."""
+    best = seconds(run)
+    for _ in range(turns - 1 if best < LONG else 0):
+        best = min(best, seconds(run))
+    return best
 
 
 JOBS: dict[str, Callable[[Row], Row]] = {

@@ -23,6 +23,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+__all__ = [
+    "BudgetError",
+    "CredoError",
+    "CredoWarning",
+    "ExpansionWarning",
+    "FileFormatError",
+    "ImpossibleEvidence",
+    "InputError",
+    "LabelError",
+    "MissingExtraError",
+    "NumericalError",
+    "SeparationWarning",
+    "ShapeError",
+    "SingularWarning",
+]
+
 
 class CredoError(Exception):
     """Base of all errors raised by Credo; its text is for the user."""

@@ -83,15 +83,20 @@ def test_the_commands_of_a_page_print_what_they_show(page, tmp_path):
 
 def test_the_page_of_the_command_line_lists_the_options_there_are():
     page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
-    told = subprocess.run(
-        [sys.executable, "-m", "credo", "decide", "--help"],
+    headings = "".join(re.findall(r"^## (`.*)$", page, re.MULTILINE))
+    told = "".join(_help_of(command) for command in re.findall(r"`(\w+)`", headings))
+    listed = re.findall(r"^\| `(--[a-z-]+)", page, re.MULTILINE)
+    assert {*listed, "--help"} == set(re.findall(r"^│[ *]+(--[a-z-]+)", told, re.MULTILINE))
+
+
+def _help_of(command):
+    return subprocess.run(
+        [sys.executable, "-m", "credo", command, "--help"],
         env={**os.environ, "COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"},
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    listed = re.findall(r"^\| `(--[a-z-]+)", page, re.MULTILINE)
-    assert {*listed, "--help"} == set(re.findall(r"^│[ *]+(--[a-z-]+)", told, re.MULTILINE))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)

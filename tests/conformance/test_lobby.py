@@ -14,7 +14,18 @@ import credo
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
-ROOMS = ["classifiers", "decisions", "exceptions", "families", "plots", "posterior", "tables"]
+ROOMS = [
+    "classifiers",
+    "decisions",
+    "exceptions",
+    "families",
+    "formats",
+    "graphs",
+    "inference",
+    "plots",
+    "posterior",
+    "tables",
+]
 
 DECIDING = """
 import credo

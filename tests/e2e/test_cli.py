@@ -377,9 +377,7 @@ def test_output_is_utf_8_whatever_the_terminal_speaks(folder):
 
 
 def test_no_standard_output_is_bad_input(credo, monkeypatch):
-    from credo.cli import decide as command
-
-    monkeypatch.setattr(command.sys, "stdout", None)
+    monkeypatch.setattr(sys, "stdout", None)
     code, _, err = credo("decide", "p.csv", "--loss", "loss.csv", "--keep", "id")
     assert (code, err) == (2, "credo: There is no standard output to write to. Pass --out.\n")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -35,9 +34,10 @@ def use_compiler(*, wanted: bool) -> None:
 def _compiler() -> Any:
     """Give Numba's compiler, or None in a browser."""
     try:
-        return import_module("numba").njit
+        from numba import njit as compiler  # noqa: PLC0415 - takes half a second
     except ImportError:
         return None
+    return compiler
 
 
 #: Numba's compiler, or None where kernels run as plain Python.

@@ -1,7 +1,8 @@
 """Products and sums of clique tables with messages, by loops that follow the tables' memory.
 
 A message lies in a table as a few loops, outermost first: ``lengths[first:stop]`` with its strides
-in the message, 0 where it is summed out. Offsets are passed, not slices: they compile faster.
+in the message, 0 where it is summed out. Offsets are passed, not slices, and counts start as
+``np.int64``: slices compile slowly, and a literal that is passed on compiles its callee again.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def add_up(source, s, message, cells, lengths, strides, first, stop, counters):
     for k in range(first, stop - 2):
         outer *= lengths[k]
         counters[k - first] = 0
-    m = 0
+    m = np.int64(0)
     for _ in range(outer):
         i = m
         for _j in range(n2):

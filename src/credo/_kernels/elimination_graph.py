@@ -1,193 +1,110 @@
-"""The graph that elimination starts from, and who is joined to whom while it fills in.
+"""The graph that elimination starts from, as edges and as one row of numbers for each variable.
 
 Each variable has a row of counts and a row of measures, one cache line each, so that a
 variable costs two visits to memory however many of its entries are needed.
 """
 
-import numpy as np
+from __future__ import annotations
 
-from credo._kernels._jit import kernel
+import math
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Counts: list of neighbours in the pool (start, entries, room), living neighbours, pairs of
-#: them that are not joined, place in the heap, and the last elimination that made it stale.
-START, LENGTH, ROOM, DEGREE, MISSING, PLACE, STAMP, GROUP = range(8)
+#: them that are not joined, place in the heap, the last elimination that made it stale, and the
+#: last variable whose neighbours were marked.
+START, LENGTH, ROOM, DEGREE, MISSING, PLACE, STAMP, MARK = range(8)
 #: Measures: missing pairs by product of states, states of the neighbours in all, log2 cells of
-#: the clique, key, what breaks ties, states and their log2.
-FILL, AROUND, WEIGHT, KEY, TIE, STATES, LOG = range(7)
+#: the clique, key, what breaks ties, states and their log2, and the cells of the clique once it
+#: is eliminated: negative if it is inside an earlier one. Before, whether it would be, as things are.
+FILL, AROUND, WEIGHT, KEY, TIE, STATES, LOG, CELLS = range(8)
+FREE, HELD = 0.0, 1.0
 #: Places of variables that are eliminated, and of those whose group has not come yet.
 DEAD, WAITING = -1, -2
-#: Cliques of more than 2 ** 256 cells: the rest is then counted as one clique.
-HOPELESS = 256.0
-#: Up to here a square of bits (0.5 MB) answers faster than open addressing.
-SQUARE = 2048
+#: Rounds of looking for a heavy core; hubs are light after two or three.
+ROUNDS = 32
 
 
-@kernel
-def _incidence(n, scope_start, scope):
-    """List the factors of each variable: where they start, and the list."""
-    first = np.zeros(n + 1, np.int64)
-    for s in range(scope.shape[0]):
-        first[scope[s] + 1] += 1
-    for v in range(n):
-        first[v + 1] += first[v]
-    at = first[:n].copy()
-    member = np.empty(scope.shape[0], np.int64)
-    for f in range(scope_start.shape[0] - 1):
-        for s in range(scope_start[f], scope_start[f + 1]):
-            member[at[scope[s]]] = f
-            at[scope[s]] += 1
-    return first, member
+class Graph(NamedTuple):
+    """A graph before elimination: its edges; of each variable states, degree, log2 of cells."""
+
+    edges: Ints
+    degree: Ints
+    states: Floats
+    logs: Floats
+    weights: Floats
+
+    def rows(self) -> tuple[Ints, Floats]:
+        """Make the rows of a graph without edges, with room for them."""
+        count = np.zeros((self.degree.shape[0], 8), np.int64)
+        count[:, START] = np.cumsum(self.degree) - self.degree
+        count[:, ROOM] = self.degree
+        count[:, PLACE] = WAITING
+        count[:, STAMP] = -1
+        real = np.zeros((self.degree.shape[0], 8))
+        real[:, STATES] = self.states
+        real[:, LOG] = self.logs
+        real[:, WEIGHT] = self.logs
+        return count, real
 
 
-@kernel
-def neighbours(n, scope_start, scope):
-    """List the neighbours of each variable, each once: where they start, and the list."""
-    first, member = _incidence(n, scope_start, scope)
-    most = 0
-    for f in range(scope_start.shape[0] - 1):
-        size = scope_start[f + 1] - scope_start[f]
-        most += size * (size - 1)
-    start = np.zeros(n + 1, np.int64)
-    out = np.empty(most, np.int32)
-    seen = np.full(n, -1, np.int64)
-    used = 0
-    for v in range(n):
-        for i in range(first[v], first[v + 1]):
-            for s in range(scope_start[member[i]], scope_start[member[i] + 1]):
-                u = scope[s]
-                if u != v and seen[u] != v:
-                    seen[u] = v
-                    out[used] = u
-                    used += 1
-        start[v + 1] = used
-    return start, out[:used]
+def edges_of(n: int, scope_start: Ints, scope: Ints) -> Ints:
+    """List the pairs of variables that share a factor, each once, as they come: (pairs, 2)."""
+    size = np.diff(scope_start)
+    offset = np.concatenate(([0], np.cumsum(size * (size - 1) // 2)))
+    pairs = np.empty((offset[-1], 2), np.int64)
+    for k in np.flatnonzero(np.bincount(size)):
+        which = np.flatnonzero(size == k)[:, None]
+        low, high = np.triu_indices(k, 1)
+        at = offset[which] + np.arange(low.shape[0])
+        pairs[at, 0] = scope[scope_start[which] + low]
+        pairs[at, 1] = scope[scope_start[which] + high]
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    codes = np.minimum(pairs[:, 0], pairs[:, 1]) * n + np.maximum(pairs[:, 0], pairs[:, 1])
+    ranked = np.sort(codes)
+    if (ranked[1:] != ranked[:-1]).all():
+        return pairs
+    return pairs[np.sort(np.unique(codes, return_index=True)[1])]
 
 
-@kernel
-def _take_triangles(start, out, count, real):
-    """Take the joined pairs of neighbours, found as triangles, off the missing pairs."""
-    n = count.shape[0]
-    above = np.empty(out.shape[0], np.int32)
-    end = np.empty(n, np.int64)
-    for v in range(n):
-        end[v] = start[v]
-        for i in range(start[v], start[v + 1]):
-            u = out[i]
-            more = count[u, DEGREE] - count[v, DEGREE]
-            if more > 0 or (more == 0 and u > v):
-                above[end[v]] = u
-                end[v] += 1
-    seen = np.full(n, -1, np.int64)
-    for v in range(n):
-        for i in range(start[v], end[v]):
-            seen[above[i]] = v
-        for i in range(start[v], end[v]):
-            u = above[i]
-            for j in range(start[u], end[u]):
-                w = above[j]
-                if seen[w] == v:
-                    count[v, MISSING] -= 1
-                    count[u, MISSING] -= 1
-                    count[w, MISSING] -= 1
-                    real[v, FILL] -= real[u, STATES] * real[w, STATES]
-                    real[u, FILL] -= real[v, STATES] * real[w, STATES]
-                    real[w, FILL] -= real[v, STATES] * real[u, STATES]
-
-
-@kernel
-def measure(n_states, start, out, group):
-    """Fill in the counts and measures of the whole graph."""
+def lay_out(n_states: Ints, scope_start: Ints, scope: Ints) -> Graph:
+    """Write down the graph of the scopes of factors."""
     n = n_states.shape[0]
-    count = np.empty((n, 8), np.int64)
-    real = np.empty((n, 8))
-    for v in range(n):
-        real[v, STATES] = n_states[v]
-        real[v, LOG] = np.log2(real[v, STATES])
-    lightest = np.inf
-    for v in range(n):
-        total = 0.0
-        squares = 0.0
-        weight = real[v, LOG]
-        for i in range(start[v], start[v + 1]):
-            states = real[out[i], STATES]
-            total += states
-            squares += states * states
-            weight += real[out[i], LOG]
-        degree = start[v + 1] - start[v]
-        count[v, START] = start[v]
-        count[v, LENGTH] = degree
-        count[v, ROOM] = degree
-        count[v, DEGREE] = degree
-        count[v, MISSING] = degree * (degree - 1) // 2
-        count[v, PLACE] = WAITING
-        count[v, STAMP] = -1
-        count[v, GROUP] = group[v]
-        real[v, FILL] = 0.5 * (total * total - squares)
-        real[v, AROUND] = total
-        real[v, WEIGHT] = weight
-        lightest = min(lightest, weight)
-    if lightest <= HOPELESS:
-        _take_triangles(start, out, count, real)
-    return count, real
+    edges = edges_of(n, scope_start, scope)
+    different, which = np.unique(n_states, return_inverse=True)
+    logs = np.array([math.log2(k) for k in different.tolist()])[which]
+    weights = logs.copy()
+    for side in (0, 1):
+        weights += np.bincount(edges[:, side], logs[edges[:, 1 - side]], minlength=n)
+    degree = np.bincount(edges.ravel(), minlength=n)
+    return Graph(edges, degree, n_states.astype(np.float64), logs, weights)
 
 
-@kernel
-def _slot(table, n, a, b):
-    """Find where the edge a, b is in the open table, or the gap where it would go."""
-    code = min(a, b) * n + max(a, b) + 1
-    mixed = int(code) * 0x2545F4914F6CDD1D
-    at = (mixed ^ (mixed >> 32)) & (table.shape[0] - 1)
-    while table[at] != code and table[at] != 0:
-        at = (at + 1) & (table.shape[0] - 1)
-    return at, code
+def heavy_core(graph: Graph, limit: float) -> Ints:
+    """Give a clique that every order has at least, if that is larger than 2 ** limit; or nothing.
 
-
-@kernel
-def joined(table, n, a, b):
-    """Tell whether a and b are joined."""
-    if n <= SQUARE:
-        bit = a * n + b
-        return (table[bit >> 5] >> (bit & 31)) & 1 == 1
-    at, _ = _slot(table, n, a, b)
-    return table[at] != 0
-
-
-@kernel
-def note(table, n, a, b):
-    """Write down that a and b are joined."""
-    if n <= SQUARE:
-        bit = a * n + b
-        table[bit >> 5] |= 1 << (bit & 31)
-        bit = b * n + a
-        table[bit >> 5] |= 1 << (bit & 31)
-    else:
-        at, code = _slot(table, n, a, b)
-        table[at] = code
-
-
-@kernel
-def larger_table(n, edges, old):
-    """Make an open table, at most half full with these edges; move what was in the old one."""
-    if n <= SQUARE or 2 * edges <= old.shape[0]:
-        return old
-    size = 16
-    while size < 4 * edges:
-        size *= 2
-    table = np.zeros(size, np.int64)
-    for i in range(old.shape[0]):
-        if old[i]:
-            at, code = _slot(table, n, (old[i] - 1) // n, (old[i] - 1) % n)
-            table[at] = code
-    return table
-
-
-@kernel
-def first_table(n, start, out):
-    """Make the table of the edges that are there from the start."""
-    table = np.zeros((n * n >> 5) + 1 if n <= SQUARE else 0, np.int64)
-    table = larger_table(n, out.shape[0] // 2, table)
-    for v in range(n):
-        for i in range(start[v], start[v + 1]):
-            if v < out[i]:
-                note(table, n, v, out[i])
-    return table
+    Whichever variable of a part of the graph is eliminated first, its neighbours in that part are
+    all there. So variables that are light among those left are taken off until none is.
+    """
+    weights, edges = graph.weights.copy(), graph.edges
+    heavy = weights > limit
+    for _ in range(ROUNDS):
+        if not heavy.any():
+            break
+        light = ~heavy[edges]
+        if not light.any():
+            first = int(np.argmin(np.where(heavy, weights, np.inf)))
+            around = edges[(edges == first).any(axis=1)].ravel()
+            return np.concatenate(([first], around[around != first]))
+        for side in (0, 1):
+            gone = light[:, side] & ~light[:, 1 - side]
+            lost = graph.logs[edges[gone, side]]
+            weights -= np.bincount(edges[gone, 1 - side], lost, minlength=weights.shape[0])
+        edges = edges[~light.any(axis=1)]
+        heavy &= weights > limit
+    return np.empty(0, np.int64)

@@ -7,25 +7,30 @@ numbers of states, or by one), joining a and b changes only
     m(a) by +|N(a) minus N(b)|,   m(b) by +|N(b) minus N(a)|,   m(x) by -1 for x in both,
 
 and taking v away, whose neighbours are joined by then, changes m(a) by -|N(a) minus N[v]|
-for a in N(v). So the keys stay exact and are never counted afresh.
+for a in N(v). So the keys stay exact and are never counted afresh; the graph itself is made
+by joining its edges one after the other.
 
 Lists of neighbours live in one pool and move to its end when they outgrow their place; the
-dead stay in them until then.
-"""
+dead stay in them until then. Whether two variables are joined is told by marks on the
+neighbours of one of them, or by a table of edges with open addressing if these are too many.
 
-import numpy as np
+The kernels allocate nothing and use one type of integer and one of reals: code that Numba
+compiles soon. What needs more room, or the next group, is asked for and called again.
+"""
 
 from credo._kernels._jit import kernel
 from credo._kernels.elimination_graph import (
     AROUND,
+    CELLS,
     DEAD,
     DEGREE,
     FILL,
-    GROUP,
-    HOPELESS,
+    FREE,
+    HELD,
     KEY,
     LENGTH,
     LOG,
+    MARK,
     MISSING,
     PLACE,
     ROOM,
@@ -33,102 +38,90 @@ from credo._kernels.elimination_graph import (
     START,
     STATES,
     TIE,
-    WAITING,
     WEIGHT,
-    first_table,
-    joined,
-    larger_table,
-    note,
 )
 
 #: What the next variable has least of. GIVEN: its place in an order that is given.
 GIVEN, BY_FILL, BY_WEIGHTED_FILL, BY_DEGREE, BY_WEIGHT = range(5)
+#: The state of a pass: variables eliminated, in the heap, to be ranked; end of the pool, entries
+#: of the table, marks made, work, pairs joined, whether a group enters, edges that enter with it,
+#: whether there is a table, whether one is wanted, and the room asked for.
+(STEP, SIZE, STALE, USED, ENTRIES, TOKEN, WORK) = range(7)
+(JOINS, ENTER, EDGES, TABLED, WANTED, NEED) = range(7, 13)
+#: Why a pass stopped: done or beyond the limit, the group is done, room is short, too dear.
+DONE, NEXT, MORE, DEAR = range(4)
+#: With a table, neighbours are marked if they are at most this many times the questions about
+#: them; a table is made as soon as a list is longer than this.
+WORTH_MARKING, HUB = 16, 256
 
 
 @kernel
-def _before(real, a, b):
-    """Tell whether a is eliminated before b: by key, by tie, by number."""
-    if real[a, KEY] != real[b, KEY]:
-        return real[a, KEY] < real[b, KEY]
-    if real[a, TIE] != real[b, TIE]:
-        return real[a, TIE] < real[b, TIE]
-    return a < b
+def _rank(count, real, heap, size, v, kind):
+    """Set the key of v and what breaks ties, and move it up or down the heap if it is there.
 
-
-@kernel
-def _sink(count, real, heap, at, size):
-    """Move the variable at ``at`` down the heap to where it belongs."""
-    v = heap[at]
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size and _before(real, heap[child + 1], heap[child]):
-            child += 1
-        if not _before(real, heap[child], v):
-            break
-        heap[at] = heap[child]
-        count[heap[at], PLACE] = at
-        at = child
-    heap[at] = v
-    count[v, PLACE] = at
-
-
-@kernel
-def _sift(count, real, heap, at, size):
-    """Move the variable at ``at`` up the heap, or else down, to where it belongs."""
-    v = heap[at]
-    while at > 0 and _before(real, v, heap[(at - 1) >> 1]):
-        heap[at] = heap[(at - 1) >> 1]
-        count[heap[at], PLACE] = at
-        at = (at - 1) >> 1
-    heap[at] = v
-    _sink(count, real, heap, at, size)
-
-
-@kernel
-def _gather(count, real, heap, which):
-    """Make a heap of the variables of one group; give its size."""
-    size = 0
-    for v in range(count.shape[0]):
-        if count[v, GROUP] == which:
-            heap[size] = v
-            count[v, PLACE] = size
-            size += 1
-    for at in range(size // 2 - 1, -1, -1):
-        _sink(count, real, heap, at, size)
-    return size
-
-
-@kernel
-def _pop(count, real, heap, size):
-    """Take the first variable off a heap of this size."""
-    v = heap[0]
-    count[v, PLACE] = DEAD
-    if size > 1:
-        heap[0] = heap[size - 1]
-        _sink(count, real, heap, 0, size - 1)
-    return v
-
-
-@kernel
-def _rank(count, real, v, kind):
-    """Set the key of v and what breaks ties. Nothing is better than joining nothing."""
-    real[v, TIE] = real[v, WEIGHT]
+    Nothing is better than joining nothing. Equal keys and ties go by number.
+    """
+    key = real[v, WEIGHT]
+    tie = key
     if count[v, MISSING] == 0:
-        real[v, KEY] = -1.0
+        key = -1.0
     elif kind == BY_FILL:
-        real[v, KEY] = count[v, MISSING]
+        key = 1.0 * count[v, MISSING]
     elif kind == BY_WEIGHTED_FILL:
-        real[v, KEY] = real[v, FILL]
+        key = real[v, FILL]
     elif kind == BY_DEGREE:
-        real[v, KEY] = count[v, DEGREE]
+        key = 1.0 * count[v, DEGREE]
     else:
-        real[v, KEY] = real[v, WEIGHT]
-        real[v, TIE] = real[v, FILL]
+        tie = real[v, FILL]
+    real[v, KEY] = key
+    real[v, TIE] = tie
+    at = count[v, PLACE]
+    up = True
+    while at >= 0:
+        to = (at - 1) >> 1
+        if not up:
+            to = 2 * at + 1
+            if to + 1 < size:
+                a = heap[to]
+                b = heap[to + 1]
+                more = real[a, KEY] - real[b, KEY]
+                if more == 0.0:
+                    more = real[a, TIE] - real[b, TIE]
+                if more > 0.0 or (more == 0.0 and b < a):
+                    to += 1
+        moves = False
+        if 0 <= to < size:
+            u = heap[to]
+            more = real[u, KEY] - key
+            if more == 0.0:
+                more = real[u, TIE] - tie
+            moves = up == (more > 0.0 or (more == 0.0 and v < u))
+        if moves:
+            heap[at] = u
+            count[u, PLACE] = at
+            at = to
+        elif up:
+            up = False
+        else:
+            heap[at] = v
+            count[v, PLACE] = at
+            break
 
 
 @kernel
-def _append(count, pool, used, a, b):
-    """Put b on the list of a, which is tidied or moved if it is full; give the pool's end."""
+def _seek(table, n, a, b):
+    """Find where the edge a, b is in the table, or the gap where it would go."""
+    code = a * n + b + 1 if a < b else b * n + a + 1
+    mixed = int(code) * 0x2545F4914F6CDD1D
+    at = (mixed ^ (mixed >> 32)) & (table.shape[0] - 1)
+    while table[at] != code and table[at] != 0:
+        at = (at + 1) & (table.shape[0] - 1)
+    return at
+
+
+@kernel
+def _append(count, pool, state, a, b):
+    """Put b on the list of a, which is tidied or moved if it is full."""
     if count[a, LENGTH] == count[a, ROOM]:
         start = count[a, START]
         kept = 0
@@ -139,26 +132,35 @@ def _append(count, pool, used, a, b):
         count[a, LENGTH] = kept
         if 4 * kept >= 3 * count[a, ROOM]:
             for i in range(kept):
-                pool[used + i] = pool[start + i]
-            count[a, START] = used
+                pool[state[USED] + i] = pool[start + i]
+            count[a, START] = state[USED]
             count[a, ROOM] = 2 * kept + 4
-            used += count[a, ROOM]
+            state[USED] += count[a, ROOM]
     pool[count[a, START] + count[a, LENGTH]] = b
     count[a, LENGTH] += 1
-    return used
 
 
 @kernel
-def _join(count, real, table, pool, used, v, a, b, stale, n_stale):
-    """Join a and b, neighbours of v; give the pool's end and how many keys are stale."""
+def _join(count, real, table, pool, stale, state, v, a, b, marked):
+    """Join a and b, neighbours of v, or of nothing yet if that is negative."""
     n = count.shape[0]
-    few, many = (a, b) if count[a, LENGTH] <= count[b, LENGTH] else (b, a)
-    shared = 1
-    across = real[v, STATES]
+    token = state[TOKEN]
+    n_stale = state[STALE]
+    few, many = b, a
+    if not marked and count[a, LENGTH] <= count[b, LENGTH]:
+        few, many = a, b
+    shared = 0
+    across = 0.0
+    if v >= 0:
+        shared = 1
+        across = real[v, STATES]
     product = real[a, STATES] * real[b, STATES]
     for i in range(count[few, START], count[few, START] + count[few, LENGTH]):
         x = pool[i]
-        if joined(table, n, x, many) and count[x, PLACE] != DEAD:
+        both = count[x, MARK] == token
+        if not marked:
+            both = count[x, PLACE] != DEAD and table[_seek(table, n, x, many)] != 0
+        if both:
             shared += 1
             across += real[x, STATES]
             count[x, MISSING] -= 1
@@ -167,45 +169,88 @@ def _join(count, real, table, pool, used, v, a, b, stale, n_stale):
                 count[x, STAMP] = v
                 stale[n_stale] = x
                 n_stale += 1
-    for x, y in ((a, b), (b, a)):
-        count[x, MISSING] += count[x, DEGREE] - shared
-        real[x, FILL] += real[y, STATES] * (real[x, AROUND] - across)
-        count[x, DEGREE] += 1
-        real[x, AROUND] += real[y, STATES]
-        real[x, WEIGHT] += real[y, LOG]
-        used = _append(count, pool, used, x, y)
-    note(table, n, a, b)
-    return used, n_stale
+    state[STALE] = n_stale
+    for _ in range(2):
+        count[a, MISSING] += count[a, DEGREE] - shared
+        real[a, FILL] += real[b, STATES] * (real[a, AROUND] - across)
+        count[a, DEGREE] += 1
+        real[a, AROUND] += real[b, STATES]
+        real[a, WEIGHT] += real[b, LOG]
+        _append(count, pool, state, a, b)
+        a, b = b, a
+    count[b, MARK] = token
 
 
 @kernel
-def _join_all(count, real, table, pool, used, v, stale, n_stale):
-    """Join the neighbours of v; give the pool's end, how many keys are stale, and the work."""
+def _fill_in(count, real, table, pool, stale, state, v):
+    """Join the neighbours of v to one another; or the edges at the pool's end, if v is negative."""
     n = count.shape[0]
-    left = count[v, MISSING]
-    first = count[v, START]
-    degree = count[v, LENGTH]
+    tabled = state[TABLED] == 1
+    items = state[EDGES]
+    first = state[USED]
+    left = items
+    stride = 2
+    if v >= 0:
+        items = count[v, LENGTH]
+        first = count[v, START]
+        left = count[v, MISSING]
+        stride = 1
     work = 0
-    for i in range(degree):
-        a = pool[first + i]
-        for j in range(i + 1, degree):
-            b = pool[first + j]
-            if not joined(table, n, a, b):
-                work += 8 + min(count[a, LENGTH], count[b, LENGTH])
-                used, n_stale = _join(count, real, table, pool, used, v, a, b, stale, n_stale)
-                left -= 1
-        work += degree - i
+    for i in range(items):
+        begin = first + stride * i
+        end = begin + 2 if v < 0 else first + items
+        a = pool[begin]
+        state[TOKEN] += 1
+        marks = not tabled or count[a, LENGTH] <= WORTH_MARKING * (end - begin - 1)
+        if marks:
+            for j in range(count[a, START], count[a, START] + count[a, LENGTH]):
+                if count[pool[j], PLACE] != DEAD:
+                    count[pool[j], MARK] = state[TOKEN]
+        for j in range(begin + 1, end):
+            b = pool[j]
+            at = 0
+            there = count[b, MARK] == state[TOKEN]
+            if tabled and not there:
+                at = _seek(table, n, a, b)
+                there = table[at] != 0
+            if there:
+                continue
+            more = count[b, LENGTH] - count[a, LENGTH]
+            work += 8 + count[a, LENGTH] + (more if more < 0 else 0)
+            marked = marks and not (tabled and more > 3 * count[a, LENGTH])
+            _join(count, real, table, pool, stale, state, v, a, b, marked)
+            if tabled:
+                table[at] = a * n + b + 1 if a < b else b * n + a + 1
+                state[ENTRIES] += 1
+            left -= 1
+        work += end - begin
         if left == 0:
             break
-    return used, n_stale, work
+    return work if v >= 0 else 0
 
 
 @kernel
-def _bury(count, pool, v, stale):
-    """Leave only the living on the list of v, all of them stale; give the room joins may take."""
+def write_table(count, pool, table, state):
+    """Write the edges between the living into an empty table."""
+    n = count.shape[0]
+    state[TABLED] = 1
+    state[ENTRIES] = 0
+    for v in range(n):
+        if count[v, PLACE] != DEAD:
+            for i in range(count[v, START], count[v, START] + count[v, LENGTH]):
+                u = pool[i]
+                if v < u and count[u, PLACE] != DEAD:
+                    table[_seek(table, n, v, u)] = v * n + u + 1
+                    state[ENTRIES] += 1
+
+
+@kernel
+def _bury(count, pool, stale, state, v):
+    """Leave only the living on the list of v, all of them stale; tell the room joins may take."""
     start = count[v, START]
     kept = 0
-    need = 0
+    need = state[USED]
+    hub = state[TABLED]
     for i in range(start, start + count[v, LENGTH]):
         a = pool[i]
         if count[a, PLACE] != DEAD:
@@ -215,125 +260,87 @@ def _bury(count, pool, v, stale):
             kept += 1
             # A list that doubles until it holds these has taken three times the last room.
             need += 6 * (count[a, LENGTH] + count[v, DEGREE]) + 12
+            if count[a, LENGTH] > HUB:
+                hub = 1
     count[v, LENGTH] = kept
-    return need
+    state[STALE] = kept
+    state[NEED] = need
+    state[WANTED] = hub
 
 
 @kernel
-def _take_away(count, real, pool, v):
-    """Take v, whose neighbours are joined to one another, off what they count."""
-    states = real[v, STATES]
-    for i in range(count[v, START], count[v, START] + count[v, LENGTH]):
-        a = pool[i]
-        count[a, MISSING] -= count[a, DEGREE] - count[v, DEGREE]
-        real[a, FILL] -= states * (real[a, AROUND] - states - real[v, AROUND] + real[a, STATES])
-        count[a, DEGREE] -= 1
-        real[a, AROUND] -= states
-        real[a, WEIGHT] -= real[v, LOG]
+def _take_away(count, real, pool, heap, stale, state, v, kind):
+    """Take v, whose neighbours are joined to one another, off what they count; rank anew.
+
+    A neighbour that has no others now is held: its clique is inside that of v.
+    """
+    if v >= 0:
+        states = real[v, STATES]
+        cells = states if real[v, CELLS] == FREE else -states
+        for i in range(count[v, START], count[v, START] + count[v, LENGTH]):
+            a = pool[i]
+            more = count[a, DEGREE] - count[v, DEGREE]
+            count[a, MISSING] -= more
+            real[a, FILL] -= states * (real[a, AROUND] - states - real[v, AROUND] + real[a, STATES])
+            count[a, DEGREE] -= 1
+            real[a, AROUND] -= states
+            real[a, WEIGHT] -= real[v, LOG]
+            real[a, CELLS] = HELD if more == 0 else FREE
+            cells *= real[a, STATES]
+        real[v, CELLS] = cells
+        state[WORK] += 4 + 4 * state[STALE]
+        if state[SIZE] > 0:
+            stale[state[STALE]] = heap[0]
+            state[STALE] += 1
+    if kind == GIVEN:
+        return
+    # From the last, which fills the place of v in the heap.
+    for i in range(state[STALE] - 1, -1, -1):
+        x = stale[i]
+        if v < 0 and count[x, PLACE] >= 0:
+            state[SIZE] += 1
+        _rank(count, real, heap, state[SIZE], x, kind)
 
 
 @kernel
-def _finish(count, real, heap, size, group, sequence, step):
-    """List what is left, whose cliques are all inside the last one."""
-    while step < sequence.shape[0]:
-        while size == 0:
-            group += 1
-            size = _gather(count, real, heap, group)
-        sequence[step] = _pop(count, real, heap, size)
-        size -= 1
-        step += 1
+def eliminate(count, real, pool, table, heap, stale, state, kind, limit, spent, sequence):
+    """Go on with one greedy order until it is done or asks for something; tell which.
 
-
-@kernel
-def eliminate(count, real, start, out, kind, bound, sequence):
-    """Write one greedy order; give where its last clique starts, lists, pairs joined, work.
-
-    Variables of group 0 go before those of group 1. With GIVEN the order is the one that
-    ``sequence`` holds. Gives -1 for a start once the cliques have more cells than ``bound``.
-    Afterwards the list of each variable holds the rest of its clique.
+    Stops with DONE where all the variables that are left make one clique, or the next clique
+    has more than 2 ** ``limit`` cells, and with DEAR once the cells of the cliques, added to
+    ``spent[0]``, are more than ``spent[1]``. Afterwards the list of each variable holds the
+    rest of its clique.
     """
     n = count.shape[0]
-    for i in range(n):
-        if kind == GIVEN:
-            real[sequence[i], KEY] = i
-        else:
-            _rank(count, real, i, kind)
-    heap = np.empty(n, np.int64)
-    stale = np.empty(n, np.int64)
-    table = first_table(n, start, out)
-    used = out.shape[0]
-    edges = used // 2
-    pool = np.empty(2 * used + 16, np.int32)
-    pool[:used] = out
-    work = 4 * n + used
-    spent = 0.0
-    size = 0
-    group = -1
-    for step in range(n):
-        while size == 0:
-            group += 1
-            size = _gather(count, real, heap, group)
-        v = _pop(count, real, heap, size)
-        size -= 1
-        sequence[step] = v
-        if count[v, DEGREE] == n - step - 1 or real[v, WEIGHT] > HOPELESS:
-            _finish(count, real, heap, size, group, sequence, step + 1)
-            return step, pool, edges + count[v, MISSING] - out.shape[0] // 2, work
-        need = _bury(count, pool, v, stale)
-        n_stale = count[v, LENGTH]
-        if count[v, MISSING]:
-            spent += 2.0 ** real[v, WEIGHT]
-            if spent > bound:
-                return -1, pool, 0, work
-            if used + need > pool.shape[0]:
-                pool = np.concatenate((pool, np.empty(used + need, np.int32)))
-            edges += count[v, MISSING]
-            table = larger_table(n, edges, table)
-            used, n_stale, more = _join_all(count, real, table, pool, used, v, stale, n_stale)
-            work += more
-        _take_away(count, real, pool, v)
-        if kind != GIVEN:
-            for i in range(n_stale):
-                _rank(count, real, stale[i], kind)
-                if count[stale[i], PLACE] != WAITING:
-                    _sift(count, real, heap, count[stale[i], PLACE], size)
-        work += 4 + 4 * n_stale
-    return n, pool, edges - out.shape[0] // 2, work
-
-
-@kernel
-def weigh(count, real, pool, sequence, tail, costs):
-    """Write log2 of the largest clique, cells of the maximal ones, of all, and the width."""
-    n = sequence.shape[0]
-    position = np.empty(n, np.int64)
-    covered = np.zeros(n + 1, np.bool_)
-    for i in range(n):
-        position[sequence[i]] = i
-    costs[:4] = 0.0
-    for i in range(tail):
-        v = sequence[i]
-        cells = float(real[v, STATES])
-        weight = real[v, LOG]
-        parent = n
-        size = count[v, LENGTH]
-        for j in range(count[v, START], count[v, START] + size):
-            cells *= float(real[pool[j], STATES])
-            weight += real[pool[j], LOG]
-            parent = min(parent, position[pool[j]])
-        above = count[sequence[parent], LENGTH] + 1 if parent < tail else n - tail
-        if parent <= tail and above == size:
-            covered[parent] = True
-        costs[0] = max(costs[0], weight)
-        costs[1] += 0.0 if covered[i] else cells
-        costs[2] += cells
-        costs[3] = max(costs[3], size)
-    cells = 1.0
-    weight = 0.0
-    for i in range(n - 1, tail - 1, -1):
-        cells *= float(real[sequence[i], STATES])
-        weight += real[sequence[i], LOG]
-        costs[2] += cells
-    if tail < n:
-        costs[0] = max(costs[0], weight)
-        costs[1] += 0.0 if covered[tail] else cells
-        costs[3] = max(costs[3], n - tail - 1)
+    for step in range(state[STEP] - state[ENTER], n):
+        v = -1
+        if state[ENTER] == 0:
+            state[STEP] = step
+            if state[SIZE] == 0 and kind != GIVEN:
+                return NEXT
+            v = sequence[step] if kind == GIVEN else heap[0]
+            _bury(count, pool, stale, state, v)
+            missing = count[v, MISSING]
+            if count[v, DEGREE] == n - step - 1 or real[v, WEIGHT] > limit:
+                state[JOINS] += missing
+                return DONE
+            if missing > 0:
+                full = 2 * (state[ENTRIES] + missing) > table.shape[0] or state[TABLED] == 0
+                if state[NEED] > pool.shape[0] or (state[WANTED] == 1 and full):
+                    return MORE
+                state[JOINS] += missing
+                spent[0] += 2.0 ** real[v, WEIGHT]
+                if spent[0] > spent[1]:
+                    return DEAR
+            sequence[step] = v
+            count[v, PLACE] = DEAD
+            if kind != GIVEN:
+                state[SIZE] -= 1
+                heap[0] = heap[state[SIZE]]
+                count[heap[0], PLACE] = 0 if state[SIZE] > 0 else DEAD
+        if v < 0 or count[v, MISSING] > 0:
+            state[WORK] += _fill_in(count, real, table, pool, stale, state, v)
+        _take_away(count, real, pool, heap, stale, state, v, kind)
+        state[ENTER] = 0
+    state[STEP] = n
+    return DONE

@@ -13,17 +13,19 @@ are drawn where the large cliques are, and eliminated greedily with shaken keys.
 
 import math
 
-import numpy as np
-
 from credo._kernels._jit import kernel
 
 #: Variables in a piece; the sign bit stays free.
 BITS = 62
-#: The tree, by variable: later neighbours, where they are handed to, first child, next sibling.
-SIZE, PARENT, CHILD, NEXT = range(4)
+#: The tree, by variable: later neighbours, where they are handed to, first child, next sibling,
+#: number in the piece, group, and where its neighbours in the graph begin and end.
+SIZE, PARENT, CHILD, NEXT, LOCAL, GROUP, BEGIN, END = range(8)
 #: The piece, by number in it: name, graph as it was and as it is, order tried, best order, the
 #: neighbours each then had, and the step of each.
 NAME, BEFORE, JOINED, TRIAL, BEST, REST, STEP = range(7)
+#: The state: generator, pieces tried, work.
+RANDOM, TRIED, WORK = range(3)
+FACTOR, MODULUS = 48271, 2147483647
 #: Its measures.
 STATES, KEY, SHAKE = range(3)
 #: Different cliques that may be handed to one piece.
@@ -53,9 +55,9 @@ def _lowest(mask):
 
 @kernel
 def _draw(random):
-    """Draw a number between 0 and 1 by Lehmer's generator, whose state is ``random[0]``."""
-    random[0] = random[0] * 48271 % 2147483647
-    return random[0] / 2147483647.0
+    """Draw a number between 0 and 1 by Lehmer's generator, whose state is ``random[RANDOM]``."""
+    random[RANDOM] = random[RANDOM] * FACTOR % MODULUS
+    return random[RANDOM] / MODULUS
 
 
 @kernel
@@ -84,55 +86,48 @@ def _rank(piece, real, x, kind):
 
 
 @kernel
-def _first(real, alive):
-    """Give the living variable with the least key."""
-    best = _lowest(alive)
-    left = alive & (alive - 1)
-    while left:
-        x = _lowest(left)
-        left &= left - 1
-        if real[x, KEY] < real[best, KEY]:
-            best = x
-    return best
-
-
-@kernel
-def _cells(real, clique, handed, n_handed, row):
-    """Give the cells of a clique: zero if it is inside one handed over, infinite if too wide."""
-    if _ones(clique) > row + 1:
-        return np.inf
-    for h in range(n_handed):
-        if clique & ~handed[h] == 0:
-            return 0.0
-    cells = 1.0
-    while clique:
-        cells *= real[_lowest(clique), STATES]
-        clique &= clique - 1
-    return cells
-
-
-@kernel
 def _attempt(piece, real, count, handed, n_handed, row, bound, kind):
-    """Eliminate a piece greedily; give the cells of its maximal cliques and the work."""
+    """Eliminate a piece greedily; give the cells of its maximal cliques and the work.
+
+    The cells are infinite where a clique is too wide for a row of the tree.
+    """
     for x in range(count):
         _rank(piece, real, x, kind)
     alive = (1 << count) - 1
     spent = 0.0
     work = 8 * count
     for step in range(count):
-        v = _first(real, alive)
+        v = -1
+        least = math.inf
+        left = alive
+        while left:
+            x = _lowest(left)
+            left &= left - 1
+            if v < 0 or real[x, KEY] < least:
+                v = x
+                least = real[x, KEY]
         around = piece[v, JOINED]
         alive &= ~(1 << v)
         piece[step, TRIAL] = v
-        spent += _cells(real, around | (1 << v), handed, n_handed + step, row)
-        if spent > bound:
-            return spent, work
-        handed[n_handed + step] = around
+        cells = real[v, STATES]
+        size = 0
         left = around
         while left:
             u = _lowest(left)
             left &= left - 1
+            size += 1
+            cells *= real[u, STATES]
             piece[u, JOINED] = (piece[u, JOINED] | around) & ~((1 << u) | (1 << v))
+        if size > row:
+            return math.inf, work
+        for h in range(n_handed + step):
+            if (around | (1 << v)) & ~handed[h] == 0:
+                cells = 0.0
+                break
+        spent += cells
+        if spent > bound:
+            return spent, work
+        handed[n_handed + step] = around
         left = alive
         while left:
             x = _lowest(left)
@@ -155,22 +150,7 @@ def _link(tree, v, above):
 
 
 @kernel
-def _unlink(tree, v):
-    """Take v off the children of its parent, if it has one."""
-    above = tree[v, PARENT]
-    if above < 0:
-        return
-    if tree[above, CHILD] == v:
-        tree[above, CHILD] = tree[v, NEXT]
-        return
-    c = tree[above, CHILD]
-    while tree[c, NEXT] != v:
-        c = tree[c, NEXT]
-    tree[c, NEXT] = tree[v, NEXT]
-
-
-@kernel
-def _grow(tree, group, piece, local, border, seed, target, random):
+def _grow(tree, piece, border, seed, target, random):
     """Collect a connected piece around a clique; give its size, its root and the work."""
     root = seed
     v = seed
@@ -178,12 +158,12 @@ def _grow(tree, group, piece, local, border, seed, target, random):
     ends = 0
     work = 0
     while True:
-        local[v] = count
+        tree[v, LOCAL] = count
         piece[count, NAME] = v
         count += 1
         c = tree[v, CHILD]
         while c >= 0:
-            if local[c] < 0 and group[c] == group[seed]:
+            if tree[c, LOCAL] < 0 and tree[c, GROUP] == tree[seed, GROUP]:
                 border[ends] = c
                 ends += 1
             c = tree[c, NEXT]
@@ -191,8 +171,9 @@ def _grow(tree, group, piece, local, border, seed, target, random):
         if count >= target or count + 1 + tree[root, SIZE] > BITS:
             return count, root, work
         up = tree[root, PARENT]
-        usable = up >= 0 and group[up] == group[seed] and count + 1 + tree[up, SIZE] <= BITS
-        choices = ends + (1 if usable else 0)
+        choices = ends
+        if up >= 0 and tree[up, GROUP] == tree[seed, GROUP] and count + 1 + tree[up, SIZE] <= BITS:
+            choices += 1
         if choices == 0:
             return count, root, work
         pick = int(_draw(random) * choices)
@@ -206,11 +187,11 @@ def _grow(tree, group, piece, local, border, seed, target, random):
 
 
 @kernel
-def _hand_over(tree, rest, piece, local, handed, n_handed, c):
+def _hand_over(tree, rest, piece, handed, n_handed, c):
     """Join the clique that child c hands over; give how many differ, or -1 if too many."""
     mask = 0
     for j in range(tree[c, SIZE]):
-        mask |= 1 << local[rest[c, j]]
+        mask |= 1 << tree[rest[c, j], LOCAL]
     for h in range(n_handed):
         if mask & ~handed[h] == 0:
             return n_handed
@@ -226,32 +207,33 @@ def _hand_over(tree, rest, piece, local, handed, n_handed, c):
 
 
 @kernel
-def _cut_out(tree, rest, cells, start, out, n_states, piece, real, local, handed, count, root):
+def _cut_out(tree, rest, cells, out, n_states, piece, real, handed, count, root):
     """Write the small graph of a piece; give its variables, cliques handed over, cost, work."""
     size = count + tree[root, SIZE]
-    for i in range(count, size):
-        piece[i, NAME] = rest[root, i - count]
-        local[piece[i, NAME]] = i
     top = ((1 << size) - 1) & ~((1 << count) - 1)
     for i in range(size):
+        piece[i, BEFORE] = 0
+        if i >= count:
+            piece[i, NAME] = rest[root, i - count]
+            tree[piece[i, NAME], LOCAL] = i
+            piece[i, BEFORE] = top & ~(1 << i)
         real[i, STATES] = n_states[piece[i, NAME]]
-        piece[i, BEFORE] = top & ~(1 << i) if i >= count else 0
     n_handed = 0
     cost = 0.0
     work = 4 * size
     for i in range(count):
         v = piece[i, NAME]
         cost += cells[v]
-        for j in range(start[v], start[v + 1]):
-            u = local[out[j]]
+        for j in range(tree[v, BEGIN], tree[v, END]):
+            u = tree[out[j], LOCAL]
             if u >= 0:
                 piece[i, BEFORE] |= 1 << u
                 piece[u, BEFORE] |= 1 << i
-        work += start[v + 1] - start[v]
+        work += tree[v, END] - tree[v, BEGIN]
         c = tree[v, CHILD]
         while c >= 0 and n_handed >= 0:
-            if local[c] < 0:
-                n_handed = _hand_over(tree, rest, piece, local, handed, n_handed, c)
+            if tree[c, LOCAL] < 0:
+                n_handed = _hand_over(tree, rest, piece, handed, n_handed, c)
                 work += tree[c, SIZE] + n_handed
             c = tree[c, NEXT]
         if n_handed < 0:
@@ -274,24 +256,31 @@ def _place(tree, rest, cells, piece, real, count, step, above):
         rest[v, size] = piece[u, NAME]
         size += 1
         total *= real[u, STATES]
-        if u < count:
-            soonest = min(soonest, piece[u, STEP])
+        if u < count and piece[u, STEP] < soonest:
+            soonest = piece[u, STEP]
     tree[v, SIZE] = size
     cells[v] = total
     _link(tree, v, piece[piece[soonest, BEST], NAME] if soonest < count else above)
 
 
 @kernel
-def _put_back(tree, rest, cells, piece, real, local, count, root, orphans):
+def _put_back(tree, rest, cells, piece, real, count, root, orphans):
     """Write the best order of a piece into the tree; its outer children find new parents."""
     above = tree[root, PARENT]
-    _unlink(tree, root)
+    if above >= 0:
+        c = tree[above, CHILD]
+        if c == root:
+            tree[above, CHILD] = tree[root, NEXT]
+        else:
+            while tree[c, NEXT] != root:
+                c = tree[c, NEXT]
+            tree[c, NEXT] = tree[root, NEXT]
     n_orphans = 0
     for i in range(count):
         piece[piece[i, BEST], STEP] = i
         c = tree[piece[i, NAME], CHILD]
         while c >= 0:
-            if local[c] < 0:
+            if tree[c, LOCAL] < 0:
                 orphans[n_orphans] = c
                 n_orphans += 1
             c = tree[c, NEXT]
@@ -301,9 +290,9 @@ def _put_back(tree, rest, cells, piece, real, local, count, root, orphans):
     for i in range(n_orphans):
         soonest = count
         for j in range(tree[orphans[i], SIZE]):
-            u = local[rest[orphans[i], j]]
-            if u < count:
-                soonest = min(soonest, piece[u, STEP])
+            u = tree[rest[orphans[i], j], LOCAL]
+            if u < count and piece[u, STEP] < soonest:
+                soonest = piece[u, STEP]
         _link(tree, orphans[i], piece[piece[soonest, BEST], NAME])
     for i in range(count):
         v = piece[i, NAME]
@@ -317,7 +306,7 @@ def _put_back(tree, rest, cells, piece, real, local, count, root, orphans):
 @kernel
 def _improve(piece, real, size, count, handed, n_handed, row, cost, random):
     """Try other orders of a piece; give the cost of the best, infinite if dearer, and work."""
-    found = np.inf
+    found = math.inf
     bound = cost
     total = 0
     for _ in range(TRIES):
@@ -338,50 +327,28 @@ def _improve(piece, real, size, count, handed, n_handed, row, cost, random):
 
 
 @kernel
-def refine(n_states, start, out, group, tree, rest, cells, seed, share, budget):
-    """Improve a clique tree while the work is less than ``share`` of its cells; give the tries.
-
-    ``budget`` bounds the work in all. ``cells`` are those of the maximal cliques, zero for the
-    others.
-    """
-    n = n_states.shape[0]
-    random = np.array([seed % 2147483645 + 1])
-    for _ in range(4):  # small seeds start alike
-        _draw(random)
-    local = np.full(n, -1, np.int64)
-    border = np.empty(n, np.int64)
-    piece = np.zeros((BITS, 7), np.int64)
-    real = np.zeros((BITS, 3))
-    handed = np.zeros(HANDED + BITS, np.int64)
-    row = rest.shape[1]
-    tries = 0
-    work = 0
-    total = np.inf
-    while work < min(budget, share * total):
-        total = cells.sum()
-        # One sweep: about n / 16 cliques, as often as the square root of their cells says.
-        gap = np.sqrt(cells).sum() / (8 + n // 16)
-        ahead = gap * _draw(random)
-        work += 2 * n
-        for v in range(n):
-            ahead -= math.sqrt(cells[v])
-            while ahead < 0.0 and work < min(budget, share * total):
-                ahead += gap
-                tries += 1
-                target = SMALLEST + int(_draw(random) * (LARGEST - SMALLEST + 1))
-                count, root, more = _grow(tree, group, piece, local, border, v, target, random)
+def sweep(n_states, out, tree, rest, cells, piece, real, border, handed, state, most, gap):
+    """Improve a clique tree once around; ``state`` holds the generator, the tries, the work."""
+    ahead = gap * _draw(state)
+    work = state[WORK] + 2 * n_states.shape[0]
+    for v in range(n_states.shape[0]):
+        ahead -= math.sqrt(cells[v])
+        while ahead < 0.0 and work < most:
+            ahead += gap
+            state[TRIED] += 1
+            target = SMALLEST + int(_draw(state) * (LARGEST - SMALLEST + 1))
+            count, root, more = _grow(tree, piece, border, v, target, state)
+            work += more
+            size, n_handed, cost, more = _cut_out(
+                tree, rest, cells, out, n_states, piece, real, handed, count, root
+            )
+            work += more
+            if n_handed >= 0:
+                row = rest.shape[1]
+                found, more = _improve(piece, real, size, count, handed, n_handed, row, cost, state)
                 work += more
-                size, n_handed, cost, more = _cut_out(
-                    tree, rest, cells, start, out, n_states, piece, real, local, handed, count, root
-                )
-                work += more
-                if n_handed >= 0:
-                    found, more = _improve(
-                        piece, real, size, count, handed, n_handed, row, cost, random
-                    )
-                    work += more
-                    if found <= cost:
-                        _put_back(tree, rest, cells, piece, real, local, count, root, border)
-                for i in range(size):
-                    local[piece[i, NAME]] = -1
-    return tries
+                if found <= cost:
+                    _put_back(tree, rest, cells, piece, real, count, root, border)
+            for i in range(size):
+                tree[piece[i, NAME], LOCAL] = -1
+    state[WORK] = work

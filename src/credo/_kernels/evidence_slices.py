@@ -109,9 +109,9 @@ def sliced_factors(n_states, scope_start, scope, table, table_start, values, kee
     steps = np.empty(widest, np.int64)
     lengths = np.empty(widest, np.int64)
     counters = np.zeros(widest, np.int64)
-    g = 0
-    w = 0
-    o = 0
+    g = np.int64(0)
+    w = np.int64(0)
+    o = np.int64(0)
     for f in range(n_factors):
         if not keep[f]:
             continue
@@ -119,7 +119,7 @@ def sliced_factors(n_states, scope_start, scope, table, table_start, values, kee
         first = table_start[table[f]]
         begin = w
         step = 1
-        size = 1
+        size = np.int64(1)
         for i in range(b - 1, a - 1, -1):
             v = scope[i]
             if observed[v] >= 0:

@@ -1,9 +1,10 @@
 """Sum-product on a junction tree for many rows of evidence at once, one row per lane.
 
 One array ``room`` holds all numbers: the cells of tables, messages and so on, each as a run of
-lanes. A program, made once per tree, says what to do with which cells. Every inner loop is over
-lanes, which do not depend on each other: the answer of a row is the same, to the last bit, whoever
-its neighbours are.
+lanes. Every inner loop is over lanes, which do not depend on each other: the answer of a row is the
+same, to the last bit, whoever its neighbours are. Where things lie is found once per tree: a row of
+``nodes`` for each node, of ``columns`` for each variable that may be observed, of ``wanted`` for
+each whose belief is written.
 
 Nodes without evidence at or below them are calm: what they send is known from one run without
 evidence and is not computed again.
@@ -18,55 +19,61 @@ from __future__ import annotations
 import numpy as np
 
 from credo._kernels._jit import kernel
-from credo._kernels.clique_tables import TINY
+from credo._kernels.clique_tables import TINY, advance
 
 #: Messages a table is multiplied by before it is scaled again: eight of 1e-36 are above TINY.
 RESCALE_AFTER = 8
-#: What a step does, with the cells a and b.
-MULTIPLY = 0  #: the table at a by the message at b, broadcast
-ADD = 1  #: up the table at a into the message at b
-SCALE = 2  #: the cells from a to b to sum one
-START = 3  #: all lanes of the cells from a to b as they are at the start
-CALM = 4  #: all lanes of the cells from a to b as they are without evidence
-DIVIDE = 5  #: the belief at a by the message at b, which becomes the belief
-WEIGH = 6  #: the states that row's findings exclude, of column a, at b
-WRITE = 7  #: the belief at a to the result's columns from b
-#: Fields of a step; it is taken if both guards are set.
-KIND, GUARD, SECOND_GUARD, A, B, EXTRA, LOOP, LOOP_END = range(8)
-#: Fields of a node. TOTAL is the cell with the sum of its message before it was scaled to one; then
-#: comes its least positive number; then both of the parent's table, if the node RESCALES it.
-PARENT, TOTAL, RESCALES = range(3)
+#: What is read of a node, if anything.
+SEPARATOR, WHOLE_TABLE = 1, 2
+#: Fields of a node: loops OWN … of its message in its table, ABOVE … ABOVE_END in its parent's. At
+#: TOTAL, behind the message, is its sum before it was scaled to one; then comes its least positive
+#: number; then both of the parent's table, if the node RESCALES it.
+PARENT, TABLE, TABLE_END, MESSAGE, TOTAL, RESCALES, READS, OWN, ABOVE, ABOVE_END = range(10)
+#: Fields of a column of evidence: its node, the states, and three loops in the node's table.
+NODE, CARD, AXIS = range(3)
+#: Fields of a wanted variable: where its home starts, states, three loops there, result's column.
+HOME, STATES, LOOPS, PLACE = range(4)
 
 
 @kernel
-def _combine(room, adds, t, m, loops, start, stop, counters):
-    """Multiply the cells t, … by the cells m, … that they belong to, or add them up there."""
-    n1 = loops[0, stop - 1]
-    step = loops[1, stop - 1]
+def _multiply(room, t, m, lengths, strides, first, stop, counters):
+    """Multiply the cells t, … of a table by the cells m, … that they belong to."""
+    n1 = lengths[stop - 1] if stop > first else 1
+    step = strides[stop - 1] if stop > first else 0
     outer = 1
-    for k in range(start, stop - 1):
-        outer *= loops[0, k]
-        counters[k - start] = 0
+    for k in range(first, stop - 1):
+        outer *= lengths[k]
+        counters[k - first] = 0
     for _ in range(outer):
         i = m
         for j in range(t, t + n1):
-            if adds:
-                for lane in range(room.shape[1]):
-                    room[i, lane] += room[j, lane]
-            else:
-                for lane in range(room.shape[1]):
-                    room[j, lane] *= room[i, lane]
+            for lane in range(room.shape[1]):
+                room[j, lane] *= room[i, lane]
             i += step
         t += n1
-        k = stop - 2
-        while k >= start:
-            counters[k - start] += 1
-            m += loops[1, k]
-            if counters[k - start] < loops[0, k]:
-                break
-            m -= loops[1, k] * loops[0, k]
-            counters[k - start] = 0
-            k -= 1
+        m = advance(m, lengths, strides, first, stop - 2, counters)
+
+
+@kernel
+def _add_up(room, t, m, cells, lengths, strides, first, stop, counters):
+    """Set the cells from m on to the sums of the cells t, … that belong to them."""
+    for i in range(m, m + cells):
+        for lane in range(room.shape[1]):
+            room[i, lane] = 0.0
+    n1 = lengths[stop - 1] if stop > first else 1
+    step = strides[stop - 1] if stop > first else 0
+    outer = 1
+    for k in range(first, stop - 1):
+        outer *= lengths[k]
+        counters[k - first] = 0
+    for _ in range(outer):
+        i = m
+        for j in range(t, t + n1):
+            for lane in range(room.shape[1]):
+                room[i, lane] += room[j, lane]
+            i += step
+        t += n1
+        m = advance(m, lengths, strides, first, stop - 2, counters)
 
 
 @kernel
@@ -99,34 +106,91 @@ def _divide(room, belief, message, rows):
 
 
 @kernel
-def _spread(room, still, which, start, stop):
-    """Set all lanes of the cells from start to stop to what they are while nothing happens."""
+def _spread(room, cells, start, stop):
+    """Set all lanes of the cells from start to stop."""
     for i in range(start, stop):
-        x = still[which, i]
         for lane in range(room.shape[1]):
-            room[i, lane] = x
+            room[i, lane] = cells[i]
 
 
 @kernel
 def _mark(codes, first, last, columns, nodes, live):
-    """Mark what the rows change: nodes, calm nodes and columns, in this order; the last is true."""
+    """Mark the nodes, and after them the columns, that the rows change."""
     n = nodes.shape[0]
     for k in range(n):
         live[k] = False
-    for e in range(columns.size):
+    for e in range(columns.shape[0]):
         found = False
         for row in range(first, last):
             found = found or codes[row, e] >= 0
-        live[2 * n + e] = found
-        live[columns[e]] = live[columns[e]] or found
+        live[n + e] = found
+        live[columns[e, NODE]] = live[columns[e, NODE]] or found
     for k in range(n):
-        live[n + k] = not live[k]
         if live[k] and nodes[k, PARENT] >= 0:
             live[nodes[k, PARENT]] = True
 
 
 @kernel
-def _judge(room, still, least_base, nodes, live, bound, lane):
+def _enter(room, codes, first, last, e, columns, nodes, lengths, strides, spare, counters):
+    """Multiply the findings of a column into the table where its variable ends."""
+    for x in range(columns[e, CARD]):
+        for lane in range(room.shape[1]):
+            room[spare + x, lane] = 1.0
+        for row in range(first, last):
+            if codes[row, e] >= 0 and codes[row, e] != x:
+                room[spare + x, row - first] = 0.0
+    table, axis = nodes[columns[e, NODE], TABLE], columns[e, AXIS]
+    _multiply(room, table, spare, lengths, strides, axis, axis + 3, counters)
+
+
+@kernel
+def _collect(room, calm, k, nodes, lengths, strides, live, counters):
+    """Send a node's message, scaled to sum one, to its parent."""
+    p, table, message, total = nodes[k, PARENT], nodes[k, TABLE], nodes[k, MESSAGE], nodes[k, TOTAL]
+    if live[k]:
+        own = nodes[k, OWN]
+        cells = total - message
+        _add_up(room, table, message, cells, lengths, strides, own, own + 2, counters)
+        _scale(room, message, total, total)
+    elif p < 0 or nodes[k, READS] > 0 or live[p]:
+        _spread(room, calm, message, total + 4)
+    if p >= 0 and live[p]:
+        table, above = nodes[p, TABLE], nodes[k, ABOVE]
+        _multiply(room, table, message, lengths, strides, above, nodes[k, ABOVE_END], counters)
+        if nodes[k, RESCALES] > 0:
+            _scale(room, table, nodes[p, TABLE_END], total + 2)
+
+
+@kernel
+def _distribute(room, calm, k, nodes, lengths, strides, live, spare, scratch, counters):
+    """Turn a node's message, and its table if it is read from, into beliefs."""
+    p, reads, table = nodes[k, PARENT], nodes[k, READS], nodes[k, TABLE]
+    if reads == WHOLE_TABLE and not live[k]:
+        _spread(room, calm, table, nodes[k, TABLE_END])
+    if p < 0 or reads == 0:
+        return
+    cells, above = nodes[k, TOTAL] - nodes[k, MESSAGE], nodes[k, ABOVE]
+    end, own = nodes[k, ABOVE_END], nodes[k, OWN]
+    _add_up(room, nodes[p, TABLE], spare, cells, lengths, strides, above, end, counters)
+    _scale(room, spare, spare + cells, scratch)
+    _divide(room, spare, nodes[k, MESSAGE], cells)
+    if reads == WHOLE_TABLE:
+        _multiply(room, table, spare, lengths, strides, own, own + 2, counters)
+
+
+@kernel
+def _write(room, w, wanted, lengths, strides, first, last, spare, scratch, counters, out):
+    """Sum a variable's belief out of its home into columns of the result."""
+    card, loops, place = wanted[w, STATES], wanted[w, LOOPS], wanted[w, PLACE]
+    _add_up(room, wanted[w, HOME], spare, card, lengths, strides, loops, loops + 3, counters)
+    _scale(room, spare, spare + card, scratch)
+    for row in range(first, last):
+        for x in range(card):
+            out[row, place + x] = room[spare + x, row - first]
+
+
+@kernel
+def _judge(room, calm, least_base, nodes, live, bound, lane):
     """Give the log of a row's sum, and whether terms of it may have been lost."""
     log_z = 0.0
     lost = False
@@ -134,30 +198,44 @@ def _judge(room, still, least_base, nodes, live, bound, lane):
         bound[k] = least_base[k]
     for k in range(bound.size):
         p, where = nodes[k, PARENT], nodes[k, TOTAL]
-        total = room[where, lane] if live[k] else still[1, where]
-        least = room[where + 1, lane] if live[k] else still[1, where + 1]
+        total = room[where, lane] if live[k] else calm[where]
+        least = room[where + 1, lane] if live[k] else calm[where + 1]
         log_z += np.log(total) if total > 0.0 else -np.inf
         lost = lost or bound[k] < TINY
         if p >= 0 and total > 0.0:
             bound[p] *= least / total
-            if nodes[k, RESCALES]:
+            if nodes[k, RESCALES] > 0:
                 lost = lost or bound[p] < TINY
-                again = room[where + 2, lane] if live[p] else still[1, where + 2]
-                smallest = room[where + 3, lane] if live[p] else still[1, where + 3]
+                again = room[where + 2, lane] if live[p] else calm[where + 2]
+                smallest = room[where + 3, lane] if live[p] else calm[where + 3]
                 bound[p] = smallest / again if again > 0.0 else 1.0
                 log_z += np.log(again) if again > 0.0 else -np.inf
     return log_z, lost
 
 
 @kernel
+def run_calm(room, base, nodes, lengths, strides, live, counters):
+    """Fill the room, of one lane, with what is sent to the roots without evidence."""
+    for k in range(nodes.shape[0]):
+        live[k] = True
+        _spread(room, base, nodes[k, TABLE], nodes[k, TABLE_END])
+    for k in range(nodes.shape[0]):
+        _collect(room, base, k, nodes, lengths, strides, live, counters)
+
+
+@kernel
 def run_lanes(
     room,
-    still,
+    base,
+    calm,
     least_base,
     nodes,
-    program,
-    loops,
     columns,
+    wanted,
+    lengths,
+    strides,
+    spare,
+    scratch,
     codes,
     live,
     counters,
@@ -168,33 +246,27 @@ def run_lanes(
 ):
     """Run rows of state indices (-1: not observed), as many at a time as there are lanes.
 
-    ``still`` holds all cells at the start, and then without evidence. ``live``, ``counters`` and
-    ``bound`` are room for flags, for loops and for one number per node.
+    ``base`` holds the tables at the start, ``calm`` all cells without evidence; ``spare`` and
+    ``scratch`` are free cells. ``live``, ``counters`` and ``bound`` are room for flags, for loops
+    and for one number per node.
     """
+    n = nodes.shape[0]
     for first in range(0, codes.shape[0], room.shape[1]):
         last = min(first + room.shape[1], codes.shape[0])
         _mark(codes, first, last, columns, nodes, live)
-        for i in range(program.shape[0]):
-            if not (live[program[i, GUARD]] and live[program[i, SECOND_GUARD]]):
-                continue
-            kind, a, b, extra = program[i, KIND], program[i, A], program[i, B], program[i, EXTRA]
-            if kind <= ADD:
-                loop, end = program[i, LOOP], program[i, LOOP_END]
-                _combine(room, kind == ADD, a, b, loops, loop, end, counters)
-            elif kind == SCALE:
-                _scale(room, a, b, extra)
-            elif kind <= CALM:
-                _spread(room, still, kind - START, a, b)
-            elif kind == DIVIDE:
-                _divide(room, a, b, extra)
-            elif kind == WEIGH:
-                for row in range(first, last):
-                    for x in range(extra):
-                        if codes[row, a] >= 0 and codes[row, a] != x:
-                            room[b + x, row - first] = 0.0
-            else:
-                for row in range(first, last):
-                    for x in range(extra):
-                        out[row, b + x] = room[a + x, row - first]
+        for k in range(n):
+            if live[k]:
+                _spread(room, base, nodes[k, TABLE], nodes[k, TABLE_END])
+        for e in range(columns.shape[0]):
+            if live[n + e]:
+                _enter(
+                    room, codes, first, last, e, columns, nodes, lengths, strides, spare, counters
+                )
+        for k in range(n):
+            _collect(room, calm, k, nodes, lengths, strides, live, counters)
+        for k in range(n - 1, -1, -1):
+            _distribute(room, calm, k, nodes, lengths, strides, live, spare, scratch, counters)
+        for w in range(wanted.shape[0]):
+            _write(room, w, wanted, lengths, strides, first, last, spare, scratch, counters, out)
         for row in range(first, last):
-            log_z[row], lost[row] = _judge(room, still, least_base, nodes, live, bound, row - first)
+            log_z[row], lost[row] = _judge(room, calm, least_base, nodes, live, bound, row - first)

@@ -120,7 +120,7 @@ def maximal_cliques(start, parent):
     bottom = np.empty(n, np.int64)
     top = np.empty(n, np.int64)
     residual = np.empty(n, np.int64)
-    count = 0
+    count = np.int64(0)
     for i in range(n):
         size = start[i + 1] - start[i]
         child = heir[i]
@@ -141,7 +141,7 @@ def maximal_cliques(start, parent):
             heir[p] = i  # the last one that fits, so that what is eliminated last stays together
     rank = np.empty(count, np.int64)
     by_rank = np.empty(count, np.int64)
-    filled = 0
+    filled = np.int64(0)
     for i in range(n):  # a node ends where its last variable does: leaves come before parents
         k = node[i]
         if top[k] == i:
@@ -296,7 +296,7 @@ def message_groups(n_states, dim_start, dims, residual, node_parent):
     group_start = np.zeros(count + 1, np.int64)
     lengths = np.empty(dims.size + count, np.int64)
     strides = np.empty(dims.size + count, np.int64)
-    filled = 0
+    filled = np.int64(0)
     for k in range(count):
         p = node_parent[k]
         if p >= 0:
@@ -362,7 +362,7 @@ def factor_groups(n_states, scope_start, scope, position, node, dim_start, dims)
     group_start = np.zeros(n_factors + 1, np.int64)
     lengths = np.empty(2 * scope.size + n_factors + 1, np.int64)
     strides = np.empty(2 * scope.size + n_factors + 1, np.int64)
-    filled = 0
+    filled = np.int64(0)
     for f in range(n_factors):
         a, b = scope_start[f], scope_start[f + 1]
         for i in range(a + 1, b):  # descending positions

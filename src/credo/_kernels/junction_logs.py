@@ -52,7 +52,7 @@ def gather(source, s, out, o, cells, lengths, strides, first, stop, counters, ma
     for k in range(first, stop):
         outer *= lengths[k]
         counters[k - first] = 0
-    m = 0
+    m = np.int64(0)
     for i in range(s, s + outer):
         if source[i] > -np.inf:
             sums[m] += np.exp(source[i] - out[o + m])
@@ -112,13 +112,16 @@ def collect_logs(
     two = np.ones(2, np.int64)
     rows_only = np.zeros(2, np.int64)
     rows_only[0] = 1
+    zero, end = np.int64(0), np.int64(2)
     result = 0.0
     for k in range(parent.size):
         m = row_start[k]
         rows = row_start[k + 1] - m
         two[0] = rows
         two[1] = (table_start[k + 1] - table_start[k]) // rows
-        gather(table, table_start[k], message, m, rows, two, rows_only, 0, 2, counters, maximum)
+        gather(
+            table, table_start[k], message, m, rows, two, rows_only, zero, end, counters, maximum
+        )
         p = parent[k]
         if p < 0:
             result += message[m]
@@ -138,6 +141,7 @@ def distribute_logs(
     for k in range(parent.size):
         longest = max(longest, row_start[k + 1] - row_start[k])
     belief = np.empty(longest)
+    zero = np.int64(0)
     for k in range(parent.size - 1, -1, -1):
         p = parent[k]
         if p < 0:
@@ -146,7 +150,7 @@ def distribute_logs(
         rows = row_start[k + 1] - m
         first, stop = group_start[k], group_start[k + 1]
         t = table_start[p]
-        gather(table, t, belief, 0, rows, lengths, strides, first, stop, counters, maximum)
+        gather(table, t, belief, zero, rows, lengths, strides, first, stop, counters, maximum)
         t = table_start[k]
         width = (table_start[k + 1] - t) // rows
         for r in range(rows):
@@ -167,6 +171,7 @@ def read_log_marginals(
     three = np.ones(3, np.int64)
     middle = np.zeros(3, np.int64)
     middle[1] = 1
+    zero, last = np.int64(0), np.int64(3)
     for v in range(home.size):
         k = home[v]
         card = n_states[v]
@@ -176,4 +181,4 @@ def read_log_marginals(
         three[0] = (end - begin) // (card * inner[v])
         three[1] = card
         three[2] = inner[v]
-        gather(source, begin, out, start[v], card, three, middle, 0, 3, counters, maximum)
+        gather(source, begin, out, start[v], card, three, middle, zero, last, counters, maximum)

@@ -54,8 +54,8 @@ def fill(base, low, table_start, home, group_start, lengths, strides, factor_sta
     was lost.
     """
     counters = np.zeros(64, np.int64)
-    product = np.ones(2)
-    product[1] = 0.0
+    product = np.zeros(2)
+    product[0] = 1.0
     lost = False
     head = np.empty(low.size, np.int64)
     following = np.empty(home.size, np.int64)
@@ -72,7 +72,7 @@ def fill(base, low, table_start, home, group_start, lengths, strides, factor_sta
         t = table_start[k]
         cells = table_start[k + 1] - t
         base[t] = 1.0
-        filled = 1
+        filled = np.int64(1)
         outside = _next_outside(head[k], following, group_start, lengths, strides, cells + 1)
         while outside > 0:
             filled = _repeat(base, t, filled, cells // outside)
@@ -149,21 +149,12 @@ def collect(
     strides,
     message,
     scale,
-    nodes,
-    inners,
-    starts,
-    weights,
 ):
-    """Enter weights on single variables, then send messages from the leaves to the roots.
-
-    Scales the weights to maximum one. Gives log Z and whether a term was lost.
-    """
+    """Send messages from the leaves to the roots; give log Z and whether a term was lost."""
     counters = np.zeros(64, np.int64)
-    product = np.ones(2)
-    product[1] = 0.0
-    lost = _enter(
-        base, work, fresh, low, table_start, nodes, inners, starts, weights, product, counters
-    )
+    product = np.zeros(2)
+    product[0] = 1.0
+    lost = False
     for k in range(parent.size):
         m, smallest = _send(base, work, fresh, table_start, row_start, message, scale, k)
         count_in(product, scale[k])
@@ -195,11 +186,18 @@ def collect(
 
 
 @kernel
-def _enter(base, work, fresh, low, table_start, nodes, inners, starts, weights, product, counters):
-    """Multiply weights into the tables where their variables end; tell whether a term was lost."""
-    three = np.ones(3, np.int64)
+def enter_weights(base, work, fresh, low, table_start, nodes, inners, starts, weights):
+    """Multiply weights on single variables into the tables where these variables end.
+
+    Scales the weights to maximum one; gives the log of all scales and whether a term was lost.
+    """
+    counters = np.zeros(64, np.int64)
+    product = np.zeros(2)
+    product[0] = 1.0
+    three = np.zeros(3, np.int64)
     middle = np.zeros(3, np.int64)
     middle[1] = 1
+    begin, stop = np.int64(0), np.int64(3)
     lost = False
     for e in range(nodes.size):
         largest, smallest = rescale(weights, starts[e], starts[e + 1])
@@ -222,14 +220,14 @@ def _enter(base, work, fresh, low, table_start, nodes, inners, starts, weights, 
             k,
             three,
             middle,
-            0,
-            3,
+            begin,
+            stop,
             counters,
         )
         lost = lost or lost_here or smallest < TINY
         count_in(product, divided)
         fresh[k] = False
-    return lost
+    return log_of(product), lost
 
 
 @kernel

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
-import os
-import shutil
-import sys
-import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from credo.cli.destinations import destination
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +72,7 @@ def decide(
         raise InputError(f"--out writes plain text. Name it {out.with_suffix('')}.")
     out = None if out is not None and str(out) == "-" else out
     with (
-        _destination(out) as stream,
+        destination(out) as stream,
         file_progress("deciding") as progress,
         open_csv(probabilities, progress) as rows,
     ):
@@ -206,29 +202,3 @@ def _output_names(loss: Loss, keep: tuple[str, ...], *, expected_losses: bool) -
             f"leave --keep {twice[0]} out."
         )
     return names
-
-
-@contextmanager
-def _destination(out: Path | None) -> Iterator[IO[str]]:
-    """Give a stream that reaches the file or the terminal only if all goes well."""
-    from credo._files import written_whole
-    from credo.exceptions import InputError
-
-    if out is not None:
-        with written_whole(out) as stream:
-            yield stream
-        return
-    if sys.stdout is None:
-        raise InputError("There is no standard output to write to. Pass --out.")
-    with (
-        tempfile.TemporaryFile() as spool,
-        io.TextIOWrapper(spool, encoding="utf-8", newline="", write_through=True) as stream,
-    ):
-        yield stream
-        spool.seek(0)
-        try:
-            sys.stdout.flush()
-            shutil.copyfileobj(spool, sys.stdout.buffer)
-            sys.stdout.flush()
-        except BrokenPipeError:  # the reader has seen enough, as in `credo … | head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

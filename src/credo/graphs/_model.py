@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from typing import Any, Self
 
 from credo._types import Label, Labels
@@ -187,6 +187,11 @@ class AbstractModel(ABC):
             raise InputError(
                 f"{owner} needs a list of variables. Got the single one {variables!r}; pass it "
                 f"in a list."
+            )
+        if isinstance(variables, AbstractSet):
+            raise InputError(
+                f"{owner} needs its variables in the order of the table's axes; a set has none. "
+                "Pass a list."
             )
         scope = tuple(self._variables.find(variable) for variable in variables)
         if len(set(scope)) < len(scope):

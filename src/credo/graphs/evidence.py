@@ -101,15 +101,17 @@ def resolve(
         Who asks, for messages.
     """
     findings: list[Finding] = []
+    seen: set[int] = set()
     for name, given in _items(evidence, owner, "evidence"):
         v = wiring.index(name)
-        if any(finding.variable == v for finding in findings):
+        if v in seen:
             raise InputError(f"The evidence of {owner} names {wiring.names[v]!r} twice.")
-        findings.append(_states(v, name, given, tuple(wiring.states[v])))
+        seen.add(v)
+        findings.append(_states(v, wiring.names[v], given, tuple(wiring.states[v])))
     for name, given in _items(likelihood, owner, "likelihood"):
         v = wiring.index(name)
         weights = as_weights_on(given, tuple(wiring.states[v]), f"{owner}, variable {name!r}")
-        findings.append(Finding(v, -1, weights, name, given))
+        findings.append(Finding(v, -1, weights, wiring.names[v], weights.tolist()))
     return Evidence(tuple(findings))
 
 
@@ -136,7 +138,8 @@ def _states(v: int, name: Any, given: Any, states: tuple[Any, ...]) -> Finding:
     )
     if not several:
         return Finding(v, position(given, states, f"Variable {name!r}", "state"), None, name, given)
-    allowed = sorted({position(s, states, f"Variable {name!r}", "state") for s in given})
+    each = sorted(given, key=repr) if isinstance(given, AbstractSet) else given
+    allowed = sorted({position(s, states, f"Variable {name!r}", "state") for s in each})
     if not allowed:
         raise InputError(
             f"The evidence on {name!r} allows no state. Leave the variable out if it was not "

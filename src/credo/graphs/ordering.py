@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from credo._types import F64
+from credo._kernels.elimination_graph import lay_out
 from credo._validation.arrays import as_number, frozen
 from credo.exceptions import InputError, ShapeError
 
+if TYPE_CHECKING:
+    from credo.graphs._order_pass import Costs
+
 Heuristic: TypeAlias = Literal["auto", "min-fill", "weighted-min-fill", "min-degree", "min-weight"]
 _Ints: TypeAlias = npt.NDArray[np.int64]
-_Scopes: TypeAlias = tuple[_Ints, _Ints, npt.NDArray[np.int32]]
+_Scopes: TypeAlias = tuple[_Ints, _Ints, _Ints]
 
 #: In the numbering of the kernel.
 _NAMES = ("given", "min-fill", "weighted-min-fill", "min-degree", "min-weight")
-_GIVEN = np.array([0])
-_TRIED = {name: np.array([kind]) for kind, name in enumerate(_NAMES) if kind}
-_TRIED["auto"] = np.array([2, 1, 4])
+_TRIED = {name: [kind] for kind, name in enumerate(_NAMES) if kind}
+_TRIED["auto"] = [2, 1, 4]
 #: Units of work in a second, measured: 4 to 9 ns each on munin1, link, pigs and water.
 _UNITS_PER_SECOND = 2e8
 
@@ -54,6 +56,8 @@ class Order:
     width: int
     heuristic: str
     tries: int
+    clique: _Ints
+    exact: bool
 
 
 def find_order(  # noqa: PLR0913 - three arrays say what, four options say how
@@ -138,9 +142,10 @@ def find_order(  # noqa: PLR0913 - three arrays say what, four options say how
     group = np.zeros(arrays[0].shape[0], np.int64)
     group[_variables(last, group.shape[0], "find_order", "last variables")] = 1
     budget = seconds * _UNITS_PER_SECOND if heuristic == "auto" else 0.0
-    return _searched(
-        arrays, group, _TRIED[heuristic], np.arange(group.shape[0]), (int(seed), budget)
-    )
+    from credo.graphs._order_search import search  # noqa: PLC0415 - Numba loads late
+
+    found = search(lay_out(*arrays), group, _TRIED[heuristic], int(seed), budget)
+    return _order(found.sequence, found.costs, _NAMES[found.kind], found.tries)
 
 
 def evaluate_order(
@@ -196,20 +201,23 @@ def evaluate_order(
             f"The sequence of evaluate_order must hold each of the {n} variables once. "
             f"Got {order.shape[0]} entries, {np.unique(order).shape[0]} of them different."
         )
-    return _searched(arrays, np.zeros(n, np.int64), _GIVEN, order, (0, 0.0))
+    from credo.graphs._order_search import evaluate  # noqa: PLC0415 - Numba loads late
+
+    return _order(order, evaluate(lay_out(*arrays), order), _NAMES[0], 1)
 
 
-def _searched(
-    arrays: _Scopes, group: _Ints, tried: _Ints, sequence: _Ints, seed_budget: tuple[int, float]
-) -> Order:
-    """Run the kernel on checked input."""
-    from credo._kernels.elimination_search import search  # noqa: PLC0415 - Numba loads late
-
-    costs: F64 = np.zeros(4)
-    kind, tries, pieces = search(*arrays, group, tried, *seed_budget, sequence, costs)
-    largest, cells, cells_all, width = costs.tolist()
+def _order(sequence: _Ints, costs: Costs, heuristic: str, tries: int) -> Order:
+    """Write down an order and its costs."""
     return Order(
-        frozen(sequence), largest, cells, cells_all, int(width), _NAMES[kind], tries + pieces
+        frozen(sequence),
+        costs.log2_largest,
+        costs.cells,
+        costs.cells_all,
+        costs.width,
+        heuristic,
+        tries,
+        frozen(costs.clique),
+        costs.exact,
     )
 
 
@@ -226,7 +234,7 @@ def _checked(n_states: Any, scope_start: Any, scope: Any, owner: str) -> _Scopes
             f"The starts of scopes of {owner} must rise from 0 to the {members.shape[0]} "
             f"variables of the scopes. Got {start.tolist()[:8]}."
         )
-    return states, start, members.astype(np.int32)
+    return states, start, members
 
 
 def _variables(values: Any, n: int, owner: str, what: str) -> _Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -110,6 +110,11 @@ class Wiring:
             frozen(array)
         if self.log_values is not None:
             frozen(self.log_values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be read-only again after a way through a file or another process."""
+        kept = (field.name for field in fields(self) if field.init)
+        return Wiring, tuple(getattr(self, name) for name in kept)
 
     def __repr__(self) -> str:
         return (

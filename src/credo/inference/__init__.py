@@ -29,7 +29,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         mpe as mpe,
     )
     from credo.inference.messages import Message as Message
-    from credo.inference.planning import Plan as Plan, plan as plan
+    from credo.inference.planning import plan as plan
+    from credo.inference.plans import Plan as Plan
     from credo.inference.result import GraphPosterior as GraphPosterior
 
 __getattr__, __dir__, __all__ = doors(
@@ -48,7 +49,8 @@ __getattr__, __dir__, __all__ = doors(
             "mpe",
         ],
         "credo.inference.messages": ["Message"],
-        "credo.inference.planning": ["Plan", "plan"],
+        "credo.inference.planning": ["plan"],
+        "credo.inference.plans": ["Plan"],
         "credo.inference.result": ["GraphPosterior"],
     },
 )

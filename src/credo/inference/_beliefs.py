@@ -46,13 +46,18 @@ class Beliefs:
 def calibrate(problem: Problem, layout: Layout) -> Beliefs:
     """Compute the marginals of all free variables; ``log_z`` is -inf where nothing is possible."""
     homes = Homes(problem, layout)
-    if not problem.is_wide:
-        tables = SumTables(problem, layout)
-        log_z, lost = tables.collect()
-        if log_z > -np.inf and not lost:
-            tables.distribute()
-            return _beliefs(problem, homes, tables.marginals(homes), log_z)
-    return calibrate_in_logs(problem, layout, homes)
+    found = None if problem.is_wide else _calibrated(problem, layout, homes)
+    return calibrate_in_logs(problem, layout, homes) if found is None else found
+
+
+def _calibrated(problem: Problem, layout: Layout, homes: Homes) -> Beliefs | None:
+    """Do so in scaled arithmetic; None if a term was lost, or nothing is possible."""
+    tables = SumTables(problem, layout)
+    log_z, lost = tables.collect()
+    if lost or log_z == -np.inf:
+        return None
+    tables.distribute()
+    return _beliefs(problem, homes, tables.marginals(homes), log_z)
 
 
 def calibrate_in_logs(
@@ -77,8 +82,5 @@ def log_sum(problem: Problem, owner: str, budget: Budget) -> float:
     order = find_order(problem.n_states, problem.scope_start, problem.scope)
     refuse_above(budget, problem, order, owner)
     layout = lay_out(problem, order.sequence)
-    if not problem.is_wide:
-        log_z, lost = SumTables(problem, layout).collect()
-        if not lost:
-            return log_z
-    return LogTables(problem, layout, maximum=False).collect()
+    log_z, lost = (0.0, True) if problem.is_wide else SumTables(problem, layout).collect()
+    return LogTables(problem, layout, maximum=False).collect() if lost else log_z

@@ -9,7 +9,8 @@ import numpy as np
 from credo._validation.labels import listing
 from credo.exceptions import BudgetError, InputError
 from credo.graphs.ordering import Order
-from credo.graphs.problems import Problem
+from credo.graphs.problems import Int64, Problem
+from credo.graphs.wiring import Wiring
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
@@ -20,7 +21,7 @@ _ADDRESSABLE = 2.0**58
 ADVICE = (
     "Ask for fewer variables (query=[...]), add evidence on some of them, condition on a cut set "
     "(one run per state of a variable in the clique, weighted by its probability), raise budget=, "
-    "or use an approximate method such as loopy belief propagation."
+    "or approximate the answer, for instance by loopy belief propagation."
 )
 
 Budget = str | int | float | None
@@ -72,6 +73,21 @@ def refuse_above(
         f"{budget if budget is not None else 'what can be addressed'}. The largest clique has "
         f"{len(names)} variables and 2^{order.log2_largest:.1f} cells: {listing(names)}. {advice}"
     )
+
+
+def refuse_copies(wiring: Wiring, observed: Int64, budget: Budget) -> None:
+    """Raise BudgetError if tables that factors share, copied for each of them, do not fit."""
+    limit = as_bytes(budget, "infer")
+    cells = np.diff(wiring.table_start)[wiring.table].astype(float)
+    if 8.0 * cells.sum() <= limit or cells.sum() <= len(wiring.values):
+        return
+    sizes = np.where(observed >= 0, 1.0, wiring.n_states)[wiring.scope]
+    needed = 8.0 * np.multiply.reduceat(sizes, wiring.scope_start[:-1]).sum()
+    if needed > limit:
+        raise BudgetError(
+            f"The factors alone take {as_text(needed)}, each with its own table; the budget is "
+            f"{budget}. Raise budget=, or add evidence."
+        )
 
 
 def largest_clique(problem: Problem, order: Order) -> list[int]:

@@ -29,6 +29,9 @@ def fitted(
        problems, Annals of Probability 3 (1975), section 3.
     """
     weights = {v: np.ones(len(q)) for v, q in targets.items()}
+    for v, wanted in targets.items():
+        asked = question.narrowed(question.findings, [v])
+        _check_possible(wanted, asked.marginal(answer(asked), v), question, v)
     for _ in range(_ROUNDS):
         furthest = 0.0
         for v, wanted in targets.items():
@@ -36,19 +39,27 @@ def fitted(
             asked = question.narrowed(evidence, [v])
             now = asked.marginal(answer(asked), v)
             furthest = max(furthest, float(np.abs(now - wanted).max()))
-            ratio = _ratio(wanted, now, question, v)
+            ratio = np.zeros_like(wanted)
+            np.divide(wanted, now, out=ratio, where=now > 0)
+            if not ratio.any():
+                raise _contradiction(furthest)
             weights[v] = weights[v] * (ratio / ratio.max())
             weights[v] /= weights[v].max()
         if furthest < _CLOSE or len(targets) == 1:
             return question.with_evidence(question.findings.and_weights(weights, question.wiring))
-    raise NumericalError(
+    raise _contradiction(furthest)
+
+
+def _contradiction(apart: float) -> NumericalError:
+    """Word the error for posteriors that do not go together."""
+    return NumericalError(
         f"infer: the posteriors asked for by jeffrey could not be fitted together in {_ROUNDS} "
-        f"rounds; they are still {furthest:.1e} apart. They may contradict each other."
+        f"rounds; they are still {apart:.1e} apart. They may contradict each other."
     )
 
 
-def _ratio(wanted: F64, now: F64, question: Question, v: int) -> F64:
-    """Divide, where a state that has probability zero may only be asked to keep it."""
+def _check_possible(wanted: F64, now: F64, question: Question, v: int) -> None:
+    """Refuse a positive probability for a state that has none."""
     stuck = (now == 0) & (wanted > 0)
     if stuck.any():
         name = question.wiring.names[v]
@@ -58,6 +69,3 @@ def _ratio(wanted: F64, now: F64, question: Question, v: int) -> F64:
             "and the evidence make impossible.",
             {name: state},
         )
-    ratio = np.zeros_like(wanted)
-    np.divide(wanted, now, out=ratio, where=now > 0)
-    return ratio

@@ -11,7 +11,7 @@ import numpy as np
 from credo._types import F64
 from credo.exceptions import BudgetError, InputError
 from credo.graphs.ordering import Order, find_order
-from credo.graphs.problems import Problem, pose
+from credo.graphs.problems import Int64, Problem, pose
 from credo.inference._budget import Budget, as_bytes, as_text, refuse_above
 from credo.inference._layout import Layout, lay_out
 from credo.inference._log_tables import LogTables, as_probabilities
@@ -35,18 +35,30 @@ def eliminate(
     """
     if not len(problem.variables):
         return np.ones(()), _constant(problem)
-    _check_size(problem, query, owner, budget)
+    _check_size(problem.n_states[list(query)], owner, budget)
     asked = problem.with_clique(query) if len(query) > 1 else problem
     if order is None:
         order = find_order(asked.n_states, asked.scope_start, asked.scope, last=list(query))
     refuse_above(budget, asked, order, owner)
     layout = lay_out(asked, order.sequence)
     root = int(layout.node[-1])
-    if not problem.is_wide:
-        tables = SumTables(asked, layout)
-        log_z, lost = tables.collect()
-        if not lost and log_z > -np.inf:
-            return _root_table(tables.table, asked, layout, root, query), log_z
+    found = None if problem.is_wide else _scaled(asked, layout, root, query)
+    return _in_logs(asked, layout, root, query) if found is None else found
+
+
+def _scaled(
+    asked: Problem, layout: Layout, root: int, query: Sequence[int]
+) -> tuple[F64, float] | None:
+    """Collect in scaled arithmetic; None if a term was lost, or nothing is possible."""
+    tables = SumTables(asked, layout)
+    log_z, lost = tables.collect()
+    if lost or log_z == -np.inf:
+        return None
+    return _root_table(tables.table, asked, layout, root, query), log_z
+
+
+def _in_logs(asked: Problem, layout: Layout, root: int, query: Sequence[int]) -> tuple[F64, float]:
+    """Collect in the log domain."""
     logs = LogTables(asked, layout, maximum=False)
     log_z = logs.collect()
     if log_z == -np.inf:
@@ -62,6 +74,7 @@ def joint_of(question: Question, names: Iterable[Any]) -> JointTable:
     wanted = indices(wiring, names, "joint") or []
     if not 1 <= len(wanted) <= 64:
         raise InputError(f"joint needs 1 to 64 variables, one axis each. Got {len(wanted)}.")
+    _check_size(wiring.n_states[wanted], "joint", question.budget)
     problem = pose(wiring, question.evidence, wanted)
     free = [v for v in wanted if problem.observed[v] < 0]
     local = np.searchsorted(problem.variables, free).tolist()
@@ -74,12 +87,12 @@ def joint_of(question: Question, names: Iterable[Any]) -> JointTable:
     return JointTable(whole, axes)
 
 
-def _check_size(problem: Problem, query: Sequence[int], owner: str, budget: Budget) -> None:
+def _check_size(shape: Int64, owner: str, budget: Budget) -> None:
     """Refuse a joint table that does not fit, before it is made."""
-    cells = math.prod(float(problem.n_states[v]) for v in query)
+    cells = math.prod(float(n) for n in shape)
     if 8 * cells > min(as_bytes(budget, owner), 2.0**60):
         raise BudgetError(
-            f"{owner} needs {as_text(8 * cells)} for one table of {len(query)} variables; the "
+            f"{owner} needs {as_text(8 * cells)} for one table of {len(shape)} variables; the "
             f"budget is {budget}. Ask for fewer variables at a time."
         )
 

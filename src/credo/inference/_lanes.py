@@ -1,224 +1,163 @@
-"""The program of a junction tree, for the kernel that runs many rows of evidence at once."""
+"""Where things lie on a junction tree, for the kernel that runs many rows of evidence at once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from credo.graphs.problems import Problem
 from credo.inference._layout import Layout
-from credo.inference._tables import Homes
+from credo.inference._tables import Homes, Places
 
 Int64: TypeAlias = npt.NDArray[np.int64]
-_Loops: TypeAlias = tuple[list[int], list[int]]
-#: What is read of a node.
-_SEPARATOR, _TABLE = 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+@dataclass(frozen=True, slots=True, eq=False)
+class Room:
     """Where things lie in the room: tables, then each message with four numbers, then spare."""
 
-    table: Int64
     message: Int64
-    rows: Int64  #: of each message
+    total: Int64  #: behind each message
     spare: int
     scratch: int  #: for sums that nobody looks at
     n_cells: int
 
     @staticmethod
-    def of(layout: Layout, widest: int) -> Places:
+    def of(layout: Layout, widest: int) -> Room:
         """Lay out the room of a tree; the spare cells hold a message, or a variable's states."""
         rows = np.diff(layout.row_start)
         message = layout.n_cells + layout.row_start[:-1] + 4 * np.arange(len(rows))
         spare = layout.n_cells + int(layout.row_start[-1]) + 4 * len(rows)
         scratch = spare + max(widest, int(rows.max(initial=1)))
-        return Places(layout.table_start, message, rows, spare, scratch, scratch + 2)
+        return Room(message, message + rows, spare, scratch, scratch + 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """Steps for one junction tree: enter evidence, collect, distribute, write beliefs."""
+    """What the kernel takes of one junction tree; see there for the fields of each row."""
 
-    places: Places
-    steps: Int64
-    upward: Int64  #: those of a run without evidence, up to the roots
-    loops: Int64
     nodes: Int64
-    columns: Int64  #: the node of each column
-    n_flags: int
+    columns: Int64
+    wanted: Int64
+    lengths: Int64  #: of all loops: above each node, its own, those of columns and of the wanted
+    strides: Int64
+    spare: int
+    scratch: int
+    n_cells: int  #: of the room
+    depth: int  #: the most loops inside each other
+
+    def arrays(self) -> tuple[Int64 | int, ...]:
+        """Give what the kernel takes, in its order."""
+        rows = self.nodes, self.columns, self.wanted
+        return (*rows, self.lengths, self.strides, self.spare, self.scratch)
 
 
-def write_program(problem: Problem, layout: Layout, columns: Int64, wanted: Int64) -> Program:
-    """Write the program of a tree.
+def write_program(
+    problem: Problem, layout: Layout, homes: Homes, places: Places, columns: Int64, wanted: Int64
+) -> Program:
+    """Find where everything lies on a tree.
 
     Parameters
     ----------
     problem, layout
         What to sum, and the tree.
+    homes, places
+        Where beliefs are read, and where variables end.
     columns
         The variables that may be observed, in the order of the columns of codes.
     wanted
         The variables whose beliefs are written, in the order of the result.
     """
-    homes = Homes(problem, layout)
-    writer = _Writer(problem, layout, len(columns), _reads(layout, homes, wanted))
-    for column, variable in enumerate(columns.tolist()):
-        writer.enter(column, variable)
-    for node in range(writer.n_nodes):
-        writer.collect(node)
-    for node in range(writer.n_nodes - 1, -1, -1):
-        writer.distribute(node)
-    place = 0
-    for variable in wanted.tolist():
-        writer.write(variable, int(homes.home[variable]), int(homes.inner[variable]), place)
-        place += int(problem.n_states[variable])
-    return writer.program(layout.node[layout.position[columns]])
+    room = Room.of(layout, int(problem.n_states.max(initial=1)))
+    loops = _Loops(layout)
+    nodes = _nodes(layout, room, _reads(layout, homes, wanted), loops)
+    ends = np.array([places[v] for v in columns.tolist()], np.int64).reshape(-1, 2)
+    sizes, card = np.diff(layout.table_start)[ends[:, 0]], problem.n_states[columns]
+    entered = np.stack([ends[:, 0], card, loops.axes(sizes, card, ends[:, 1])], axis=1)
+    start, sizes = _homes(layout, room, homes.home[wanted])
+    card = problem.n_states[wanted]
+    axes = loops.axes(sizes, card, homes.inner[wanted])
+    written = np.stack([start, card, axes, np.cumsum(card) - card], axis=1)
+    depth = max(3, int(np.diff(layout.group_start).max(initial=0)))
+    return Program(
+        nodes, entered, written, *loops.joined(), room.spare, room.scratch, room.n_cells, depth
+    )
+
+
+def bytes_of(record: Any) -> int:
+    """Count the bytes of the arrays that a data class holds."""
+    held = (getattr(record, field.name) for field in fields(record))
+    return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
+
+
+class _Loops:
+    """Loops of messages inside tables, one after the other: lengths, and strides in the message."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.count = int(layout.group_start[-1])
+        self.lengths = [layout.lengths[: self.count]]
+        self.strides = [layout.strides[: self.count]]
+
+    def add(self, lengths: Int64, strides: list[int]) -> Int64:
+        """Append a row of loops for each of several messages; give where each row starts."""
+        first = self.count + len(strides) * np.arange(len(lengths))
+        self.count += lengths.size
+        self.lengths.append(lengths.ravel())
+        self.strides.append(np.tile(np.array(strides, np.int64), len(lengths)))
+        return first
+
+    def axes(self, cells: Int64, card: Int64, inner: Int64) -> Int64:
+        """Append the loops of single variables' states inside runs of cells."""
+        return self.add(np.stack([cells // (card * inner), card, inner], axis=1), [0, 1, 0])
+
+    def joined(self) -> tuple[Int64, Int64]:
+        """Give all lengths, and all strides."""
+        return np.concatenate(self.lengths), np.concatenate(self.strides)
+
+
+def _nodes(layout: Layout, room: Room, reads: Int64, loops: _Loops) -> Int64:
+    """Give a row for each node."""
+    rows = room.total - room.message
+    own = loops.add(np.stack([rows, np.diff(layout.table_start) // rows], axis=1), [1, 0])
+    tables, groups = layout.table_start, layout.group_start
+    where = layout.parent, tables[:-1], tables[1:], room.message, room.total
+    return np.stack([*where, _rescales(layout), reads, own, groups[:-1], groups[1:]], axis=1)
+
+
+def _homes(layout: Layout, room: Room, home: Int64) -> tuple[Int64, Int64]:
+    """Give where homes of beliefs start, and their cells; negative ones are tables."""
+    is_table = home < 0
+    node = np.where(is_table, -1 - home, home)
+    start = np.where(is_table, layout.table_start[node], room.message[node])
+    stop = np.where(is_table, layout.table_start[node + 1], room.total[node])
+    return start, stop - start
 
 
 def _reads(layout: Layout, homes: Homes, wanted: Int64) -> Int64:
     """Mark the nodes that beliefs are read from: from their separators, or from their tables."""
-    reads = np.zeros(len(layout.parent), np.int64)
-    for home in homes.home[wanted].tolist():
-        node = -1 - home if home < 0 else home
-        reads[node] = max(reads[node], _TABLE if home < 0 else _SEPARATOR)
-    for node in range(len(reads)):
-        if reads[node] and layout.parent[node] >= 0:
-            reads[layout.parent[node]] = _TABLE
-    return reads
+    from credo._kernels.junction_lanes import SEPARATOR, WHOLE_TABLE  # noqa: PLC0415
+
+    home = homes.home[wanted]
+    marks = np.zeros(len(layout.parent), np.int64)
+    marks[home[home >= 0]] = SEPARATOR
+    marks[-1 - home[home < 0]] = WHOLE_TABLE
+    reads = marks.tolist()
+    for node, parent in enumerate(layout.parent.tolist()):
+        if reads[node] and parent >= 0:
+            reads[parent] = WHOLE_TABLE
+    return np.array(reads, np.int64)
 
 
 def _rescales(layout: Layout) -> Int64:
     """Mark the nodes after whose message the parent's table is scaled."""
     from credo._kernels.junction_lanes import RESCALE_AFTER  # noqa: PLC0415
 
-    heard = np.zeros(len(layout.parent), np.int64)
-    marks = np.zeros(len(layout.parent), np.int64)
-    for node, parent in enumerate(layout.parent.tolist()):
-        if parent >= 0:
-            heard[parent] += 1
-            marks[node] = heard[parent] % RESCALE_AFTER == 0
+    order = np.argsort(layout.parent, kind="stable")
+    parents = layout.parent[order]
+    heard = 1 + np.arange(len(order)) - np.searchsorted(parents, parents)
+    marks = np.zeros(len(order), np.int64)
+    marks[order] = (heard % RESCALE_AFTER == 0) & (parents >= 0)
     return marks
-
-
-def _axis(cells: int, card: int, inner: int) -> _Loops:
-    """Give the loops of one variable's states inside a run of cells."""
-    return [cells // (card * inner), card, inner], [0, 1, 0]
-
-
-class _Writer:
-    """Write steps; the guards are flags: nodes, calm nodes, columns, and one that is always set."""
-
-    def __init__(self, problem: Problem, layout: Layout, n_columns: int, reads: Int64) -> None:
-        from credo._kernels import junction_lanes as kernel  # noqa: PLC0415
-
-        self.kernel = kernel
-        self.problem, self.layout, self.reads = problem, layout, reads
-        self.places = Places.of(layout, int(problem.n_states.max(initial=1)))
-        self.rescales = _rescales(layout)
-        self.n_nodes = len(layout.parent)
-        self.always = 2 * self.n_nodes + n_columns
-        self.steps: list[tuple[int, ...]] = []
-        self.lengths: list[int] = []
-        self.strides: list[int] = []
-        for node in range(self.n_nodes):
-            self._step(kernel.START, node, *self._table(node))
-
-    def _step(self, kind: int, guard: int, a: int, b: int, extra: int = 0) -> None:
-        """Append a step without loops."""
-        self.steps.append((kind, guard, self.always, a, b, extra, 0, 0))
-
-    def _combine(self, kind: int, guard: int, a: int, b: int, loops: _Loops) -> None:
-        """Append a step with loops; there is at least one."""
-        first = len(self.lengths)
-        self.lengths += loops[0] or [1]
-        self.strides += loops[1] or [0]
-        self.steps.append((kind, guard, self.always, a, b, 0, first, len(self.lengths)))
-
-    def _table(self, node: int) -> tuple[int, int]:
-        """Give the first cell of a node's table, and the first one behind it."""
-        return int(self.places.table[node]), int(self.places.table[node + 1])
-
-    def _message(self, node: int) -> tuple[int, int]:
-        """Give the first cell of a node's message, and the first one behind it."""
-        start = int(self.places.message[node])
-        return start, start + int(self.places.rows[node])
-
-    def _own(self, node: int) -> _Loops:
-        """Give the loops of a node's message inside its own table."""
-        start, stop = self._table(node)
-        rows = int(self.places.rows[node])
-        return [rows, (stop - start) // rows], [1, 0]
-
-    def _above(self, node: int) -> _Loops:
-        """Give the loops of a node's message inside its parent's table."""
-        part = slice(*self.layout.group_start[node : node + 2].tolist())
-        return self.layout.lengths[part].tolist(), self.layout.strides[part].tolist()
-
-    def enter(self, column: int, variable: int) -> None:
-        """Multiply the findings of a column into the table where its variable ends."""
-        kernel, layout, spare = self.kernel, self.layout, self.places.spare
-        node = int(layout.node[layout.position[variable]])
-        axes = layout.variables_of(node).tolist()
-        inner = int(np.prod(self.problem.n_states[axes[axes.index(variable) + 1 :]]))
-        card = int(self.problem.n_states[variable])
-        start, stop = self._table(node)
-        flag = 2 * self.n_nodes + column
-        self._step(kernel.CALM, flag, spare, spare + card)
-        self._step(kernel.WEIGH, flag, column, spare, card)
-        self._combine(kernel.MULTIPLY, flag, start, spare, _axis(stop - start, card, inner))
-
-    def collect(self, node: int) -> None:
-        """Send a node's message, scaled to sum one, to its parent."""
-        kernel, parent = self.kernel, int(self.layout.parent[node])
-        message, stop = self._message(node)
-        self._step(kernel.START, node, message, stop)
-        self._combine(kernel.ADD, node, self._table(node)[0], message, self._own(node))
-        self._step(kernel.SCALE, node, message, stop, stop)
-        heard = parent if parent >= 0 and not self.reads[node] else self.always
-        self.steps.append((kernel.CALM, self.n_nodes + node, heard, message, stop + 4, 0, 0, 0))
-        if parent >= 0:
-            table, end = self._table(parent)
-            self._combine(kernel.MULTIPLY, parent, table, message, self._above(node))
-            if self.rescales[node]:
-                self._step(kernel.SCALE, parent, table, end, stop + 2)
-
-    def distribute(self, node: int) -> None:
-        """Turn a node's message, and its table if it is read from, into beliefs."""
-        kernel, spare, parent = self.kernel, self.places.spare, int(self.layout.parent[node])
-        rows = int(self.places.rows[node])
-        if self.reads[node] == _TABLE:
-            self._step(kernel.CALM, self.n_nodes + node, *self._table(node))
-        if parent < 0 or not self.reads[node]:
-            return
-        self._step(kernel.START, self.always, spare, spare + rows)
-        self._combine(kernel.ADD, self.always, self._table(parent)[0], spare, self._above(node))
-        self._step(kernel.SCALE, self.always, spare, spare + rows, self.places.scratch)
-        self._step(kernel.DIVIDE, self.always, spare, self._message(node)[0], rows)
-        if self.reads[node] == _TABLE:
-            table = self._table(node)[0]
-            self._combine(kernel.MULTIPLY, self.always, table, spare, self._own(node))
-
-    def write(self, variable: int, home: int, inner: int, place: int) -> None:
-        """Sum a variable's belief out of its home into columns of the result."""
-        kernel, spare = self.kernel, self.places.spare
-        card = int(self.problem.n_states[variable])
-        start, stop = self._table(-1 - home) if home < 0 else self._message(home)
-        loops = _axis(stop - start, card, inner)
-        self._step(kernel.START, self.always, spare, spare + card)
-        self._combine(kernel.ADD, self.always, start, spare, loops)
-        self._step(kernel.SCALE, self.always, spare, spare + card, self.places.scratch)
-        self._step(kernel.WRITE, self.always, spare, place, card)
-
-    def program(self, columns: Int64) -> Program:
-        """Give all that was written."""
-        steps = np.array(self.steps, np.int64).reshape(-1, 8)
-        upward = steps[steps[:, self.kernel.GUARD] < self.n_nodes]
-        upward[:, self.kernel.GUARD] = self.always
-        totals = self.places.message + self.places.rows
-        nodes = np.stack([self.layout.parent, totals, self.rescales], axis=1)
-        loops = np.array([self.lengths, self.strides], np.int64)
-        return Program(self.places, steps, upward, loops, nodes, columns, self.always + 1)

@@ -47,6 +47,10 @@ class Layout:
         """Give the variables of a node, in the order of its axes."""
         return self.dims[self.dim_start[node] : self.dim_start[node + 1]]
 
+    def separator_of(self, node: int) -> Int64:
+        """Give the variables that a node shares with its parent."""
+        return self.variables_of(node)[: -int(self.residual[node])]
+
 
 def lay_out(problem: Problem, order: Int64) -> Layout:
     """Build the junction tree of an elimination order."""

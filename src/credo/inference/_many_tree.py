@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from credo._types import F64, Bool
 from credo.graphs.problems import Problem
-from credo.inference._beliefs import calibrate_in_logs
-from credo.inference._lanes import write_program
+from credo.inference._beliefs import Beliefs, calibrate_in_logs
+from credo.inference._lanes import bytes_of, write_program
 from credo.inference._layout import Layout
 from credo.inference._many_rows import Codes
 from credo.inference._tables import Homes, Places, SumTables, Weights
@@ -38,16 +38,18 @@ class RowTree:
 
     def __init__(self, problem: Problem, layout: Layout, columns: Int64, wanted: Int64) -> None:
         self.problem, self.layout = problem, layout
-        self.columns, self.wanted = columns, wanted
-        self.program = write_program(problem, layout, columns, wanted)
-        self.n_cells = self.program.places.n_cells
+        self.columns = columns
+        self.homes, self.places = Homes(problem, layout), Places(layout, problem.n_states)
+        found = self.homes, self.places
+        self.program = write_program(problem, layout, *found, columns, wanted)
+        self.n_cells = self.program.n_cells
+        self.cells = _cells(self.homes.start[wanted], problem.n_states[wanted])
         tables = SumTables(problem, layout)
         self.log_scale = tables.log_scale
         self.is_wide = problem.is_wide or tables.lost
         self.least = tables.low
-        self.still = np.zeros((2, self.n_cells))  # at the start, and without evidence
-        self.still[0, : layout.n_cells] = tables.base
-        self.still[1] = self._without_evidence()
+        self.base = tables.base
+        self.calm = self._without_evidence()
 
     @property
     def lanes(self) -> int:
@@ -55,19 +57,27 @@ class RowTree:
         fitting = int(_CACHE / (8 * self.n_cells))
         return max(_LEAST_LANES, min(_MOST_LANES, 1 << max(fitting, 1).bit_length() - 1))
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that the tree takes before it runs any rows."""
+        records = self.problem, self.layout, self.program
+        arrays = self.base, self.calm, self.least, self.cells
+        return sum(map(bytes_of, records)) + sum(array.nbytes for array in arrays)
+
     def room(self, lanes: int) -> F64:
         """Make room for so many rows at a time."""
         return np.zeros((self.n_cells, lanes))
 
     def _without_evidence(self) -> F64:
         """Run up to the roots without evidence."""
-        room = self.room(1)
-        none = np.full((1, len(self.columns)), -1, np.int32)
-        unused = np.empty((1, 0)), np.empty(1), np.empty(1, np.bool_)
-        self._call(room, self.program.upward, none, *unused)
-        calm = room[:, 0].copy()
-        calm[self.program.places.spare :] = 1.0
-        return calm
+        from credo._kernels.junction_lanes import run_calm  # noqa: PLC0415
+
+        program, room = self.program, self.room(1)
+        live, counters = np.ones(len(self.least), np.bool_), np.zeros(program.depth, np.int64)
+        loops = program.lengths, program.strides
+        with np.errstate(all="ignore"):  # where kernels run as plain Python
+            run_calm(room, self.base, program.nodes, *loops, live, counters)
+        return room[:, 0]
 
     def run(self, codes: Codes, room: F64, out: F64, log_z: F64) -> None:
         """Run rows: write their beliefs, and the logs of their sums, -inf for impossible rows."""
@@ -75,35 +85,21 @@ class RowTree:
             lost = np.ones(len(codes), np.bool_)
         else:
             lost = np.empty(len(codes), np.bool_)
-            self._call(room, self.program.steps, codes, out, log_z, lost)
+            self._call(room, codes, out, log_z, lost)
             log_z += self.log_scale
         for row in np.flatnonzero(lost).tolist():
             log_z[row] = self._in_logs(codes[row], out[row])
 
-    def _call(
-        self, room: F64, steps: Int64, codes: Codes, out: F64, log_z: F64, lost: Bool
-    ) -> None:
+    def _call(self, room: F64, codes: Codes, out: F64, log_z: F64, lost: Bool) -> None:
         """Call the kernel."""
         from credo._kernels.junction_lanes import run_lanes  # noqa: PLC0415
 
-        program = self.program
+        n_nodes = len(self.least)
+        flags = np.empty(n_nodes + len(self.columns), np.bool_)
+        spare = flags, np.empty(self.program.depth, np.int64), np.empty(n_nodes)
+        tables = self.base, self.calm, self.least
         with np.errstate(all="ignore"):  # where kernels run as plain Python: lost rows overflow
-            run_lanes(
-                room,
-                self.still,
-                self.least,
-                program.nodes,
-                steps,
-                program.loops,
-                program.columns,
-                codes,
-                np.ones(program.n_flags, np.bool_),
-                np.zeros(program.loops.shape[1], np.int64),
-                np.empty(len(self.least)),
-                out,
-                log_z,
-                lost,
-            )
+            run_lanes(room, *tables, *self.program.arrays(), codes, *spare, out, log_z, lost)
 
     def _in_logs(self, codes: Codes, out: F64) -> float:
         """Run one row in the log domain: slower, and nothing is lost."""
@@ -113,10 +109,23 @@ class RowTree:
             for v, x in zip(self.columns, codes, strict=True)
             if x >= 0
         }
-        weights = Weights(Places(self.layout, n_states), soft) if soft else None
-        homes = Homes(self.problem, self.layout)
-        beliefs = calibrate_in_logs(self.problem, self.layout, homes, weights)
-        if beliefs.values.size:
-            spans = [np.arange(homes.start[v], homes.start[v + 1]) for v in self.wanted]
-            out[:] = beliefs.values[np.concatenate([np.empty(0, np.int64), *spans])]
-        return -np.inf if beliefs.are_impossible else float(beliefs.log_z or 0.0)
+        weights = Weights(self.places, soft) if soft else None
+        beliefs = calibrate_in_logs(self.problem, self.layout, self.homes, weights)
+        if beliefs.are_impossible:
+            return -np.inf
+        out[:] = beliefs.values[self.cells]
+        return whole_sum(beliefs)
+
+
+def whole_sum(beliefs: Beliefs) -> float:
+    """Give the log of the sum of everything; parts that were left out would make it wrong."""
+    if beliefs.log_z is None:
+        raise AssertionError("The sum of many rows must be whole: pose with whole=True.")
+    return beliefs.log_z
+
+
+def _cells(start: Int64, length: Int64) -> Int64:
+    """List the cells of several parts, one after the other."""
+    ends = np.cumsum(length)
+    cells: Int64 = np.repeat(start - ends + length, length) + np.arange(int(length.sum()))
+    return cells

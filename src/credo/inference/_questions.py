@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo._types import F64
+from credo._types import F64, Label
+from credo._validation.arrays import as_number, frozen, positive_int
 from credo.exceptions import InputError
 from credo.graphs.evidence import Evidence, as_weights_on, resolve
-from credo.graphs.wiring import Wiring
+from credo.graphs.factors import Factor
+from credo.graphs.wiring import Int64, Wiring
 from credo.inference._beliefs import Beliefs
 from credo.inference._budget import Budget
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from credo.inference.tree import TreeRun
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Question:
     """What was asked of a compiled model."""
 
@@ -29,6 +32,16 @@ class Question:
     query: list[int] | None
     budget: Budget
     model: Any = None
+
+    @cached_property
+    def observed(self) -> Int64:
+        """The observed state of each variable, -1 where there is none."""
+        return self.evidence.observed(len(self.wiring.n_states))
+
+    @cached_property
+    def wanted(self) -> frozenset[int] | None:
+        """The variables asked for; None for all."""
+        return None if self.query is None else frozenset(self.query)
 
     def with_evidence(self, evidence: Evidence) -> Question:
         """Ask the same with other evidence."""
@@ -41,21 +54,23 @@ class Question:
             free.flags.writeable = False
             return free
         one = np.zeros(int(self.wiring.n_states[variable]))
-        one[self.evidence.observed(len(self.wiring.n_states))[variable]] = 1.0
-        return one
+        one[self.observed[variable]] = 1.0
+        return np.asarray(frozen(one))
 
     def narrowed(self, evidence: Evidence, query: list[int]) -> Question:
         """Ask for fewer variables with other evidence."""
         return replace(self, evidence=evidence, query=query)
 
 
-def ask(
+def ask(  # noqa: PLR0913 - the parts of a question
     model: Any,
     evidence: Mapping[Hashable, Any] | None,
     likelihood: Mapping[Hashable, Any] | None,
     query: Iterable[Hashable] | None,
     budget: Budget,
     owner: str,
+    *,
+    sum_product: bool = True,
 ) -> Question:
     """Compile the model and find what the names mean."""
     if not hasattr(model, "compile"):
@@ -63,24 +78,36 @@ def ask(
             f"{owner} needs a BayesianNetwork, MarkovNetwork or FactorGraph. Got "
             f"{type(model).__name__}."
         )
-    wiring = model.compile().tabulated(sum_product=True)
+    wiring = model.compile().tabulated(sum_product=sum_product)
     found = resolve(wiring, evidence, likelihood, owner)
     return Question(wiring, found, found, indices(wiring, query, owner), budget, model)
 
 
-def indices(wiring: Wiring, names: Iterable[Hashable] | None, owner: str) -> list[int] | None:
+def check_search(effort: float, seed: int, owner: str) -> None:
+    """Check how hard, and from which seed, to look for an order."""
+    if as_number(effort, owner, "effort") < 0:
+        raise InputError(f"The effort of {owner} must be at least 0 seconds. Got {effort}.")
+    positive_int(seed, owner, "seed", least=0)
+
+
+def indices(
+    wiring: Wiring, names: Iterable[Hashable] | None, owner: str, what: str = "query"
+) -> list[int] | None:
     """Find the variables that are asked for."""
     if names is None:
         return None
-    if isinstance(names, str):
+    if isinstance(names, (str, AbstractSet)) or not isinstance(names, Iterable):
+        advice = f" Pass [{names!r}]." if isinstance(names, str) else ""
         raise InputError(
-            f"The query of {owner} must be a list of names. Got {names!r}; pass [{names!r}]."
+            f"The {what} of {owner} must be a list of names, in order. Got {names!r}.{advice}"
         )
-    wanted = [wiring.index(name) for name in names]
-    twice = [wiring.names[v] for i, v in enumerate(wanted) if v in wanted[:i]]
-    if twice:
-        raise InputError(f"The query of {owner} names {twice[0]!r} twice.")
-    return wanted
+    wanted: dict[int, None] = {}
+    for name in names:
+        v = wiring.index(name)
+        if v in wanted:
+            raise InputError(f"The {what} of {owner} names {wiring.names[v]!r} twice.")
+        wanted[v] = None
+    return list(wanted)
 
 
 def as_targets(wiring: Wiring, jeffrey: Mapping[Hashable, Any], owner: str) -> dict[int, F64]:
@@ -108,3 +135,9 @@ def tree_of(question: Question) -> TreeRun:
 
     wiring, evidence = question.wiring, question.evidence
     return run_tree(wiring, evidence.observed(len(wiring.n_states)), evidence.soft(wiring))
+
+
+def names_of_factors(model: Any) -> dict[Label, int]:
+    """Give the place of each named table in the wiring, where tables come before rules."""
+    tables = [factor for factor in model.factors if isinstance(factor, Factor)]
+    return {f.name: i for i, f in enumerate(tables) if f.name is not None}

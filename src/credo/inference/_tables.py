@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,13 +39,6 @@ class Weights:
     """Weights on single variables, placed in the tables where these variables end."""
 
     __slots__ = ("inners", "nodes", "starts", "values")
-
-    NONE: ClassVar[tuple[Int64, Int64, Int64, F64]] = (
-        np.empty(0, np.int64),
-        np.empty(0, np.int64),
-        np.zeros(1, np.int64),
-        np.empty(0),
-    )
 
     def arrays(self) -> tuple[Int64, Int64, Int64, F64]:
         """Give what the kernel takes; it scales the weights, so they are copied."""
@@ -133,12 +125,16 @@ class SumTables:
 
         layout = self.layout
         self.fresh[:] = True
-        given = Weights.NONE if weights is None else weights.arrays()
+        low = self.low.copy()
+        log_weights, lost_weights = 0.0, False
+        if weights is not None:
+            tables = (self.base, self.table, self.fresh, low, layout.table_start)
+            log_weights, lost_weights = kernels.enter_weights(*tables, *weights.arrays())
         log_z, lost = kernels.collect(
             self.base,
             self.table,
             self.fresh,
-            self.low.copy(),
+            low,
             layout.table_start,
             layout.row_start,
             layout.parent,
@@ -147,9 +143,9 @@ class SumTables:
             layout.strides,
             self.message,
             self.scale,
-            *given,
         )
-        return float(log_z) + self.log_scale, bool(lost or self.lost)
+        total = float(log_z) + float(log_weights) + self.log_scale
+        return total, bool(lost or lost_weights or self.lost)
 
     def distribute(self) -> None:
         """Turn tables and messages into beliefs."""
@@ -188,12 +184,3 @@ class SumTables:
             out,
         )
         return out
-
-    def belief(self, node: int, axes: Sequence[int]) -> F64:
-        """Sum a node's belief down to some of its variables, in their order there."""
-        layout = self.layout
-        dims = layout.variables_of(node).tolist()
-        shape = self.problem.n_states[dims]
-        cells = self.table[layout.table_start[node] : layout.table_start[node + 1]].reshape(shape)
-        summed = cells.sum(axis=tuple(i for i, v in enumerate(dims) if v not in axes))
-        return np.asarray(summed / summed.sum())

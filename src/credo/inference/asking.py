@@ -8,14 +8,16 @@ from typing import Any, Literal
 import numpy as np
 
 from credo._validation.labels import one_of
+from credo.exceptions import BudgetError
 from credo.inference._beliefs import Beliefs, calibrate
-from credo.inference._budget import Budget, as_bytes, refuse_above
+from credo.inference._budget import Budget, as_bytes, as_text, refuse_above
 from credo.inference._jeffrey import fitted
 from credo.inference._joints import eliminate
 from credo.inference._layout import lay_out
-from credo.inference._questions import Question, as_targets, ask, tree_of
+from credo.inference._questions import Question, as_targets, ask, check_search, tree_of
 from credo.inference.conflicts import impossible
-from credo.inference.planning import Plan, make_plan
+from credo.inference.planning import given_order, make_plan
+from credo.inference.plans import Plan
 from credo.inference.result import GraphPosterior
 
 Method = Literal["auto", "tree", "junction_tree", "elimination", "enumeration"]
@@ -31,6 +33,7 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     query: Iterable[Hashable] | None = None,
     method: Method = "auto",
     budget: Budget = "4GB",
+    order: Iterable[Hashable] | None = None,
     effort: float = 2.0,
     seed: int = 0,
 ) -> GraphPosterior:
@@ -57,6 +60,9 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
         The engine; "auto" plans, and takes the cheapest.
     budget : str, int or None, default "4GB"
         Memory for the clique tables. Above it nothing is computed and ``BudgetError`` says why.
+    order : iterable of Hashable, optional
+        An elimination order, in place of one that is looked for. It changes the cost, never the
+        answer.
     effort : float, default 2.0
         About how many seconds may go into looking for a better elimination order, where the
         answer itself is expensive.
@@ -115,25 +121,27 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     0.3533
     """
     one_of(method, _METHODS, "infer", "method")
+    check_search(effort, seed, "infer")
     question = ask(model, evidence, likelihood, query, budget, "infer")
     if jeffrey:
         targets = as_targets(question.wiring, jeffrey, "infer")
         question = fitted(question, targets, answer)
-    beliefs, plan = _answer(question, method, effort, seed)
-    return GraphPosterior(question, beliefs, plan)
+    given = given_order(question.wiring, order, "infer")
+    plan = make_plan(question, method=method, order=given, effort=effort, seed=seed)
+    return GraphPosterior(question, _follow(plan, question), plan)
 
 
 def answer(question: Question) -> Beliefs:
     """Compute a question's beliefs by whatever is cheapest."""
-    return _answer(question, "auto", 0.0, 0)[0]
+    return _follow(make_plan(question, effort=0.0), question)
 
 
-def _answer(question: Question, method: str, effort: float, seed: int) -> tuple[Beliefs, Plan]:
-    """Plan, check the budget, run; or say which findings conflict."""
+def _follow(plan: Plan, question: Question) -> Beliefs:
+    """Check the budget and run; or say which findings conflict."""
     wiring, evidence, budget = question.wiring, question.evidence, question.budget
     as_bytes(budget, "infer")
-    plan = make_plan(wiring, evidence, question.query, method=method, effort=effort, seed=seed)
     if plan.engine == "tree":
+        _refuse_messages(plan, budget)
         beliefs = _tree_beliefs(question)
     elif plan.engine == "enumeration":
         from credo.inference.enumeration import enumerate_beliefs  # noqa: PLC0415
@@ -147,7 +155,16 @@ def _answer(question: Question, method: str, effort: float, seed: int) -> tuple[
         beliefs = calibrate(step.problem, lay_out(step.problem, step.order.sequence))
     if beliefs.are_impossible:
         raise impossible(wiring, evidence, "infer", budget)
-    return beliefs, plan
+    return beliefs
+
+
+def _refuse_messages(plan: Plan, budget: Budget) -> None:
+    """Refuse the messages of a tree that do not fit."""
+    if plan.n_bytes > as_bytes(budget, "infer"):
+        raise BudgetError(
+            f"infer needs {as_text(plan.n_bytes)} for messages and marginals; the budget is "
+            f"{budget}. Raise budget=, or ask for fewer variables (query=[...])."
+        )
 
 
 def _tree_beliefs(question: Question) -> Beliefs:

@@ -78,7 +78,9 @@ def _words(finding: Finding) -> str:
     """Write a finding for people."""
     if finding.weights is None:
         return f"{finding.name} = {plain(finding.given)}"
-    return f"{finding.name} in {finding.given}"
+    if set(finding.weights.tolist()) == {0.0, 1.0} and not isinstance(finding.given[0], float):
+        return f"{finding.name} in {finding.given}"
+    return f"{finding.name} weighted by {finding.given}"
 
 
 def smallest_conflict(is_possible: Callable[[list[int]], bool], n: int) -> list[int]:

@@ -35,10 +35,10 @@ def log_joint(problem: Problem, budget: Budget) -> F64:
     """Give the log of the product of all factors for every configuration, one axis per variable."""
     n = len(problem.variables)
     cells = float(np.prod(problem.n_states.astype(float)))
-    if 8 * cells > as_bytes(budget, "enumeration") or n > 60:
+    if 8 * cells > as_bytes(budget, "enumeration") or n > 64:
         raise BudgetError(
-            f"Enumeration needs one table over all {n} variables, {as_text(8 * cells)}; the budget "
-            f"is {budget}. Use method='auto'."
+            f"Enumeration needs one table over all {n} variables, at most 64 axes, with "
+            f"{as_text(8 * cells)}; the budget is {budget}. Use method='auto'."
         )
     joint = np.full(tuple(problem.n_states), problem.log_constant)
     logs = problem.log_values()

@@ -132,7 +132,7 @@ def explain(post: GraphPosterior, target: Any, state: Any = None) -> Explanation
     ...     _ = net.variable(name, ["no", "yes"])
     >>> _ = net.cpt("ill", table=[0.99, 0.01])
     >>> for name in ("test", "again"):
-    ...     _ = net.cpt(name, given=["ill"], table=[[0.9, 0.1], [0.2, 0.8]])
+    ...     _ = net.cpt(name, given=["ill"], table=[[0.9, 0.1], [0.3, 0.7]])
     >>> print(credo.explain(credo.infer(net, {"test": "yes", "again": "no"}), "ill", "yes"))
     ill = yes: 0.01 -> 0.01763 (+0.250 bans)
       test = yes    +0.903 given the others    +0.903 alone

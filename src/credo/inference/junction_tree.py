@@ -9,12 +9,12 @@ from typing import Any, final
 import numpy as np
 
 from credo._types import Label
-from credo.graphs.evidence import Evidence, resolve
+from credo.graphs.evidence import resolve
 from credo.inference._beliefs import Beliefs, calibrate, calibrate_in_logs
 from credo.inference._budget import Budget, as_text, refuse_above
 from credo.inference._jeffrey import fitted
 from credo.inference._layout import lay_out
-from credo.inference._questions import Question, as_targets, ask
+from credo.inference._questions import Question, as_targets, ask, check_search
 from credo.inference._slices import Slices
 from credo.inference._tables import Homes, Places, SumTables, Weights
 from credo.inference.conflicts import impossible
@@ -83,12 +83,10 @@ class JunctionTree:
     def __init__(
         self, model: Any, *, budget: Budget = "4GB", effort: float = 2.0, seed: int = 0
     ) -> None:
+        check_search(effort, seed, "JunctionTree")
+        self._search = (effort, seed)
         self._question = ask(model, None, None, None, budget, "JunctionTree")
-        wiring = self._question.wiring
-        nothing = Evidence(())
-        self.plan = make_plan(
-            wiring, nothing, None, method="junction_tree", effort=effort, seed=seed
-        )
+        self.plan = make_plan(self._question, method="junction_tree", effort=effort, seed=seed)
         step = self.plan.steps[0]
         refuse_above(budget, step.problem, step.order, "JunctionTree", copies=2.0)
         self._problem = step.problem
@@ -120,10 +118,15 @@ class JunctionTree:
     @property
     def separators(self) -> tuple[tuple[Label, ...], ...]:
         """The variables that each clique shares with its parent; none for roots."""
+        names, layout = self._question.wiring.names, self._layout
         return tuple(
-            () if p is None else tuple(v for v in clique if v in set(self.cliques[p]))
-            for clique, p in zip(self.cliques, self.parents, strict=True)
+            tuple(names[v] for v in sorted(layout.separator_of(k)) if v < len(names))
+            for k in range(len(layout.parent))
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Survive the way to another process, where the tree is built again."""
+        return _rebuilt, (self._question.model, self._question.budget, self._search)
 
     def infer(
         self,
@@ -182,3 +185,8 @@ class JunctionTree:
                 tables.distribute()
                 return Beliefs(problem.variables, homes.start, tables.marginals(homes), log_z)
         return calibrate_in_logs(problem, self._layout, homes, weights)
+
+
+def _rebuilt(model: Any, budget: Budget, search: tuple[float, int]) -> JunctionTree:
+    """Build a tree again."""
+    return JunctionTree(model, budget=budget, effort=search[0], seed=search[1])

@@ -14,13 +14,14 @@ from credo.exceptions import InputError
 from credo.graphs.problems import pose
 from credo.inference._beliefs import Beliefs, log_sum
 from credo.inference._joints import joint_of
-from credo.inference._questions import Question
+from credo.inference._questions import Question, names_of_factors, tree_of
 from credo.posterior import JointTable, Posterior
 
 if TYPE_CHECKING:
     from credo._types import RandomState
     from credo.inference.messages import Message
-    from credo.inference.planning import Plan
+    from credo.inference.plans import Plan
+    from credo.inference.tree import TreeRun
 
 
 @final
@@ -66,6 +67,7 @@ class GraphPosterior(Drawable):
         self._beliefs = beliefs
         has_weights = question.evidence is not question.findings  # jeffrey's are not evidence
         self._log_evidence = None if has_weights else beliefs.log_z
+        self._tree: tuple[TreeRun, dict[Label, int]] | None = None
         self.plan = plan
         self.engine = plan.engine
         self.status = "EXACT"
@@ -90,7 +92,15 @@ class GraphPosterior(Drawable):
         return iter(self.variables)
 
     def __len__(self) -> int:
-        return len(self.variables)
+        query = self._question.query
+        return len(self._question.wiring.names if query is None else query)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self._index(name)
+        except InputError:
+            return False
+        return True
 
     def __repr__(self) -> str:
         return (
@@ -186,19 +196,16 @@ class GraphPosterior(Drawable):
         InputError
             If the graph has a cycle.
         """
-        from credo.inference._questions import tree_of  # noqa: PLC0415
-
-        factors = getattr(self._question.model, "factors", ())
-        if self._question.wiring.structured:
-            factors = ()  # written out as other factors, which have no names
-        names = {f.name: i for i, f in enumerate(factors) if f.name is not None}
-        return tree_of(self._question).message(source, target, names)
+        if self._tree is None:
+            self._tree = tree_of(self._question), names_of_factors(self._question.model)
+        run, factors = self._tree
+        return run.message(source, target, factors)
 
     def _index(self, name: Any) -> int:
         """Find a variable that was asked for."""
         question = self._question
         v = question.wiring.index(name)
-        if question.query is not None and v not in question.query:
+        if question.wanted is not None and v not in question.wanted:
             raise InputError(
                 f"{name!r} was not asked for; query has {listing(self.variables)}. Add it to "
                 "query, or leave query out for all marginals."

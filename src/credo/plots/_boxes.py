@@ -79,7 +79,7 @@ def percent(p: float) -> str:
         return "<0.1%"
     if 0.9995 <= p < 1:
         return ">99.9%"
-    return f"{100 * p:.1f}%" if 0 < p < 0.0995 else f"{100 * p:.0f}%"
+    return f"{100 * p:.1f}%" if 0 < p < 0.0995 or 0.995 <= p < 1 else f"{100 * p:.0f}%"
 
 
 def _scale(axes: Any) -> float:

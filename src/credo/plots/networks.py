@@ -138,7 +138,11 @@ def _arcs(wiring: Wiring, chosen: Sequence[int]) -> list[Arc]:
     for f in touched.tolist():
         scope = wiring.scope[wiring.scope_start[f] : wiring.scope_start[f + 1]].tolist()
         child = int(wiring.owner[f])
-        pairs = [(p, child) for p in scope if p != child] if child >= 0 else combinations(scope, 2)
+        pairs = (
+            [(p, child) for p in scope if p != child]
+            if child >= 0
+            else combinations(sorted(scope), 2)
+        )
         arcs |= {(place[a], place[b]): None for a, b in pairs if a in place and b in place}
     return list(arcs)
 

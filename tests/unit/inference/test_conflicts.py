@@ -61,7 +61,7 @@ class TestWhatIsNamed:
         graph.variable("a", 2)
         error = conflict(graph, {"a": 0}, likelihood={"a": [0.0, 1.0]})
         assert error.conflict == {"a": [0, [0.0, 1.0]]}
-        assert "a = 0, a in [0.0, 1.0]" in str(error)
+        assert "a = 0, a weighted by [0.0, 1.0]" in str(error)
 
     def test_a_long_conflict_is_found_among_many_findings(self):
         graph = FactorGraph()

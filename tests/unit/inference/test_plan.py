@@ -163,7 +163,7 @@ class TestDeterminism:
 
 class TestRefusals:
     def test_a_query_that_is_one_name_or_is_unknown(self):
-        with pytest.raises(InputError, match=r"pass \['cause'\]"):
+        with pytest.raises(InputError, match=r"Pass \['cause'\]"):
             credo.plan(collider(), query="cause")
         with pytest.raises(LabelError, match="no variable 'nobody'"):
             credo.plan(collider(), query=["nobody"])
@@ -173,3 +173,41 @@ class TestRefusals:
     def test_what_is_no_model(self):
         with pytest.raises(InputError, match="plan needs a BayesianNetwork"):
             credo.plan([1, 2])
+
+
+class TestAGivenOrder:
+    def test_changes_the_cost_and_not_the_answer(self):
+        graph = credo.MarkovNetwork.from_arrays(
+            np.full((5, 2), 0.5), [[0, i] for i in range(1, 5)], [[2.0, 1.0], [1.0, 3.0]]
+        )
+        leaves_first, hub_first = [1, 2, 3, 4, 0], [0, 1, 2, 3, 4]
+        assert credo.plan(graph, order=leaves_first).largest_table == 4
+        assert credo.plan(graph, order=hub_first).largest_table == 32
+        for method in ("junction_tree", "elimination"):
+            answers = [
+                credo.infer(graph, {4: 1}, method=method, order=order)
+                for order in (leaves_first, hub_first, None)
+            ]
+            for post in answers:
+                for name in graph.names:
+                    np.testing.assert_allclose(
+                        post.probabilities(name), answers[2].probabilities(name), rtol=1e-13
+                    )
+
+    def test_is_the_order_of_the_plan(self):
+        graph = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=3)
+        assert credo.plan(graph, order=["x1", "x0", "x2"]).order == ("x1", "x0", "x2")
+
+    def test_may_leave_the_queried_variable_out(self):
+        graph = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=3)
+        post = credo.infer(graph, {"x2": 0}, query=["x0"], order=["x1"])
+        np.testing.assert_allclose(
+            post.probabilities("x0"), credo.infer(graph, {"x2": 0}).probabilities("x0"), rtol=1e-14
+        )
+
+    def test_that_forgets_a_variable_is_refused(self):
+        graph = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=3)
+        with pytest.raises(InputError, match="The order leaves out 'x1', which the answer needs"):
+            credo.infer(graph, order=["x0", "x2"])
+        with pytest.raises(InputError, match="The order of infer names 'x0' twice"):
+            credo.infer(graph, order=["x0", "x0", "x1", "x2"])

@@ -110,6 +110,14 @@ class TestPlaces:
         heads = {type(link.get_arrowstyle()).__name__ for link in links}
         assert heads == {"Curve"}
 
+    def test_two_edges_between_the_same_nodes_are_one_line(self):
+        net = credo.MarkovNetwork()
+        for name in "ab":
+            net.node(name, 2)
+        for pair in ("ab", "ba"):
+            net.edge(*pair, [[2, 1], [1, 2]])
+        assert len(patches(draw_network(credo.infer(net)), FancyArrowPatch)) == 1
+
     def test_rules_link_their_visible_variables_only(self):
         net = credo.BayesianNetwork()
         for name in ("a", "b", "c", "d", "effect"):
@@ -160,6 +168,13 @@ class TestChoice:
     def test_an_empty_query_has_no_figure(self):
         with pytest.raises(InputError, match="nothing to draw"):
             draw_network(credo.infer(clinic(), {"test": "yes"}, query=[]))
+
+
+def test_results_draw_themselves():
+    post = credo.infer(clinic(), {"test": "yes"})
+    ax = post.plot(prior=False)
+    assert {"age", "ill", "test"} <= set(texts(ax))
+    assert credo.explain(post, "ill").plot().get_title().startswith("ill = ")
 
 
 class TestWeights:
@@ -244,6 +259,8 @@ class TestLayers:
         (0.0994, "9.9%"),
         (0.0996, "10%"),
         (0.5, "50%"),
+        (0.994, "99%"),
+        (0.996, "99.6%"),
         (0.9996, ">99.9%"),
         (1.0, "100%"),
     ],
