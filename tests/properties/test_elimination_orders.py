@@ -92,3 +92,20 @@ def test_renaming_a_graph_with_its_order_leaves_the_cost(graph, seed):
     moved = [[int(name[v]) for v in scope] for scope in scopes]
     other = evaluate_order(renamed, *elimination.flat(moved), name[order.sequence])
     assert costs(other) == pytest.approx(costs(order), rel=1e-13)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_small_order_is_counted_as_the_oracle_counts_it(seed):
+    """The quick kernel for small graphs against the general one, which has its own oracle."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 12))
+    n_states = rng.integers(1, 5, n)
+    sizes = rng.integers(0, min(n, 4) + 1, int(rng.integers(0, 14)))
+    scope = np.concatenate([np.empty(0, int), *(rng.permutation(n)[:k] for k in sizes)])
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    last = rng.permutation(n)[: rng.integers(0, n)]
+    found = find_order(n_states, start, scope, last=last, effort=0.0)
+    told = evaluate_order(n_states, start, scope, found.sequence)
+    assert set(found.sequence[n - len(last) :].tolist()) == set(last.tolist())
+    assert (found.cells, found.cells_all, found.width) == (told.cells, told.cells_all, told.width)
+    assert found.log2_largest == pytest.approx(told.log2_largest, abs=1e-12)

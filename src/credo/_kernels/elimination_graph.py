@@ -20,10 +20,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 #: last variable whose neighbours were marked.
 START, LENGTH, ROOM, DEGREE, MISSING, PLACE, STAMP, MARK = range(8)
 #: Measures: missing pairs by product of states, states of the neighbours in all, log2 cells of
-#: the clique, key, what breaks ties, states and their log2, and the cells of the clique once it
-#: is eliminated: negative if it is inside an earlier one. Before, whether it would be, as things are.
+#: the clique, key, what breaks ties, states and their log2; once eliminated, cells of the clique.
 FILL, AROUND, WEIGHT, KEY, TIE, STATES, LOG, CELLS = range(8)
-FREE, HELD = 0.0, 1.0
 #: Places of variables that are eliminated, and of those whose group has not come yet.
 DEAD, WAITING = -1, -2
 #: Rounds of looking for a heavy core; hubs are light after two or three.

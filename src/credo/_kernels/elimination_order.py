@@ -25,8 +25,6 @@ from credo._kernels.elimination_graph import (
     DEAD,
     DEGREE,
     FILL,
-    FREE,
-    HELD,
     KEY,
     LENGTH,
     LOG,
@@ -270,22 +268,17 @@ def _bury(count, pool, stale, state, v):
 
 @kernel
 def _take_away(count, real, pool, heap, stale, state, v, kind):
-    """Take v, whose neighbours are joined to one another, off what they count; rank anew.
-
-    A neighbour that has no others now is held: its clique is inside that of v.
-    """
+    """Take v, whose neighbours are joined to one another, off what they count; rank anew."""
     if v >= 0:
         states = real[v, STATES]
-        cells = states if real[v, CELLS] == FREE else -states
+        cells = states
         for i in range(count[v, START], count[v, START] + count[v, LENGTH]):
             a = pool[i]
-            more = count[a, DEGREE] - count[v, DEGREE]
-            count[a, MISSING] -= more
+            count[a, MISSING] -= count[a, DEGREE] - count[v, DEGREE]
             real[a, FILL] -= states * (real[a, AROUND] - states - real[v, AROUND] + real[a, STATES])
             count[a, DEGREE] -= 1
             real[a, AROUND] -= states
             real[a, WEIGHT] -= real[v, LOG]
-            real[a, CELLS] = HELD if more == 0 else FREE
             cells *= real[a, STATES]
         real[v, CELLS] = cells
         state[WORK] += 4 + 4 * state[STALE]

@@ -26,8 +26,9 @@ NAME, BEFORE, JOINED, TRIAL, BEST, REST, STEP = range(7)
 #: The state: generator, pieces tried, work.
 RANDOM, TRIED, WORK = range(3)
 FACTOR, MODULUS = 48271, 2147483647
-#: Its measures.
-STATES, KEY, SHAKE = range(3)
+#: Its measures; of those in the tree, only the first and the cells.
+STATES, WEIGHT, KEY, SHAKE = range(4)
+CELLS = 1
 #: Different cliques that may be handed to one piece.
 HANDED = 1024
 #: Variables eliminated by a piece, tries of each piece, and the most that a key is raised by,
@@ -61,28 +62,22 @@ def _draw(random):
 
 
 @kernel
-def _rank(piece, real, x, kind):
-    """Set the key of x: pairs to be joined, the same weighted, or log2 of its clique."""
+def _key(piece, real, x, kind):
+    """Give the key of x: pairs to be joined, each weighted, or log2 of the cells of its clique."""
     around = piece[x, JOINED]
-    total = real[x, STATES]
-    if kind == 2:
-        while around:
-            total *= real[_lowest(around), STATES]
-            around &= around - 1
-        real[x, KEY] = math.log2(total) + 4.0 * real[x, SHAKE]
-        return
     total = 0.0
+    cells = real[x, STATES]
     while around:
         u = _lowest(around)
         around &= around - 1
-        gap = around & ~piece[u, JOINED]
-        if kind == 0:
-            total += _ones(gap)
-        else:
-            while gap:
-                total += real[u, STATES] * real[_lowest(gap), STATES]
-                gap &= gap - 1
-    real[x, KEY] = total * (1.0 + real[x, SHAKE])
+        cells *= real[u, STATES]
+        gap = around & ~piece[u, JOINED] if kind < 2 else 0
+        while gap:
+            total += real[u, WEIGHT] * real[_lowest(gap), WEIGHT]
+            gap &= gap - 1
+    if kind == 2:
+        return math.log2(cells) + 4.0 * real[x, SHAKE]
+    return total * (1.0 + real[x, SHAKE])
 
 
 @kernel
@@ -91,21 +86,22 @@ def _attempt(piece, real, count, handed, n_handed, row, bound, kind):
 
     The cells are infinite where a clique is too wide for a row of the tree.
     """
-    for x in range(count):
-        _rank(piece, real, x, kind)
     alive = (1 << count) - 1
+    around = alive
     spent = 0.0
-    work = 8 * count
+    work = 2 * count
     for step in range(count):
         v = -1
-        least = math.inf
         left = alive
         while left:
             x = _lowest(left)
             left &= left - 1
-            if v < 0 or real[x, KEY] < least:
+            common = piece[x, JOINED] & around
+            if (around >> x) & 1 or common & (common - 1):
+                real[x, KEY] = _key(piece, real, x, kind)
+                work += 6
+            if v < 0 or real[x, KEY] < real[v, KEY]:
                 v = x
-                least = real[x, KEY]
         around = piece[v, JOINED]
         alive &= ~(1 << v)
         piece[step, TRIAL] = v
@@ -118,24 +114,16 @@ def _attempt(piece, real, count, handed, n_handed, row, bound, kind):
             size += 1
             cells *= real[u, STATES]
             piece[u, JOINED] = (piece[u, JOINED] | around) & ~((1 << u) | (1 << v))
-        if size > row:
-            return math.inf, work
         for h in range(n_handed + step):
             if (around | (1 << v)) & ~handed[h] == 0:
                 cells = 0.0
                 break
         spent += cells
+        if size > row:
+            spent = math.inf
         if spent > bound:
-            return spent, work
+            break
         handed[n_handed + step] = around
-        left = alive
-        while left:
-            x = _lowest(left)
-            left &= left - 1
-            common = piece[x, JOINED] & around
-            if (around >> x) & 1 or common & (common - 1):
-                _rank(piece, real, x, kind)
-                work += 6
         work += 6
     return spent, work
 
@@ -207,7 +195,7 @@ def _hand_over(tree, rest, piece, handed, n_handed, c):
 
 
 @kernel
-def _cut_out(tree, rest, cells, out, n_states, piece, real, handed, count, root):
+def _cut_out(tree, rest, table, out, piece, real, handed, count, root):
     """Write the small graph of a piece; give its variables, cliques handed over, cost, work."""
     size = count + tree[root, SIZE]
     top = ((1 << size) - 1) & ~((1 << count) - 1)
@@ -217,13 +205,13 @@ def _cut_out(tree, rest, cells, out, n_states, piece, real, handed, count, root)
             piece[i, NAME] = rest[root, i - count]
             tree[piece[i, NAME], LOCAL] = i
             piece[i, BEFORE] = top & ~(1 << i)
-        real[i, STATES] = n_states[piece[i, NAME]]
+        real[i, STATES] = table[piece[i, NAME], STATES]
     n_handed = 0
     cost = 0.0
     work = 4 * size
     for i in range(count):
         v = piece[i, NAME]
-        cost += cells[v]
+        cost += table[v, CELLS]
         for j in range(tree[v, BEGIN], tree[v, END]):
             u = tree[out[j], LOCAL]
             if u >= 0:
@@ -242,7 +230,7 @@ def _cut_out(tree, rest, cells, out, n_states, piece, real, handed, count, root)
 
 
 @kernel
-def _place(tree, rest, cells, piece, real, count, step, above):
+def _place(tree, rest, table, piece, real, count, step, above):
     """Write one clique of the new order of a piece into the tree."""
     x = piece[step, BEST]
     v = piece[x, NAME]
@@ -259,12 +247,12 @@ def _place(tree, rest, cells, piece, real, count, step, above):
         if u < count and piece[u, STEP] < soonest:
             soonest = piece[u, STEP]
     tree[v, SIZE] = size
-    cells[v] = total
+    table[v, CELLS] = total
     _link(tree, v, piece[piece[soonest, BEST], NAME] if soonest < count else above)
 
 
 @kernel
-def _put_back(tree, rest, cells, piece, real, count, root, orphans):
+def _put_back(tree, rest, table, piece, real, count, root, orphans):
     """Write the best order of a piece into the tree; its outer children find new parents."""
     above = tree[root, PARENT]
     if above >= 0:
@@ -286,7 +274,7 @@ def _put_back(tree, rest, cells, piece, real, count, root, orphans):
             c = tree[c, NEXT]
         tree[piece[i, NAME], CHILD] = -1
     for step in range(count):
-        _place(tree, rest, cells, piece, real, count, step, above)
+        _place(tree, rest, table, piece, real, count, step, above)
     for i in range(n_orphans):
         soonest = count
         for j in range(tree[orphans[i], SIZE]):
@@ -299,7 +287,7 @@ def _put_back(tree, rest, cells, piece, real, count, root, orphans):
         c = tree[v, CHILD]
         while c >= 0:
             if tree[c, SIZE] == tree[v, SIZE] + 1:
-                cells[v] = 0.0
+                table[v, CELLS] = 0.0
             c = tree[c, NEXT]
 
 
@@ -315,6 +303,8 @@ def _improve(piece, real, size, count, handed, n_handed, row, cost, random):
             piece[i, JOINED] = piece[i, BEFORE]
             real[i, SHAKE] = noise * _draw(random)
         kind = int(3.0 * _draw(random))
+        for i in range(size):
+            real[i, WEIGHT] = real[i, STATES] if kind == 1 else 1.0
         spent, work = _attempt(piece, real, count, handed, n_handed, row, bound, kind)
         total += work
         if spent <= bound:
@@ -327,12 +317,12 @@ def _improve(piece, real, size, count, handed, n_handed, row, cost, random):
 
 
 @kernel
-def sweep(n_states, out, tree, rest, cells, piece, real, border, handed, state, most, gap):
+def sweep(out, tree, rest, table, piece, real, border, handed, state, most, gap):
     """Improve a clique tree once around; ``state`` holds the generator, the tries, the work."""
     ahead = gap * _draw(state)
-    work = state[WORK] + 2 * n_states.shape[0]
-    for v in range(n_states.shape[0]):
-        ahead -= math.sqrt(cells[v])
+    work = state[WORK] + 2 * tree.shape[0]
+    for v in range(tree.shape[0]):
+        ahead -= math.sqrt(table[v, CELLS])
         while ahead < 0.0 and work < most:
             ahead += gap
             state[TRIED] += 1
@@ -340,7 +330,7 @@ def sweep(n_states, out, tree, rest, cells, piece, real, border, handed, state, 
             count, root, more = _grow(tree, piece, border, v, target, state)
             work += more
             size, n_handed, cost, more = _cut_out(
-                tree, rest, cells, out, n_states, piece, real, handed, count, root
+                tree, rest, table, out, piece, real, handed, count, root
             )
             work += more
             if n_handed >= 0:
@@ -348,7 +338,7 @@ def sweep(n_states, out, tree, rest, cells, piece, real, border, handed, state, 
                 found, more = _improve(piece, real, size, count, handed, n_handed, row, cost, state)
                 work += more
                 if found <= cost:
-                    _put_back(tree, rest, cells, piece, real, count, root, border)
+                    _put_back(tree, rest, table, piece, real, count, root, border)
             for i in range(size):
                 tree[piece[i, NAME], LOCAL] = -1
     state[WORK] = work

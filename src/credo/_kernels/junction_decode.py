@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from credo._kernels._jit import kernel
-from credo._kernels.junction_fill import add_broadcast
+from credo._kernels.clique_tables import advance
+from credo._kernels.junction_logs import add
 
 #: Half the distance from 1.0 to the next float64: the largest relative error of one rounding.
 UNIT = 2.0**-53
@@ -71,8 +72,9 @@ def collect_maxima(
     longest = 1
     for k in range(parent.size):
         longest = max(longest, row_start[k + 1] - row_start[k])
+        error[k] = UNIT * terms[k]
     relative = np.empty(longest)
-    error[:] = UNIT * terms
+    zero = np.int64(0)
     for k in range(parent.size):
         m, rows = row_start[k], row_start[k + 1] - row_start[k]
         if inner[k] > 1:
@@ -92,9 +94,8 @@ def collect_maxima(
         sizes[p] += largest - smallest
         for r in range(rows):
             relative[r] = message[m + r] - largest
-        begin, end = group_start[k], group_start[k + 1]
-        t = table_start[p]
-        add_broadcast(table, t, relative, 0, lengths, strides, begin, end, counters)
+        first, stop = group_start[k], group_start[k + 1]
+        add(table, table_start[p], relative, zero, lengths, strides, first, stop, counters)
     return True
 
 
@@ -161,7 +162,7 @@ def _cell_of(k, dim_start, dims, residual, n_states, states):
 
 
 @kernel
-def _put(k, cell, dim_start, dims, residual, n_states, states):
+def put(k, cell, dim_start, dims, residual, n_states, states):
     """Set the states of the variables that end in node k to those of a cell of its row."""
     for j in range(dim_start[k + 1] - 1, dim_start[k + 1] - residual[k] - 1, -1):
         states[dims[j]] = cell % n_states[dims[j]]
@@ -187,14 +188,14 @@ def decode(
             continue
         t = table_start[k] + row * width
         bar = message[row_start[k] + row] - 2.0 * error[k]
-        first = -1
+        first = np.int64(-1)
         for i in range(0, width, inner[k]):
             if table[t + i] >= bar:
                 if first >= 0:
                     tie = True
                     break
                 first = i
-        _put(k, first, dim_start, dims, residual, n_states, states)
+        put(k, first, dim_start, dims, residual, n_states, states)
     return tie
 
 
@@ -221,9 +222,8 @@ def mark_best(
         if parent[k] < 0:
             is_reached[m] = True
         else:
-            g = slice(group_start[k], group_start[k + 1])
-            t = table_start[parent[k]]
-            _project(is_best, t, is_reached, m, lengths[g], strides[g], counters)
+            t, first, stop = table_start[parent[k]], group_start[k], group_start[k + 1]
+            _project(is_best, t, is_reached, m, lengths, strides, first, stop, counters)
         width = (table_start[k + 1] - table_start[k]) // rows
         t = table_start[k]
         for r in range(m, m + rows):
@@ -231,39 +231,33 @@ def mark_best(
                 bar = message[r] - 2.0 * error[k]
                 for i in range(t, t + width, inner[k]):
                     if inner[k] == width or table[i] >= bar:
-                        is_best[i : i + inner[k]] = True
+                        for j in range(i, i + inner[k]):
+                            is_best[j] = True
             t += width
 
 
 @kernel
-def _project(is_best, t, is_reached, m, lengths, strides, counters):
+def _project(is_best, t, is_reached, m, lengths, strides, first, stop, counters):
     """Mark the entries of the message at m that a marked cell of the table at t agrees with."""
-    g = lengths.size
-    n1 = lengths[g - 1] if g > 0 else 1
-    stride = strides[g - 1] if g > 0 else 0
+    n1 = lengths[stop - 1] if stop > first else 1
+    step = strides[stop - 1] if stop > first else 0
     outer = 1
-    for k in range(g - 1):
+    for k in range(first, stop - 1):
         outer *= lengths[k]
-        counters[k] = 0
+        counters[k - first] = 0
     for begin in range(t, t + outer * n1, n1):
         for i in range(n1):
             if is_best[begin + i]:
-                is_reached[m + i * stride] = True
-        k = g - 2
-        while k >= 0:
-            counters[k] += 1
-            m += strides[k]
-            if counters[k] < lengths[k]:
-                break
-            m -= strides[k] * lengths[k]
-            counters[k] = 0
-            k -= 1
+                is_reached[m + i * step] = True
+        m = advance(m, lengths, strides, first, stop - 2, counters)
 
 
 @kernel
 def tied_variables(is_best, table_start, row_start, dim_start, dims, residual, inner, n_states):
     """Mark the variables that are in more than one state in the marked cells."""
-    state = np.full(n_states.size, -1, np.int64)
+    state = np.empty(n_states.size, np.int64)
+    for v in range(n_states.size):
+        state[v] = -1
     is_tied = np.zeros(n_states.size, np.bool_)
     for k in range(residual.size):
         width = (table_start[k + 1] - table_start[k]) // (row_start[k + 1] - row_start[k])
@@ -305,9 +299,10 @@ def k_best(
     """
     k = states.shape[0]
     nodes = residual.size
-    last = np.full(k, nodes - 1, np.int64)  # the node in which each configuration left another
+    last = np.empty(k, np.int64)  # the node in which each configuration left another
     taken = np.empty(k, np.int64)  # the cell there that it left, and the configuration left before
-    before = np.full(k, -1, np.int64)
+    before = np.empty(k, np.int64)
+    last[0] = nodes - 1
     score = np.zeros(k)
     waiting = np.empty((k, 4), np.int64)  # best last: configuration to leave, node, cell, old cell
     worth = np.empty(k)
@@ -315,7 +310,8 @@ def k_best(
     shape = (dim_start, dims, residual, n_states)
     arrays = (table, table_start, row_start, *shape[:3], inner, n_states, message, error)
     decode(nodes - 1, states[0], *arrays)
-    count = 0
+    count = np.int64(0)
+    out, back = np.bool_(True), np.bool_(False)  # noqa: FBT003 - literals would compile _mark twice
     for s in range(k):
         if s > 0:
             if count == 0:
@@ -325,8 +321,9 @@ def k_best(
             score[s] = worth[count]
             last[s], taken[s] = node, waiting[count, 3]
             before[s] = source if last[source] == node and source > 0 else -1
-            states[s] = states[source]
-            _put(node, cell, *shape, states[s])
+            for v in range(n_states.size):
+                states[s, v] = states[source, v]
+            put(node, cell, *shape, states[s])
             decode(node - 1, states[s], *arrays)
         for node in range(last[s], -1, -1):
             row = row_of(node, *shape, states[s])
@@ -336,9 +333,9 @@ def k_best(
             t = table_start[node] + row * width
             now = _cell_of(node, *shape, states[s])
             chain = s if node == last[s] and s > 0 else -1
-            _mark(is_out, now, chain, taken, before, value=True)
+            _mark(is_out, now, chain, taken, before, out)
             cell = _runner_up(table, t, width, is_out)
-            _mark(is_out, now, chain, taken, before, value=False)
+            _mark(is_out, now, chain, taken, before, back)
             if cell >= 0 and table[t + cell] > -np.inf:
                 value = score[s] + (table[t + cell] - table[t + now])
                 count = _insert(waiting, worth, count, value, s, node, cell, now)
@@ -382,12 +379,10 @@ def _insert(waiting, worth, count, value, source, node, cell, now):
             return count
         count -= 1
         for i in range(count):
-            worth[i] = worth[i + 1]
-            waiting[i] = waiting[i + 1]
+            _move(waiting, worth, i + 1, i)
     i = count
     while i > 0 and worth[i - 1] >= value:
-        worth[i] = worth[i - 1]
-        waiting[i] = waiting[i - 1]
+        _move(waiting, worth, i - 1, i)
         i -= 1
     worth[i] = value
     waiting[i, 0] = source
@@ -395,3 +390,11 @@ def _insert(waiting, worth, count, value, source, node, cell, now):
     waiting[i, 2] = cell
     waiting[i, 3] = now
     return count + 1
+
+
+@kernel
+def _move(waiting, worth, source, target):
+    """Move a part to another place of the list."""
+    worth[target] = worth[source]
+    for c in range(4):
+        waiting[target, c] = waiting[source, c]

@@ -25,14 +25,13 @@ from credo._kernels.clique_tables import TINY, advance
 RESCALE_AFTER = 8
 #: What is read of a node, if anything.
 SEPARATOR, WHOLE_TABLE = 1, 2
-#: Fields of a node: loops OWN … of its message in its table, ABOVE … ABOVE_END in its parent's. At
-#: TOTAL, behind the message, is its sum before it was scaled to one; then comes its least positive
-#: number; then both of the parent's table, if the node RESCALES it.
-PARENT, TABLE, TABLE_END, MESSAGE, TOTAL, RESCALES, READS, OWN, ABOVE, ABOVE_END = range(10)
-#: Fields of a column of evidence: its node, the states, and three loops in the node's table.
-NODE, CARD, AXIS = range(3)
-#: Fields of a wanted variable: where its home starts, states, three loops there, result's column.
-HOME, STATES, LOOPS, PLACE = range(4)
+#: Fields of a node. At TOTAL, behind its message, is the sum of that before it was scaled to one;
+#: then comes its least positive number; then both of the parent's table, if the node RESCALES it.
+PARENT, TABLE, TABLE_END, MESSAGE, TOTAL, RESCALES, READS = range(7)
+#: Fields of a variable that is observed or wanted: the node where it ends, or the first cell of its
+#: home; how often all its states come there, how many they are, how many cells each has in a row;
+#: and where the result's columns start.
+WHERE, TIMES, STATES, INNER, PLACE = range(5)
 
 
 @kernel
@@ -55,11 +54,40 @@ def _multiply(room, t, m, lengths, strides, first, stop, counters):
 
 
 @kernel
-def _add_up(room, t, m, cells, lengths, strides, first, stop, counters):
-    """Set the cells from m on to the sums of the cells t, … that belong to them."""
-    for i in range(m, m + cells):
+def _multiply_states(room, t, m, times, states, inner):
+    """Multiply the cells t, … by the cells m, …, one per state, each for ``inner`` in a row."""
+    for _ in range(times):
+        for i in range(m, m + states):
+            for j in range(t, t + inner):
+                for lane in range(room.shape[1]):
+                    room[j, lane] *= room[i, lane]
+            t += inner
+
+
+@kernel
+def _clear(room, start, stop):
+    """Set all lanes of the cells from start to stop to zero."""
+    for i in range(start, stop):
         for lane in range(room.shape[1]):
             room[i, lane] = 0.0
+
+
+@kernel
+def _add_states(room, t, m, times, states, inner):
+    """Set the cells m, …, one per state, to the sums of the cells t, … that belong to them."""
+    _clear(room, m, m + states)
+    for _ in range(times):
+        for i in range(m, m + states):
+            for j in range(t, t + inner):
+                for lane in range(room.shape[1]):
+                    room[i, lane] += room[j, lane]
+            t += inner
+
+
+@kernel
+def _add_up(room, t, m, cells, lengths, strides, first, stop, counters):
+    """Set the cells from m on to the sums of the cells t, … that belong to them."""
+    _clear(room, m, m + cells)
     n1 = lengths[stop - 1] if stop > first else 1
     step = strides[stop - 1] if stop > first else 0
     outer = 1
@@ -124,68 +152,67 @@ def _mark(codes, first, last, columns, nodes, live):
         for row in range(first, last):
             found = found or codes[row, e] >= 0
         live[n + e] = found
-        live[columns[e, NODE]] = live[columns[e, NODE]] or found
+        live[columns[e, WHERE]] = live[columns[e, WHERE]] or found
     for k in range(n):
         if live[k] and nodes[k, PARENT] >= 0:
             live[nodes[k, PARENT]] = True
 
 
 @kernel
-def _enter(room, codes, first, last, e, columns, nodes, lengths, strides, spare, counters):
+def _enter(room, codes, first, last, e, columns, nodes, spare):
     """Multiply the findings of a column into the table where its variable ends."""
-    for x in range(columns[e, CARD]):
+    states = columns[e, STATES]
+    for x in range(states):
         for lane in range(room.shape[1]):
             room[spare + x, lane] = 1.0
         for row in range(first, last):
             if codes[row, e] >= 0 and codes[row, e] != x:
                 room[spare + x, row - first] = 0.0
-    table, axis = nodes[columns[e, NODE], TABLE], columns[e, AXIS]
-    _multiply(room, table, spare, lengths, strides, axis, axis + 3, counters)
+    table = nodes[columns[e, WHERE], TABLE]
+    _multiply_states(room, table, spare, columns[e, TIMES], states, columns[e, INNER])
 
 
 @kernel
-def _collect(room, calm, k, nodes, lengths, strides, live, counters):
+def _collect(room, calm, k, nodes, groups, lengths, strides, live, counters):
     """Send a node's message, scaled to sum one, to its parent."""
     p, table, message, total = nodes[k, PARENT], nodes[k, TABLE], nodes[k, MESSAGE], nodes[k, TOTAL]
+    rows = total - message
     if live[k]:
-        own = nodes[k, OWN]
-        cells = total - message
-        _add_up(room, table, message, cells, lengths, strides, own, own + 2, counters)
+        _add_states(room, table, message, np.int64(1), rows, (nodes[k, TABLE_END] - table) // rows)
         _scale(room, message, total, total)
     elif p < 0 or nodes[k, READS] > 0 or live[p]:
         _spread(room, calm, message, total + 4)
     if p >= 0 and live[p]:
-        table, above = nodes[p, TABLE], nodes[k, ABOVE]
-        _multiply(room, table, message, lengths, strides, above, nodes[k, ABOVE_END], counters)
+        above = nodes[p, TABLE]
+        _multiply(room, above, message, lengths, strides, groups[k], groups[k + 1], counters)
         if nodes[k, RESCALES] > 0:
-            _scale(room, table, nodes[p, TABLE_END], total + 2)
+            _scale(room, above, nodes[p, TABLE_END], total + 2)
 
 
 @kernel
-def _distribute(room, calm, k, nodes, lengths, strides, live, spare, scratch, counters):
+def _distribute(room, calm, k, nodes, groups, lengths, strides, live, spare, scratch, counters):
     """Turn a node's message, and its table if it is read from, into beliefs."""
-    p, reads, table = nodes[k, PARENT], nodes[k, READS], nodes[k, TABLE]
+    p, reads, table, end = nodes[k, PARENT], nodes[k, READS], nodes[k, TABLE], nodes[k, TABLE_END]
     if reads == WHOLE_TABLE and not live[k]:
-        _spread(room, calm, table, nodes[k, TABLE_END])
+        _spread(room, calm, table, end)
     if p < 0 or reads == 0:
         return
-    cells, above = nodes[k, TOTAL] - nodes[k, MESSAGE], nodes[k, ABOVE]
-    end, own = nodes[k, ABOVE_END], nodes[k, OWN]
-    _add_up(room, nodes[p, TABLE], spare, cells, lengths, strides, above, end, counters)
-    _scale(room, spare, spare + cells, scratch)
-    _divide(room, spare, nodes[k, MESSAGE], cells)
+    above, rows = nodes[p, TABLE], nodes[k, TOTAL] - nodes[k, MESSAGE]
+    _add_up(room, above, spare, rows, lengths, strides, groups[k], groups[k + 1], counters)
+    _scale(room, spare, spare + rows, scratch)
+    _divide(room, spare, nodes[k, MESSAGE], rows)
     if reads == WHOLE_TABLE:
-        _multiply(room, table, spare, lengths, strides, own, own + 2, counters)
+        _multiply_states(room, table, spare, np.int64(1), rows, (end - table) // rows)
 
 
 @kernel
-def _write(room, w, wanted, lengths, strides, first, last, spare, scratch, counters, out):
+def _write(room, w, wanted, first, last, spare, scratch, out):
     """Sum a variable's belief out of its home into columns of the result."""
-    card, loops, place = wanted[w, STATES], wanted[w, LOOPS], wanted[w, PLACE]
-    _add_up(room, wanted[w, HOME], spare, card, lengths, strides, loops, loops + 3, counters)
-    _scale(room, spare, spare + card, scratch)
+    states, place = wanted[w, STATES], wanted[w, PLACE]
+    _add_states(room, wanted[w, WHERE], spare, wanted[w, TIMES], states, wanted[w, INNER])
+    _scale(room, spare, spare + states, scratch)
     for row in range(first, last):
-        for x in range(card):
+        for x in range(states):
             out[row, place + x] = room[spare + x, row - first]
 
 
@@ -214,13 +241,13 @@ def _judge(room, calm, least_base, nodes, live, bound, lane):
 
 
 @kernel
-def run_calm(room, base, nodes, lengths, strides, live, counters):
+def run_calm(room, base, nodes, groups, lengths, strides, live, counters):
     """Fill the room, of one lane, with what is sent to the roots without evidence."""
     for k in range(nodes.shape[0]):
         live[k] = True
         _spread(room, base, nodes[k, TABLE], nodes[k, TABLE_END])
     for k in range(nodes.shape[0]):
-        _collect(room, base, k, nodes, lengths, strides, live, counters)
+        _collect(room, base, k, nodes, groups, lengths, strides, live, counters)
 
 
 @kernel
@@ -232,6 +259,7 @@ def run_lanes(
     nodes,
     columns,
     wanted,
+    groups,
     lengths,
     strides,
     spare,
@@ -246,9 +274,9 @@ def run_lanes(
 ):
     """Run rows of state indices (-1: not observed), as many at a time as there are lanes.
 
-    ``base`` holds the tables at the start, ``calm`` all cells without evidence; ``spare`` and
-    ``scratch`` are free cells. ``live``, ``counters`` and ``bound`` are room for flags, for loops
-    and for one number per node.
+    ``base`` holds the tables at the start, ``calm`` all cells without evidence; the loops of node k
+    in its parent's table are those from groups[k] on; ``spare`` and ``scratch`` are free cells.
+    ``live``, ``counters`` and ``bound`` are room for flags, for loops and for one number per node.
     """
     n = nodes.shape[0]
     for first in range(0, codes.shape[0], room.shape[1]):
@@ -259,14 +287,14 @@ def run_lanes(
                 _spread(room, base, nodes[k, TABLE], nodes[k, TABLE_END])
         for e in range(columns.shape[0]):
             if live[n + e]:
-                _enter(
-                    room, codes, first, last, e, columns, nodes, lengths, strides, spare, counters
-                )
+                _enter(room, codes, first, last, e, columns, nodes, spare)
         for k in range(n):
-            _collect(room, calm, k, nodes, lengths, strides, live, counters)
+            _collect(room, calm, k, nodes, groups, lengths, strides, live, counters)
         for k in range(n - 1, -1, -1):
-            _distribute(room, calm, k, nodes, lengths, strides, live, spare, scratch, counters)
+            _distribute(
+                room, calm, k, nodes, groups, lengths, strides, live, spare, scratch, counters
+            )
         for w in range(wanted.shape[0]):
-            _write(room, w, wanted, lengths, strides, first, last, spare, scratch, counters, out)
+            _write(room, w, wanted, first, last, spare, scratch, out)
         for row in range(first, last):
             log_z[row], lost[row] = _judge(room, calm, least_base, nodes, live, bound, row - first)

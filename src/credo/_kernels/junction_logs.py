@@ -36,7 +36,8 @@ def add(table, t, message, m, lengths, strides, first, stop, counters):
                     table[t + k] += x
             t += n1
             i += step
-        m = advance(m, lengths, strides, first, stop - 3, counters)
+        if g > 2:
+            m = advance(m, lengths, strides, first, stop - 3, counters)
 
 
 @kernel
@@ -87,7 +88,8 @@ def _maxima(source, s, out, m, lengths, strides, first, stop, counters):
                 out[i] = x
             s += n1
             i += step
-        m = advance(m, lengths, strides, first, stop - 3, counters)
+        if g > 2:
+            m = advance(m, lengths, strides, first, stop - 3, counters)
 
 
 @kernel

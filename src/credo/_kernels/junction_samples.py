@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from credo._kernels._jit import kernel
+from credo._kernels.junction_decode import put, row_of
 
 
 @kernel
@@ -12,28 +15,22 @@ def draw_down(table, table_start, row_start, parent, dim_start, dims, residual, 
     Given its separator's states a node's row of the table is, up to scale, the probability of the
     variables that end in it.
     """
-    count = parent.size
     for i in range(out.shape[0]):
-        for k in range(count - 1, -1, -1):
+        states = out[i]
+        for k in range(parent.size - 1, -1, -1):
             rows = row_start[k + 1] - row_start[k]
             width = (table_start[k + 1] - table_start[k]) // rows
-            a, b = dim_start[k], dim_start[k + 1]
-            cut = b - residual[k]
-            row = 0
-            for j in range(a, cut):
-                row = row * n_states[dims[j]] + out[i, dims[j]]
+            row = row_of(k, dim_start, dims, residual, n_states, states)
             first = table_start[k] + row * width
             total = 0.0
             for c in range(first, first + width):
                 total += table[c]
             left = u[i, k] * total
-            chosen = -1
+            chosen = np.int64(-1)
             for c in range(first, first + width):
                 if table[c] > 0.0:
                     chosen = c - first
                     left -= table[c]
                     if left < 0.0:
                         break
-            for j in range(b - 1, cut - 1, -1):
-                out[i, dims[j]] = chosen % n_states[dims[j]]
-                chosen //= n_states[dims[j]]
+            put(k, chosen, dim_start, dims, residual, n_states, states)

@@ -183,7 +183,7 @@ class AbstractModel(ABC):
 
     def _scope(self, variables: Any, owner: str) -> Scope:
         """Find the positions of variables, which must all differ."""
-        if isinstance(variables, (str, Variable)):
+        if isinstance(variables, (str, Variable)) or not isinstance(variables, Iterable):
             raise InputError(
                 f"{owner} needs a list of variables. Got the single one {variables!r}; pass it "
                 f"in a list."

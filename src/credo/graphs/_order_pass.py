@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from credo._kernels import elimination_order as kernels
 from credo._kernels.elimination_graph import (
     CELLS,
     DEAD,
     DEGREE,
-    HELD,
     KEY,
     LENGTH,
     LOG,
@@ -24,6 +24,9 @@ from credo._kernels.elimination_graph import (
     Graph,
     Ints,
 )
+
+#: Cliques that are listed at a time; with 62 members each, 32 MB.
+_BLOCK = 1 << 16
 
 
 class Costs(NamedTuple):
@@ -137,36 +140,58 @@ class Pass:
         self.exact = bool(self.count[left[0], DEGREE] == left.shape[0] - 1)
 
     def costs(self) -> Costs:
-        """Count the cells of the order, as far as its cliques are known."""
-        cells, size = self.cliques()
-        if not cells.shape[0]:
+        """Count the cells of the order, or of its cliques up to the first beyond the limit."""
+        if not self.group.shape[0]:
             return Costs(0.0, 0.0, 0.0, 0, np.empty(0, np.int64), exact=True)
-        top = int(np.argmax(np.abs(cells)))
+        cells, size = self.tables()
+        top = int(np.argmax(cells))
         clique = self._clique(top)
+        maximal = cells[self.maximal(size, self.parents())] if self.exact else cells[top : top + 1]
         return Costs(
             float(self.real[clique, LOG].sum()),
-            float(cells[cells > 0.0].sum()),
-            float(np.abs(cells).sum()),
+            float(maximal.sum()),
+            float(cells.sum()),
             int(size.max()),
             clique,
             exact=self.exact,
         )
 
-    def cliques(self) -> tuple[Floats, Ints]:
-        """Give the cells of the cliques known, negative if not maximal, and the later members."""
+    def tables(self) -> tuple[Floats, Ints]:
+        """Give, by step, the cells of the cliques that are known and their later members."""
         n, tail = self.group.shape[0], self.tail
-        known = n if self.exact else tail + 1
-        order = self.sequence[:known]
+        order = self.sequence if self.exact else self.sequence[: tail + 1]
         cells, size = self.real[order, CELLS], self.count[order, LENGTH]
         if tail < n:
-            held = self.real[order[tail], CELLS] == HELD
-            clique = self._clique(tail)[::-1]
             with np.errstate(over="ignore"):
-                left = np.cumprod(self.real[clique, STATES])[::-1][: known - tail]
-            cells[tail:] = -left
-            cells[tail] = -left[0] if held else left[0]
-            size[tail:] = np.arange(clique.shape[0] - 1, clique.shape[0] - 1 - left.shape[0], -1)
+                last = np.cumprod(self.real[self._clique(tail)[::-1], STATES])[::-1]
+            cells[tail:] = last[: order.shape[0] - tail]
+            size[tail:] = np.arange(last.shape[0])[::-1][: order.shape[0] - tail]
         return cells, size
+
+    def parents(self) -> Ints:
+        """Give, by step, the step of the first later member, or n if there is none."""
+        n, tail = self.group.shape[0], self.tail
+        position = np.empty(n, np.int64)
+        position[self.sequence] = np.arange(n)
+        parent = np.arange(1, n + 1)
+        for low in range(0, tail, _BLOCK):
+            order = self.sequence[low : min(low + _BLOCK, tail)]
+            size = self.count[order, LENGTH]
+            parent[low : low + order.shape[0]] = n
+            some = np.flatnonzero(size)
+            if some.shape[0]:
+                first = np.cumsum(size) - size
+                at = np.repeat(self.count[order, START] - first, size) + np.arange(size.sum())
+                parent[low + some] = np.minimum.reduceat(position[self.pool[at]], first[some])
+        return parent
+
+    @staticmethod
+    def maximal(size: Ints, parent: Ints) -> npt.NDArray[np.bool_]:
+        """Tell, by step, which cliques are not inside an earlier one."""
+        told = np.ones(size.shape[0], np.bool_)
+        below = np.flatnonzero(parent < size.shape[0])
+        told[parent[below[size[below] == size[parent[below]] + 1]]] = False
+        return told
 
     def _clique(self, step: int) -> Ints:
         """List the clique of a step."""

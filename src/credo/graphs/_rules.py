@@ -152,6 +152,11 @@ class AbstractRuleModel(AbstractModel):
                [0., 1.]])
         """
         variables, scope = self._family(child, parents)
+        if not callable(function):
+            raise InputError(
+                f"The function for {variables[-1].name!r} must take the states of the parents and "
+                f"give a state. Got {function!r}."
+            )
         shape = [variable.n_states for variable in variables]
         if math.prod(shape) > MOST_CELLS:
             raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +12,8 @@ import numpy.typing as npt
 from credo._types import F64
 from credo._validation.arrays import as_finite, as_number
 from credo._validation.labels import position
-from credo.exceptions import InputError, ShapeError
+from credo._validation.probabilities import by_name
+from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs.wiring import Wiring
 
 
@@ -133,13 +134,11 @@ def _states(v: int, name: Any, given: Any, states: tuple[Any, ...]) -> Finding:
         return Finding(v, states.index(given), None, name, given)
     if isinstance(given, np.ndarray) and given.ndim == 0:
         given = given.item()
-    several = isinstance(given, (list, np.ndarray)) or (
-        isinstance(given, (AbstractSet, tuple)) and given not in states
-    )
-    if not several:
-        return Finding(v, position(given, states, f"Variable {name!r}", "state"), None, name, given)
-    each = sorted(given, key=repr) if isinstance(given, AbstractSet) else given
-    allowed = sorted({position(s, states, f"Variable {name!r}", "state") for s in each})
+    if not _are_several(given, states):
+        return Finding(v, _place(given, states, name), None, name, given)
+    each = sorted(given, key=repr) if isinstance(given, AbstractSet) else list(given)
+    _refuse_mask(each, states, name)
+    allowed = sorted({_place(state, states, name) for state in each})
     if not allowed:
         raise InputError(
             f"The evidence on {name!r} allows no state. Leave the variable out if it was not "
@@ -152,11 +151,47 @@ def _states(v: int, name: Any, given: Any, states: tuple[Any, ...]) -> Finding:
     return Finding(v, -1, weights, name, [states[i] for i in allowed])
 
 
+def _are_several(given: Any, states: tuple[Any, ...]) -> bool:
+    """Tell a collection of states from a single one, which may be a tuple or a frozenset."""
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        return False
+    return not (isinstance(given, Hashable) and given in states)
+
+
+def _place(given: Any, states: tuple[Any, ...], name: Any) -> int:
+    """Find the index of a state; what stands for no value at all is none."""
+    if _is_missing(given) and not any(given is state for state in states):
+        raise LabelError(
+            f"Variable {name!r} has no state {given!r}. Leave the variable out of the evidence if "
+            "it was not observed."
+        )
+    return position(given, states, f"Variable {name!r}", "state")
+
+
+def _is_missing(given: Any) -> bool:
+    """Tell None, NaN, NA and NaT from values."""
+    try:
+        return given is None or bool(given != given)  # noqa: PLR0124 - NaN alone does
+    except TypeError:  # pandas' NA is neither
+        return True
+
+
+def _refuse_mask(each: list[Any], states: tuple[Any, ...], name: Any) -> None:
+    """Refuse truth values for states that are numbers: True would be read as the state 1."""
+    flags = (bool, np.bool_)
+    if any(isinstance(s, flags) for s in each) and not any(isinstance(s, flags) for s in states):
+        raise InputError(
+            f"The evidence on {name!r} must list states. Got truth values; list the states that "
+            "are allowed."
+        )
+
+
 def as_weights_on(given: Any, states: tuple[Any, ...], owner: str) -> F64:
     """Turn weights, in the order of the states or by name, into a non-negative vector."""
-    if isinstance(given, Mapping):
+    named = by_name(given, states)
+    if named is not None:
         weights = np.full(len(states), np.nan)
-        for state, weight in given.items():
+        for state, weight in named.items():
             weights[position(state, states, owner, "state")] = as_number(weight, owner, "weight")
         missing = [s for s, weight in zip(states, weights, strict=True) if np.isnan(weight)]
         if missing:

@@ -15,6 +15,9 @@ from credo.exceptions import InputError, LabelError
 #: Names above this number are not searched for a near one: 10 000 take a tenth of a second.
 _MOST_NAMES_FOR_A_HINT = 10_000
 
+#: States that a number may stand for; the labels alone take 0.7 GB, and each table as many cells.
+_MOST_STATES = 2**24
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,11 @@ def as_states(states: Any, name: Label) -> Labels:
     if isinstance(states, (int, np.integer)) and not isinstance(states, bool):
         if states < 1:
             raise InputError(f"Variable {name!r} needs at least one state. Got {int(states)}.")
+        if states > _MOST_STATES:
+            raise InputError(
+                f"Variable {name!r} can have {_MOST_STATES} states at most. Got {int(states)}. Put "
+                "several of its values into one state."
+            )
         return tuple(range(int(states)))
     if isinstance(states, AbstractSet):
         raise InputError(

@@ -17,6 +17,8 @@ _UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 #: Beyond this many cells a table cannot even be addressed.
 _ADDRESSABLE = 2.0**58
 
+#: Copies of tables with no more cells in all are made without asking.
+_SMALL = 1_000_000
 #: What to do about an answer that is too large.
 ADVICE = (
     "Ask for fewer variables (query=[...]), add evidence on some of them, condition on a cut set "
@@ -79,7 +81,7 @@ def refuse_copies(wiring: Wiring, observed: Int64, budget: Budget) -> None:
     """Raise BudgetError if tables that factors share, copied for each of them, do not fit."""
     limit = as_bytes(budget, "infer")
     cells = np.diff(wiring.table_start)[wiring.table].astype(float)
-    if 8.0 * cells.sum() <= limit or cells.sum() <= len(wiring.values):
+    if 8.0 * cells.sum() <= limit or cells.sum() <= max(len(wiring.values), _SMALL):
         return
     sizes = np.where(observed >= 0, 1.0, wiring.n_states)[wiring.scope]
     needed = 8.0 * np.multiply.reduceat(sizes, wiring.scope_start[:-1]).sum()

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from credo._types import F64, Bool
 from credo.graphs.problems import Problem
 from credo.inference._layout import Layout
+from credo.inference._log_tables import LogTables
 
 if TYPE_CHECKING:
     from credo.inference._tables import Homes
@@ -36,8 +37,7 @@ class MaxTables:
         self.layout = layout
         self.logs = problem.log_values()
         self.constant = 0.0  #: log of what is left of factors whose variables are all observed
-        self.table: F64 = np.empty(layout.n_cells)
-        self.message: F64 = np.empty(int(layout.row_start[-1]))
+        self.tables = LogTables(problem, layout, maximum=True)
         self.shift: F64 = np.empty(len(layout.parent))
         self.error: F64 = np.empty(len(layout.parent))
         self.inner: Int64 = summed_cells(
@@ -47,36 +47,24 @@ class MaxTables:
     def collect(self) -> bool:
         """Fill the tables and send maxima to the roots; tell whether anything is possible."""
         from credo._kernels import junction_decode as kernels  # noqa: PLC0415
-        from credo._kernels.junction_fill import fill_outward  # noqa: PLC0415
-        from credo._kernels.junction_sums import ordered_factors  # noqa: PLC0415
 
-        problem, layout = self.problem, self.layout
-        start, cells = problem.scope_start, problem.cell_start
-        logs = ordered_factors(
-            problem.n_states, start, problem.scope, layout.ordered, cells, self.logs
-        )
-        self.constant = problem.log_constant + fill_outward(
-            self.table,
-            layout.table_start,
-            layout.home,
-            layout.factor_group_start,
-            layout.factor_lengths,
-            layout.factor_strides,
-            cells,
-            logs,
-        )
-        sizes = kernels.factor_sizes(layout.home, cells, logs, len(layout.parent))
-        messages = (layout.parent, layout.group_start, layout.lengths, layout.strides)
+        layout, tables = self.layout, self.tables
+        self.constant = tables.fill(self.logs)
         possible = kernels.collect_maxima(
-            self.table,
+            tables.table,
             layout.table_start,
             layout.row_start,
-            *messages,
+            layout.parent,
+            layout.group_start,
+            layout.lengths,
+            layout.strides,
             self.inner,
-            self.message,
+            tables.message,
             self.shift,
             self.error,
-            *sizes,
+            *kernels.factor_sizes(
+                layout.home, self.problem.cell_start, self.logs, len(layout.parent)
+            ),
         )
         return bool(possible) and self.constant > -np.inf
 
@@ -118,7 +106,7 @@ class MaxTables:
         layout = self.layout
         is_best = np.zeros(layout.n_cells, np.bool_)
         kernels.mark_best(
-            self.table,
+            self.tables.table,
             layout.table_start,
             layout.row_start,
             layout.parent,
@@ -126,10 +114,10 @@ class MaxTables:
             layout.lengths,
             layout.strides,
             self.inner,
-            self.message,
+            self.tables.message,
             self.error,
             is_best,
-            np.zeros(len(self.message), np.bool_),
+            np.zeros(len(self.tables.message), np.bool_),
         )
         marks: Bool = kernels.tied_variables(is_best, *self._rows()[1:-2])
         return marks
@@ -143,36 +131,14 @@ class MaxTables:
 
     def log_max_marginals(self, homes: Homes) -> F64:
         """Send messages back; give each variable's log max-marginals, less their largest."""
-        from credo._kernels.junction_logs import (  # noqa: PLC0415
-            distribute_logs,
-            read_log_marginals,
-        )
-
-        layout, start = self.layout, homes.start
-        tables = (self.table, layout.table_start)
-        messages = (layout.parent, layout.group_start, layout.lengths, layout.strides)
-        distribute_logs(*tables, layout.row_start, *messages, self.message, True)  # noqa: FBT003
-        out = np.empty(int(start[-1]))
-        read_log_marginals(
-            *tables,
-            self.message,
-            layout.row_start,
-            homes.home,
-            homes.inner,
-            self.problem.n_states,
-            start,
-            out,
-            True,  # noqa: FBT003
-        )
-        if len(out):
-            out -= np.repeat(np.maximum.reduceat(out, start[:-1]), np.diff(start))
-        return out
+        self.tables.distribute()
+        return self.tables.log_marginals(homes)
 
     def _rows(self) -> tuple[npt.NDArray[np.generic], ...]:
         """Give the arrays that decoding reads, in its order."""
         layout = self.layout
         return (
-            self.table,
+            self.tables.table,
             layout.table_start,
             layout.row_start,
             layout.dim_start,
@@ -180,6 +146,6 @@ class MaxTables:
             layout.residual,
             self.inner,
             self.problem.n_states,
-            self.message,
+            self.tables.message,
             self.error,
         )

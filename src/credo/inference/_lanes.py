@@ -42,17 +42,9 @@ class Program:
     nodes: Int64
     columns: Int64
     wanted: Int64
-    lengths: Int64  #: of all loops: above each node, its own, those of columns and of the wanted
-    strides: Int64
     spare: int
     scratch: int
     n_cells: int  #: of the room
-    depth: int  #: the most loops inside each other
-
-    def arrays(self) -> tuple[Int64 | int, ...]:
-        """Give what the kernel takes, in its order."""
-        rows = self.nodes, self.columns, self.wanted
-        return (*rows, self.lengths, self.strides, self.spare, self.scratch)
 
 
 def write_program(
@@ -72,19 +64,17 @@ def write_program(
         The variables whose beliefs are written, in the order of the result.
     """
     room = Room.of(layout, int(problem.n_states.max(initial=1)))
-    loops = _Loops(layout)
-    nodes = _nodes(layout, room, _reads(layout, homes, wanted), loops)
     ends = np.array([places[v] for v in columns.tolist()], np.int64).reshape(-1, 2)
-    sizes, card = np.diff(layout.table_start)[ends[:, 0]], problem.n_states[columns]
-    entered = np.stack([ends[:, 0], card, loops.axes(sizes, card, ends[:, 1])], axis=1)
-    start, sizes = _homes(layout, room, homes.home[wanted])
-    card = problem.n_states[wanted]
-    axes = loops.axes(sizes, card, homes.inner[wanted])
-    written = np.stack([start, card, axes, np.cumsum(card) - card], axis=1)
-    depth = max(3, int(np.diff(layout.group_start).max(initial=0)))
-    return Program(
-        nodes, entered, written, *loops.joined(), room.spare, room.scratch, room.n_cells, depth
-    )
+    node, inner = ends[:, 0], ends[:, 1]
+    cells = np.diff(layout.table_start)[node]
+    entered = _states(node, cells, problem.n_states[columns], inner)
+    start, cells = _homes(layout, room, homes.home[wanted])
+    written = _states(start, cells, problem.n_states[wanted], homes.inner[wanted])
+    tables = layout.table_start[:-1], layout.table_start[1:]
+    where = layout.parent, *tables, room.message, room.total
+    marks = _rescales(layout), _reads(layout, homes, wanted)
+    nodes = np.stack([*where, *marks], axis=1)
+    return Program(nodes, entered, written, room.spare, room.scratch, room.n_cells)
 
 
 def bytes_of(record: Any) -> int:
@@ -93,38 +83,10 @@ def bytes_of(record: Any) -> int:
     return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
 
 
-class _Loops:
-    """Loops of messages inside tables, one after the other: lengths, and strides in the message."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.count = int(layout.group_start[-1])
-        self.lengths = [layout.lengths[: self.count]]
-        self.strides = [layout.strides[: self.count]]
-
-    def add(self, lengths: Int64, strides: list[int]) -> Int64:
-        """Append a row of loops for each of several messages; give where each row starts."""
-        first = self.count + len(strides) * np.arange(len(lengths))
-        self.count += lengths.size
-        self.lengths.append(lengths.ravel())
-        self.strides.append(np.tile(np.array(strides, np.int64), len(lengths)))
-        return first
-
-    def axes(self, cells: Int64, card: Int64, inner: Int64) -> Int64:
-        """Append the loops of single variables' states inside runs of cells."""
-        return self.add(np.stack([cells // (card * inner), card, inner], axis=1), [0, 1, 0])
-
-    def joined(self) -> tuple[Int64, Int64]:
-        """Give all lengths, and all strides."""
-        return np.concatenate(self.lengths), np.concatenate(self.strides)
-
-
-def _nodes(layout: Layout, room: Room, reads: Int64, loops: _Loops) -> Int64:
-    """Give a row for each node."""
-    rows = room.total - room.message
-    own = loops.add(np.stack([rows, np.diff(layout.table_start) // rows], axis=1), [1, 0])
-    tables, groups = layout.table_start, layout.group_start
-    where = layout.parent, tables[:-1], tables[1:], room.message, room.total
-    return np.stack([*where, _rescales(layout), reads, own, groups[:-1], groups[1:]], axis=1)
+def _states(where: Int64, cells: Int64, states: Int64, inner: Int64) -> Int64:
+    """Give a row for each of several variables, whose states lie in runs of cells."""
+    times = cells // (states * inner)
+    return np.stack([where, times, states, inner, np.cumsum(states) - states], axis=1)
 
 
 def _homes(layout: Layout, room: Room, home: Int64) -> tuple[Int64, Int64]:

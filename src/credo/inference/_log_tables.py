@@ -29,21 +29,13 @@ class LogTables:
         self.table: F64 = np.empty(layout.n_cells)
         self.message: F64 = np.empty(int(layout.row_start[-1]))
 
-    def collect(self, weights: Weights | None = None) -> float:
-        """Fill the tables and send messages to the roots; give the log of the sum or maximum."""
-        from credo._kernels import junction_logs as kernels  # noqa: PLC0415
+    def fill(self, logs: F64) -> float:
+        """Add the factors' logs up in the tables; give the sum of those without variables."""
         from credo._kernels.junction_fill import fill_outward  # noqa: PLC0415
         from credo._kernels.junction_sums import ordered_factors  # noqa: PLC0415
 
         problem, layout = self.problem, self.layout
-        logs = ordered_factors(
-            problem.n_states,
-            problem.scope_start,
-            problem.scope,
-            layout.ordered,
-            problem.cell_start,
-            problem.log_values(),
-        )
+        start, cells = problem.scope_start, problem.cell_start
         constant = fill_outward(
             self.table,
             layout.table_start,
@@ -51,21 +43,27 @@ class LogTables:
             layout.factor_group_start,
             layout.factor_lengths,
             layout.factor_strides,
-            problem.cell_start,
-            logs,
+            cells,
+            ordered_factors(problem.n_states, start, problem.scope, layout.ordered, cells, logs),
         )
+        return problem.log_constant + float(constant)
+
+    def collect(self, weights: Weights | None = None) -> float:
+        """Fill the tables and send messages to the roots; give the log of the sum or maximum."""
+        from credo._kernels import junction_logs as kernels  # noqa: PLC0415
+
+        constant = self.fill(self.problem.log_values())
         if weights is not None:
             with np.errstate(divide="ignore"):
                 kernels.enter_log_evidence(
                     self.table,
-                    layout.table_start,
+                    self.layout.table_start,
                     weights.nodes,
                     weights.inners,
                     weights.starts,
                     np.log(weights.values),
                 )
-        result = kernels.collect_logs(*self._arguments())
-        return float(result) + float(constant) + problem.log_constant
+        return float(kernels.collect_logs(*self._arguments())) + constant
 
     def distribute(self) -> None:
         """Turn tables and messages into log beliefs, or max-marginals."""
@@ -88,11 +86,11 @@ class LogTables:
         )
 
     def log_marginals(self, homes: Homes) -> F64:
-        """Read the log beliefs, or max-marginals, of all variables, one after the other."""
+        """Read the log beliefs, or max-marginals, of all variables, each less its largest."""
         from credo._kernels.junction_logs import read_log_marginals  # noqa: PLC0415
 
-        layout = self.layout
-        out = np.empty(int(homes.start[-1]))
+        layout, start = self.layout, homes.start
+        out = np.empty(int(start[-1]))
         read_log_marginals(
             self.table,
             layout.table_start,
@@ -101,22 +99,24 @@ class LogTables:
             homes.home,
             homes.inner,
             self.problem.n_states,
-            homes.start,
+            start,
             out,
             self.maximum,
         )
+        out -= np.repeat(np.maximum.reduceat(out, start[:-1]), np.diff(start))
         return out
 
     def marginals(self, homes: Homes) -> F64:
         """Read the beliefs of all variables, each scaled to one."""
-        logs = self.log_marginals(homes)
-        for v in range(len(homes.home)):
-            part = logs[homes.start[v] : homes.start[v + 1]]
-            part[:] = as_probabilities(part)
-        return logs
+        values = self.log_marginals(homes)
+        np.exp(values, out=values)
+        values /= np.repeat(np.add.reduceat(values, homes.start[:-1]), np.diff(homes.start))
+        return values
 
 
 def as_probabilities(logs: F64) -> F64:
-    """Exponentiate logs, one of them finite, scaled to sum one."""
-    values = np.exp(logs - logs.max())
-    return np.asarray(values / values.sum())
+    """Exponentiate logs, one of them finite, and scale them to sum one: in place."""
+    logs -= logs.max()
+    np.exp(logs, out=logs)
+    logs /= logs.sum()
+    return logs

@@ -80,13 +80,20 @@ class ManyPosteriors:
     def __iter__(self) -> Iterator[Label]:
         return iter(self.variables)
 
+    def __contains__(self, name: object) -> bool:
+        try:
+            return self._wiring.index(name) in self._place
+        except InputError:
+            return False
+
     def __len__(self) -> int:
         return len(self._place)
 
     def __repr__(self) -> str:
         bad = len(self.impossible)
         also = f", {bad} of them impossible" if bad else ""
-        return f"<ManyPosteriors: {self.n_rows} rows{also}, {len(self)} variables, {self.status}>"
+        rows, variables = _counted(self.n_rows, "row"), _counted(len(self), "variable")
+        return f"<ManyPosteriors: {rows}{also}, {variables}, {self.status}>"
 
     def __getitem__(self, name: Any) -> Posterior:
         """Give the marginals of one variable, a row for each row of evidence."""
@@ -126,3 +133,8 @@ class ManyPosteriors:
             )
         columns = self._beliefs[:, self._start[place] : self._start[place + 1]]
         return np.asarray(columns[self._which])
+
+
+def _counted(count: int, what: str) -> str:
+    """Write how many there are."""
+    return f"{count} {what}{'' if count == 1 else 's'}"

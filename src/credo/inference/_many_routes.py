@@ -18,12 +18,15 @@ from credo.inference._budget import Budget, as_bytes, refuse_above
 from credo.inference._layout import lay_out
 from credo.inference._many_rows import Codes
 from credo.inference._many_runs import COPIES, patterns
-from credo.inference._many_tree import RowTree
+from credo.inference._many_tree import RowTree, whole_sum
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: Seconds per cell and row on a tree with lanes, per cell of a row on its own, per cell for making
 #: a tree, and what making one costs anyway, as measured.
 _PER_CELL, _PER_OWN_CELL, _PER_NEW_CELL, _TREE = 8e-9, 2e-8, 6e-8, 5e-3
+#: Seconds per variable of a row on its own, and bytes per variable of a tree beside its tables: its
+#: factors, layout and program; both as measured on chains.
+_PER_VARIABLE, _BYTES = 4e-6, 500.0
 
 Part: TypeAlias = tuple[slice, RowTree | None, Int64]
 
@@ -55,8 +58,8 @@ class Routes:
 
     def held_with(self, tree: RowTree | None) -> float:
         """Give the bytes that a tree, and the one for all rows, take before they run any."""
-        kept = {id(t): t.n_cells for t in (self._common, tree) if t is not None}
-        return 8.0 * COPIES * sum(kept.values())
+        kept = {id(t): t.n_bytes for t in (self._common, tree) if t is not None}
+        return float(sum(kept.values()))
 
     def parts(self, variables: tuple[int, ...], codes: Codes) -> Iterator[Part]:
         """Cut rows, sorted by pattern, into parts with a tree and the columns it takes."""
@@ -83,7 +86,8 @@ class Routes:
     def own(self, variables: tuple[int, ...], codes: Codes, out: F64) -> float:
         """Answer one row with its observed variables cut out of the tables."""
         evidence = findings(self.wiring, variables, codes)
-        problem, order = self._cut(evidence)
+        problem = self._cut(evidence)
+        order = _order(problem, 0.0, self.seed)
         refuse_above(self.budget, problem, order, self.owner)
         beliefs = calibrate(problem, lay_out(problem, order.sequence))
         if beliefs.are_impossible:
@@ -94,16 +98,19 @@ class Routes:
             k, free = int(self.wiring.n_states[v]), beliefs.of(v)
             out[place : place + k] = np.arange(k) == observed[v] if free is None else free
             place += k
-        return float(beliefs.log_z or 0.0)
+        return whole_sum(beliefs)
 
     def _cheapest(self, observed: tuple[int, ...], n_rows: int) -> RowTree | None:
         """Choose for one pattern: the tree for all, one of its own, or None for row by row."""
         firsts = np.zeros(len(observed), np.int32)
-        cells = self._cut(findings(self.wiring, observed, firsts))[1].cells
-        own = n_rows * (_TREE + _PER_OWN_CELL * cells)
+        problem = self._cut(findings(self.wiring, observed, firsts))
+        own = n_rows * (_TREE + _PER_VARIABLE * len(problem.variables))
         common = np.inf
         if self._common is not None:
             common = n_rows * _PER_CELL * self._common.n_cells
+        if self.query is None and common <= own:
+            return self._common
+        own += n_rows * _PER_OWN_CELL * _order(problem, 0.0, self.seed).cells
         if self.query is not None:
             tree = self._tree(observed, 0.0, min(own, common), n_rows)
             if tree is not None:
@@ -118,17 +125,17 @@ class Routes:
         problem = pose(self.wiring, Evidence(()), needed, whole=True)
         order = _order(problem, effort, self.seed)
         left = as_bytes(self.budget, self.owner) - self.held_with(None)
-        fits = 8.0 * order.cells * (COPIES + 2) <= left
+        needed_bytes = 8.0 * order.cells * (COPIES + 2) + _BYTES * len(problem.variables)
+        fits = needed_bytes <= left
         if not fits or _TREE + (_PER_NEW_CELL + n_rows * _PER_CELL) * order.cells > most:
             return None
         places = np.searchsorted(problem.variables, np.array(variables, np.int64))
         wanted = np.searchsorted(problem.variables, self.wanted)
         return RowTree(problem, lay_out(problem, order.sequence), places, wanted)
 
-    def _cut(self, evidence: Evidence) -> tuple[Problem, Order]:
+    def _cut(self, evidence: Evidence) -> Problem:
         """Cut observed variables out; how large the rest is depends on which they are."""
-        problem = pose(self.wiring, evidence, self.query, whole=True)
-        return problem, _order(problem, 0.0, self.seed)
+        return pose(self.wiring, evidence, self.query, whole=True)
 
 
 def _order(problem: Problem, effort: float, seed: int) -> Order:

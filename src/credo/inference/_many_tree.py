@@ -72,12 +72,10 @@ class RowTree:
         """Run up to the roots without evidence."""
         from credo._kernels.junction_lanes import run_calm  # noqa: PLC0415
 
-        program, room = self.program, self.room(1)
-        live, counters = np.ones(len(self.least), np.bool_), np.zeros(program.depth, np.int64)
-        loops = program.lengths, program.strides
+        room, live = self.room(1), np.empty(len(self.least), np.bool_)
         with np.errstate(all="ignore"):  # where kernels run as plain Python
-            run_calm(room, self.base, program.nodes, *loops, live, counters)
-        return room[:, 0]
+            run_calm(room, self.base, self.program.nodes, *self._loops(), live, self._counters())
+        return room.ravel()
 
     def run(self, codes: Codes, room: F64, out: F64, log_z: F64) -> None:
         """Run rows: write their beliefs, and the logs of their sums, -inf for impossible rows."""
@@ -94,12 +92,35 @@ class RowTree:
         """Call the kernel."""
         from credo._kernels.junction_lanes import run_lanes  # noqa: PLC0415
 
-        n_nodes = len(self.least)
-        flags = np.empty(n_nodes + len(self.columns), np.bool_)
-        spare = flags, np.empty(self.program.depth, np.int64), np.empty(n_nodes)
-        tables = self.base, self.calm, self.least
+        program, n_nodes = self.program, len(self.least)
         with np.errstate(all="ignore"):  # where kernels run as plain Python: lost rows overflow
-            run_lanes(room, *tables, *self.program.arrays(), codes, *spare, out, log_z, lost)
+            run_lanes(
+                room,
+                self.base,
+                self.calm,
+                self.least,
+                program.nodes,
+                program.columns,
+                program.wanted,
+                *self._loops(),
+                program.spare,
+                program.scratch,
+                codes,
+                np.empty(n_nodes + len(self.columns), np.bool_),
+                self._counters(),
+                np.empty(n_nodes),
+                out,
+                log_z,
+                lost,
+            )
+
+    def _loops(self) -> tuple[Int64, Int64, Int64]:
+        """Give the loops of messages inside their parents' tables."""
+        return self.layout.group_start, self.layout.lengths, self.layout.strides
+
+    def _counters(self) -> Int64:
+        """Make room to count loops inside each other."""
+        return np.empty(int(np.diff(self.layout.group_start).max(initial=0)), np.int64)
 
     def _in_logs(self, codes: Codes, out: F64) -> float:
         """Run one row in the log domain: slower, and nothing is lost."""

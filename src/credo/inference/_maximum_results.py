@@ -70,7 +70,10 @@ class Configuration:
 
     def __getitem__(self, name: Any) -> Label:
         """Give the state of one variable."""
-        return _entry(self.states, name, "The configuration")
+        wanted = _plain_name(name)
+        if wanted not in self.states:
+            position(wanted, tuple(self.states), "The configuration", "variable")
+        return self.states[wanted]
 
     def __contains__(self, name: object) -> bool:
         return _plain_name(name) in self.states
@@ -127,9 +130,9 @@ class MaxMarginals:
     Configuration({'a': 0, 'b': 1}, log_score=1.09861)
     """
 
-    def __init__(self, wiring: Wiring, values: Mapping[int, F64], best: Configuration) -> None:
+    def __init__(self, wiring: Wiring, values: Beliefs, best: Configuration) -> None:
         self._wiring = wiring
-        self._values = values
+        self._values = values  # of the free variables, auxiliary ones too
         self.best = best
 
     def log_values(self, name: Any) -> F64:
@@ -161,8 +164,9 @@ class MaxMarginals:
         array([  0., -inf])
         """
         v = self._wiring.index(name)
-        if v in self._values:
-            return np.asarray(frozen(self._values[v]))
+        free = self._values.of(v)
+        if free is not None:
+            return np.asarray(frozen(free))
         scores = np.full(int(self._wiring.n_states[v]), -np.inf)
         seen = self.best.states[self._wiring.names[v]]
         scores[self._wiring.states[v].index(seen)] = self.best.log_score
@@ -172,6 +176,9 @@ class MaxMarginals:
         """Give the log max-marginals of a variable by state."""
         states = self._wiring.states[self._wiring.index(name)]
         return dict(zip(states, self.log_values(name).tolist(), strict=True))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._wiring.variables
 
     def __iter__(self) -> Iterator[Label]:
         return iter(self._wiring.names)

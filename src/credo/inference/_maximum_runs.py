@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from credo._types import Bool, Label
-from credo.exceptions import InputError
-from credo.graphs.evidence import Evidence, resolve
 from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem, pose
 from credo.graphs.variables import Same
 from credo.graphs.wiring import Wiring
-from credo.inference._budget import Budget, refuse_above
+from credo.inference._budget import refuse_above
 from credo.inference._decode import MaxTables
 from credo.inference._layout import lay_out
 from credo.inference._maximum_results import Configuration
+from credo.inference._questions import Question
 from credo.inference.conflicts import impossible
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -29,77 +27,36 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 _EFFORT, _HARD, _MANY_MORE = 2.0, 1e6, 4
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A model of tables with its evidence, and how much may be spent on it."""
-
-    wiring: Wiring
-    evidence: Evidence
-    budget: Budget
-    seed: int
-    owner: str
-
-
-def asked(  # noqa: PLR0913 - the parts of a question
-    model: Any,
-    evidence: Mapping[Hashable, Any] | None,
-    likelihood: Mapping[Hashable, Any] | None,
-    budget: Budget,
-    seed: int,
-    owner: str,
-    *,
-    sums: bool = False,
-) -> Asked:
-    """Compile the model and find what the names mean."""
-    if not hasattr(model, "compile"):
-        raise InputError(
-            f"{owner} needs a BayesianNetwork, MarkovNetwork or FactorGraph. Got "
-            f"{type(model).__name__}."
-        )
-    wiring = model.compile().tabulated(sum_product=sums)
-    return Asked(wiring, resolve(wiring, evidence, likelihood, owner), budget, seed, owner)
-
-
-def maximise(question: Asked) -> MaxTables:
+def maximise(question: Question, seed: int, owner: str) -> MaxTables:
     """Maximise over everything that is not observed."""
     problem = pose(question.wiring, question.evidence)
-    return _collected(question, problem, np.zeros(len(problem.variables), np.bool_))
+    return _collected(question, problem, np.zeros(len(problem.variables), np.bool_), seed, owner)
 
 
-def maximise_sums(question: Asked, chosen: Sequence[int]) -> MaxTables:
-    """Maximise over the chosen variables, after summing over all others."""
-    problem = _needed(question, chosen)
+def maximise_sums(question: Question, seed: int, owner: str) -> MaxTables:
+    """Maximise over the variables asked for, after summing over all others."""
+    chosen = question.query or []
+    problem = pose(question.wiring, question.evidence, chosen, whole=True)
     is_summed = np.ones(len(question.wiring.n_states), np.bool_)
-    is_summed[list(chosen)] = False
-    return _collected(question, problem, is_summed[problem.variables])
+    is_summed[chosen] = False
+    return _collected(question, problem, is_summed[problem.variables], seed, owner)
 
 
-def _needed(question: Asked, chosen: Sequence[int]) -> Problem:
-    """Leave out the children that sum to one; keep every part that the sum is a product of."""
-    from credo._kernels.evidence_slices import needed_factors  # noqa: PLC0415
-
-    wiring, evidence = question.wiring, question.evidence
-    n = len(wiring.n_states)
-    needed = evidence.observed(n) >= 0
-    needed[[*chosen, *evidence.soft(wiring)]] = True
-    keep = needed_factors(n, wiring.scope_start, wiring.scope, wiring.owner, needed)
-    needed[wiring.scope[np.repeat(keep, np.diff(wiring.scope_start))]] = True
-    return pose(wiring, evidence, np.flatnonzero(needed).tolist())
-
-
-def _collected(question: Asked, problem: Problem, is_summed: Bool) -> MaxTables:
+def _collected(
+    question: Question, problem: Problem, is_summed: Bool, seed: int, owner: str
+) -> MaxTables:
     """Find an order, refuse what does not fit, and send maxima to the roots."""
-    order = _order(question, problem, is_summed, 0.0)
+    order = _order(problem, is_summed, 0.0, seed)
     if order.cells > max(_HARD, _MANY_MORE * len(problem.values)):
-        order = _order(question, problem, is_summed, _EFFORT)
-    refuse_above(question.budget, problem, order, question.owner)
+        order = _order(problem, is_summed, _EFFORT, seed)
+    refuse_above(question.budget, problem, order, owner)
     tables = MaxTables(problem, lay_out(problem, order.sequence), is_summed)
     if not tables.collect():
-        raise impossible(question.wiring, question.evidence, question.owner, question.budget)
+        raise impossible(question.wiring, question.evidence, owner, question.budget)
     return tables
 
 
-def _order(question: Asked, problem: Problem, is_summed: Bool, effort: float) -> Order:
+def _order(problem: Problem, is_summed: Bool, effort: float, seed: int) -> Order:
     """Find an order in which what is summed out comes first."""
     last = np.flatnonzero(~is_summed) if is_summed.any() else ()
     return find_order(
@@ -108,7 +65,7 @@ def _order(question: Asked, problem: Problem, is_summed: Bool, effort: float) ->
         problem.scope,
         last=last,
         effort=effort,
-        seed=question.seed,
+        seed=seed,
     )
 
 
@@ -119,9 +76,9 @@ def all_states(problem: Problem, states: Int64) -> Int64:
     return every
 
 
-def configuration(question: Asked, tables: MaxTables, chosen: Sequence[int]) -> Configuration:
+def configuration(wiring: Wiring, tables: MaxTables, chosen: Sequence[int]) -> Configuration:
     """Read the best configuration of the chosen variables, and which of them are tied."""
-    problem, wiring = tables.problem, question.wiring
+    problem = tables.problem
     states, tie = tables.decode()
     tied: tuple[Label, ...] = ()
     if tie:

@@ -84,7 +84,8 @@ def infer_many(  # noqa: PLR0913 - a question has these parts, each with a defau
     order of magnitude than a question to a ``JunctionTree``. If the tree is large, rows are
     grouped by the variables observed in them, and each group gets what is cheapest for it. Rows
     that scaled arithmetic might lose a term of are computed in the log domain. Memory: the tables
-    times the number of rows side by side and of threads, and the results.
+    times the number of rows side by side and of threads, about half a kilobyte per variable for the
+    tree, and the results.
 
     References
     ----------

@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from credo.exceptions import BudgetError, InputError
+from credo.inference._beliefs import Beliefs
 from credo.inference._budget import Budget, as_bytes, as_text
 from credo.inference._maximum_results import Configuration, MaxMarginals
 from credo.inference._maximum_runs import (
     all_states,
-    asked,
     configuration,
     maximise,
     maximise_sums,
     named,
 )
-from credo.inference._questions import indices
+from credo.inference._questions import ask
 from credo.inference._tables import Homes
 
 __all__ = ["Configuration", "MaxMarginals", "k_best", "marginal_map", "max_marginals", "mpe"]
@@ -101,8 +101,9 @@ def mpe(
     >>> mpe(graph, {"a": 1})
     Configuration({'a': 1, 'b': 0}, log_score=0.693147, tied: 'b')
     """
-    question = asked(model, evidence, likelihood, budget, seed, "mpe")
-    return configuration(question, maximise(question), range(len(question.wiring.names)))
+    question = ask(model, evidence, likelihood, None, budget, "mpe", sum_product=False)
+    wiring = question.wiring
+    return configuration(wiring, maximise(question, seed, "mpe"), range(len(wiring.names)))
 
 
 def max_marginals(
@@ -166,14 +167,16 @@ def max_marginals(
     >>> max_marginals(graph).best.tied
     ('a', 'b')
     """
-    question = asked(model, evidence, likelihood, budget, seed, "max_marginals")
-    tables = maximise(question)
+    question = ask(model, evidence, likelihood, None, budget, "max_marginals", sum_product=False)
+    tables = maximise(question, seed, "max_marginals")
     wiring, problem = question.wiring, tables.problem
-    best = configuration(question, tables, range(len(wiring.names)))
+    best = configuration(wiring, tables, range(len(wiring.names)))
     homes = Homes(problem, tables.layout)
-    parts = np.split(tables.log_max_marginals(homes) + best.log_score, homes.start[1:-1])
-    values = dict(zip(problem.variables.tolist(), parts, strict=False))
-    return MaxMarginals(wiring, values, best)
+    values = tables.log_max_marginals(homes)
+    values += best.log_score
+    return MaxMarginals(
+        wiring, Beliefs(problem.variables, homes.start, values, best.log_score), best
+    )
 
 
 def marginal_map(
@@ -246,9 +249,9 @@ def marginal_map(
     >>> marginal_map(graph, ["a"])
     Configuration({'a': 1}, log_score=1.38629)
     """
-    question = asked(model, evidence, likelihood, budget, seed, "marginal_map", sums=True)
-    chosen = indices(question.wiring, variables, "marginal_map") or []
-    return configuration(question, maximise_sums(question, chosen), chosen)
+    question = ask(model, evidence, likelihood, variables, budget, "marginal_map")
+    tables = maximise_sums(question, seed, "marginal_map")
+    return configuration(question.wiring, tables, question.query or [])
 
 
 def k_best(
@@ -325,8 +328,8 @@ def k_best(
     Configuration({'a': 1, 'b': 0}, log_score=0.693147)
     Configuration({'a': 1, 'b': 1}, log_score=0)
     """
-    question = asked(model, evidence, likelihood, budget, seed, "k_best")
-    tables = maximise(question)
+    question = ask(model, evidence, likelihood, None, budget, "k_best", sum_product=False)
+    tables = maximise(question, seed, "k_best")
     wiring, problem = question.wiring, tables.problem
     found = []
     score = np.inf

@@ -1,6 +1,8 @@
 """Evidence: names and states become findings, and never change the model."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import credo
@@ -56,6 +58,26 @@ class TestStates:
         assert (evidence.observed(5) == -1).all()
         np.testing.assert_array_equal(evidence.soft(wiring())[1], [1.0, 0.0, 1.0])
 
+    @pytest.mark.parametrize(
+        "given",
+        [pd.Series([0, 1]), pl.Series([1, 0]), range(2), (s for s in (0, 1))],
+        ids=["pandas", "polars", "range", "generator"],
+    )
+    def test_may_come_in_any_collection(self, given):
+        evidence = found({"count": given})
+        np.testing.assert_array_equal(evidence.soft(wiring())[1], [1.0, 1.0, 0.0])
+
+    def test_that_are_truth_values_may_be_several(self):
+        graph = FactorGraph()
+        graph.variable("on", [False, True])
+        evidence = resolve(graph.compile(), {"on": [True, False]})
+        np.testing.assert_array_equal(evidence.soft(graph.compile())[0], [1.0, 1.0])
+
+    def test_may_be_none(self):
+        graph = FactorGraph()
+        graph.variable("gap", ["some", None])
+        assert resolve(graph.compile(), {"gap": None}).observed(1)[0] == 1
+
     def test_of_pairs_may_be_several_too(self):
         evidence = found({"pair": [(0, 0), (0, 1)]})
         np.testing.assert_array_equal(evidence.soft(wiring())[2], [1.0, 1.0])
@@ -68,8 +90,12 @@ class TestStates:
             ({"count": "2"}, LabelError, "type"),
             ({"count": 3}, LabelError, "no state 3"),
             ({"count": -1}, LabelError, "no state -1"),
-            ({"rain": None}, LabelError, "None"),
-            ({"rain": float("nan")}, LabelError, "nan"),
+            ({"rain": None}, LabelError, "None. Leave the variable out"),
+            ({"rain": float("nan")}, LabelError, "nan. Leave the variable out"),
+            ({"rain": pd.NA}, LabelError, "NA>. Leave the variable out"),
+            ({"rain": ["yes", pd.NA]}, LabelError, "NA>. Leave the variable out"),
+            ({"count": np.array([True, False, True])}, InputError, "must list states"),
+            ({"count": [True, False]}, InputError, "must list states"),
             ({"count": [0, 7]}, LabelError, "no state 7"),
             ({"rain": {"no": 0.2, "yes": 0.8}}, InputError, "state"),
             ({"rain": []}, InputError, "allows no state"),
@@ -95,6 +121,14 @@ class TestWeights:
         "given", [[0.2, 0.8], (0.2, 0.8), np.array([0.2, 0.8]), {"yes": 0.8, "no": 0.2}], ids=repr
     )
     def test_come_in_order_or_by_name(self, given):
+        np.testing.assert_array_equal(found(None, {"rain": given}).soft(wiring())[0], [0.2, 0.8])
+
+    def test_of_a_series_go_by_its_names(self):
+        named = pd.Series({"yes": 0.8, "no": 0.2})
+        np.testing.assert_array_equal(found(None, {"rain": named}).soft(wiring())[0], [0.2, 0.8])
+
+    def test_of_a_series_without_names_are_in_order(self):
+        given = pd.Series([0.2, 0.8])
         np.testing.assert_array_equal(found(None, {"rain": given}).soft(wiring())[0], [0.2, 0.8])
 
     def test_multiply_what_was_observed(self):
@@ -151,4 +185,4 @@ class TestTheModel:
 
 
 def _arrays(wires):
-    return {"values": wires.values, "scope": wires.scope, "n_states": wires.n_states}
+    return {"values": wires.values, "scope": wires.scope, "n_states": wires.n_states}  # noqa: PD011 - no frame

@@ -186,3 +186,11 @@ def test_a_copy_has_the_same_factors_and_lives_on_its_own():
 def test_factors_say_what_they_are_over():
     graph = pair()
     assert repr(graph.factor(["a"], [1, 2], name="prior")) == "<Factor 'prior' over 'a', 2 cells>"
+
+
+@pytest.mark.parametrize("variables", [None, 7, "a"], ids=repr)
+def test_the_variables_of_a_factor_come_in_a_list(variables):
+    graph = pair()
+    with pytest.raises(InputError, match="needs a list of variables"):
+        graph.factor(variables, [1.0, 2.0])
+    assert not graph.factors

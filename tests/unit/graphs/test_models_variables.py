@@ -50,6 +50,8 @@ class TestAVariable:
             (["no", "no"], "'no' occurs more than once"),
             ([], "at least one"),
             (0, "at least one state"),
+            (2**24 + 1, "16777216 states at most"),
+            (10**20, "16777216 states at most"),
             ("yes", "single string"),
             ({"a", "b"}, "a set has none"),
             (2.5, "list of labels or a number"),

@@ -155,6 +155,11 @@ class TestDeterministic:
             )
         assert not net.factors
 
+    def test_refuses_what_is_no_function(self):
+        net, _ = bits(2, BayesianNetwork)
+        with pytest.raises(InputError, match="The function for 'b1' must take.*Got 'on'"):
+            net.deterministic("b1", ["b0"], "on")
+
     def test_needs_no_parents(self):
         net, _ = bits(1, BayesianNetwork)
         net.deterministic("b0", [], lambda: "on")

@@ -136,6 +136,37 @@ def test_rows_that_underflow_are_computed_in_logs():
     np.testing.assert_allclose(many.log_evidence[1:], expected, rtol=1e-12)
 
 
+def test_all_rows_of_a_wide_model_are_read_from_one_set_of_homes(monkeypatch):
+    from credo.inference import _many_tree
+
+    made = []
+    kept = _many_tree.Homes
+    monkeypatch.setattr(_many_tree, "Homes", lambda *a: made.append(a) or kept(*a))
+    graph = FactorGraph()
+    a, b, c = (graph.variable(name, k) for name, k in (("a", 2), ("b", 3), ("c", 2)))
+    graph.factor([a, b], [[0.0, -900.0, 3.0], [-1500.0, 2.0, 1.0]], log=True)
+    graph.factor([b, c], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    rows = [{"a": 0}, {"a": 1, "c": 1}, {"c": 0}, {"b": 1}, {"a": 0, "b": 1}]
+    many = infer_many(graph, rows, query=["c", "b"])
+    assert len(made) == 1
+    for i, row in enumerate(rows):
+        alone = credo.infer(graph, row)
+        assert many.log_evidence[i] == pytest.approx(alone.log_evidence, rel=1e-13)
+        for name in ("c", "b"):
+            found = many.probabilities(name)[i]
+            np.testing.assert_allclose(found, alone.probabilities(name), rtol=1e-12)
+
+
+def test_a_sum_of_which_parts_were_left_out_is_never_taken_for_one():
+    from credo.inference._beliefs import Beliefs
+    from credo.inference._many_tree import whole_sum
+
+    none = np.empty(0, np.int64)
+    assert whole_sum(Beliefs(none, none, np.empty(0), -2.5)) == -2.5
+    with pytest.raises(AssertionError, match="must be whole"):
+        whole_sum(Beliefs(none, none, np.empty(0), None))
+
+
 def test_a_node_with_many_children_is_scaled_on_the_way():
     net = BayesianNetwork()
     net.variable("class", 2)
@@ -225,6 +256,15 @@ def test_a_posterior_has_a_row_for_each_row():
     np.testing.assert_allclose(post["yes"][1:], [0.2, 0.0])
     assert repr(many) == "<ManyPosteriors: 3 rows, 3 variables, EXACT>"
     assert (many.status, len(many), list(many)) == ("EXACT", 3, ["rain", "sprinkler", "wet"])
+
+
+def test_names_and_variables_are_in_a_result_if_they_were_asked_for():
+    net = sprinkler()
+    many = infer_many(net, [{}], query=["rain"])
+    assert "rain" in many
+    assert net["rain"] in many
+    assert not any(name in many for name in ("wet", "snow", ["rain"], 0))
+    assert repr(many) == "<ManyPosteriors: 1 row, 1 variable, EXACT>"
 
 
 def test_no_rows_give_no_rows():

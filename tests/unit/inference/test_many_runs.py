@@ -1,6 +1,7 @@
 """Many rows of evidence: threads, blocks, lanes, memory and progress."""
 
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from credo.graphs import BayesianNetwork, chain
 from credo.graphs.evidence import Evidence
 from credo.graphs.ordering import find_order
 from credo.graphs.problems import pose
-from credo.inference import _many_runs as runs
+from credo.inference import _many_routes as routes, _many_runs as runs
 from credo.inference._layout import lay_out
 from credo.inference._many_tree import RowTree
 from credo.inference.many import infer_many
@@ -102,6 +103,35 @@ def test_rooms_fit_the_memory_that_is_left():
     assert runs._fitting(tree, 10_000, 4, size * 16) == (8, 2)
     assert runs._fitting(tree, 10_000, 4, size * 2) == (2, 1)
     assert runs._fitting(tree, 10_000, 4, 0.0) == (1, 1)
+
+
+def test_a_tree_counts_all_its_bytes_against_the_budget(monkeypatch):
+    net = chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=3000)
+    infer_many(net, [{"x0": 0}])
+    tree = tree_of(net)
+    assert tree.n_bytes < 700 * 3000
+    for budget, made in ((1_300_000, 0), (4_000_000, 1)):
+        trees = []
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                routes, "RowTree", lambda *a, kept=trees: kept.append(RowTree(*a)) or kept[-1]
+            )
+            many = infer_many(net, [{"x0": 0}], budget=budget)
+        assert len(trees) == made
+        np.testing.assert_allclose(many.probabilities("x1"), [[0.9, 0.1]], rtol=1e-13)
+
+
+def test_a_long_chain_takes_little_memory_beside_its_tables():
+    net = chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=20_000)
+    infer_many(chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=20), [{"x0": 0}])
+    net.compile()
+    tracemalloc.start()
+    many = infer_many(net, [{"x0": 1}])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1000 * 20_000  # one tuple per step, as there were, took 5000 for each variable
+    limit = [0.2 / 0.3, 0.1 / 0.3]
+    np.testing.assert_allclose(many.probabilities("x19999"), [limit], rtol=1e-12)
 
 
 def test_results_above_the_budget_are_refused_with_a_remedy():
