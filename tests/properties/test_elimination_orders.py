@@ -109,3 +109,30 @@ def test_a_small_order_is_counted_as_the_oracle_counts_it(seed):
     assert set(found.sequence[n - len(last) :].tolist()) == set(last.tolist())
     assert (found.cells, found.cells_all, found.width) == (told.cells, told.cells_all, told.width)
     assert found.log2_largest == pytest.approx(told.log2_largest, abs=1e-12)
+
+
+@given(graphs(most=10, states=2**24), st.sampled_from(HEURISTICS))
+def test_costs_are_counted_to_the_end_or_are_lower_bounds_that_nobody_can_pay(graph, heuristic):
+    n_states, scopes, last = graph
+    order = find_order(
+        n_states, *elimination.flat(scopes), last=last, heuristic=heuristic, effort=0.001
+    )
+    told = elimination.cost(n_states, scopes, order.sequence.tolist())
+    assert set(order.sequence[len(n_states) - len(last) :].tolist()) == set(last)
+    if order.exact:
+        assert costs(order) == pytest.approx(told, rel=1e-12)
+    else:
+        assert order.log2_largest > 60
+        assert order.cells >= 2.0**60
+        assert all(low <= high * (1 + 1e-12) for low, high in zip(costs(order), told, strict=True))
+
+
+@given(graphs(states=2**24))
+def test_the_largest_clique_is_named(graph):
+    n_states, scopes, _ = graph
+    order = find_order(n_states, *elimination.flat(scopes), effort=0.001)
+    bits = np.log2([n_states[v] for v in order.clique]).sum()
+    assert bits == pytest.approx(order.log2_largest, rel=1e-12)
+    if order.exact:
+        found = elimination.cliques(len(n_states), scopes, order.sequence.tolist())
+        assert frozenset(order.clique.tolist()) in found

@@ -43,9 +43,9 @@ from credo._kernels.elimination_graph import (
 GIVEN, BY_FILL, BY_WEIGHTED_FILL, BY_DEGREE, BY_WEIGHT = range(5)
 #: The state of a pass: variables eliminated, in the heap, to be ranked; end of the pool, entries
 #: of the table, marks made, work, pairs joined, whether a group enters, edges that enter with it,
-#: whether there is a table, whether one is wanted, and the room asked for.
+#: whether there is a table, and the room asked for.
 (STEP, SIZE, STALE, USED, ENTRIES, TOKEN, WORK) = range(7)
-(JOINS, ENTER, EDGES, TABLED, WANTED, NEED) = range(7, 13)
+(JOINS, ENTER, EDGES, TABLED, NEED) = range(7, 12)
 #: Why a pass stopped: done or beyond the limit, the group is done, room is short, too dear.
 DONE, NEXT, MORE, DEAR = range(4)
 #: With a table, neighbours are marked if they are at most this many times the questions about
@@ -118,27 +118,6 @@ def _seek(table, n, a, b):
 
 
 @kernel
-def _append(count, pool, state, a, b):
-    """Put b on the list of a, which is tidied or moved if it is full."""
-    if count[a, LENGTH] == count[a, ROOM]:
-        start = count[a, START]
-        kept = 0
-        for i in range(start, start + count[a, LENGTH]):
-            if count[pool[i], PLACE] != DEAD:
-                pool[start + kept] = pool[i]
-                kept += 1
-        count[a, LENGTH] = kept
-        if 4 * kept >= 3 * count[a, ROOM]:
-            for i in range(kept):
-                pool[state[USED] + i] = pool[start + i]
-            count[a, START] = state[USED]
-            count[a, ROOM] = 2 * kept + 4
-            state[USED] += count[a, ROOM]
-    pool[count[a, START] + count[a, LENGTH]] = b
-    count[a, LENGTH] += 1
-
-
-@kernel
 def _join(count, real, table, pool, stale, state, v, a, b, marked):
     """Join a and b, neighbours of v, or of nothing yet if that is negative."""
     n = count.shape[0]
@@ -174,7 +153,22 @@ def _join(count, real, table, pool, stale, state, v, a, b, marked):
         count[a, DEGREE] += 1
         real[a, AROUND] += real[b, STATES]
         real[a, WEIGHT] += real[b, LOG]
-        _append(count, pool, state, a, b)
+        if count[a, LENGTH] == count[a, ROOM]:  # tidied, or moved to the end of the pool
+            start = count[a, START]
+            kept = 0
+            for i in range(start, start + count[a, LENGTH]):
+                if count[pool[i], PLACE] != DEAD:
+                    pool[start + kept] = pool[i]
+                    kept += 1
+            count[a, LENGTH] = kept
+            if 4 * kept >= 3 * count[a, ROOM]:
+                for i in range(kept):
+                    pool[state[USED] + i] = pool[start + i]
+                count[a, START] = state[USED]
+                count[a, ROOM] = 2 * kept + 4
+                state[USED] += count[a, ROOM]
+        pool[count[a, START] + count[a, LENGTH]] = b
+        count[a, LENGTH] += 1
         a, b = b, a
     count[b, MARK] = token
 
@@ -214,7 +208,7 @@ def _fill_in(count, real, table, pool, stale, state, v):
             if there:
                 continue
             more = count[b, LENGTH] - count[a, LENGTH]
-            work += 8 + count[a, LENGTH] + (more if more < 0 else 0)
+            work += 8 + count[a, LENGTH] + (min(0, more))
             marked = marks and not (tabled and more > 3 * count[a, LENGTH])
             _join(count, real, table, pool, stale, state, v, a, b, marked)
             if tabled:
@@ -240,30 +234,6 @@ def write_table(count, pool, table, state):
                 if v < u and count[u, PLACE] != DEAD:
                     table[_seek(table, n, v, u)] = v * n + u + 1
                     state[ENTRIES] += 1
-
-
-@kernel
-def _bury(count, pool, stale, state, v):
-    """Leave only the living on the list of v, all of them stale; tell the room joins may take."""
-    start = count[v, START]
-    kept = 0
-    need = state[USED]
-    hub = state[TABLED]
-    for i in range(start, start + count[v, LENGTH]):
-        a = pool[i]
-        if count[a, PLACE] != DEAD:
-            pool[start + kept] = a
-            stale[kept] = a
-            count[a, STAMP] = v
-            kept += 1
-            # A list that doubles until it holds these has taken three times the last room.
-            need += 6 * (count[a, LENGTH] + count[v, DEGREE]) + 12
-            if count[a, LENGTH] > HUB:
-                hub = 1
-    count[v, LENGTH] = kept
-    state[STALE] = kept
-    state[NEED] = need
-    state[WANTED] = hub
 
 
 @kernel
@@ -312,14 +282,29 @@ def eliminate(count, real, pool, table, heap, stale, state, kind, limit, spent, 
             if state[SIZE] == 0 and kind != GIVEN:
                 return NEXT
             v = sequence[step] if kind == GIVEN else heap[0]
-            _bury(count, pool, stale, state, v)
             missing = count[v, MISSING]
+            kept = 0
+            need = state[USED]
+            hub = state[TABLED] == 1
+            for i in range(count[v, START], count[v, START] + count[v, LENGTH]):
+                a = pool[i]
+                if count[a, PLACE] != DEAD:
+                    pool[count[v, START] + kept] = a
+                    stale[kept] = a
+                    count[a, STAMP] = v
+                    kept += 1
+                    # A list that doubles until it holds these has taken three times the last room.
+                    need += 6 * (count[a, LENGTH] + count[v, DEGREE]) + 12
+                    hub = hub or count[a, LENGTH] > HUB
+            count[v, LENGTH] = kept
+            state[STALE] = kept
             if count[v, DEGREE] == n - step - 1 or real[v, WEIGHT] > limit:
                 state[JOINS] += missing
                 return DONE
             if missing > 0:
                 full = 2 * (state[ENTRIES] + missing) > table.shape[0] or state[TABLED] == 0
-                if state[NEED] > pool.shape[0] or (state[WANTED] == 1 and full):
+                if need > pool.shape[0] or (hub and full):
+                    state[NEED] = need
                     return MORE
                 state[JOINS] += missing
                 spent[0] += 2.0 ** real[v, WEIGHT]

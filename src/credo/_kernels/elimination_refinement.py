@@ -39,19 +39,13 @@ SMALLEST, LARGEST, TRIES, NOISE = 4, 40, 2, 2.0
 
 
 @kernel
-def _ones(mask):
-    """Count the ones."""
-    x = int(mask)
+def _lowest(mask):
+    """Give the place of the lowest one: the ones of what is below it."""
+    x = int((mask & -mask) - 1)
     x -= (x >> 1) & 0x5555555555555555
     x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333)
     x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F
     return ((x * 0x0101010101010101) >> 56) & 0xFF
-
-
-@kernel
-def _lowest(mask):
-    """Give the place of the lowest one."""
-    return _ones((mask & -mask) - 1)
 
 
 @kernel
@@ -129,15 +123,6 @@ def _attempt(piece, real, count, handed, n_handed, row, bound, kind):
 
 
 @kernel
-def _link(tree, v, above):
-    """Make v a child of ``above``, or a root if that is negative."""
-    tree[v, PARENT] = above
-    if above >= 0:
-        tree[v, NEXT] = tree[above, CHILD]
-        tree[above, CHILD] = v
-
-
-@kernel
 def _grow(tree, piece, border, seed, target, random):
     """Collect a connected piece around a clique; give its size, its root and the work."""
     root = seed
@@ -175,28 +160,11 @@ def _grow(tree, piece, border, seed, target, random):
 
 
 @kernel
-def _hand_over(tree, rest, piece, handed, n_handed, c):
-    """Join the clique that child c hands over; give how many differ, or -1 if too many."""
-    mask = 0
-    for j in range(tree[c, SIZE]):
-        mask |= 1 << tree[rest[c, j], LOCAL]
-    for h in range(n_handed):
-        if mask & ~handed[h] == 0:
-            return n_handed
-    if n_handed == HANDED:
-        return -1
-    handed[n_handed] = mask
-    left = mask
-    while left:
-        u = _lowest(left)
-        left &= left - 1
-        piece[u, BEFORE] |= mask & ~(1 << u)
-    return n_handed + 1
-
-
-@kernel
 def _cut_out(tree, rest, table, out, piece, real, handed, count, root):
-    """Write the small graph of a piece; give its variables, cliques handed over, cost, work."""
+    """Write the small graph of a piece; give its variables, cliques handed over, cost, work.
+
+    The cliques that children outside hand over are joined. Gives -1 if too many differ.
+    """
     size = count + tree[root, SIZE]
     top = ((1 << size) - 1) & ~((1 << count) - 1)
     for i in range(size):
@@ -219,36 +187,28 @@ def _cut_out(tree, rest, table, out, piece, real, handed, count, root):
                 piece[u, BEFORE] |= 1 << i
         work += tree[v, END] - tree[v, BEGIN]
         c = tree[v, CHILD]
-        while c >= 0 and n_handed >= 0:
+        while c >= 0:
             if tree[c, LOCAL] < 0:
-                n_handed = _hand_over(tree, rest, piece, handed, n_handed, c)
+                mask = 0
+                for j in range(tree[c, SIZE]):
+                    mask |= 1 << tree[rest[c, j], LOCAL]
+                left = mask
+                for h in range(n_handed):
+                    if mask & ~handed[h] == 0:
+                        left = 0
+                        break
+                if left:
+                    if n_handed == HANDED:
+                        return size, -1, cost, work
+                    handed[n_handed] = mask
+                    n_handed += 1
+                while left:
+                    u = _lowest(left)
+                    left &= left - 1
+                    piece[u, BEFORE] |= mask & ~(1 << u)
                 work += tree[c, SIZE] + n_handed
             c = tree[c, NEXT]
-        if n_handed < 0:
-            break
     return size, n_handed, cost, work
-
-
-@kernel
-def _place(tree, rest, table, piece, real, count, step, above):
-    """Write one clique of the new order of a piece into the tree."""
-    x = piece[step, BEST]
-    v = piece[x, NAME]
-    around = piece[step, REST]
-    total = real[x, STATES]
-    size = 0
-    soonest = count
-    while around:
-        u = _lowest(around)
-        around &= around - 1
-        rest[v, size] = piece[u, NAME]
-        size += 1
-        total *= real[u, STATES]
-        if u < count and piece[u, STEP] < soonest:
-            soonest = piece[u, STEP]
-    tree[v, SIZE] = size
-    table[v, CELLS] = total
-    _link(tree, v, piece[piece[soonest, BEST], NAME] if soonest < count else above)
 
 
 @kernel
@@ -263,57 +223,46 @@ def _put_back(tree, rest, table, piece, real, count, root, orphans):
             while tree[c, NEXT] != root:
                 c = tree[c, NEXT]
             tree[c, NEXT] = tree[root, NEXT]
-    n_orphans = 0
+    ends = count
     for i in range(count):
         piece[piece[i, BEST], STEP] = i
-        c = tree[piece[i, NAME], CHILD]
-        while c >= 0:
-            if tree[c, LOCAL] < 0:
-                orphans[n_orphans] = c
-                n_orphans += 1
-            c = tree[c, NEXT]
-        tree[piece[i, NAME], CHILD] = -1
-    for step in range(count):
-        _place(tree, rest, table, piece, real, count, step, above)
-    for i in range(n_orphans):
-        soonest = count
-        for j in range(tree[orphans[i], SIZE]):
-            u = tree[rest[orphans[i], j], LOCAL]
-            if u < count and piece[u, STEP] < soonest:
-                soonest = piece[u, STEP]
-        _link(tree, orphans[i], piece[piece[soonest, BEST], NAME])
-    for i in range(count):
         v = piece[i, NAME]
+        orphans[i] = piece[piece[i, BEST], NAME]
         c = tree[v, CHILD]
         while c >= 0:
-            if tree[c, SIZE] == tree[v, SIZE] + 1:
-                table[v, CELLS] = 0.0
+            if tree[c, LOCAL] < 0:
+                orphans[ends] = c
+                ends += 1
             c = tree[c, NEXT]
-
-
-@kernel
-def _improve(piece, real, size, count, handed, n_handed, row, cost, random):
-    """Try other orders of a piece; give the cost of the best, infinite if dearer, and work."""
-    found = math.inf
-    bound = cost
-    total = 0
-    for _ in range(TRIES):
-        noise = NOISE * _draw(random)
-        for i in range(size):
-            piece[i, JOINED] = piece[i, BEFORE]
-            real[i, SHAKE] = noise * _draw(random)
-        kind = int(3.0 * _draw(random))
-        for i in range(size):
-            real[i, WEIGHT] = real[i, STATES] if kind == 1 else 1.0
-        spent, work = _attempt(piece, real, count, handed, n_handed, row, bound, kind)
-        total += work
-        if spent <= bound:
-            bound = spent
-            found = spent
-            for i in range(count):
-                piece[i, BEST] = piece[i, TRIAL]
-                piece[i, REST] = handed[n_handed + i]
-    return found, total
+        tree[v, CHILD] = -1
+    for i in range(ends):
+        v = orphans[i]
+        if i < count:
+            around = piece[i, REST]
+            tree[v, SIZE] = 0
+            table[v, CELLS] = table[v, STATES]
+            while around:
+                u = _lowest(around)
+                around &= around - 1
+                rest[v, tree[v, SIZE]] = piece[u, NAME]
+                tree[v, SIZE] += 1
+                table[v, CELLS] *= real[u, STATES]
+        soonest = count
+        for j in range(tree[v, SIZE]):
+            u = tree[rest[v, j], LOCAL]
+            if u < count and piece[u, STEP] < soonest:
+                soonest = piece[u, STEP]
+        to = orphans[soonest] if soonest < count else above
+        tree[v, PARENT] = to
+        if to >= 0:
+            tree[v, NEXT] = tree[to, CHILD]
+            tree[to, CHILD] = v
+    for i in range(count):
+        c = tree[orphans[i], CHILD]
+        while c >= 0:
+            if tree[c, SIZE] == tree[orphans[i], SIZE] + 1:
+                table[orphans[i], CELLS] = 0.0
+            c = tree[c, NEXT]
 
 
 @kernel
@@ -329,16 +278,30 @@ def sweep(out, tree, rest, table, piece, real, border, handed, state, most, gap)
             target = SMALLEST + int(_draw(state) * (LARGEST - SMALLEST + 1))
             count, root, more = _grow(tree, piece, border, v, target, state)
             work += more
-            size, n_handed, cost, more = _cut_out(
+            size, n_handed, bound, more = _cut_out(
                 tree, rest, table, out, piece, real, handed, count, root
             )
             work += more
-            if n_handed >= 0:
+            found = False
+            for _ in range(TRIES if n_handed >= 0 else 0):
+                noise = NOISE * _draw(state)
+                for i in range(size):
+                    piece[i, JOINED] = piece[i, BEFORE]
+                    real[i, SHAKE] = noise * _draw(state)
+                kind = int(3.0 * _draw(state))
+                for i in range(size):
+                    real[i, WEIGHT] = real[i, STATES] if kind == 1 else 1.0
                 row = rest.shape[1]
-                found, more = _improve(piece, real, size, count, handed, n_handed, row, cost, state)
+                spent, more = _attempt(piece, real, count, handed, n_handed, row, bound, kind)
                 work += more
-                if found <= cost:
-                    _put_back(tree, rest, table, piece, real, count, root, border)
+                if spent <= bound:
+                    bound = spent
+                    found = True
+                    for i in range(count):
+                        piece[i, BEST] = piece[i, TRIAL]
+                        piece[i, REST] = handed[n_handed + i]
+            if found:
+                _put_back(tree, rest, table, piece, real, count, root, border)
             for i in range(size):
                 tree[piece[i, NAME], LOCAL] = -1
     state[WORK] = work

@@ -4,7 +4,8 @@ One array ``room`` holds all numbers: the cells of tables, messages and so on, e
 lanes. Every inner loop is over lanes, which do not depend on each other: the answer of a row is the
 same, to the last bit, whoever its neighbours are. Where things lie is found once per tree: a row of
 ``nodes`` for each node, of ``columns`` for each variable that may be observed, of ``wanted`` for
-each whose belief is written.
+each whose belief is written. What to do follows from these, task by task, as a few steps; every
+step is taken in one place, as each call compiles what it calls once more.
 
 Nodes without evidence at or below them are calm: what they send is known from one run without
 evidence and is not computed again.
@@ -32,11 +33,25 @@ PARENT, TABLE, TABLE_END, MESSAGE, TOTAL, RESCALES, READS = range(7)
 #: home; how often all its states come there, how many they are, how many cells each has in a row;
 #: and where the result's columns start.
 WHERE, TIMES, STATES, INNER, PLACE = range(5)
+#: Most steps of a task, and the numbers of each: what it does, a, b, c, d and e.
+STEPS, FIELDS = 6, 6
+#: What a step does, with the cells a and b.
+MULTIPLY = 0  #: the table at a by the message at b, by the loops of node c
+ADD = 1  #: up the table at a into the message at b, by the loops of node c
+MULTIPLY_STATES = 2  #: the table at a by the cells at b; c times d states of e cells in a row
+ADD_STATES = 3  #: up the table at a into the cells at b, likewise
+SCALE = 4  #: the cells from a to b to sum one; c is where the sum goes
+CLEAR = 5  #: the cells from a to b
+START = 6  #: the cells from a to b as they are before any evidence
+CALM = 7  #: the cells from a to b as they are after a run without evidence
+DIVIDE = 8  #: the belief at a by the message at b, of c cells, which becomes the belief
+WEIGH = 9  #: put 1 for states that findings of column a allow, of c, at b, and 0 for the others
+WRITE = 10  #: the belief at a, of c states, to the result's columns from b
 
 
 @kernel
-def _multiply(room, t, m, lengths, strides, first, stop, counters):
-    """Multiply the cells t, … of a table by the cells m, … that they belong to."""
+def _combine(room, adds, t, m, lengths, strides, first, stop, counters):
+    """Multiply the cells t, … by the cells m, … that they belong to, or add them up there."""
     n1 = lengths[stop - 1] if stop > first else 1
     step = strides[stop - 1] if stop > first else 0
     outer = 1
@@ -46,62 +61,30 @@ def _multiply(room, t, m, lengths, strides, first, stop, counters):
     for _ in range(outer):
         i = m
         for j in range(t, t + n1):
-            for lane in range(room.shape[1]):
-                room[j, lane] *= room[i, lane]
-            i += step
-        t += n1
-        m = advance(m, lengths, strides, first, stop - 2, counters)
-
-
-@kernel
-def _multiply_states(room, t, m, times, states, inner):
-    """Multiply the cells t, … by the cells m, …, one per state, each for ``inner`` in a row."""
-    for _ in range(times):
-        for i in range(m, m + states):
-            for j in range(t, t + inner):
-                for lane in range(room.shape[1]):
-                    room[j, lane] *= room[i, lane]
-            t += inner
-
-
-@kernel
-def _clear(room, start, stop):
-    """Set all lanes of the cells from start to stop to zero."""
-    for i in range(start, stop):
-        for lane in range(room.shape[1]):
-            room[i, lane] = 0.0
-
-
-@kernel
-def _add_states(room, t, m, times, states, inner):
-    """Set the cells m, …, one per state, to the sums of the cells t, … that belong to them."""
-    _clear(room, m, m + states)
-    for _ in range(times):
-        for i in range(m, m + states):
-            for j in range(t, t + inner):
+            if adds:
                 for lane in range(room.shape[1]):
                     room[i, lane] += room[j, lane]
-            t += inner
-
-
-@kernel
-def _add_up(room, t, m, cells, lengths, strides, first, stop, counters):
-    """Set the cells from m on to the sums of the cells t, … that belong to them."""
-    _clear(room, m, m + cells)
-    n1 = lengths[stop - 1] if stop > first else 1
-    step = strides[stop - 1] if stop > first else 0
-    outer = 1
-    for k in range(first, stop - 1):
-        outer *= lengths[k]
-        counters[k - first] = 0
-    for _ in range(outer):
-        i = m
-        for j in range(t, t + n1):
-            for lane in range(room.shape[1]):
-                room[i, lane] += room[j, lane]
+            else:
+                for lane in range(room.shape[1]):
+                    room[j, lane] *= room[i, lane]
             i += step
         t += n1
         m = advance(m, lengths, strides, first, stop - 2, counters)
+
+
+@kernel
+def _combine_states(room, adds, t, m, times, states, inner):
+    """Do the same with cells m, … for the states of a variable, each for ``inner`` in a row."""
+    for _ in range(times):
+        for i in range(m, m + states):
+            for j in range(t, t + inner):
+                if adds:
+                    for lane in range(room.shape[1]):
+                        room[i, lane] += room[j, lane]
+                else:
+                    for lane in range(room.shape[1]):
+                        room[j, lane] *= room[i, lane]
+            t += inner
 
 
 @kernel
@@ -134,19 +117,35 @@ def _divide(room, belief, message, rows):
 
 
 @kernel
-def _spread(room, cells, start, stop):
+def _spread(room, kind, base, calm, start, stop):
     """Set all lanes of the cells from start to stop."""
     for i in range(start, stop):
+        x = 0.0
+        if kind == START:
+            x = base[i]
+        elif kind == CALM:
+            x = calm[i]
         for lane in range(room.shape[1]):
-            room[i, lane] = cells[i]
+            room[i, lane] = x
 
 
 @kernel
-def _mark(codes, first, last, columns, nodes, live):
-    """Mark the nodes, and after them the columns, that the rows change."""
+def _weigh(room, codes, first, last, column, cell, states):
+    """Put one for the states that findings allow, and zero for the others."""
+    for x in range(states):
+        for lane in range(room.shape[1]):
+            room[cell + x, lane] = 1.0
+        for row in range(first, last):
+            if codes[row, column] >= 0 and codes[row, column] != x:
+                room[cell + x, row - first] = 0.0
+
+
+@kernel
+def _mark(codes, first, last, columns, nodes, live, every):
+    """Mark the nodes, or ``every`` one, and after them the columns, that the rows change."""
     n = nodes.shape[0]
     for k in range(n):
-        live[k] = False
+        live[k] = every
     for e in range(columns.shape[0]):
         found = False
         for row in range(first, last):
@@ -159,61 +158,90 @@ def _mark(codes, first, last, columns, nodes, live):
 
 
 @kernel
-def _enter(room, codes, first, last, e, columns, nodes, spare):
-    """Multiply the findings of a column into the table where its variable ends."""
-    states = columns[e, STATES]
-    for x in range(states):
-        for lane in range(room.shape[1]):
-            room[spare + x, lane] = 1.0
-        for row in range(first, last):
-            if codes[row, e] >= 0 and codes[row, e] != x:
-                room[spare + x, row - first] = 0.0
-    table = nodes[columns[e, WHERE], TABLE]
-    _multiply_states(room, table, spare, columns[e, TIMES], states, columns[e, INNER])
+def _put(steps, i, kind, a, b, c, d, e):
+    """Write step i; give the number of the next."""
+    steps[i, 0], steps[i, 1], steps[i, 2], steps[i, 3] = kind, a, b, c
+    steps[i, 4], steps[i, 5] = d, e
+    return i + 1
 
 
 @kernel
-def _collect(room, calm, k, nodes, groups, lengths, strides, live, counters):
+def _enter(steps, e, columns, nodes, live, spare):
+    """Multiply the findings of a column into the table where its variable ends."""
+    if not live[nodes.shape[0] + e]:
+        return 0
+    table, times = nodes[columns[e, WHERE], TABLE], columns[e, TIMES]
+    states, inner = columns[e, STATES], columns[e, INNER]
+    i = _put(steps, 0, WEIGH, e, spare, states, 0, 0)
+    return _put(steps, i, MULTIPLY_STATES, table, spare, times, states, inner)
+
+
+@kernel
+def _collect(steps, k, nodes, live):
     """Send a node's message, scaled to sum one, to its parent."""
     p, table, message, total = nodes[k, PARENT], nodes[k, TABLE], nodes[k, MESSAGE], nodes[k, TOTAL]
     rows = total - message
+    i = 0
     if live[k]:
-        _add_states(room, table, message, np.int64(1), rows, (nodes[k, TABLE_END] - table) // rows)
-        _scale(room, message, total, total)
+        i = _put(steps, i, CLEAR, message, total, 0, 0, 0)
+        inner = (nodes[k, TABLE_END] - table) // rows
+        i = _put(steps, i, ADD_STATES, table, message, 1, rows, inner)
+        i = _put(steps, i, SCALE, message, total, total, 0, 0)
     elif p < 0 or nodes[k, READS] > 0 or live[p]:
-        _spread(room, calm, message, total + 4)
+        i = _put(steps, i, CALM, message, total + 4, 0, 0, 0)
     if p >= 0 and live[p]:
-        above = nodes[p, TABLE]
-        _multiply(room, above, message, lengths, strides, groups[k], groups[k + 1], counters)
+        i = _put(steps, i, MULTIPLY, nodes[p, TABLE], message, k, 0, 0)
         if nodes[k, RESCALES] > 0:
-            _scale(room, above, nodes[p, TABLE_END], total + 2)
+            i = _put(steps, i, SCALE, nodes[p, TABLE], nodes[p, TABLE_END], total + 2, 0, 0)
+    return i
 
 
 @kernel
-def _distribute(room, calm, k, nodes, groups, lengths, strides, live, spare, scratch, counters):
+def _distribute(steps, k, nodes, live, spare, scratch):
     """Turn a node's message, and its table if it is read from, into beliefs."""
     p, reads, table, end = nodes[k, PARENT], nodes[k, READS], nodes[k, TABLE], nodes[k, TABLE_END]
+    i = 0
     if reads == WHOLE_TABLE and not live[k]:
-        _spread(room, calm, table, end)
+        i = _put(steps, i, CALM, table, end, 0, 0, 0)
     if p < 0 or reads == 0:
-        return
-    above, rows = nodes[p, TABLE], nodes[k, TOTAL] - nodes[k, MESSAGE]
-    _add_up(room, above, spare, rows, lengths, strides, groups[k], groups[k + 1], counters)
-    _scale(room, spare, spare + rows, scratch)
-    _divide(room, spare, nodes[k, MESSAGE], rows)
+        return i
+    rows = nodes[k, TOTAL] - nodes[k, MESSAGE]
+    i = _put(steps, i, CLEAR, spare, spare + rows, 0, 0, 0)
+    i = _put(steps, i, ADD, nodes[p, TABLE], spare, k, 0, 0)
+    i = _put(steps, i, SCALE, spare, spare + rows, scratch, 0, 0)
+    i = _put(steps, i, DIVIDE, spare, nodes[k, MESSAGE], rows, 0, 0)
     if reads == WHOLE_TABLE:
-        _multiply_states(room, table, spare, np.int64(1), rows, (end - table) // rows)
+        i = _put(steps, i, MULTIPLY_STATES, table, spare, 1, rows, (end - table) // rows)
+    return i
 
 
 @kernel
-def _write(room, w, wanted, first, last, spare, scratch, out):
+def _write(steps, w, wanted, spare, scratch):
     """Sum a variable's belief out of its home into columns of the result."""
-    states, place = wanted[w, STATES], wanted[w, PLACE]
-    _add_states(room, wanted[w, WHERE], spare, wanted[w, TIMES], states, wanted[w, INNER])
-    _scale(room, spare, spare + states, scratch)
-    for row in range(first, last):
-        for x in range(states):
-            out[row, place + x] = room[spare + x, row - first]
+    home, times = wanted[w, WHERE], wanted[w, TIMES]
+    states, inner = wanted[w, STATES], wanted[w, INNER]
+    i = _put(steps, 0, CLEAR, spare, spare + states, 0, 0, 0)
+    i = _put(steps, i, ADD_STATES, home, spare, times, states, inner)
+    i = _put(steps, i, SCALE, spare, spare + states, scratch, 0, 0)
+    return _put(steps, i, WRITE, spare, wanted[w, PLACE], states, 0, 0)
+
+
+@kernel
+def _task(task, steps, nodes, columns, wanted, live, spare, scratch):
+    """Write the steps of a task: fill the tables, enter, collect, distribute, write results."""
+    n, n_columns = nodes.shape[0], columns.shape[0]
+    if task < n:
+        if not live[task]:
+            return 0
+        return _put(steps, 0, START, nodes[task, TABLE], nodes[task, TABLE_END], 0, 0, 0)
+    if task < n + n_columns:
+        return _enter(steps, task - n, columns, nodes, live, spare)
+    task -= n + n_columns
+    if task < n:
+        return _collect(steps, task, nodes, live)
+    if task < 2 * n:
+        return _distribute(steps, 2 * n - 1 - task, nodes, live, spare, scratch)
+    return _write(steps, task - 2 * n, wanted, spare, scratch)
 
 
 @kernel
@@ -241,16 +269,6 @@ def _judge(room, calm, least_base, nodes, live, bound, lane):
 
 
 @kernel
-def run_calm(room, base, nodes, groups, lengths, strides, live, counters):
-    """Fill the room, of one lane, with what is sent to the roots without evidence."""
-    for k in range(nodes.shape[0]):
-        live[k] = True
-        _spread(room, base, nodes[k, TABLE], nodes[k, TABLE_END])
-    for k in range(nodes.shape[0]):
-        _collect(room, base, k, nodes, groups, lengths, strides, live, counters)
-
-
-@kernel
 def run_lanes(
     room,
     base,
@@ -266,35 +284,47 @@ def run_lanes(
     scratch,
     codes,
     live,
+    steps,
     counters,
     bound,
     out,
     log_z,
     lost,
+    upward,
 ):
     """Run rows of state indices (-1: not observed), as many at a time as there are lanes.
 
     ``base`` holds the tables at the start, ``calm`` all cells without evidence; the loops of node k
     in its parent's table are those from groups[k] on; ``spare`` and ``scratch`` are free cells.
-    ``live``, ``counters`` and ``bound`` are room for flags, for loops and for one number per node.
+    ``live``, ``steps``, ``counters`` and ``bound`` are room for flags, for the steps of a task, for
+    loops and for one number per node.
+    With ``upward`` all nodes send their messages to the roots, and no more is done.
     """
-    n = nodes.shape[0]
+    n_tasks = 2 * nodes.shape[0] + columns.shape[0]
+    if not upward:
+        n_tasks += nodes.shape[0] + wanted.shape[0]
     for first in range(0, codes.shape[0], room.shape[1]):
         last = min(first + room.shape[1], codes.shape[0])
-        _mark(codes, first, last, columns, nodes, live)
-        for k in range(n):
-            if live[k]:
-                _spread(room, base, nodes[k, TABLE], nodes[k, TABLE_END])
-        for e in range(columns.shape[0]):
-            if live[n + e]:
-                _enter(room, codes, first, last, e, columns, nodes, spare)
-        for k in range(n):
-            _collect(room, calm, k, nodes, groups, lengths, strides, live, counters)
-        for k in range(n - 1, -1, -1):
-            _distribute(
-                room, calm, k, nodes, groups, lengths, strides, live, spare, scratch, counters
-            )
-        for w in range(wanted.shape[0]):
-            _write(room, w, wanted, first, last, spare, scratch, out)
+        _mark(codes, first, last, columns, nodes, live, upward)
+        for task in range(n_tasks):
+            for i in range(_task(task, steps, nodes, columns, wanted, live, spare, scratch)):
+                kind, a, b, c = steps[i, 0], steps[i, 1], steps[i, 2], steps[i, 3]
+                if kind <= ADD:
+                    start, stop = groups[c], groups[c + 1]
+                    _combine(room, kind == ADD, a, b, lengths, strides, start, stop, counters)
+                elif kind <= ADD_STATES:
+                    _combine_states(room, kind == ADD_STATES, a, b, c, steps[i, 4], steps[i, 5])
+                elif kind == SCALE:
+                    _scale(room, a, b, c)
+                elif kind <= CALM:
+                    _spread(room, kind, base, calm, a, b)
+                elif kind == DIVIDE:
+                    _divide(room, a, b, c)
+                elif kind == WEIGH:
+                    _weigh(room, codes, first, last, a, b, c)
+                else:
+                    for row in range(first, last):
+                        for x in range(c):
+                            out[row, b + x] = room[a + x, row - first]
         for row in range(first, last):
             log_z[row], lost[row] = _judge(room, calm, least_base, nodes, live, bound, row - first)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence, Sized
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -73,12 +73,19 @@ def table_of(text: bytes, owner: str, path: str, where: tuple[int, int]) -> F64:
 def as_network(model: object, writer: str) -> BayesianNetwork:
     """Check that a model can be written by a writer of Bayesian networks."""
     if isinstance(model, BayesianNetwork):
+        refuse_empty(model, writer)
         model.copy().compile()  # says what is missing before a file is touched
         return model
     raise InputError(
         f"{writer} writes a BayesianNetwork. Got {type(model).__name__}. "
         "Use write_uai, which writes any model."
     )
+
+
+def refuse_empty(model: Sized, writer: str) -> None:
+    """Refuse a model without variables: no reader would take the file back."""
+    if not len(model):
+        raise InputError(f"{writer}: the model has no variables. Declare them first.")
 
 
 def _positions(part: Part, order: dict[Hashable, int], path: str) -> list[int]:

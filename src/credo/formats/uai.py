@@ -11,6 +11,7 @@ from credo._types import Label
 from credo.exceptions import InputError
 from credo.formats._net_numbers import Numbers
 from credo.formats._net_output import output
+from credo.formats._net_parts import refuse_empty
 from credo.formats._text import read_bytes
 from credo.formats._uai_models import graph, graph_of_logs, network
 from credo.formats._uai_names import are_plain, read_names, side_car, write_names
@@ -134,6 +135,7 @@ def write_uai(model: Model, path: str | os.PathLike[str], *, log: bool | None = 
     """
     if not isinstance(model, Model):
         raise InputError(f"write_uai writes a model. Got {type(model).__name__}.")
+    refuse_empty(model, "write_uai")
     wiring = model.copy().compile().tabulated(sum_product=False)
     names, states = _all_labels(wiring)
     keeper = side_car(path)

@@ -74,8 +74,9 @@ class AbstractStructured(ABC):
         """
         if self.n_cells > MOST_CELLS:
             raise InputError(
-                f"The {self} has {self.n_cells} cells as a table; at most {MOST_CELLS} are "
-                f"written out. Use fewer parents, or put intermediate variables between them."
+                f"The {self} has {as_power(self.n_cells)} cells as a table; at most "
+                f"{as_power(MOST_CELLS)} are written out. Use fewer parents, or put intermediate "
+                "variables between them."
             )
         return self._written_out()
 
@@ -114,6 +115,11 @@ class AbstractStructured(ABC):
         return f"{self.rule} of {listing([variable.name for variable in self.variables])}"
 
     __repr__ = __str__
+
+
+def as_power(cells: int) -> str:
+    """Write a count as a power of two: that of a large rule has more digits than anyone reads."""
+    return f"2^{math.log2(cells):.6g}"
 
 
 def two_states(variables: tuple[Variable, ...], rule: str) -> tuple[Variable, ...]:

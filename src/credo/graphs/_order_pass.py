@@ -53,7 +53,7 @@ class Pass:
         tabled = bool(graph.degree.max(initial=0) > kernels.HUB)
         self.table = _table_for(m if tabled else 0)
         self.heap, self.stale = np.empty(n, np.int64), np.empty(n + 1, np.int64)
-        self.state = np.zeros(13, np.int64)
+        self.state = np.zeros(12, np.int64)
         self.state[kernels.USED] = 2 * m
         self.state[kernels.EDGES] = m
         self.state[kernels.WORK] = 4 * n + 2 * m

@@ -25,7 +25,7 @@ def refined(graph: Graph, best: Pass, seed: int, share: float, budget: float) ->
     room = (
         np.zeros((kernels.BITS, 7), np.int64),
         np.zeros((kernels.BITS, 4)),
-        np.empty(n, np.int64),
+        np.empty(n + kernels.BITS, np.int64),
         np.zeros(kernels.HANDED + kernels.BITS, np.int64),
     )
     state = np.array([_warmed_up(seed), 0, 0], np.int64)

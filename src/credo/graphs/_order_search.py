@@ -44,7 +44,7 @@ class Found(NamedTuple):
 
 
 class _Greedy(NamedTuple):
-    """The best greedy pass, its costs and kind; orders tried, units spent, could it be better."""
+    """The best greedy pass, its costs and kind; orders tried and units spent in all."""
 
     best: Pass
     costs: Costs
@@ -84,23 +84,22 @@ def evaluate(graph: Graph, sequence: Ints, limit: float = COUNTED) -> Costs:
 
 def _greedy(graph: Graph, group: Ints, kinds: Sequence[int], budget: float) -> _Greedy:
     """Try the greedy rules, for as long as that pays; keep the best order."""
-    kept: _Greedy | None = None
-    tries = 0
-    spent = 0.0
-    for kind in kinds:
-        bound = kept.costs.cells if kept and kept.costs.exact else np.inf
-        now = Pass(graph, group, np.arange(group.shape[0]))
-        done = now.run(kind, HOPELESS, bound)
-        tries += 1
-        spent += GREEDY * now.work
-        costs = now.costs() if done else None
-        if costs and (kept is None or _cheaper(costs, kept.costs)):
-            kept = _Greedy(now, costs, kind, tries, spent)
-        assert kept is not None
-        patience = GREEDY_SHARE * kept.costs.cells if kept.costs.exact else PATIENCE
-        if (done and now.joins == 0) or spent > min(budget, patience):
+    best = Pass(graph, group, np.arange(group.shape[0]))
+    best.run(kinds[0], HOPELESS, np.inf)
+    kept = _Greedy(best, best.costs(), kinds[0], 1, GREEDY * best.work)
+    for kind in kinds[1:]:
+        told = kept.costs
+        patience = GREEDY_SHARE * told.cells if told.exact else PATIENCE
+        # Where nothing was joined, no order does without these cliques.
+        if kept.best.joins == 0 or kept.spent > min(budget, patience):
             break
-    return kept._replace(tries=tries, spent=spent)
+        now = Pass(graph, group, np.arange(group.shape[0]))
+        done = now.run(kind, HOPELESS, told.cells if told.exact else np.inf)
+        kept = kept._replace(tries=kept.tries + 1, spent=kept.spent + GREEDY * now.work)
+        costs = now.costs() if done else told
+        if _cheaper(costs, told):
+            kept = kept._replace(best=now, costs=costs, kind=kind)
+    return kept
 
 
 def _cheaper(told: Costs, kept: Costs) -> bool:

@@ -15,7 +15,7 @@ from credo._validation.arrays import as_vector, frozen, in_unit_interval
 from credo._validation.labels import hint, listing, plain
 from credo.exceptions import InputError, LabelError
 from credo.graphs._assembly import AnyFactor, Scope
-from credo.graphs._expansions import MOST_CELLS, two_states
+from credo.graphs._expansions import MOST_CELLS, as_power, two_states
 from credo.graphs._model import AbstractModel
 from credo.graphs.structured import Deterministic, NoisyAnd, NoisyOr
 from credo.graphs.variables import Variable, VariableLike
@@ -160,8 +160,9 @@ class AbstractRuleModel(AbstractModel):
         shape = [variable.n_states for variable in variables]
         if math.prod(shape) > MOST_CELLS:
             raise InputError(
-                f"The function for {variables[-1].name!r} has {math.prod(shape)} cells as a table; "
-                f"at most {MOST_CELLS} are written out. Put variables in between."
+                f"The function for {variables[-1].name!r} has {as_power(math.prod(shape))} cells "
+                f"as a table; at most {as_power(MOST_CELLS)} are written out. Put variables in "
+                "between."
             )
         joint = product(*(variable.states for variable in variables[:-1]))
         answers = [_answer(function(*states), states, variables) for states in joint]

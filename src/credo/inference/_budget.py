@@ -69,9 +69,10 @@ def refuse_above(
     needed = 8.0 * order.cells * copies
     if needed <= as_bytes(budget, owner) and order.cells < _ADDRESSABLE:
         return
-    names = [_name(problem, v) for v in largest_clique(problem, order)]
+    names = [_name(problem, int(v)) for v in order.clique]
+    least = "" if order.exact else "at least "
     raise BudgetError(
-        f"{owner} needs {as_text(needed)} for its clique tables; the budget is "
+        f"{owner} needs {least}{as_text(needed)} for its clique tables; the budget is "
         f"{budget if budget is not None else 'what can be addressed'}. The largest clique has "
         f"{len(names)} variables and 2^{order.log2_largest:.1f} cells: {listing(names)}. {advice}"
     )
@@ -90,18 +91,6 @@ def refuse_copies(wiring: Wiring, observed: Int64, budget: Budget) -> None:
             f"The factors alone take {as_text(needed)}, each with its own table; the budget is "
             f"{budget}. Raise budget=, or add evidence."
         )
-
-
-def largest_clique(problem: Problem, order: Order) -> list[int]:
-    """Give the variables of the largest clique of an order, as numbered in the problem."""
-    from credo._kernels.junction_layout import elimination_cliques  # noqa: PLC0415
-
-    if not len(order.sequence):
-        return []
-    _, start, members, _ = elimination_cliques(problem.scope_start, problem.scope, order.sequence)
-    sizes = np.log2(problem.n_states[order.sequence[members[: start[-1]]]])
-    largest = int(np.argmax(np.add.reduceat(sizes, start[:-1])))
-    return [int(v) for v in order.sequence[members[start[largest] : start[largest + 1]]]]
 
 
 def _name(problem: Problem, variable: int) -> object:

@@ -48,7 +48,7 @@ class RowTree:
         self.log_scale = tables.log_scale
         self.is_wide = problem.is_wide or tables.lost
         self.least = tables.low
-        self.base = tables.base
+        self.base = self.calm = tables.base
         self.calm = self._without_evidence()
 
     @property
@@ -70,11 +70,9 @@ class RowTree:
 
     def _without_evidence(self) -> F64:
         """Run up to the roots without evidence."""
-        from credo._kernels.junction_lanes import run_calm  # noqa: PLC0415
-
-        room, live = self.room(1), np.empty(len(self.least), np.bool_)
-        with np.errstate(all="ignore"):  # where kernels run as plain Python
-            run_calm(room, self.base, self.program.nodes, *self._loops(), live, self._counters())
+        room, none = self.room(1), np.full((1, len(self.columns)), -1, np.int32)
+        unused = np.empty((1, 0)), np.empty(1), np.empty(1, np.bool_)
+        self._call(room, none, *unused, upward=True)
         return room.ravel()
 
     def run(self, codes: Codes, room: F64, out: F64, log_z: F64) -> None:
@@ -83,16 +81,19 @@ class RowTree:
             lost = np.ones(len(codes), np.bool_)
         else:
             lost = np.empty(len(codes), np.bool_)
-            self._call(room, codes, out, log_z, lost)
+            self._call(room, codes, out, log_z, lost, upward=False)
             log_z += self.log_scale
         for row in np.flatnonzero(lost).tolist():
             log_z[row] = self._in_logs(codes[row], out[row])
 
-    def _call(self, room: F64, codes: Codes, out: F64, log_z: F64, lost: Bool) -> None:
+    def _call(
+        self, room: F64, codes: Codes, out: F64, log_z: F64, lost: Bool, *, upward: bool
+    ) -> None:
         """Call the kernel."""
-        from credo._kernels.junction_lanes import run_lanes  # noqa: PLC0415
+        from credo._kernels.junction_lanes import FIELDS, STEPS, run_lanes  # noqa: PLC0415
 
-        program, n_nodes = self.program, len(self.least)
+        program, layout, n_nodes = self.program, self.layout, len(self.least)
+        most_loops = int(np.diff(layout.group_start).max(initial=0))
         with np.errstate(all="ignore"):  # where kernels run as plain Python: lost rows overflow
             run_lanes(
                 room,
@@ -102,25 +103,21 @@ class RowTree:
                 program.nodes,
                 program.columns,
                 program.wanted,
-                *self._loops(),
+                layout.group_start,
+                layout.lengths,
+                layout.strides,
                 program.spare,
                 program.scratch,
                 codes,
                 np.empty(n_nodes + len(self.columns), np.bool_),
-                self._counters(),
+                np.empty((STEPS, FIELDS), np.int64),
+                np.empty(most_loops, np.int64),
                 np.empty(n_nodes),
                 out,
                 log_z,
                 lost,
+                upward,
             )
-
-    def _loops(self) -> tuple[Int64, Int64, Int64]:
-        """Give the loops of messages inside their parents' tables."""
-        return self.layout.group_start, self.layout.lengths, self.layout.strides
-
-    def _counters(self) -> Int64:
-        """Make room to count loops inside each other."""
-        return np.empty(int(np.diff(self.layout.group_start).max(initial=0)), np.int64)
 
     def _in_logs(self, codes: Codes, out: F64) -> float:
         """Run one row in the log domain: slower, and nothing is lost."""

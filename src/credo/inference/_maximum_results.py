@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, final
@@ -11,10 +11,10 @@ import numpy as np
 
 from credo._types import F64, Label
 from credo._validation.arrays import frozen
-from credo._validation.labels import hint, listing, plain
-from credo.exceptions import LabelError
+from credo._validation.labels import listing, plain, position
 from credo.graphs.variables import Variable
 from credo.graphs.wiring import Wiring
+from credo.inference._beliefs import Beliefs
 
 #: States shown by repr.
 _SHOWN = 6
@@ -71,9 +71,12 @@ class Configuration:
     def __getitem__(self, name: Any) -> Label:
         """Give the state of one variable."""
         wanted = _plain_name(name)
-        if wanted not in self.states:
-            position(wanted, tuple(self.states), "The configuration", "variable")
-        return self.states[wanted]
+        try:
+            return self.states[wanted]
+        except (KeyError, TypeError):
+            known = tuple(self.states)
+            known_name = known[position(wanted, known, "The configuration", "variable")]
+            return self.states[known_name]
 
     def __contains__(self, name: object) -> bool:
         return _plain_name(name) in self.states
@@ -193,16 +196,3 @@ class MaxMarginals:
 def _plain_name(name: Any) -> Label:
     """Take the name of a variable, or the name itself, in its plain form."""
     return name.name if isinstance(name, Variable) else plain(name)
-
-
-def _entry(states: Mapping[Label, Label], name: Any, owner: str) -> Label:
-    """Look a variable up, or name the nearest one."""
-    wanted = _plain_name(name)
-    try:
-        return states[wanted]
-    except (KeyError, TypeError):
-        known = tuple(states)
-        near = hint(wanted, known) if len(known) <= 10_000 else ""
-        raise LabelError(
-            f"{owner} has no variable {wanted!r}. Known: {listing(known)}.{near}"
-        ) from None

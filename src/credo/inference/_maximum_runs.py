@@ -17,7 +17,7 @@ from credo.inference._budget import refuse_above
 from credo.inference._decode import MaxTables
 from credo.inference._layout import lay_out
 from credo.inference._maximum_results import Configuration
-from credo.inference._questions import Question
+from credo.inference._questions import Question, check_search
 from credo.inference.conflicts import impossible
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -46,6 +46,7 @@ def _collected(
     question: Question, problem: Problem, is_summed: Bool, seed: int, owner: str
 ) -> MaxTables:
     """Find an order, refuse what does not fit, and send maxima to the roots."""
+    check_search(_EFFORT, seed, owner)
     order = _order(problem, is_summed, 0.0, seed)
     if order.cells > max(_HARD, _MANY_MORE * len(problem.values)):
         order = _order(problem, is_summed, _EFFORT, seed)

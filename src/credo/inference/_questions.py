@@ -73,10 +73,10 @@ def ask(  # noqa: PLR0913 - the parts of a question
     sum_product: bool = True,
 ) -> Question:
     """Compile the model and find what the names mean."""
-    if not hasattr(model, "compile"):
+    if isinstance(model, type) or not hasattr(model, "compile"):
+        got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise InputError(
-            f"{owner} needs a BayesianNetwork, MarkovNetwork or FactorGraph. Got "
-            f"{type(model).__name__}."
+            f"{owner} needs a BayesianNetwork, MarkovNetwork or FactorGraph. Got {got}."
         )
     wiring = model.compile().tabulated(sum_product=sum_product)
     found = resolve(wiring, evidence, likelihood, owner)

@@ -138,6 +138,8 @@ def explain(post: GraphPosterior, target: Any, state: Any = None) -> Explanation
       test = yes    +0.903 given the others    +0.903 alone
       again = no    -0.653 given the others    -0.653 alone
     """
+    if not isinstance(post, GraphPosterior):
+        raise InputError(f"explain needs the answer of infer. Got {type(post).__name__}.")
     question = post.question
     findings = question.evidence.findings
     v = question.wiring.index(target)

@@ -13,7 +13,7 @@ from credo._validation.labels import listing
 from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import Wiring
-from credo.inference._budget import as_text, largest_clique
+from credo.inference._budget import as_text
 from credo.inference._layout import lay_out
 
 #: Seconds per cell that one message touches at one of its ends, and per cell and factor that is
@@ -132,7 +132,8 @@ class Plan:
 
     Notes
     -----
-    All counts are exact for the order found; ``seconds`` is an estimate for one core.
+    All counts are exact for the order found, or bounds where ``is_exact`` is False; ``seconds`` is
+    an estimate for one core.
 
     Examples
     --------
@@ -149,6 +150,14 @@ class Plan:
     @property
     def _hardest(self) -> Step:
         return max(self.steps, key=lambda step: (step.order.log2_largest, step.order.cells))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the figures are exact; where nothing could ever hold the tables they are bounds.
+
+        They say what the order costs at least: counting stops at a table that cannot be addressed.
+        """
+        return all(step.order.exact for step in self.steps)
 
     @property
     def heuristic(self) -> str:
@@ -175,8 +184,7 @@ class Plan:
     def largest_table(self) -> int:
         """The cells of the largest clique's table."""
         step = self._hardest
-        clique = largest_clique(step.problem, step.order)
-        return math.prod(int(step.problem.n_states[v]) for v in clique)
+        return math.prod(int(step.problem.n_states[v]) for v in step.order.clique)
 
     @property
     def n_bytes(self) -> float:
@@ -204,21 +212,22 @@ class Plan:
     def largest_clique(self) -> tuple[Label, ...]:
         """The names of the variables of the largest clique."""
         step = self._hardest
-        return tuple(_names(step.problem, largest_clique(step.problem, step.order)))
+        return tuple(_names(step.problem, step.order.clique))
 
     def __str__(self) -> str:
         tries = self._hardest.order.tries
+        least = "" if self.is_exact else "at least "
         passes = f", {len(self.steps)} passes" if self.engine == "elimination" else ""
         return (
             f"engine           {self.engine}{passes}\n"
             f"variables        {self.n_variables} ({self.n_pruned} observed or not needed)\n"
             f"order            {self.heuristic}, best of {tries}: {listing(self.order, 6)}\n"
-            f"width            {self.width}\n"
-            f"largest table    {float(self.largest_table):.3g} cells: "
+            f"width            {least}{self.width}\n"
+            f"largest table    {least}{float(self.largest_table):.3g} cells: "
             f"{listing(self.largest_clique, 6)}\n"
-            f"memory           {as_text(self.n_bytes)}\n"
-            f"multiplications  {self.multiplications:.3g}\n"
-            f"estimated time   {_duration(self.seconds)}"
+            f"memory           {least}{as_text(self.n_bytes)}\n"
+            f"multiplications  {least}{self.multiplications:.3g}\n"
+            f"estimated time   {least}{_duration(self.seconds)}"
         )
 
 

@@ -172,6 +172,15 @@ def test_a_format_for_networks_refuses_other_models(tmp_path):
 
 
 @pytest.mark.parametrize("ending", FORMATS)
+def test_a_model_without_variables_is_refused_and_the_old_file_kept(tmp_path, ending):
+    path = tmp_path / f"old{ending}"
+    path.write_text("old", encoding="utf-8")
+    with pytest.raises(InputError, match="the model has no variables"):
+        write_network(BayesianNetwork(), path)
+    assert path.read_text(encoding="utf-8") == "old"
+
+
+@pytest.mark.parametrize("ending", FORMATS)
 def test_a_missing_file_and_a_folder_are_named(tmp_path, ending):
     with pytest.raises(FileFormatError, match="no such file"):
         read_network(tmp_path / f"none{ending}")

@@ -161,13 +161,6 @@ def test_hubs_are_not_scanned_for_each_of_their_neighbours():
     assert time.perf_counter() - start < 5.0
 
 
-def test_a_dense_graph_of_2000_variables_is_given_up_for_one_clique_soon():
-    joined = np.argwhere(np.triu(np.random.default_rng(0).random((2000, 2000)) < 0.5, 1))
-    order = find_order(np.full(2000, 2), *pairs(joined))
-    assert order.log2_largest == order.width + 1 == 2000
-    assert order.cells == np.inf
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

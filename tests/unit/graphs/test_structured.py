@@ -173,7 +173,7 @@ class TestDeterministic:
         with pytest.warns(ExpansionWarning, match="'b0'.*131072 cells"):
             net.compile().tabulated(sum_product=True)
         net, variables = bits(26, BayesianNetwork)
-        with pytest.raises(InputError, match="67108864 cells"):
+        with pytest.raises(InputError, match=r"2\^26 cells"):
             net.deterministic("b25", variables[:-1], lambda *_: "on")
 
 
@@ -188,7 +188,7 @@ class TestNoisyGates:
     def test_for_maxima_are_refused_when_too_large(self):
         graph, variables = bits(30)
         graph.noisy_and(variables[29], dict.fromkeys(variables[:29], 0.5))
-        with pytest.raises(InputError, match="1073741824 cells"):
+        with pytest.raises(InputError, match=r"2\^30 cells"):
             graph.compile().tabulated(sum_product=False)
         graph.compile().tabulated(sum_product=True)
 
@@ -259,5 +259,5 @@ class TestBitRules:
 
     def test_too_large_to_write_out_are_refused(self, rule):
         graph, variables = bits(30)
-        with pytest.raises(InputError, match="1073741824 cells"):
+        with pytest.raises(InputError, match=r"2\^30 cells"):
             getattr(graph, rule)(variables).table()

@@ -205,6 +205,28 @@ class TestResults:
         with pytest.raises(LabelError, match="Did you mean 'smoke'?"):
             max_marginals(asia()).log_values("smoek")
 
+    def test_what_can_be_no_name_is_refused_as_well(self):
+        with pytest.raises(LabelError, match="configuration has no variable .'smoke'.. Known"):
+            mpe(asia())[["smoke"]]
+
+    def test_max_marginals_know_which_variables_they_have(self):
+        net = asia()
+        scores = max_marginals(net, {"smoke": "yes"})
+        assert "lung" in scores
+        assert net["smoke"] in scores
+        assert "lungs" not in scores
+
+    def test_max_marginals_of_rules_are_those_of_their_variables(self):
+        graph = FactorGraph()
+        bits = [graph.variable(i, 2) for i in range(6)]
+        graph.parity(bits)
+        graph.factor([bits[4]], [0.2, 0.8])
+        scores = max_marginals(graph, {0: 1})
+        assert list(scores) == [0, 1, 2, 3, 4, 5]
+        assert scores[0] == pytest.approx({0: -math.inf, 1: math.log(0.8)})
+        assert scores[4] == pytest.approx({0: math.log(0.2), 1: math.log(0.8)})
+        assert scores[5] == pytest.approx({0: math.log(0.8), 1: math.log(0.8)})
+
     def test_the_text_shows_a_few_states_the_score_and_the_ties(self):
         assert repr(mpe(pair([[1, 2], [3, 1]]))) == (
             "Configuration({'a': 1, 'b': 0}, log_score=1.09861)"
@@ -246,6 +268,24 @@ class TestRefusals:
             ask(asia(), {"smokes": "yes"})
         with pytest.raises(LabelError, match="has no state"):
             ask(asia(), {"smoke": "maybe"})
+
+
+@pytest.mark.parametrize("seed", ["x", -1, 1.5])
+def test_a_seed_that_is_no_whole_number_is_refused(seed):
+    with pytest.raises(InputError, match="seed of mpe"):
+        mpe(asia(), seed=seed)
+
+
+def test_a_gate_too_large_to_be_written_out_is_refused_in_few_words():
+    net = BayesianNetwork()
+    causes = [net.variable(i, 2) for i in range(20_000)]
+    net.variable("alarm", 2)
+    net.noisy_or("alarm", dict.fromkeys(causes, 0.1))
+    for cause in causes:
+        net.cpt(cause, table=[0.9, 0.1])
+    with pytest.raises(InputError, match=r"has 2\^20001 cells as a table; at most 2\^24") as caught:
+        mpe(net)
+    assert len(str(caught.value)) < 400
 
 
 def test_the_same_question_has_the_same_answer_whatever_the_seed():

@@ -42,7 +42,15 @@ def kernels(request, monkeypatch):
     if request.param == "plain":
         plain_kernels(monkeypatch)
     found = load(
-        ["clique_tables", "junction_layout", "junction_logs", "junction_samples", "junction_sums"]
+        [
+            "clique_tables",
+            "junction_decode",
+            "junction_fill",
+            "junction_layout",
+            "junction_logs",
+            "junction_samples",
+            "junction_sums",
+        ]
     )
     is_function = type(found.junction_samples.draw_down) is type(load)
     assert is_function == (request.param == "plain")
@@ -107,6 +115,16 @@ class TestLoops:
         )
         np.testing.assert_allclose(out, expected, rtol=1e-14)
 
+    def test_adds_logs_to_the_table(self, kernels, inside):
+        table, message = np.log(self.table()), np.log(self.message(inside))
+        lengths, strides = loops(SIZES, inside)
+        target = np.append([9.0], table.ravel())
+        source = np.append([7.0], message.ravel())
+        counters = np.zeros(64, np.int64)
+        kernels.junction_logs.add(target, 1, source, 1, lengths, strides, 0, 4, counters)
+        np.testing.assert_array_equal(target[1:], (table + message).ravel())
+        assert target[0] == 9.0
+
     @pytest.mark.parametrize("maximum", [False, True])
     def test_gathers_logs_where_whole_rows_may_be_impossible(self, kernels, inside, maximum):
         table = np.log(self.table()) * 1000
@@ -120,6 +138,57 @@ class TestLoops:
             table.ravel(), 0, out, 0, out.size, lengths, strides, 0, 4, counters, maximum
         )
         np.testing.assert_allclose(out, np.ravel(expected), rtol=1e-13)
+
+
+class TestFilling:
+    """Tables of few cells, filled factor by factor, and of many, which grow axis by axis."""
+
+    @pytest.mark.parametrize("sizes", [(3, 2), (3, 2, 4, 2), (3, 5, 2, 4, 3)], ids=str)
+    @pytest.mark.parametrize("least", [0, 1, 2])
+    def test_adds_all_factors_up(self, kernels, sizes, least):
+        rng = np.random.default_rng(3)
+        axes = range(len(sizes))
+        counts = range(least, len(sizes) + 1)
+        parts = [part for r in counts for part in itertools.combinations(axes, r)]
+        parts = [parts[i] for i in rng.permutation(len(parts))]
+        tables = [
+            rng.normal(size=[k if a in part else 1 for a, k in enumerate(sizes)]) for part in parts
+        ]
+        lengths, strides = zip(*(loops(sizes, part) for part in parts), strict=True)
+        home = np.array([0 if part else -1 for part in parts])
+        target = np.full(math.prod(sizes) + 1, np.nan)
+        constant = kernels.junction_fill.fill_outward(
+            target,
+            np.array([0, math.prod(sizes)]),
+            home,
+            np.cumsum([0, *map(len, lengths)]),
+            np.concatenate(lengths),
+            np.concatenate(strides),
+            np.cumsum([0, *(table.size for table in tables)]),
+            np.concatenate([table.ravel() for table in tables]),
+        )
+        wanted = sum((t for t, part in zip(tables, parts, strict=True) if part), np.zeros(sizes))
+        np.testing.assert_allclose(target[:-1], wanted.ravel(), rtol=0, atol=1e-13)
+        assert np.isnan(target[-1])
+        alone = [t.item() for t, part in zip(tables, parts, strict=True) if not part]
+        assert constant == pytest.approx(sum(alone))
+
+    def test_a_table_without_factors_is_zero(self, kernels):
+        none = np.empty(0, np.int64)
+        for cells in (2, 1000):
+            target = np.full(cells, np.nan)
+            start = np.array([0, cells])
+            first = np.zeros(1, np.int64)
+            arguments = (none, first, none, none, first, np.empty(0))
+            assert kernels.junction_fill.fill_outward(target, start, *arguments) == 0.0
+            np.testing.assert_array_equal(target, 0.0)
+
+    @pytest.mark.parametrize("filled", [1, 3])
+    def test_repeats_the_first_cells(self, kernels, filled):
+        table = np.append(np.arange(5.0), np.full(11, np.nan))
+        assert kernels.junction_fill.repeat(table, 2, filled, 12) == 12
+        np.testing.assert_array_equal(table[2:14], np.tile(2.0 + np.arange(filled), 12 // filled))
+        assert np.isnan(table[14:]).all()
 
 
 class TestScales:
@@ -177,6 +246,22 @@ class TestLayout:
             assert set(kept) == set(oracle.maximal(expected))
             assert residual.sum() == n
             assert all(order[i] in kept[node[i]] for i in range(n))
+
+
+class TestStates:
+    def test_row_and_cell_are_where_numpy_has_them(self, kernels):
+        """A node over variables 2, 0, 3, of which the last two end in it."""
+        sizes = np.array([3, 9, 2, 4])
+        shape = np.array([0, 3]), np.array([2, 0, 3]), np.array([2]), sizes
+        for place in np.ndindex(2, 3, 4):
+            states = np.zeros(4, np.int64)
+            states[[2, 0, 3]] = place
+            row = kernels.junction_decode.row_of(0, *shape, states)
+            assert row == place[0]
+            states[[0, 3]] = -1
+            kernels.junction_decode.put(0, place[1] * 4 + place[2], *shape, states)
+            assert tuple(states[[2, 0, 3]]) == place
+            assert states[1] == 0
 
 
 class TestDraws:
