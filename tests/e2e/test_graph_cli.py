@@ -507,7 +507,7 @@ class TestPlan:
         assert code == 0
         record = json.loads(out)
         assert record["fits"] is False
-        assert record["width"] > 100
+        assert record["width"] >= 20  # 8 ** 20 is more than can be addressed
         code, _, err = credo("infer", *arguments)
         assert code == 2
         assert "The largest clique has" in err

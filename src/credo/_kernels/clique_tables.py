@@ -57,7 +57,15 @@ def multiply(target, source, t, message, m, lengths, strides, first, stop, count
                     target[t + k] = source[t + k] * x
             t += n1
             i += step
-        m = advance(m, lengths, strides, first, stop - 3, counters)
+        k = stop - 3
+        while k >= first:  # as in ``advance``, written out: a call would cost as much as the run
+            counters[k - first] += 1
+            m += strides[k]
+            if counters[k - first] < lengths[k]:
+                break
+            m -= strides[k] * lengths[k]
+            counters[k - first] = 0
+            k -= 1
 
 
 @kernel
@@ -105,7 +113,15 @@ def add_up(source, s, message, cells, lengths, strides, first, stop, counters):
                 message[i] += x
             s += n1
             i += step
-        m = advance(m, lengths, strides, first, stop - 3, counters)
+        k = stop - 3
+        while k >= first:  # as in ``advance``, written out: a call would cost as much as the run
+            counters[k - first] += 1
+            m += strides[k]
+            if counters[k - first] < lengths[k]:
+                break
+            m -= strides[k] * lengths[k]
+            counters[k - first] = 0
+            k -= 1
 
 
 @kernel

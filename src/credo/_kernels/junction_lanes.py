@@ -35,18 +35,17 @@ PARENT, TABLE, TABLE_END, MESSAGE, TOTAL, RESCALES, READS = range(7)
 WHERE, TIMES, STATES, INNER, PLACE = range(5)
 #: Most steps of a task, and the numbers of each: what it does, a, b, c, d and e.
 STEPS, FIELDS = 6, 6
-#: What a step does, with the cells a and b.
-MULTIPLY = 0  #: the table at a by the message at b, by the loops of node c
-ADD = 1  #: up the table at a into the message at b, by the loops of node c
-MULTIPLY_STATES = 2  #: the table at a by the cells at b; c times d states of e cells in a row
-ADD_STATES = 3  #: up the table at a into the cells at b, likewise
-SCALE = 4  #: the cells from a to b to sum one; c is where the sum goes
-CLEAR = 5  #: the cells from a to b
-START = 6  #: the cells from a to b as they are before any evidence
-CALM = 7  #: the cells from a to b as they are after a run without evidence
-DIVIDE = 8  #: the belief at a by the message at b, of c cells, which becomes the belief
-WEIGH = 9  #: put 1 for states that findings of column a allow, of c, at b, and 0 for the others
-WRITE = 10  #: the belief at a, of c states, to the result's columns from b
+#: What a step does, with the cells a and b:
+#: multiply the table at a by the message at b, by the loops of node c, or add it up there;
+#: the same with the cells at b of d states, c times, each for e cells in a row;
+#: scale the cells from a to b to sum one, and put the sum at c;
+#: set those cells to zero, to what they are at the start, or after a run without evidence;
+#: divide the belief at a by the message at b, of c cells, which becomes the belief;
+#: put 1 at b for each of c states that the findings of column a allow, and 0 for the others;
+#: write the belief at a, of c states, to the result's columns from b.
+_KINDS = np.arange(11, dtype=np.int64)  # a plain number that is passed on compiles its callee again
+MULTIPLY, ADD, MULTIPLY_STATES, ADD_STATES, SCALE, CLEAR, START, CALM, DIVIDE, WEIGH, WRITE = _KINDS
+NONE, ONCE = np.int64(0), np.int64(1)
 
 
 @kernel
@@ -169,10 +168,10 @@ def _put(steps, i, kind, a, b, c, d, e):
 def _enter(steps, e, columns, nodes, live, spare):
     """Multiply the findings of a column into the table where its variable ends."""
     if not live[nodes.shape[0] + e]:
-        return 0
+        return NONE
     table, times = nodes[columns[e, WHERE], TABLE], columns[e, TIMES]
     states, inner = columns[e, STATES], columns[e, INNER]
-    i = _put(steps, 0, WEIGH, e, spare, states, 0, 0)
+    i = _put(steps, NONE, WEIGH, e, spare, states, NONE, NONE)
     return _put(steps, i, MULTIPLY_STATES, table, spare, times, states, inner)
 
 
@@ -181,18 +180,18 @@ def _collect(steps, k, nodes, live):
     """Send a node's message, scaled to sum one, to its parent."""
     p, table, message, total = nodes[k, PARENT], nodes[k, TABLE], nodes[k, MESSAGE], nodes[k, TOTAL]
     rows = total - message
-    i = 0
+    i = NONE
     if live[k]:
-        i = _put(steps, i, CLEAR, message, total, 0, 0, 0)
+        i = _put(steps, i, CLEAR, message, total, NONE, NONE, NONE)
         inner = (nodes[k, TABLE_END] - table) // rows
-        i = _put(steps, i, ADD_STATES, table, message, 1, rows, inner)
-        i = _put(steps, i, SCALE, message, total, total, 0, 0)
+        i = _put(steps, i, ADD_STATES, table, message, ONCE, rows, inner)
+        i = _put(steps, i, SCALE, message, total, total, NONE, NONE)
     elif p < 0 or nodes[k, READS] > 0 or live[p]:
-        i = _put(steps, i, CALM, message, total + 4, 0, 0, 0)
+        i = _put(steps, i, CALM, message, total + 4, NONE, NONE, NONE)
     if p >= 0 and live[p]:
-        i = _put(steps, i, MULTIPLY, nodes[p, TABLE], message, k, 0, 0)
+        i = _put(steps, i, MULTIPLY, nodes[p, TABLE], message, k, NONE, NONE)
         if nodes[k, RESCALES] > 0:
-            i = _put(steps, i, SCALE, nodes[p, TABLE], nodes[p, TABLE_END], total + 2, 0, 0)
+            i = _put(steps, i, SCALE, nodes[p, TABLE], nodes[p, TABLE_END], total + 2, NONE, NONE)
     return i
 
 
@@ -200,18 +199,18 @@ def _collect(steps, k, nodes, live):
 def _distribute(steps, k, nodes, live, spare, scratch):
     """Turn a node's message, and its table if it is read from, into beliefs."""
     p, reads, table, end = nodes[k, PARENT], nodes[k, READS], nodes[k, TABLE], nodes[k, TABLE_END]
-    i = 0
+    i = NONE
     if reads == WHOLE_TABLE and not live[k]:
-        i = _put(steps, i, CALM, table, end, 0, 0, 0)
+        i = _put(steps, i, CALM, table, end, NONE, NONE, NONE)
     if p < 0 or reads == 0:
         return i
     rows = nodes[k, TOTAL] - nodes[k, MESSAGE]
-    i = _put(steps, i, CLEAR, spare, spare + rows, 0, 0, 0)
-    i = _put(steps, i, ADD, nodes[p, TABLE], spare, k, 0, 0)
-    i = _put(steps, i, SCALE, spare, spare + rows, scratch, 0, 0)
-    i = _put(steps, i, DIVIDE, spare, nodes[k, MESSAGE], rows, 0, 0)
+    i = _put(steps, i, CLEAR, spare, spare + rows, NONE, NONE, NONE)
+    i = _put(steps, i, ADD, nodes[p, TABLE], spare, k, NONE, NONE)
+    i = _put(steps, i, SCALE, spare, spare + rows, scratch, NONE, NONE)
+    i = _put(steps, i, DIVIDE, spare, nodes[k, MESSAGE], rows, NONE, NONE)
     if reads == WHOLE_TABLE:
-        i = _put(steps, i, MULTIPLY_STATES, table, spare, 1, rows, (end - table) // rows)
+        i = _put(steps, i, MULTIPLY_STATES, table, spare, ONCE, rows, (end - table) // rows)
     return i
 
 
@@ -220,10 +219,10 @@ def _write(steps, w, wanted, spare, scratch):
     """Sum a variable's belief out of its home into columns of the result."""
     home, times = wanted[w, WHERE], wanted[w, TIMES]
     states, inner = wanted[w, STATES], wanted[w, INNER]
-    i = _put(steps, 0, CLEAR, spare, spare + states, 0, 0, 0)
+    i = _put(steps, NONE, CLEAR, spare, spare + states, NONE, NONE, NONE)
     i = _put(steps, i, ADD_STATES, home, spare, times, states, inner)
-    i = _put(steps, i, SCALE, spare, spare + states, scratch, 0, 0)
-    return _put(steps, i, WRITE, spare, wanted[w, PLACE], states, 0, 0)
+    i = _put(steps, i, SCALE, spare, spare + states, scratch, NONE, NONE)
+    return _put(steps, i, WRITE, spare, wanted[w, PLACE], states, NONE, NONE)
 
 
 @kernel
@@ -232,8 +231,10 @@ def _task(task, steps, nodes, columns, wanted, live, spare, scratch):
     n, n_columns = nodes.shape[0], columns.shape[0]
     if task < n:
         if not live[task]:
-            return 0
-        return _put(steps, 0, START, nodes[task, TABLE], nodes[task, TABLE_END], 0, 0, 0)
+            return NONE
+        return _put(
+            steps, NONE, START, nodes[task, TABLE], nodes[task, TABLE_END], NONE, NONE, NONE
+        )
     if task < n + n_columns:
         return _enter(steps, task - n, columns, nodes, live, spare)
     task -= n + n_columns

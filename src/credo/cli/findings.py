@@ -43,9 +43,11 @@ def names_of(network: Network, texts: Sequence[str] | None, option: str) -> list
     if not texts:
         return None
     names = [network.name(word.text) for text in texts for word in words_in(text, option)]
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise InputError(f"{option} names {twice[0]!r} twice.")
+    seen: set[Label] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"{option} names {name!r} twice.")
+        seen.add(name)
     return names
 
 

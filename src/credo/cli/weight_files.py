@@ -73,11 +73,12 @@ def _object(path: Path) -> dict[str, Any]:
     from credo.exceptions import FileFormatError
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        keys = [key for key, _ in pairs]
-        if len(set(keys)) < len(keys):
-            twice = next(key for i, key in enumerate(keys) if key in keys[:i])
-            raise FileFormatError(f"{twice!r} comes twice.", str(path))
-        return dict(pairs)
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                raise FileFormatError(f"{key!r} comes twice.", str(path))
+            found[key] = value
+        return found
 
     try:
         found = json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=once)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from credo.formats._net_labels import NOTE
+from credo.formats._net_labels import NOTE, in_quotes
 
 #: How the note begins that keeps labels which BIF cannot write.
 NOTED = f"{NOTE} ".encode()
@@ -19,5 +19,4 @@ def quoted(name: str) -> str:
     """Put a name in quotes if it needs them."""
     if _PLAIN.fullmatch(name) and "//" not in name and name not in _KEYWORDS:
         return name
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return in_quotes(name)

@@ -21,7 +21,8 @@ from credo.formats._bif_entries import (
     number_fault,
     read_numbers,
 )
-from credo.formats._bif_tokens import Tokens, ranges
+from credo.formats._bif_tokens import Tokens
+from credo.graphs.ragged import ranges, starts
 
 #: The most cells of all tables together, a gigabyte of numbers. A default row fills many cells
 #: from few bytes, so that the size of the file alone does not bound them.
@@ -60,7 +61,7 @@ class _Shape:
 def read_tables(tokens: Tokens, found: Declared) -> Tables:
     """Read the tables of all variables, in their order."""
     shape = _shape(tokens, found)
-    first_row, first_cell = _starts(shape.n_rows), _starts(shape.n_rows * shape.n_states)
+    first_row, first_cell = starts(shape.n_rows), starts(shape.n_rows * shape.n_states)
     entries = entries_of(tokens, found.body_start, found.body_end)
     entries.sort[(entries.sort == TABLE) & (shape.n_parents[entries.variable] == 0)] = ROW
     _check_counts(tokens, found, entries, shape)
@@ -80,12 +81,6 @@ def read_tables(tokens: Tokens, found: Declared) -> Tables:
     if not where.all():
         raise _missing(tokens, found, tables)
     return tables
-
-
-def _starts(sizes: Int) -> Int:
-    """Give where parts of these sizes start, and where the last ends."""
-    starts: Int = np.concatenate(([0], np.cumsum(sizes, dtype=np.intp)))
-    return starts
 
 
 def _shape(tokens: Tokens, found: Declared) -> _Shape:
@@ -111,8 +106,8 @@ def _shape(tokens: Tokens, found: Declared) -> _Shape:
         np.array(n_states, np.intp),
         n_parents,
         np.array(n_rows, np.intp),
-        _starts(np.array(n_states, np.intp)),
-        _starts(n_parents),
+        starts(np.array(n_states, np.intp)),
+        starts(n_parents),
         np.array([p for family in found.parents for p in family], np.intp),
         np.array(strides, np.intp),
     )
@@ -216,11 +211,11 @@ def _matched(
 def _state_spans(found: Declared, shape: _Shape) -> tuple[Int, Int]:
     """Give where the states of all variables are spelt, one after the other."""
     lengths = np.array([len(states) for states, _, _ in found.lists], np.intp)
-    which = ranges(_starts(lengths)[found.listed], shape.n_states)
+    which = ranges(starts(lengths)[found.listed], shape.n_states)
     brace = np.repeat(np.array(found.brace, np.intp), shape.n_states)
-    starts = np.array([start for _, starts, _ in found.lists for start in starts], np.intp)
-    ends = np.array([end for _, _, ends in found.lists for end in ends], np.intp)
-    return starts[which] + brace, ends[which] + brace
+    first = np.array([start for _, spans, _ in found.lists for start in spans], np.intp)
+    ends = np.array([end for _, _, spans in found.lists for end in spans], np.intp)
+    return first[which] + brace, ends[which] + brace
 
 
 def _parts(

@@ -84,14 +84,6 @@ class Tokens:
         return np.frombuffer(self.text, np.uint8)
 
 
-def ranges(start: Int, length: Int) -> Int:
-    """List the integers of many ranges, one after the other."""
-    shift = start - (np.cumsum(length) - length)
-    total = int(length.sum())
-    listed: Int = np.repeat(shift, length) + np.arange(total)
-    return listed
-
-
 def tokenised(data: bytes, path: str) -> Tokens:
     """Cut a file into tokens."""
     if data.startswith(_WIDE):

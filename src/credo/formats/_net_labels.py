@@ -15,6 +15,12 @@ from credo.exceptions import InputError
 NOTE = "credo_labels"
 
 
+def in_quotes(text: str) -> str:
+    """Write text between quotes."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def packed(label: Hashable) -> Any:
     """Give a label as JSON knows it: text, a number, a truth value, None, or a list for a tuple."""
     if isinstance(label, np.generic):

@@ -12,10 +12,7 @@ from credo._types import F64
 from credo.exceptions import FileFormatError, InputError
 from credo.formats._net_labels import apply_note
 from credo.formats._net_numbers import NotNumberError, numbers, shown
-from credo.graphs.bayesian_network import BayesianNetwork
-
-#: Rows of published files are rounded; one whose sum is further from 1 than this is damaged.
-TOLERANCE = 1e-4
+from credo.graphs.bayesian_network import TOLERANCE, BayesianNetwork
 
 
 @dataclass(frozen=True, slots=True)

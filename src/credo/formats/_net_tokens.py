@@ -156,12 +156,6 @@ class Source:
             self.fail(start + offset, f"Expected a number, got {shown(error.word)}.")
 
 
-def quoted(text: str) -> str:
-    """Write text between quotes."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
 def _token(match: re.Match[str]) -> Token:
     """Make a token of what was found."""
     mark, string, word = match.groups()

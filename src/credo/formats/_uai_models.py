@@ -9,12 +9,10 @@ import numpy as np
 from credo._types import F64, Int
 from credo.exceptions import InputError
 from credo.formats._uai_tables import Tables
-from credo.graphs.bayesian_network import BayesianNetwork
+from credo.graphs.bayesian_network import TOLERANCE, BayesianNetwork
 from credo.graphs.factor_graph import FactorGraph
+from credo.graphs.ragged import from_logs
 from credo.graphs.wiring import Wiring
-
-#: Rows of a BAYES file whose sums are further from 1 than this are no probabilities.
-TOLERANCE = 1e-4
 
 Names: TypeAlias = list[Any]
 States: TypeAlias = list[tuple[Any, ...]]
@@ -50,9 +48,12 @@ def _sum_to_one(tables: Tables, ends: Int, values: F64) -> bool:
     return bool((np.abs(sums - 1) <= TOLERANCE).all())
 
 
-def graph(tables: Tables, names: Names, states: States) -> FactorGraph:
+def graph(tables: Tables, names: Names, states: States, *, log: bool) -> FactorGraph:
     """Make a factor graph of checked arrays, without an object for each factor."""
     count = len(tables.scope_start) - 1
+    values, log_scale, log_values = tables.values, np.zeros(count), None
+    if log:
+        values, log_scale, log_values = from_logs(tables.values, tables.table_start)
     return FactorGraph._of_arrays(  # noqa: SLF001 - the way for arrays that were checked
         Wiring(
             names=tuple(names),
@@ -62,22 +63,9 @@ def graph(tables: Tables, names: Names, states: States) -> FactorGraph:
             scope=tables.scope.astype(np.int32),
             table=np.arange(count, dtype=np.int32),
             table_start=tables.table_start.astype(np.int64),
-            values=tables.values,
-            log_scale=np.zeros(count),
-            log_values=None,
+            values=values,
+            log_scale=log_scale,
+            log_values=log_values,
             owner=np.full(count, -1, dtype=np.int32),
         )
     )
-
-
-def graph_of_logs(tables: Tables, names: Names, states: States) -> FactorGraph:
-    """Make a factor graph of tables of logs."""
-    model = FactorGraph()
-    for name, each in zip(names, states, strict=True):
-        model.variable(name, each)
-    for f in range(len(tables.scope_start) - 1):
-        scope = tables.scope[tables.scope_start[f] : tables.scope_start[f + 1]]
-        table = tables.values[tables.table_start[f] : tables.table_start[f + 1]]
-        shape = tuple(tables.sizes[scope].tolist())
-        model.factor([names[i] for i in scope.tolist()], table.reshape(shape), log=True)
-    return model

@@ -11,6 +11,7 @@ from credo._types import F64, Bool, Int
 from credo.exceptions import FileFormatError
 from credo.formats._net_numbers import Numbers, shown
 from credo.formats._text import place
+from credo.graphs.ragged import starts
 
 #: Most states, in all, of variables that stand in no function.
 MOST_IDLE_STATES = 2**20
@@ -59,7 +60,7 @@ def read_tables(data: bytes, path: str, *, log: bool) -> Tables:
     _check_idle(found, sizes, scope)
     cells = _cells(sizes, scope, lengths)
     values = _values(found, end, cells, log=log)
-    tables = Tables(kind, sizes, _starts(lengths), scope, _starts(cells), values)
+    tables = Tables(kind, sizes, starts(lengths), scope, starts(cells), values)
     bare = lengths == 0
     if np.count_nonzero(bare) * int(sizes.min()) > MOST_CONSTANT_CELLS:
         found.fail(int(heads[np.argmax(bare)]), "Too many functions have no variables. Merge them.")
@@ -124,7 +125,7 @@ def _cells(sizes: Int, scope: Int, lengths: Int) -> F64:
     if some.any():
         with np.errstate(over="ignore"):
             parts = np.multiply.reduceat(
-                sizes[scope].astype(np.float64), _starts(lengths)[:-1][some]
+                sizes[scope].astype(np.float64), starts(lengths)[:-1][some]
             )
         cells[some] = parts
     return cells
@@ -163,17 +164,12 @@ def _check_values(found: Numbers, places: Int, values: F64, cells: F64, *, log: 
         what = "a log that is finite or -inf" if log else "a finite number that is at least 0"
         hint = "" if log else " If the file holds logs, pass log=True."
         found.fail(worst, f"Expected {what}, got {found.values.item(worst)!r}.{hint}")
-    starts = _starts(cells)[:-1]
-    empty = np.maximum.reduceat(values, starts) <= (-np.inf if log else 0) if len(cells) else good
+    first = starts(cells)[:-1]
+    empty = np.maximum.reduceat(values, first) <= (-np.inf if log else 0) if len(cells) else good
     if empty.any() and len(cells):
         number = int(np.argmax(empty))
         reason = f"The table of function {number} is all zero: no joint state is possible."
-        found.fail(int(places[starts[number]]), reason)
-
-
-def _starts(lengths: Int | F64) -> Int:
-    """Give where each of contiguous parts starts, and where the last ends."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
+        found.fail(int(places[first[number]]), reason)
 
 
 def _without_constants(tables: Tables, bare: Bool) -> Tables:
@@ -184,8 +180,8 @@ def _without_constants(tables: Tables, bare: Bool) -> Tables:
     return Tables(
         tables.kind,
         tables.sizes,
-        _starts(np.where(bare, 1, lengths)),
+        starts(np.where(bare, 1, lengths)),
         np.insert(tables.scope, tables.scope_start[:-1][bare], smallest),
-        _starts(np.where(bare, tables.sizes[smallest], cells)),
+        starts(np.where(bare, tables.sizes[smallest], cells)),
         np.repeat(tables.values, times),
     )

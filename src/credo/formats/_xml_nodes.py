@@ -10,9 +10,10 @@ import numpy as np
 from credo._types import F64
 from credo.exceptions import FileFormatError
 from credo.formats._net_labels import NOTE, loads
-from credo.formats._net_parts import TOLERANCE, Part, table_of
+from credo.formats._net_parts import Part, table_of
 from credo.formats._xml_noisy import MOST_CELLS, deterministic, has_weakest_last, noisy_max
 from credo.formats._xml_tree import Element, parse
+from credo.graphs.bayesian_network import TOLERANCE
 
 #: Where each kind of node keeps what its table is made of.
 _TABLES = {"cpt": "probabilities", "deterministic": "resultingstates", "noisymax": "parameters"}

@@ -10,10 +10,10 @@ from operator import mul
 from typing import IO, Never
 
 from credo._types import F64
-from credo.formats._net_labels import NOTE, distinct, identifier, noted, printable
+from credo.formats._net_labels import NOTE, distinct, identifier, in_quotes, noted, printable
 from credo.formats._net_output import output
 from credo.formats._net_parts import Part, as_network, network
-from credo.formats._net_tokens import Block, Source, Token, quoted
+from credo.formats._net_tokens import Block, Source, Token
 from credo.formats._text import decoded, read_bytes
 from credo.graphs.bayesian_network import BayesianNetwork
 
@@ -130,9 +130,9 @@ def write_net(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
             states = distinct(variable.states, printable)
             note = noted(variable.name, variable.states, (name, states))
             stream.write(f"\nnode {name}\n{{\n")
-            stream.write(f"    states = ({' '.join(map(quoted, states))});\n")
-            stream.write(f"    label = {quoted(printable(str(variable.name)))};\n")
-            stream.write(f"    {NOTE} = {quoted(note)};\n}}\n" if note else "}\n")
+            stream.write(f"    states = ({' '.join(map(in_quotes, states))});\n")
+            stream.write(f"    label = {in_quotes(printable(str(variable.name)))};\n")
+            stream.write(f"    {NOTE} = {in_quotes(note)};\n}}\n" if note else "}\n")
         for variable in net.variables:
             given = [written[parent] for parent in net.parents(variable.name)]
             head = " ".join([written[variable.name], *(["|", *given] if given else [])])

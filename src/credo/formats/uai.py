@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,13 +13,14 @@ from credo.formats._net_numbers import Numbers
 from credo.formats._net_output import output
 from credo.formats._net_parts import refuse_empty
 from credo.formats._text import read_bytes
-from credo.formats._uai_models import graph, graph_of_logs, network
+from credo.formats._uai_models import graph, network
 from credo.formats._uai_names import are_plain, read_names, side_car, write_names
 from credo.formats._uai_output import lines
 from credo.formats._uai_tables import Tables, read_tables
 from credo.graphs.bayesian_network import BayesianNetwork
 from credo.graphs.factor_graph import FactorGraph
 from credo.graphs.markov_network import MarkovNetwork
+from credo.graphs.variables import Variable
 from credo.graphs.wiring import Wiring
 
 #: Any model.
@@ -86,7 +87,7 @@ def read_uai(
         net = network(tables, *labels, log=in_logs)
         if net is not None:
             return net
-    return graph_of_logs(tables, *labels) if in_logs else graph(tables, *labels)
+    return graph(tables, *labels, log=in_logs)
 
 
 def write_uai(model: Model, path: str | os.PathLike[str], *, log: bool | None = None) -> None:
@@ -204,8 +205,9 @@ def read_uai_evidence(
             f"number={number!r}."
         )
     evidence: dict[Label, Label] = {}
+    variables = model.variables
     for position in sets[number]:
-        name, state = _finding(found, position, model)
+        name, state = _finding(found, position, variables)
         if evidence.setdefault(name, state) != state:
             found.fail(position, f"Variable {name!r} is observed in two states. Remove one.")
     return evidence
@@ -229,6 +231,8 @@ def write_uai_evidence(
     ------
     LabelError
         If a variable or a state is not known.
+    InputError
+        If the evidence is no mapping, as when the path is passed first.
 
     See Also
     --------
@@ -245,6 +249,11 @@ def write_uai_evidence(
     >>> file.read_text()
     '1 1 1\n'
     """
+    if not isinstance(evidence, Mapping):
+        raise InputError(
+            "write_uai_evidence takes the evidence {name: state}, then the path, then the model. "
+            f"Got {type(evidence).__name__} for the evidence."
+        )
     places = {name: index for index, name in enumerate(model.names)}
     words = [len(evidence)]
     for name, state in evidence.items():
@@ -314,13 +323,13 @@ def _evidence_sets(found: Numbers) -> list[range]:
     return sets
 
 
-def _finding(found: Numbers, position: int, model: Model) -> tuple[Label, Label]:
+def _finding(found: Numbers, position: int, variables: Sequence[Variable]) -> tuple[Label, Label]:
     """Read one pair of variable and state."""
     place = found.whole(position, "the number of a variable")
-    if place >= len(model):
-        reason = f"There is no variable {place}: the model has {len(model)}, from 0 on."
+    if place >= len(variables):
+        reason = f"There is no variable {place}: the model has {len(variables)}, from 0 on."
         found.fail(position, reason)
-    variable = model.variables[place]
+    variable = variables[place]
     state = found.whole(position + 1, "the number of a state")
     if state >= variable.n_states:
         reason = f"Variable {place} has no state {state}: it has {variable.n_states}, from 0 on."

@@ -114,13 +114,13 @@ def write_xdsl(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     net = as_network(model, "write_xdsl")
     names = distinct(net.names, identifier)
     written = dict(zip(net.names, names, strict=True))
-    order = _parents_first(net)
+    variables, order = net.variables, _parents_first(net)
     moved = order != list(range(len(order)))
     with output(path) as stream:
         stream.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         stream.write('<smile version="1.0" id="network">\n  <nodes>\n')
         for index in order:
-            variable = net.variables[index]
+            variable = variables[index]
             states = distinct(variable.states, identifier)
             note = noted(variable.name, variable.states, (names[index], states))
             if moved:
@@ -129,7 +129,7 @@ def write_xdsl(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
             _write_node(stream, (names[index], states, given, note), net.table(variable.name))
         stream.write('  </nodes>\n  <extensions>\n    <genie version="1.0" name="network">\n')
         for index in order:
-            title = escape(printable(str(net.names[index])))
+            title = escape(printable(str(variables[index].name)))
             stream.write(f'      <node id="{names[index]}"><name>{title}</name></node>\n')
         stream.write("    </genie>\n  </extensions>\n</smile>\n")
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from credo._types import F64, Bool
 from credo.graphs.problems import Problem
+from credo.graphs.ragged import ranges
 from credo.inference._beliefs import Beliefs, calibrate_in_logs
 from credo.inference._lanes import bytes_of, write_program
 from credo.inference._layout import Layout
@@ -43,7 +44,7 @@ class RowTree:
         found = self.homes, self.places
         self.program = write_program(problem, layout, *found, columns, wanted)
         self.n_cells = self.program.n_cells
-        self.cells = _cells(self.homes.start[wanted], problem.n_states[wanted])
+        self.cells = ranges(self.homes.start[wanted], problem.n_states[wanted])
         tables = SumTables(problem, layout)
         self.log_scale = tables.log_scale
         self.is_wide = problem.is_wide or tables.lost
@@ -140,10 +141,3 @@ def whole_sum(beliefs: Beliefs) -> float:
     if beliefs.log_z is None:
         raise AssertionError("The sum of many rows must be whole: pose with whole=True.")
     return beliefs.log_z
-
-
-def _cells(start: Int64, length: Int64) -> Int64:
-    """List the cells of several parts, one after the other."""
-    ends = np.cumsum(length)
-    cells: Int64 = np.repeat(start - ends + length, length) + np.arange(int(length.sum()))
-    return cells

@@ -134,9 +134,9 @@ def explain(post: GraphPosterior, target: Any, state: Any = None) -> Explanation
     >>> for name in ("test", "again"):
     ...     _ = net.cpt(name, given=["ill"], table=[[0.9, 0.1], [0.3, 0.7]])
     >>> print(credo.explain(credo.infer(net, {"test": "yes", "again": "no"}), "ill", "yes"))
-    ill = yes: 0.01 -> 0.01763 (+0.250 bans)
-      test = yes    +0.903 given the others    +0.903 alone
-      again = no    -0.653 given the others    -0.653 alone
+    ill = yes: 0.01 -> 0.02303 (+0.368 bans)
+      test = yes    +0.845 given the others    +0.845 alone
+      again = no    -0.477 given the others    -0.477 alone
     """
     if not isinstance(post, GraphPosterior):
         raise InputError(f"explain needs the answer of infer. Got {type(post).__name__}.")

@@ -107,3 +107,17 @@ def test_published_evidence_is_read(path):
     assert evidence == dict(
         zip(words[1 : 2 * count : 2], words[2 : 2 * count + 1 : 2], strict=True)
     )
+
+
+def test_reading_lists_the_variables_once_whatever_the_number_of_findings(read, monkeypatch):
+    asked = []
+    kept = FactorGraph.variables.fget
+    counting = property(lambda graph: asked.append(1) or kept(graph))
+    monkeypatch.setattr(FactorGraph, "variables", counting)
+    assert read("3 0 1 1 2 2 0") == {"rain": "yes", "wet": "soaked", "slippery": "no"}
+    assert len(asked) == 1
+
+
+def test_a_path_in_the_place_of_the_evidence_is_named(tmp_path, model):
+    with pytest.raises(InputError, match="takes the evidence .*, then the path.*Got str"):
+        write_uai_evidence(str(tmp_path / "x.evid"), {"rain": "yes"}, model)

@@ -177,3 +177,21 @@ def test_parents_are_written_first_and_the_order_is_read_back(tmp_path):
 def test_files_of_networks_in_order_carry_no_notes(read, tmp_path):
     write_xdsl(read(TEXT), tmp_path / "copy.xdsl")
     assert "credo" not in (tmp_path / "copy.xdsl").read_text()
+
+
+def test_writing_lists_the_variables_once_whatever_their_number(tmp_path, monkeypatch):
+    asked = []
+    for what in ("variables", "names"):
+        kept = getattr(BayesianNetwork, what).fget
+        counting = property(lambda net, kept=kept, what=what: asked.append(what) or kept(net))
+        monkeypatch.setattr(BayesianNetwork, what, counting)
+    counts = []
+    for n in (5, 50):
+        net = BayesianNetwork()
+        for v in range(n):
+            net.variable(v, 2)
+            net.cpt(v, table=[0.5, 0.5])
+        asked.clear()
+        write_xdsl(net, tmp_path / "net.xdsl")
+        counts.append(len(asked))
+    assert counts[0] == counts[1]
