@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from credo._types import F64, Bool
+from credo._validation.arrays import frozen
 from credo.graphs.evidence import Evidence
 from credo.graphs.wiring import Wiring
 
@@ -61,7 +62,7 @@ class Problem:
             scope=np.concatenate([self.scope, np.asarray(query, np.int64)]),
             scope_start=np.append(self.scope_start, self.scope_start[-1] + len(query)),
             cell_start=np.append(self.cell_start, self.cell_start[-1] + cells),
-            values=np.concatenate([self.values, np.ones(cells)]),
+            values=frozen(np.concatenate([self.values, np.ones(cells)])),
             ones=self.ones + cells,
         )
 
@@ -119,7 +120,11 @@ def _problem(
 ) -> Problem:
     """Slice the kept factors and append the weights on single variables."""
     new = np.cumsum(free) - 1
-    start, scope, cells, values = _slices(wiring, wiring.values, keep, observed, new)
+    if keep.all() and free.all() and _has_own_tables(wiring):
+        start, scope = wiring.scope_start.copy(), wiring.scope.astype(np.int64)
+        cells, values = wiring.table_start.copy(), wiring.values
+    else:
+        start, scope, cells, values = _slices(wiring, wiring.values, keep, observed, new)
     if soft:
         weights = list(soft.values())
         scope = np.concatenate([scope, new[list(soft)]])
@@ -137,13 +142,19 @@ def _problem(
         start,
         scope,
         cells,
-        values,
+        frozen(values),
         constant,
         is_complete=True,
         keep=keep,
         observed=observed,
         soft=soft,
     )
+
+
+def _has_own_tables(wiring: Wiring) -> bool:
+    """Tell whether the tables lie in the order of the factors, one each: no need to copy them."""
+    table = wiring.table
+    return len(table) == len(wiring.table_start) - 1 and bool((np.diff(table) == 1).all())
 
 
 def _slices(

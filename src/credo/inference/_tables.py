@@ -113,6 +113,7 @@ class SumTables:
             problem.cell_start,
             values,
         )
+        del values  # before the next table is made
         self.log_scale = problem.log_constant + float(log_scale)
         self.table: F64 = np.empty(layout.n_cells) if reusable else self.base
         self.message: F64 = np.empty(int(layout.row_start[-1]))

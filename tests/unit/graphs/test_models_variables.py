@@ -53,7 +53,7 @@ class TestAVariable:
             (2**24 + 1, "16777216 states at most"),
             (10**20, "16777216 states at most"),
             ("yes", "single string"),
-            ({"a", "b"}, "a set has none"),
+            ({"a"}, "a set has none"),
             (2.5, "list of labels or a number"),
             (True, "list of labels or a number"),
             ([[1], [2]], "hashable"),
