@@ -104,7 +104,8 @@ def _network_row(network: str, ours: Row, lazy: Row) -> Row:
         "next: credo ms": significant(1e3 * ours["next"]),
     }
     if "failed" in lazy:
-        return row | dict.fromkeys(_PEER_COLUMNS, lazy["failed"])
+        reason = "out of memory" if "bad_alloc" in lazy["failed"] else lazy["failed"]
+        return row | dict.fromkeys(_PEER_COLUMNS[:2], reason) | dict.fromkeys(_PEER_COLUMNS[2:], "")
     libdai = lazy["next"] * LIBDAI[network] if network in LIBDAI else None
     return row | {
         "first: pyAgrum ms": significant(1e3 * lazy["first"]),

@@ -6,6 +6,7 @@ import numpy as np
 
 from credo._kernels._jit import kernel
 from credo._kernels.clique_tables import TINY, absorb, add_up, count_in, log_of, rescale
+from credo._kernels.junction_fill import factors_by_node, next_outside, outside_of, repeat
 
 
 @kernel
@@ -57,29 +58,23 @@ def fill(base, low, table_start, home, group_start, lengths, strides, factor_sta
     product = np.zeros(2)
     product[0] = 1.0
     lost = False
-    head = np.empty(low.size, np.int64)
-    following = np.empty(home.size, np.int64)
-    for k in range(low.size):
-        head[k] = -1
-        low[k] = 1.0
-    for f in range(home.size - 1, -1, -1):
-        if home[f] >= 0:
-            following[f] = head[home[f]]
-            head[home[f]] = f
-        else:
+    head, following = factors_by_node(home, low.size)
+    for f in range(home.size):
+        if home[f] < 0:
             count_in(product, factor_values[factor_start[f]])
     for k in range(low.size):
         t = table_start[k]
         cells = table_start[k + 1] - t
         base[t] = 1.0
+        low[k] = 1.0
         filled = np.int64(1)
-        outside = _next_outside(head[k], following, group_start, lengths, strides, cells + 1)
+        outside = next_outside(head[k], following, group_start, lengths, strides, cells + 1)
         while outside > 0:
-            filled = _repeat(base, t, filled, cells // outside)
+            filled = repeat(base, t, filled, cells // outside)
             f = head[k]
             while f >= 0:
                 first, stop = group_start[f], group_start[f + 1]
-                if _outside(first, stop, lengths, strides) == outside:
+                if outside_of(first, stop, lengths, strides) == outside:
                     begin, end = factor_start[f], factor_start[f + 1]
                     largest, smallest = rescale(factor_values, begin, end)
                     count_in(product, largest)
@@ -102,37 +97,11 @@ def fill(base, low, table_start, home, group_start, lengths, strides, factor_sta
                     lost = lost or lost_here or smallest < TINY
                     count_in(product, divided)
                 f = following[f]
-            outside = _next_outside(head[k], following, group_start, lengths, strides, outside)
-        _repeat(base, t, filled, cells)
+            outside = next_outside(head[k], following, group_start, lengths, strides, outside)
+        repeat(base, t, filled, cells)
         largest, low[k] = rescale(base, t, t + cells)
         count_in(product, largest)
     return log_of(product), lost
-
-
-@kernel
-def _outside(first, stop, lengths, strides):
-    """Give the cells of a table's axes that come before all axes of a factor."""
-    return lengths[first] if first < stop and strides[first] == 0 else 1
-
-
-@kernel
-def _next_outside(f, following, group_start, lengths, strides, below):
-    """Find the factor with the fewest axes to come: the largest such number below the last."""
-    found = 0
-    while f >= 0:
-        outside = _outside(group_start[f], group_start[f + 1], lengths, strides)
-        if found < outside < below:
-            found = outside
-        f = following[f]
-    return found
-
-
-@kernel
-def _repeat(table, t, filled, size):
-    """Fill table[t:t + size] with copies of its first ``filled`` cells; give the size."""
-    for i in range(t + filled, t + size):
-        table[i] = table[i - filled]
-    return size
 
 
 @kernel

@@ -25,7 +25,7 @@ _TRIED = {name: [kind] for kind, name in enumerate(_NAMES) if kind}
 _TRIED["auto"] = [2, 1, 4]
 #: Up to this many variables a first order is found at once, and is good enough if its tables have
 #: so few cells that an answer takes less than a millisecond.
-_SMALL, _QUICK = 96, 1e5
+_SMALL, _QUICK = 200, 1e5
 #: Units of work in a second, measured: 4 to 9 ns each on munin1, link, pigs and water.
 _UNITS_PER_SECOND = 2e8
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from credo._types import F64, Bool
 from credo.exceptions import ShapeError
+from credo.graphs.ragged import ranges
 from credo.graphs.wiring import Int32, Int64, Wiring
 from credo.inference._tree_forest import Forest, fixed
 
@@ -97,12 +98,12 @@ def log_potentials(wiring: Wiring, forest: Forest, soft: dict[int, F64]) -> tupl
             )
     if soft:
         known = np.fromiter(soft, np.int64, len(soft))
-        logs[_ragged(begin[known], n_states[known])] = logarithms(np.concatenate([*soft.values()]))
+        logs[ranges(begin[known], n_states[known])] = logarithms(np.concatenate([*soft.values()]))
     arity = np.diff(wiring.scope_start)
     unary = np.flatnonzero(arity == 1)
     variables = wiring.scope[wiring.scope_start[unary]]
-    cells = _ragged(wiring.table_start[wiring.table[unary]], n_states[variables])
-    places = _ragged(begin[variables], n_states[variables])
+    cells = ranges(wiring.table_start[wiring.table[unary]], n_states[variables])
+    places = ranges(begin[variables], n_states[variables])
     np.add.at(logs, places, logs_at(wiring, cells))
     constant = logs_at(wiring, forest.base[(forest.up[forest.n :] == -2) & (arity != 1)])
     return logs[left_of(forest)], float(constant.sum())
@@ -136,14 +137,6 @@ def fill_potentials(store: Store, forest: Forest, logs: F64, *, linear: bool) ->
         went = True
     store.exponent[: forest.n] = shift
     return went
-
-
-def _ragged(start: Int64, length: Int64) -> Int64:
-    """Concatenate the ranges of given lengths from given starts on."""
-    ends = np.cumsum(length)
-    first = np.repeat(start - ends + length, length)
-    result: Int64 = first + np.arange(len(first))
-    return result
 
 
 def logs_at(wiring: Wiring, cells: Int64) -> F64:
