@@ -285,9 +285,11 @@ def best_configurations(scale: Scale, into: Path) -> None:
 
     The instances, ``*.uai.gz``, are looked for beside the project.
     """
-    found = sorted((Path(__file__).parents[3] / "shared/data/graphical/uai").glob("*/*.uai.gz"))
+    beside = Path(__file__).parents[3] / "shared/data/graphical/uai"
+    kinds = ("Alchemy", "CSP", "DBN", "Grids", "Segmentation") if scale is FULL else ("DBN_11",)
+    found = [p for kind in kinds for p in sorted(beside.glob(f"uai2014*/{kind}*.uai.gz"))]
     table = []
-    for path in [p for p in found if _is_free(p)][: None if scale is FULL else 3]:
+    for path in [p for p in found if _is_free(p)]:
         job = {"job": "map", "file": str(path), "turns": 3}
         took = in_fresh_process(JOBS, job, 1)
         both = took["credo"] and took["toulbar2"]

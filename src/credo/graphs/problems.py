@@ -102,8 +102,10 @@ def pose(
     needed = wanted | (observed >= 0)
     needed[list(soft)] = True
     keep = needed_factors(n, wiring.scope_start, wiring.scope, wiring.owner, needed)
-    lonely = ~_mentioned(wiring, np.ones_like(keep), wanted)  # free of factors, they count in sums
-    free = (_mentioned(wiring, keep, needed) | lonely) & (observed < 0)
+    free = _mentioned(wiring, keep, needed)
+    if len(wiring.table) < n or (wiring.owner < 0).any():
+        free |= ~_mentioned(wiring, np.ones_like(keep), wanted)  # free of factors, they count too
+    free &= observed < 0
     problem = _problem(wiring, keep, observed, soft, free)
     return problem if whole else _without_idle_parts(problem, wanted)
 

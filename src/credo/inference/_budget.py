@@ -81,6 +81,8 @@ def refuse_above(
 def refuse_copies(wiring: Wiring, observed: Int64, budget: Budget) -> None:
     """Raise BudgetError if tables that factors share, copied for each of them, do not fit."""
     limit = as_bytes(budget, "infer")
+    if len(wiring.table) < len(wiring.table_start):  # as many tables as factors: none is shared
+        return
     cells = np.diff(wiring.table_start)[wiring.table].astype(float)
     if 8.0 * cells.sum() <= limit or cells.sum() <= max(len(wiring.values), _SMALL):
         return
