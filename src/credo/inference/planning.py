@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def make_plan(
     if method == "auto" and query is None and n > _MANY and _is_tree(question):
         method = "tree"
     if method == "tree":
-        return Plan(method, (TreeStep(lambda: pose(wiring, evidence), wiring),), n)
+        return Plan(method, (TreeStep(partial(pose, wiring, evidence), wiring),), n)
     refuse_copies(wiring, question.observed, question.budget)
     if method == "elimination" or (method == "auto" and len(targets) == 1):
         return Plan("elimination", _one_by_one(wiring, evidence, targets, orders), n)

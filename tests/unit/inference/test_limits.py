@@ -114,6 +114,9 @@ class TestResults:
         for again in (pickle.loads(pickle.dumps(post)), copy.deepcopy(post)):  # noqa: S301
             assert again["x0"] == post["x0"]
             assert not again.question.wiring.values.flags.writeable
+        long = credo.infer(steps(3000))
+        assert long.engine == "tree"
+        assert pickle.loads(pickle.dumps(long))["x0"] == long["x0"]  # noqa: S301
         tree = credo.JunctionTree(net)
         other = pickle.loads(pickle.dumps(tree))  # noqa: S301
         assert other.cliques == tree.cliques
