@@ -1,0 +1,133 @@
+"""Whole answers with the kernels as plain Python: what a browser runs, and small commands."""
+
+import sys
+
+import numpy as np
+import pytest
+from tests.unit.kernels.test_junction import plain_kernels, some_models
+
+import credo
+from credo import graphs
+from credo.graphs.ordering import evaluate_order, find_order
+from credo.inference.tree import run_tree
+
+ORDERS = ("_order_pass", "_order_refinement", "_order_search")
+
+
+@pytest.fixture
+def without_numba(monkeypatch):
+    """Give a function that forgets all compiled kernels, until the test is over."""
+    find_order([2] * 3, [0, 2, 4], [0, 1, 1, 2], heuristic="min-fill")  # so that they are known
+
+    def forget():
+        plain_kernels(monkeypatch)
+        for name in ORDERS:
+            monkeypatch.delitem(sys.modules, f"credo.graphs.{name}", raising=False)
+            monkeypatch.delattr(graphs, name, raising=False)
+
+    return forget
+
+
+def alike(compute, forget):
+    """Compute twice, compiled and plain; compare the numbers."""
+    compiled = list(compute())
+    forget()
+    plain = list(compute())
+    assert len(compiled) == len(plain) > 0
+    np.testing.assert_allclose(np.array(plain, float), np.array(compiled, float), rtol=1e-12)
+
+
+def places(model, configuration):
+    return [model[name].index(configuration[name]) for name in configuration.states]
+
+
+@pytest.mark.parametrize("name", ["ring", "network", "wide"])
+def test_maxima(name, without_numba):
+    model = some_models()[name]
+
+    def compute():
+        for evidence in ({}, {2: 1}):
+            best = credo.mpe(model, evidence)
+            yield from (best.log_score, *places(model, best))
+            for one in credo.k_best(model, 5, evidence):
+                yield from (one.log_score, *places(model, one))
+            part = credo.marginal_map(model, [0, 1], evidence)
+            yield from (part.log_score, *places(model, part))
+            found = credo.max_marginals(model, evidence)
+            for variable in model.names:
+                yield from np.nan_to_num(found.log_values(variable), neginf=-1e9)
+
+    alike(compute, without_numba)
+
+
+@pytest.mark.parametrize("name", ["ring", "network", "wide"])
+def test_many_rows(name, without_numba):
+    model = some_models()[name]
+    rows = np.full((12, len(model)), -1)
+    rows[1:6, 0] = rows[3:8, 1] = rows[9, 2] = 0
+
+    def compute():
+        found = credo.infer_many(model, rows, columns=list(model.names), on_impossible="nan")
+        yield from np.nan_to_num(found.log_evidence, neginf=-1e9)
+        for variable in model.names:
+            yield from np.nan_to_num(found.probabilities(variable)).ravel()
+
+    alike(compute, without_numba)
+
+
+@pytest.mark.parametrize("maximum", [False, True])
+@pytest.mark.parametrize("wide", [False, True])
+def test_messages_on_trees(maximum, wide, without_numba):
+    rng = np.random.default_rng(0)
+    graph = credo.FactorGraph()
+    for i in range(9):
+        graph.variable(i, 2 + i % 2)
+    for i in range(1, 7):
+        logs = rng.normal(0, 1500.0 if wide else 1.0, (2 + (i // 2) % 2, 2 + i % 2))
+        graph.factor([i // 2, i], logs, log=True)
+    graph.factor([6, 7, 8], rng.random((2, 3, 2)))
+    graph.factor([0], [0.3, 0.7])
+    wiring = graph.compile()
+    observed = np.full(9, -1)
+    observed[4] = 1
+
+    def compute():
+        run = run_tree(wiring, observed, {3: np.array([0.2, 0.5, 1.0])}, maximum=maximum)
+        yield from (run.log_z, *run.marginals)
+        for pair in ((1, 0), (0, 1), (6, 3)):
+            message = run.message(*pair)
+            yield from (message.log_scale, *message.values)
+
+    alike(compute, without_numba)
+
+
+@pytest.mark.parametrize("heuristic", ["min-fill", "weighted-min-fill", "min-degree", "min-weight"])
+def test_greedy_orders(heuristic, without_numba):
+    rng = np.random.default_rng(1)
+    hub = [[0, i] for i in range(1, 40)]
+    pairs = np.array([*hub, *rng.permutation(40)[:38].reshape(-1, 2), [3, 9], [9, 17], [17, 3]])
+    scopes = np.arange(0, 2 * len(pairs) + 1, 2), pairs.ravel()
+    n_states = rng.integers(1, 5, 40)
+
+    def compute():
+        found = find_order(n_states, *scopes, last=[5, 0], heuristic=heuristic)
+        told = evaluate_order(n_states, *scopes, found.sequence)
+        yield from (*found.sequence, found.cells, told.cells, told.cells_all, told.width)
+
+    alike(compute, without_numba)
+
+
+def test_refined_orders(without_numba):
+    k = 9
+    site = np.arange(k * k).reshape(k, k)
+    across = np.column_stack([site[:, :-1].ravel(), site[:, 1:].ravel()])
+    down = np.column_stack([site[:-1].ravel(), site[1:].ravel()])
+    pairs = np.vstack([across, down])
+    scopes = np.arange(0, 2 * len(pairs) + 1, 2), pairs.ravel()
+
+    def compute():
+        found = find_order(np.full(k * k, 3), *scopes, effort=0.0005)
+        assert found.tries > 3  # pieces were eliminated again
+        yield from (*found.sequence, found.cells)
+
+    alike(compute, without_numba)
