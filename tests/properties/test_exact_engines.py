@@ -19,8 +19,8 @@ from credo.exceptions import ImpossibleEvidence, InputError
 
 METHODS = ("auto", "junction_tree", "elimination", "enumeration", "tree")
 #: Few in everyday runs, thousands where CI is set.
-often = settings(max_examples=3 * settings().max_examples)
-seldom = settings(max_examples=2 * settings().max_examples)
+often = settings(max_examples=2 * settings().max_examples)
+seldom = settings(max_examples=settings().max_examples)
 
 
 def posed(data, cases):
