@@ -13,6 +13,7 @@ from credo._validation.arrays import frozen
 from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.wiring import Wiring
+from credo.inference._questions import not_asked
 from credo.posterior import Posterior
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -127,10 +128,7 @@ class ManyPosteriors:
         """
         place = self._place.get(self._wiring.index(name))
         if place is None:
-            raise InputError(
-                f"{name!r} was not asked for; query has {listing(self.variables)}. Add it to "
-                "query, or leave query out for all marginals."
-            )
+            raise not_asked(name, self.variables)
         columns = self._beliefs[:, self._start[place] : self._start[place + 1]]
         return np.asarray(columns[self._which])
 

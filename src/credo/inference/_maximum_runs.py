@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from credo._types import Bool, Label
-from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem, pose
 from credo.graphs.variables import Same
 from credo.graphs.wiring import Wiring
@@ -19,12 +18,12 @@ from credo.inference._layout import lay_out
 from credo.inference._maximum_results import Configuration
 from credo.inference._questions import Question, check_search
 from credo.inference.conflicts import impossible
+from credo.inference.planning import Orders
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
-#: Seconds that may go into a better order. It can pay from a million cells on, which take some
-#: milliseconds, unless they are not many more than those of the factors.
-_EFFORT, _HARD, _MANY_MORE = 2.0, 1e6, 4
+#: Seconds that may go into a better order, where it can pay.
+_EFFORT = 2.0
 
 
 def maximise(question: Question, seed: int, owner: str) -> MaxTables:
@@ -47,27 +46,14 @@ def _collected(
 ) -> MaxTables:
     """Find an order, refuse what does not fit, and send maxima to the roots."""
     check_search(_EFFORT, seed, owner)
-    order = _order(problem, is_summed, 0.0, seed)
-    if order.cells > max(_HARD, _MANY_MORE * len(problem.values)):
-        order = _order(problem, is_summed, _EFFORT, seed)
+    last = np.flatnonzero(~is_summed).tolist() if is_summed.any() else ()
+    orders = Orders(None, _EFFORT, seed)  # what is summed out comes first
+    order = orders.better(problem, orders.quick(problem, last), last)
     refuse_above(question.budget, problem, order, owner)
     tables = MaxTables(problem, lay_out(problem, order.sequence), is_summed)
     if not tables.collect():
         raise impossible(question.wiring, question.evidence, owner, question.budget)
     return tables
-
-
-def _order(problem: Problem, is_summed: Bool, effort: float, seed: int) -> Order:
-    """Find an order in which what is summed out comes first."""
-    last = np.flatnonzero(~is_summed) if is_summed.any() else ()
-    return find_order(
-        problem.n_states,
-        problem.scope_start,
-        problem.scope,
-        last=last,
-        effort=effort,
-        seed=seed,
-    )
 
 
 def all_states(problem: Problem, states: Int64) -> Int64:

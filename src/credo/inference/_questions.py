@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Set as AbstractSet
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from credo._types import F64, Label
 from credo._validation.arrays import as_number, frozen, positive_int
+from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.evidence import Evidence, as_weights_on, resolve
 from credo.graphs.factors import Factor
@@ -108,6 +109,14 @@ def indices(
             raise InputError(f"The {what} of {owner} names {wiring.names[v]!r} twice.")
         wanted[v] = None
     return list(wanted)
+
+
+def not_asked(name: Any, variables: Sequence[Label]) -> InputError:
+    """Word the error for a variable that is in the model and not in the query."""
+    return InputError(
+        f"{name!r} was not asked for; query has {listing(variables)}. Add it to query, or leave "
+        "query out for all marginals."
+    )
 
 
 def as_targets(wiring: Wiring, jeffrey: Mapping[Hashable, Any], owner: str) -> dict[int, F64]:

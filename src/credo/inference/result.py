@@ -9,12 +9,11 @@ import numpy as np
 
 from credo._drawable import Drawable
 from credo._types import F64, Label
-from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.problems import pose
 from credo.inference._beliefs import Beliefs, log_sum
 from credo.inference._joints import joint_of
-from credo.inference._questions import Question, names_of_factors, tree_of
+from credo.inference._questions import Question, names_of_factors, not_asked, tree_of
 from credo.posterior import JointTable, Posterior
 
 if TYPE_CHECKING:
@@ -206,8 +205,5 @@ class GraphPosterior(Drawable):
         question = self._question
         v = question.wiring.index(name)
         if question.wanted is not None and v not in question.wanted:
-            raise InputError(
-                f"{name!r} was not asked for; query has {listing(self.variables)}. Add it to "
-                "query, or leave query out for all marginals."
-            )
+            raise not_asked(name, self.variables)
         return v
