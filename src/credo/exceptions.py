@@ -13,6 +13,8 @@
     └── MissingExtraError (ImportError)     an optional dependency is not installed
 
     CredoWarning (UserWarning)
+    ├── ApproximationWarning                the exact answer was out of reach; says what was given
+    ├── ConvergenceWarning                  message passing did not settle; says how it ended
     ├── ExpansionWarning                    a structured factor was written out as a table
     ├── SeparationWarning                   no largest likelihood: the classes are separable
     └── SingularWarning                     data determine too little; how it was repaired
@@ -24,7 +26,9 @@ from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
+    "ApproximationWarning",
     "BudgetError",
+    "ConvergenceWarning",
     "CredoError",
     "CredoWarning",
     "ExpansionWarning",
@@ -128,6 +132,14 @@ class MissingExtraError(CredoError, ImportError):
 
 class CredoWarning(UserWarning):
     """Base of all warnings given by Credo."""
+
+
+class ApproximationWarning(CredoWarning):
+    """The exact answer was out of reach; the text says what was given in its place, and why."""
+
+
+class ConvergenceWarning(CredoWarning):
+    """An iteration ended before it settled; the text says how, and what to try."""
 
 
 class ExpansionWarning(CredoWarning):

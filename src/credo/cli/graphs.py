@@ -20,7 +20,7 @@ from credo.cli.options import (
 
 if TYPE_CHECKING:
     from credo.cli.networks import Network
-    from credo.inference import GraphPosterior
+    from credo.inference import ApproximatePosterior, GraphPosterior
 
 
 def infer(
@@ -148,7 +148,9 @@ def _answers(method: str, jeffrey: Path | None) -> float:
     return 1 if jeffrey is None else 100  # rounds of proportional fitting
 
 
-def _posterior_text(network: Network, post: GraphPosterior, log_evidence: float | None) -> str:
+def _posterior_text(
+    network: Network, post: GraphPosterior | ApproximatePosterior, log_evidence: float | None
+) -> str:
     """Write the marginals and what else was found, for a person."""
     from credo.cli.text_tables import marginals_table
 
@@ -159,7 +161,7 @@ def _posterior_text(network: Network, post: GraphPosterior, log_evidence: float 
     )
 
 
-def _log_evidence(post: GraphPosterior) -> float | None:
+def _log_evidence(post: GraphPosterior | ApproximatePosterior) -> float | None:
     """Give the log evidence; None if it costs more than the marginals that were asked for."""
     from credo.exceptions import BudgetError
 

@@ -36,20 +36,16 @@ def explain(
     from credo.cli.findings import evidence_of
     from credo.cli.networks import opened
     from credo.cli.weight_files import weights_of
-    from credo.inference.asking import infer as ask
+    from credo.inference.approximating import Request
+    from credo.inference.asking import exact
     from credo.inference.explanation import explain as weigh
 
     with opened(network) as net:
         name = net.name(target)
         findings = evidence_of(net, evidence)
         net.start.settle(net.model, findings, answers=3 * len(findings) + 2)
-        post = ask(
-            net.model,
-            findings,
-            likelihood=weights_of(net, likelihood),
-            query=[name],
-            budget=as_budget(budget),
-        )
+        weights = weights_of(net, likelihood)
+        post = exact(Request(net.model, findings, weights, [name], as_budget(budget)))
         found = weigh(post, name, None if state is None else net.state(name, state))
     if as_json:
         say_json(_explanation_record(found))

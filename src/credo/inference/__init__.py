@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from credo._lazy import doors
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
+    from credo.inference.approximate_result import ApproximatePosterior as ApproximatePosterior
     from credo.inference.asking import infer as infer
     from credo.inference.explanation import (
         Explanation as Explanation,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
 __getattr__, __dir__, __all__ = doors(
     __name__,
     {
+        "credo.inference.approximate_result": ["ApproximatePosterior"],
         "credo.inference.asking": ["infer"],
         "credo.inference.explanation": ["Explanation", "FindingWeight", "explain"],
         "credo.inference.junction_tree": ["JunctionTree"],

@@ -72,6 +72,7 @@ def ask(  # noqa: PLR0913 - the parts of a question
     owner: str,
     *,
     sum_product: bool = True,
+    keep_rules: bool = False,
 ) -> Question:
     """Compile the model and find what the names mean."""
     if isinstance(model, type) or not hasattr(model, "compile"):
@@ -79,7 +80,9 @@ def ask(  # noqa: PLR0913 - the parts of a question
         raise InputError(
             f"{owner} needs a BayesianNetwork, MarkovNetwork or FactorGraph. Got {got}."
         )
-    wiring = model.compile().tabulated(sum_product=sum_product)
+    wiring = model.compile()
+    if not keep_rules:
+        wiring = wiring.tabulated(sum_product=sum_product)
     found = resolve(wiring, evidence, likelihood, owner)
     return Question(wiring, found, found, indices(wiring, query, owner), budget, model)
 

@@ -1,4 +1,4 @@
-"""``infer``: all single marginals of a graph, exactly, within a memory budget."""
+"""``infer``: all single marginals of a graph, exactly within a memory budget, or nearly."""
 
 from __future__ import annotations
 
@@ -8,20 +8,43 @@ from typing import Any, Literal
 import numpy as np
 
 from credo._validation.labels import one_of
-from credo.exceptions import BudgetError
+from credo.exceptions import BudgetError, InputError
 from credo.inference._beliefs import Beliefs, calibrate
 from credo.inference._budget import Budget, as_bytes, as_text, refuse_above
 from credo.inference._jeffrey import fitted
 from credo.inference._joints import eliminate
 from credo.inference._layout import lay_out
-from credo.inference._questions import Question, as_targets, ask, check_search, tree_of
+from credo.inference._questions import Question, as_targets, check_search, tree_of
+from credo.inference.approximate_result import ApproximatePosterior
+from credo.inference.approximating import (
+    METHODS,
+    OnFailure,
+    Request,
+    approximate,
+    instead,
+    takes_seed,
+)
 from credo.inference.conflicts import impossible
 from credo.inference.planning import given_order, make_plan
 from credo.inference.plans import Plan
 from credo.inference.result import GraphPosterior
 
-Method = Literal["auto", "tree", "junction_tree", "elimination", "enumeration"]
-_METHODS = ("auto", "tree", "junction_tree", "elimination", "enumeration")
+Method = Literal[
+    "auto",
+    "exact",
+    "tree",
+    "junction_tree",
+    "elimination",
+    "enumeration",
+    "loopy",
+    "tree_reweighted",
+    "mean_field",
+    "structured_mean_field",
+    "generalised",
+    "double_loop",
+    "gibbs",
+]
+_EXACT = ("auto", "exact", "tree", "junction_tree", "elimination", "enumeration")
 
 
 def infer(  # noqa: PLR0913 - a question has these parts, each with a default
@@ -36,8 +59,10 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     order: Iterable[Hashable] | None = None,
     effort: float = 2.0,
     seed: int = 0,
-) -> GraphPosterior:
-    r"""Compute the marginals of a graph's variables, given evidence, exactly.
+    on_failure: OnFailure = "warn",
+    **options: Any,
+) -> GraphPosterior | ApproximatePosterior:
+    r"""Compute the marginals of a graph's variables, given evidence.
 
     .. math:: p(x_v \mid e) = \frac{1}{Z^E} \sum_{x \setminus x_v} \prod_f \psi_f(x_f)
 
@@ -56,8 +81,11 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
         changes the distribution as little as possible (in relative entropy).
     query : iterable of Hashable, optional
         The variables that are wanted; all by default. What they do not need is left out.
-    method : {"auto", "tree", "junction_tree", "elimination", "enumeration"}
-        The engine; "auto" plans, and takes the cheapest.
+    method : str, default "auto"
+        The engine. Exact: "tree", "junction_tree", "elimination", "enumeration", or "exact" for
+        the cheapest of them. Approximate: "loopy", "tree_reweighted", "mean_field",
+        "structured_mean_field", "generalised", "double_loop", "gibbs". "auto" is "exact"; where
+        that does not fit the budget it passes messages, and warns.
     budget : str, int or None, default "4GB"
         Memory for the clique tables. Above it nothing is computed and ``BudgetError`` says why.
     order : iterable of Hashable, optional
@@ -67,35 +95,52 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
         About how many seconds may go into looking for a better elimination order, where the
         answer itself is expensive.
     seed : int, default 0
-        Seed of that search.
+        Seed of that search, and of whatever else is random.
+    on_failure : {"warn", "return", "raise"}
+        What to do if an approximate engine does not settle: its ``status`` says so in any case.
+    **options
+        Settings of an approximate engine. Of "loopy": ``schedule`` ("auto", "flooding",
+        "sequential", "residual", "random", "tree"), ``momentum`` (the share of the new message,
+        or "adaptive"), ``domain`` ("linear", "log": which messages are mixed), ``temperature``
+        (1 sums, 0 maximises), ``counting``, ``sweeps``, ``tolerance``, ``dtype``, ``threads``,
+        ``start`` (an earlier answer), ``callback`` (called with sweep and residual). For the others
+        see :doc:`the guide </how-to/loopy>`.
 
     Returns
     -------
-    GraphPosterior
-        ``post[variable]`` is a :class:`credo.Posterior`; also ``joint``, ``log_evidence``,
-        ``sample``, ``message`` and ``plan``.
+    GraphPosterior or ApproximatePosterior
+        ``post[variable]`` is a :class:`credo.Posterior`; also ``status``, ``joint``,
+        ``log_evidence``, ``message``; for exact answers ``sample`` and ``plan``, for approximate
+        ones ``residuals``, ``sweeps`` and ``log_evidence_is``.
 
     Raises
     ------
     ImpossibleEvidence
         If the evidence has probability zero; names a smallest set of findings that conflict.
     BudgetError
-        If the tables do not fit; names the largest clique and the alternatives.
+        If the tables of an exact method do not fit; names the largest clique and the alternatives.
+    NumericalError
+        If an approximate engine did not settle and ``on_failure="raise"``.
     LabelError
         If a variable or a state is unknown; suggests the nearest.
 
     See Also
     --------
     plan : The cost, before anything is computed.
+    bounds : Certified intervals, where no exact answer is possible.
     JunctionTree : Compile once, ask often.
     infer_many : A table of evidence rows.
     mpe : The most probable configuration.
 
     Notes
     -----
-    Exact up to rounding. Time and memory are exponential in the width of the elimination order that
+    Exact methods are exact up to rounding; their time and memory are exponential in the width of the elimination order that
     was found, see ``plan``; linear in the length of a chain. Products run in scaled arithmetic, and
     in the log domain where that could lose a term, so nothing underflows.
+
+    Loopy belief propagation costs time linear in the cells of the factors per sweep; parity,
+    at-most-one and noisy gates of n variables cost n. It is exact on trees, says so, and needs two
+    passes there. On graphs with cycles it may not converge, and is often too sure of itself.
 
     References
     ----------
@@ -103,6 +148,9 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
        graphical structures, JRSS B 50 (1988), section 3.
     .. [2] D. Koller and N. Friedman, *Probabilistic Graphical Models*, 2009, chapters 9 and 10.
     .. [3] A. Darwiche, *Modeling and Reasoning with Bayesian Networks*, 2009, section 3.6.
+    .. [4] J. S. Yedidia, W. T. Freeman, Y. Weiss, Constructing free-energy approximations and
+       generalized belief propagation algorithms, IEEE Trans. Information Theory 51 (2005).
+    .. [5] G. Elidan, I. McGraw, D. Koller, Residual belief propagation, UAI 2006.
 
     Examples
     --------
@@ -120,15 +168,59 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     >>> round(post.joint(["rain", "sprinkler"])[{"rain": "yes", "sprinkler": "no"}], 4)
     0.3533
     """
-    one_of(method, _METHODS, "infer", "method")
+    one_of(method, (*_EXACT, *METHODS), "infer", "method")
     check_search(effort, seed, "infer")
-    question = ask(model, evidence, likelihood, query, budget, "infer")
+    request = Request(model, evidence, likelihood, query, budget)
+    if method in METHODS:
+        _refuse(method, jeffrey=jeffrey, order=order)
+        settings = options | ({"seed": seed} if takes_seed(method) else {})
+        return approximate(request, method, settings, on_failure)
+    _refuse_options(method, options)
+    try:
+        return exact(request, method, jeffrey=jeffrey, order=order, effort=effort, seed=seed)
+    except BudgetError as error:
+        if method != "auto" or jeffrey or order is not None:
+            raise
+        return instead(request, error)
+
+
+def exact(
+    request: Request,
+    method: str = "exact",
+    *,
+    jeffrey: Mapping[Hashable, Any] | None = None,
+    order: Iterable[Hashable] | None = None,
+    effort: float = 2.0,
+    seed: int = 0,
+) -> GraphPosterior:
+    """Answer exactly, or raise BudgetError."""
+    question = request.question(keep_rules=False)
     if jeffrey:
         targets = as_targets(question.wiring, jeffrey, "infer")
         question = fitted(question, targets, answer)
     given = given_order(question.wiring, order, "infer")
-    plan = make_plan(question, method=method, order=given, effort=effort, seed=seed)
+    wanted = "auto" if method == "exact" else method
+    plan = make_plan(question, method=wanted, order=given, effort=effort, seed=seed)
     return GraphPosterior(question, _follow(plan, question), plan)
+
+
+def _refuse(method: str, **given: Any) -> None:
+    """Refuse what only exact engines can do."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"infer: {name} needs an exact method. Got method={method!r}; leave {name} out, or "
+                "use method='exact'."
+            )
+
+
+def _refuse_options(method: str, options: dict[str, Any]) -> None:
+    """Refuse the settings of approximate engines where an exact one is asked for."""
+    if options:
+        raise InputError(
+            f"infer: {next(iter(options))} is no option of method={method!r}. Options such as "
+            "schedule, momentum and sweeps belong to approximate methods: method='loopy'."
+        )
 
 
 def answer(question: Question) -> Beliefs:

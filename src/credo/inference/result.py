@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from credo._drawable import Drawable
-from credo._types import F64, Label
-from credo.exceptions import InputError
+from credo._types import Label
 from credo.graphs.problems import pose
 from credo.inference._beliefs import Beliefs, log_sum
 from credo.inference._joints import joint_of
-from credo.inference._questions import Question, names_of_factors, not_asked, tree_of
-from credo.posterior import JointTable, Posterior
+from credo.inference._marginals import AbstractMarginals
+from credo.inference._questions import Question, names_of_factors, tree_of
+from credo.posterior import JointTable
 
 if TYPE_CHECKING:
     from credo._types import RandomState
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @final
-class GraphPosterior(Drawable):
+class GraphPosterior(AbstractMarginals):
     """Hold the marginals of a graph's variables, given evidence.
 
     Made by :func:`credo.infer`.
@@ -34,6 +33,8 @@ class GraphPosterior(Drawable):
     engine : str
         Which engine ran.
     status : str
+        ``"EXACT"``.
+    log_evidence_is : str
         ``"EXACT"``.
     plan : Plan
         What was planned.
@@ -62,64 +63,14 @@ class GraphPosterior(Drawable):
     """
 
     def __init__(self, question: Question, beliefs: Beliefs, plan: Plan) -> None:
-        self._question = question
-        self._beliefs = beliefs
+        super().__init__(question, beliefs)
         has_weights = question.evidence is not question.findings  # jeffrey's are not evidence
         self._log_evidence = None if has_weights else beliefs.log_z
         self._tree: tuple[TreeRun, dict[Label, int]] | None = None
         self.plan = plan
         self.engine = plan.engine
         self.status = "EXACT"
-
-    @property
-    def question(self) -> Question:
-        """What was asked: the compiled model, the evidence, the query and the budget."""
-        return self._question
-
-    @property
-    def variables(self) -> tuple[Label, ...]:
-        """The names of the variables whose marginals are here."""
-        wiring, query = self._question.wiring, self._question.query
-        return tuple(wiring.names if query is None else (wiring.names[v] for v in query))
-
-    def __getitem__(self, name: Any) -> Posterior:
-        """Give the marginal of one variable."""
-        states = self._question.wiring.states[self._index(name)]
-        return Posterior.from_probabilities(self.probabilities(name), states, normalise=True)
-
-    def __iter__(self) -> Iterator[Label]:
-        return iter(self.variables)
-
-    def __len__(self) -> int:
-        query = self._question.query
-        return len(self._question.wiring.names if query is None else query)
-
-    def __contains__(self, name: object) -> bool:
-        try:
-            self._index(name)
-        except InputError:
-            return False
-        return True
-
-    def __repr__(self) -> str:
-        return (
-            f"<GraphPosterior: {len(self)} variables, {len(self._question.evidence.findings)} "
-            f"findings, {self.engine}, {self.status}>"
-        )
-
-    def probabilities(self, name: Any) -> F64:
-        """Give the marginal of one variable as an array, in the order of its states."""
-        return self._question.marginal(self._beliefs, self._index(name))
-
-    def to_dict(self) -> dict[Label, dict[Label, float]]:
-        """Give all marginals as ``{variable: {state: probability}}``."""
-        states = self._question.wiring.states
-        return {
-            name: dict(
-                zip(states[self._index(name)], self.probabilities(name).tolist(), strict=True)
-            )
-            for name in self
-        }
+        self.log_evidence_is = "EXACT"
 
     @property
     def log_evidence(self) -> float:
@@ -199,11 +150,3 @@ class GraphPosterior(Drawable):
             self._tree = tree_of(self._question), names_of_factors(self._question.model)
         run, factors = self._tree
         return run.message(source, target, factors)
-
-    def _index(self, name: Any) -> int:
-        """Find a variable that was asked for."""
-        question = self._question
-        v = question.wiring.index(name)
-        if question.wanted is not None and v not in question.wanted:
-            raise not_asked(name, self.variables)
-        return v

@@ -13,7 +13,8 @@ from credo._types import F64, Label
 from credo._validation.arrays import positive_int
 from credo.exceptions import InputError
 from credo.graphs.wiring import Wiring
-from credo.inference.asking import infer
+from credo.inference.approximating import Request
+from credo.inference.asking import exact
 from credo.inference.explanation import Explanation
 from credo.inference.result import GraphPosterior
 from credo.plots._boxes import BELIEVED, WIDTHS, Box, draw_boxes, percent
@@ -114,7 +115,7 @@ def _prior(result: GraphPosterior) -> GraphPosterior:
     """Ask the same without evidence."""
     question = result.question
     query = None if question.query is None else result.variables
-    return infer(question.model, query=query, budget=question.budget)
+    return exact(Request(question.model, None, None, query, question.budget))
 
 
 def _most_changed(result: GraphPosterior, before: GraphPosterior | None, most: int) -> list[Label]:

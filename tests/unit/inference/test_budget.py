@@ -47,21 +47,23 @@ class TestRefusal:
     def test_a_large_grid_is_refused_before_anything_is_allocated(self):
         model = grid(60)
         model.compile()
-        message, peak = refused(lambda: credo.infer(model, effort=0.0))
+        message, peak = refused(lambda: credo.infer(model, method="exact", effort=0.0))
         assert "largest clique has" in message
         assert "cells" in message
         assert peak < 60e6
 
     @pytest.mark.parametrize("budget", ["4GB", None, "1 TB"])
     def test_a_complete_graph_of_sixty_names_its_clique(self, budget):
-        message, peak = refused(lambda: credo.infer(complete(60), budget=budget, effort=0.0))
+        message, peak = refused(
+            lambda: credo.infer(complete(60), method="exact", budget=budget, effort=0.0)
+        )
         assert "60 variables and 2^60.0 cells" in message
         assert "'v0'" in message
         assert peak < 60e6
 
     def test_a_complete_graph_of_forty_needs_eight_terabytes(self):
         for question in (
-            lambda: credo.infer(complete(40), effort=0.0),
+            lambda: credo.infer(complete(40), method="exact", effort=0.0),
             lambda: credo.JunctionTree(complete(40), effort=0.0),
             lambda: credo.infer(complete(40), method="elimination"),
             lambda: credo.infer(complete(40), method="junction_tree", effort=0.0),
@@ -72,7 +74,7 @@ class TestRefusal:
             assert "8.8 TB" in message or "17.6 TB" in message
 
     def test_the_message_offers_what_else_can_be_done(self):
-        message, _ = refused(lambda: credo.infer(complete(40), effort=0.0))
+        message, _ = refused(lambda: credo.infer(complete(40), method="exact", effort=0.0))
         for word in ("query", "evidence", "budget", "loopy"):
             assert word in message
 
@@ -107,7 +109,7 @@ class TestRefusal:
         net.cpt("sum", given=list(range(16)), table=np.full((2,) * 17, 0.5))
         assert credo.infer(net, query=[3], budget="1kB").probabilities(3)[0] == 0.5
         with pytest.raises(BudgetError):
-            credo.infer(net, {"sum": 1}, query=[3], budget="1kB")
+            credo.infer(net, {"sum": 1}, query=[3], method="exact", budget="1kB")
 
     def test_a_sample_is_refused_too(self):
         net = BayesianNetwork()

@@ -1,0 +1,192 @@
+"""Flooding on graphs of pairs whose variables all have k states, more than two.
+
+With few states, many edges are computed side by side; with many, the states of one edge are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from credo._kernels._jit import kernel
+from credo._kernels.loopy_pairs import largest_of
+
+#: Edges that are gathered, computed and scattered together.
+_BLOCK = 128
+
+
+@kernel
+def divide(over, under):
+    """Divide in place, side by side."""
+    for b in range(over.size):
+        over[b] /= under[b]
+
+
+@kernel
+def add_both(there, back, near, far, values, maximum):
+    """Add the terms of one pair of states to the messages of both ways, or take larger ones."""
+    if maximum:
+        for b in range(values.size):
+            there[b] = max(there[b], values[b] * near[b])
+        for b in range(values.size):
+            back[b] = max(back[b], values[b] * far[b])
+    else:
+        for b in range(values.size):
+            there[b] += values[b] * near[b]
+        for b in range(values.size):
+            back[b] += values[b] * far[b]
+
+
+@kernel
+def settle_block(computed, messages, at, stop, scale, change, eta):
+    """Mix computed messages of a block with the old ones; keep the change of each entry's edge."""
+    one = eta / eta
+    keep = one - eta
+    n = stop - at
+    for b in range(n):
+        scale[b] = eta - eta
+        change[b] = eta - eta
+    for x in range(computed.shape[0]):
+        row = computed[x][:n]
+        for b in range(n):
+            scale[b] += row[b]
+    for b in range(n):
+        scale[b] = one / scale[b]
+    for x in range(computed.shape[0]):
+        row, old = computed[x][:n], messages[x][at:stop]
+        for b in range(n):
+            row[b] = row[b] * scale[b]
+        for b in range(n):
+            change[b] = max(change[b], abs(row[b] - old[b]))
+        for b in range(n):
+            old[b] = eta * row[b] + keep * old[b]
+
+
+@kernel
+def sweep_few(begin, end, ends, values, messages, beliefs, eta, maximum):
+    """Pass the messages of some edges between variables of few states; give the largest change.
+
+    Tables and messages lie state by state: the last axis is the edge.
+    """
+    k = beliefs.shape[2]
+    near, far = np.empty((k, _BLOCK), beliefs.dtype), np.empty((k, _BLOCK), beliefs.dtype)
+    there, back = np.empty((k, _BLOCK), beliefs.dtype), np.empty((k, _BLOCK), beliefs.dtype)
+    scale, change = np.empty(_BLOCK, beliefs.dtype), np.empty(_BLOCK, beliefs.dtype)
+    largest = 0.0
+    for at in range(begin, end, _BLOCK):
+        stop = min(at + _BLOCK, end)
+        n = stop - at
+        left, right = ends[0][at:stop], ends[1][at:stop]
+        for b in range(n):
+            for x in range(k):
+                near[x, b] = beliefs[left[b], 0, x]
+                far[x, b] = beliefs[right[b], 0, x]
+                there[x, b] = eta - eta
+                back[x, b] = eta - eta
+        for x in range(k):
+            divide(near[x][:n], messages[0, x][at:stop])
+            divide(far[x][:n], messages[1, x][at:stop])
+        for x in range(k):
+            for y in range(k):
+                cells = values[x, y][at:stop]
+                add_both(there[y], back[x], near[x], far[y], cells, maximum)
+        settle_block(back, messages[0], at, stop, scale, change, eta)
+        largest = max(largest, largest_of(change[:n]))
+        settle_block(there, messages[1], at, stop, scale, change, eta)
+        largest = max(largest, largest_of(change[:n]))
+        for b in range(n):
+            for x in range(k):
+                beliefs[left[b], 1, x] *= messages[0, x, at + b]
+                beliefs[right[b], 1, x] *= messages[1, x, at + b]
+    return largest
+
+
+@kernel
+def settle(computed, message, scale, eta):
+    """Mix a computed message, divided by its sum, with the old one; give the largest change."""
+    one = eta / eta
+    keep = one - eta
+    change = eta - eta
+    for x in range(computed.size):
+        new, old = computed[x] * scale, message[x]
+        change = max(change, abs(new - old))
+        message[x] = eta * new + keep * old
+    return change
+
+
+@kernel
+def sweep_states(begin, end, ends, table, values, messages, beliefs, eta, maximum):
+    """Pass the messages of some edges; give the largest change.
+
+    Messages and beliefs have a row for each way of an edge, and for this sweep and the next of a
+    variable; messages sum to one.
+    """
+    k = beliefs.shape[2]
+    near, far = np.empty(k, beliefs.dtype), np.empty(k, beliefs.dtype)
+    there, back = np.empty(k, beliefs.dtype), np.empty(k, beliefs.dtype)
+    one = eta / eta
+    largest = eta - eta
+    for e in range(begin, end):
+        i, j, t = ends[0][e], ends[1][e], table[e]
+        for x in range(k):
+            near[x] = beliefs[i, 0, x] / messages[e, 0, x]
+            far[x] = beliefs[j, 0, x] / messages[e, 1, x]
+            there[x] = eta - eta
+        if maximum:
+            for x in range(k):
+                best = eta - eta
+                for y in range(k):
+                    best = max(best, values[t, x, y] * far[y])
+                    there[y] = max(there[y], values[t, x, y] * near[x])
+                back[x] = best
+        else:
+            for x in range(k):
+                sum_ = eta - eta
+                for y in range(k):
+                    sum_ += values[t, x, y] * far[y]
+                back[x] = sum_
+            for x in range(k):
+                weight = near[x]
+                for y in range(k):
+                    there[y] += values[t, x, y] * weight
+        here, over = eta - eta, eta - eta
+        for x in range(k):
+            here += back[x]
+            over += there[x]
+        largest = max(largest, settle(back, messages[e, 0], one / here, eta))
+        largest = max(largest, settle(there, messages[e, 1], one / over, eta))
+        for x in range(k):
+            beliefs[i, 1, x] *= messages[e, 0, x]
+            beliefs[j, 1, x] *= messages[e, 1, x]
+    return largest
+
+
+@kernel
+def renew_states(beliefs, potentials):
+    """Begin the next sweep: what was collected is the belief, and collecting starts anew."""
+    for v in range(beliefs.shape[0]):
+        for x in range(beliefs.shape[2]):
+            beliefs[v, 0, x] = beliefs[v, 1, x]
+            beliefs[v, 1, x] = potentials[v, x]
+
+
+@kernel
+def log_sum_states(ends, table, values, messages, beliefs):
+    """Give the Bethe estimate of log Z; messages have a row for each way of an edge."""
+    n, k = beliefs.shape[0], beliefs.shape[2]
+    sums = np.empty(n)
+    result = 0.0
+    for v in range(n):
+        sums[v] = 0.0
+        for x in range(k):
+            sums[v] += beliefs[v, 1, x]
+        result += np.log(sums[v])
+    for e in range(table.size):
+        i, j = ends[0][e], ends[1][e]
+        sum_ = 0.0
+        for x in range(k):
+            p = beliefs[i, 1, x] / (messages[e, 0, x] * sums[i])
+            for y in range(k):
+                q = beliefs[j, 1, y] / (messages[e, 1, y] * sums[j])
+                sum_ += values[table[e], x, y] * p * q
+        result += np.log(sum_)
+    return result

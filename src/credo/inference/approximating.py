@@ -1,0 +1,166 @@
+"""Approximate engines by name: check their settings, run one, and say how it ended."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
+
+from credo._validation.labels import listing, one_of, position
+from credo.exceptions import (
+    ApproximationWarning,
+    BudgetError,
+    ConvergenceWarning,
+    InputError,
+    NumericalError,
+)
+from credo.graphs.problems import pose
+from credo.inference._approximation import Approximation
+from credo.inference._budget import ADVICE, Budget
+from credo.inference._questions import Question, ask
+from credo.inference.approximate_result import ApproximatePosterior
+from credo.inference.conflicts import impossible
+
+OnFailure: TypeAlias = Literal["return", "warn", "raise"]
+
+_ENGINES = {
+    "loopy": ("credo.inference.loopy.engine", "run_loopy"),
+    "tree_reweighted": ("credo.inference.certificates.tree_reweighted", "run_tree_reweighted"),
+    "mean_field": ("credo.inference.certificates.mean_field", "run_mean_field"),
+    "structured_mean_field": (
+        "credo.inference.certificates.structured",
+        "run_structured_mean_field",
+    ),
+    "generalised": ("credo.inference.regions.engine", "run_generalised"),
+    "double_loop": ("credo.inference.regions.engine", "run_double_loop"),
+    "gibbs": ("credo.inference.chains.engine", "run_gibbs"),
+}
+METHODS = tuple(_ENGINES)
+_SETTLED = ("EXACT", "CONVERGED", "SAMPLED")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """A question before it is compiled, so that each engine may compile it its own way."""
+
+    model: Any
+    evidence: Mapping[Hashable, Any] | None
+    likelihood: Mapping[Hashable, Any] | None
+    query: Iterable[Hashable] | None
+    budget: Budget
+
+    def question(self, *, keep_rules: bool) -> Question:
+        """Compile the question; rules stay rules, or become tables."""
+        return ask(
+            self.model,
+            self.evidence,
+            self.likelihood,
+            self.query,
+            self.budget,
+            "infer",
+            keep_rules=keep_rules,
+        )
+
+
+def approximate(
+    request: Request,
+    method: str,
+    options: Mapping[str, Any],
+    on_failure: OnFailure = "warn",
+) -> ApproximatePosterior:
+    """Run an approximate engine; warn, or raise, if it did not settle."""
+    one_of(on_failure, ("return", "warn", "raise"), "infer", "on_failure")
+    answer = run_engine(request, method, options)
+    if answer.status not in _SETTLED and on_failure != "return":
+        said = _ended(answer)
+        if on_failure == "raise":
+            raise NumericalError(said)
+        warnings.warn(said, ConvergenceWarning, stacklevel=3)
+    return answer
+
+
+def run_engine(
+    request: Request, method: str, options: Mapping[str, Any], why: Iterable[str] = ()
+) -> ApproximatePosterior:
+    """Run an engine on a question; name the findings that conflict, if it finds out."""
+    run = _engine(method)
+    check_options(method, options)
+    question = request.question(keep_rules=method == "loopy")
+    problem = question if method == "loopy" else pose(question.wiring, question.evidence)
+    found: Approximation = run(problem, **options)
+    if found.log_z == float("-inf"):
+        tables = request.question(keep_rules=False)
+        raise impossible(tables.wiring, tables.evidence, "infer", request.budget)
+    return ApproximatePosterior(question, found, method, why)
+
+
+def check_options(method: str, options: Mapping[str, Any]) -> None:
+    """Check that an engine knows the options that it is given."""
+    known = _names(_engine(method))
+    for name in options:
+        if name not in known:
+            raise InputError(
+                f"infer: method={method!r} has no option {name!r}. It has {listing(known, 20)}."
+            )
+
+
+def takes_seed(method: str) -> bool:
+    """Tell whether an engine uses chance."""
+    return "seed" in _names(_engine(method))
+
+
+def _engine(method: str) -> Callable[..., Approximation]:
+    """Give the function that runs an engine."""
+    position(method, METHODS, "infer", "approximate method")
+    module, name = _ENGINES[method]
+    found: Callable[..., Approximation] = getattr(import_module(module), name)
+    return found
+
+
+def _names(run: Callable[..., Any]) -> tuple[str, ...]:
+    """Give the names of an engine's options."""
+    parameters = inspect.signature(run).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+
+def _ended(answer: ApproximatePosterior) -> str:
+    """Say how a run ended that did not settle, and what to try."""
+    last = f"the last one changed a message by {answer.residuals[-1]:.2g}" if answer.sweeps else ""
+    if answer.status == "OSCILLATING":
+        return (
+            f"infer: method={answer.engine!r} oscillates: its messages come back every "
+            f"{answer.period} sweeps ({last}). Its beliefs are those of the last sweep. Mix with "
+            "old messages (momentum='adaptive' or below 0.5), or use method='double_loop', which "
+            "always converges."
+        )
+    return (
+        f"infer: method={answer.engine!r} did not converge within {answer.sweeps} sweeps; {last}. "
+        "Allow more sweeps, use momentum='adaptive', or method='double_loop', which always "
+        "converges."
+    )
+
+
+def instead(request: Request, error: BudgetError) -> ApproximatePosterior:
+    """Answer where no exact engine fits: loopy, and if that does not settle, what always does."""
+    reason = str(error).removesuffix(ADVICE).strip()
+    why = [f"no exact engine fits: {reason}", "loopy belief propagation with adaptive damping"]
+    answer = run_engine(request, "loopy", {"momentum": "adaptive"}, why)
+    for method, words in (
+        ("generalised", "generalised belief propagation on regions"),
+        ("double_loop", "the double loop, which always converges"),
+    ):
+        if answer.status in _SETTLED:
+            break
+        why[-1] += f" ended as {answer.status}"
+        why.append(words)
+        answer = run_engine(request, method, {}, why)
+    warnings.warn(
+        f"infer gives an approximate answer (engine {answer.engine!r}, {answer.status}): {reason} "
+        "Use method='exact' to get an error instead.",
+        ApproximationWarning,
+        stacklevel=3,
+    )
+    return answer

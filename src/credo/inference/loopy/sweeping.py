@@ -1,0 +1,140 @@
+"""Sweep after sweep until nothing changes: damping, oscillations, and how a run ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from credo._types import F64
+from credo.inference._approximation import Status
+from credo.inference.loopy.options import Options
+
+#: Adaptive damping: the share of the new message is halved, down to a sixteenth, whenever the
+#: least residual so far has not fallen by a tenth within this many sweeps.
+_PATIENCE, _LEAST_ETA, _PROGRESS = 12, 1.0 / 16, 0.9
+#: Messages have come back if they are nearer than this share of what one sweep changes; looked for
+#: from this sweep on, when a run that converges has mostly done so.
+_NEAR, _FIRST_LOOK = 1e-6, 16
+
+
+class Sweeper(Protocol):
+    """Whatever passes all messages once."""
+
+    def sweep(self, eta: float) -> float:
+        """Pass all messages once; give the largest change, infinity for a contradiction."""
+
+    def snapshot(self) -> F64:
+        """Give a copy of all messages as probabilities."""
+
+    def sample(self) -> F64:
+        """Give a copy of a few thousand of them, spread evenly."""
+
+    @property
+    def rounding(self) -> float:
+        """How far equal messages may be apart by rounding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ending:
+    """How a run ended."""
+
+    status: Status
+    residuals: F64
+    period: int
+    eta: float  #: the share of the new message in the last sweep
+    is_impossible: bool
+
+
+def run(sweeper: Sweeper, options: Options) -> Ending:
+    """Sweep until the residual is at the tolerance, or messages come back, or sweeps run out."""
+    residuals: list[float] = []
+    watch, damper = Cycle(sweeper), _Damper(options)
+    status: Status = "MAX_SWEEPS"
+    for number in range(1, options.sweeps + 1):
+        residual = sweeper.sweep(damper.eta)
+        residuals.append(residual)
+        if options.callback is not None:
+            options.callback(number, residual)
+        if residual == np.inf:
+            return Ending(status, np.array(residuals), 0, damper.eta, is_impossible=True)
+        if residual <= options.tolerance:
+            status = "CONVERGED"
+            break
+        if damper.is_final and watch.came_back(residual):
+            status = "OSCILLATING"
+            break
+        if damper.take(residual):
+            watch.restart()
+    period = watch.period if status == "OSCILLATING" else 0
+    return Ending(status, np.array(residuals), period, damper.eta, is_impossible=False)
+
+
+class _Damper:
+    """Choose the share of the new message."""
+
+    def __init__(self, options: Options) -> None:
+        self.eta = options.eta
+        self._is_adaptive = options.is_adaptive
+        self._best = np.inf
+        self._waited = 0
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the share will not change any more."""
+        return not self._is_adaptive or self.eta <= _LEAST_ETA
+
+    def take(self, residual: float) -> bool:
+        """Hear of a residual; tell whether the share was changed."""
+        if residual < _PROGRESS * self._best:
+            self._best, self._waited = residual, 0
+            return False
+        self._waited += 1
+        if self.is_final or self._waited < _PATIENCE:
+            return False
+        self.eta, self._waited, self._best = self.eta / 2.0, 0, np.inf
+        return True
+
+
+class Cycle:
+    """Find out whether messages come back to where they were.
+
+    Some of them are compared with a snapshot taken at doubling distances (Brent's way). Once these
+    are back, all are kept, and compared when the same number of sweeps has passed again.
+    """
+
+    def __init__(self, sweeper: Sweeper) -> None:
+        self._sweeper = sweeper
+        self.period = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget everything: the rule of motion has changed."""
+        self._some: F64 | None = None
+        self._all: F64 | None = None
+        self._since = 0
+        self._next = _FIRST_LOOK
+
+    def came_back(self, residual: float) -> bool:
+        """Tell whether the messages have come back, twice after the same number of sweeps."""
+        self._since += 1
+        near = _NEAR * residual + self._sweeper.rounding
+        if self._all is not None:
+            if self._since < self.period:
+                return False
+            if np.abs(self._sweeper.snapshot() - self._all).max() <= near:
+                return True
+            self.period, self._all = 0, None
+        elif self._some is not None and self._since > 1 and self._is_near(self._some, near):
+            self.period, self._since = self._since, 0
+            self._all = self._sweeper.snapshot()
+            return False
+        if self._since >= self._next:
+            self._next *= 2 if self._some is not None else 1
+            self._some, self._since = self._sweeper.sample(), 0
+        return False
+
+    def _is_near(self, before: F64, near: float) -> bool:
+        """Tell whether some messages are where they were."""
+        return bool(np.abs(self._sweeper.sample() - before).max() <= near)
