@@ -22,63 +22,51 @@ _NEAR = 256
 def tile(n, left, right, n_ranges, n_columns):
     """Sort edges by the ranges of their ends, then by column of the second end, then by the first.
 
-    Edges of two tiles that share no range touch no common variable, and a column of variables stays
-    in the cache. Gives the order, and where each tile, first range times the number of ranges plus
-    second range, starts.
+    Edges of two tiles that share no range touch no common variable; a range has so many columns,
+    and the variables of a column stay in the cache. Gives the order, and where each tile, first
+    range times the number of ranges plus second range, starts.
     """
     m = left.size
-    width = (n + n_ranges - 1) // n_ranges
-    narrow = (n + n_columns - 1) // n_columns
-    start = np.zeros(n_ranges * n_ranges + 1, np.int64)
-    n_near = n // _NEAR + 1
-    by_first, by_column = np.zeros(n_near + 1, np.int64), np.zeros(n_columns + 1, np.int64)
+    steps = max(1, -(-n // (n_ranges * n_columns * _NEAR)))  # of _NEAR variables in a column
+    column = steps * _NEAR
+    width, per_tile = column * n_columns, n_columns * steps * n_columns
+    key = np.empty(m, np.uint32)
+    start = np.zeros(n_ranges * n_ranges * per_tile + 1, np.int64)
     for e in range(m):
         a, b = min(left[e], right[e]), max(left[e], right[e])
-        by_first[a // _NEAR + 1] += 1
-        by_column[b // narrow + 1] += 1
-        start[a // width * n_ranges + b // width + 1] += 1
-    for v in range(n_near):
-        by_first[v + 1] += by_first[v]
-    for c in range(n_columns):
-        by_column[c + 1] += by_column[c]
-    for t in range(n_ranges * n_ranges):
-        start[t + 1] += start[t]
-    order, other = np.empty(m, np.int64), np.empty(m, np.int64)
+        first, second = a // width, b // width
+        inside = (b - second * width) // column * (n_columns * steps) + (a - first * width) // _NEAR
+        key[e] = (first * n_ranges + second) * per_tile + inside
+        start[key[e] + 1] += 1
+    for i in range(start.size - 1):
+        start[i + 1] += start[i]
+    tiles = np.empty(n_ranges * n_ranges + 1, np.int64)
+    for t in range(tiles.size):
+        tiles[t] = start[t * per_tile]
+    order = np.empty(m, np.uint32)
     for e in range(m):
-        a = min(left[e], right[e]) // _NEAR
-        order[by_first[a]] = e
-        by_first[a] += 1
-    for i in range(m):
-        e = order[i]
-        c = max(left[e], right[e]) // narrow
-        other[by_column[c]] = e
-        by_column[c] += 1
-    at = start.copy()
-    for i in range(m):
-        e = other[i]
-        t = min(left[e], right[e]) // width * n_ranges + max(left[e], right[e]) // width
-        order[at[t]] = e
-        at[t] += 1
-    return order, start
+        order[start[key[e]]] = e
+        start[key[e]] += 1
+    return order, tiles
 
 
 @kernel
 def send_two(belief, back, old, tables, fresh, change, eta, maximum):
     """Compute messages one way: ratios, mixed with the old ones, and how far probabilities move.
 
-    Tables are those for both first states, for the receiver alone in its second state, for the
-    sender alone, and for both second states.
+    Tables are divided by the cell of both first states; they are those for the receiver alone in
+    its second state, for the sender alone, and for both.
     """
-    v00, v01, v10, v11 = tables
+    v01, v10, v11 = tables
     one = eta / eta
     keep = one - eta
     for b in range(belief.size):
         if maximum:
             high = max(v01[b] * back[b], v11[b] * belief[b])
-            low = max(v00[b] * back[b], v10[b] * belief[b])
+            low = max(back[b], v10[b] * belief[b])
         else:
             high = v01[b] * back[b] + v11[b] * belief[b]
-            low = v00[b] * back[b] + v10[b] * belief[b]
+            low = back[b] + v10[b] * belief[b]
         scale, before = one / (high + low), one / (one + old[b])
         high, low = high * scale, low * scale
         was = old[b] * before
@@ -113,12 +101,11 @@ def sweep_two(begin, end, ends, tables, messages, beliefs, eta, maximum):
         n = stop - at
         left, right = ends[0][at:stop], ends[1][at:stop]
         to_left, to_right = messages[0][at:stop], messages[1][at:stop]
-        v00, v01 = tables[0][at:stop], tables[1][at:stop]
-        v10, v11 = tables[2][at:stop], tables[3][at:stop]
+        v01, v10, v11 = tables[0][at:stop], tables[1][at:stop], tables[2][at:stop]
         for b in range(n):
             near[b] = beliefs[left[b], 0]
             far[b] = beliefs[right[b], 0]
-        there, back = (v00, v01, v10, v11), (v00, v10, v01, v11)
+        there, back = (v01, v10, v11), (v10, v01, v11)
         send_two(near[:n], to_left, to_right, there, new[:n], change[:n], eta, maximum)
         largest = max(largest, largest_of(change[:n]))
         send_two(far[:n], to_right, to_left, back, newer[:n], change[:n], eta, maximum)
@@ -144,7 +131,7 @@ def renew(beliefs, potentials):
 def log_sum_two(ends, tables, messages, beliefs):
     """Give the Bethe estimate of log Z less the logs of the first entry of each potential."""
     left, right = ends
-    v00, v01, v10, v11 = tables
+    v01, v10, v11 = tables
     to_left, to_right = messages
     result = 0.0
     for v in range(beliefs.shape[0]):
@@ -152,6 +139,6 @@ def log_sum_two(ends, tables, messages, beliefs):
     for e in range(left.size):
         a, b = float(beliefs[left[e], 1]), float(beliefs[right[e], 1])
         p, q = a / to_left[e], b / to_right[e]
-        sum_ = v00[e] + v10[e] * p + v01[e] * q + v11[e] * p * q
+        sum_ = 1.0 + v10[e] * p + v01[e] * q + v11[e] * p * q
         result += np.log(sum_ / ((1.0 + a) * (1.0 + b)))
     return result

@@ -114,7 +114,7 @@ def settle(computed, message, scale, eta):
 
 
 @kernel
-def sweep_states(begin, end, ends, table, values, messages, beliefs, eta, maximum):
+def sweep_many(begin, end, ends, table, values, messages, beliefs, eta, maximum):
     """Pass the messages of some edges; give the largest change.
 
     Messages and beliefs have a row for each way of an edge, and for this sweep and the next of a
@@ -170,16 +170,23 @@ def renew_states(beliefs, potentials):
 
 
 @kernel
-def log_sum_states(ends, table, values, messages, beliefs):
-    """Give the Bethe estimate of log Z; messages have a row for each way of an edge."""
-    n, k = beliefs.shape[0], beliefs.shape[2]
-    sums = np.empty(n)
+def sums_of(beliefs, sums):
+    """Sum the beliefs of each variable; give the sum of the logs of these."""
     result = 0.0
-    for v in range(n):
+    for v in range(sums.size):
         sums[v] = 0.0
-        for x in range(k):
+        for x in range(beliefs.shape[2]):
             sums[v] += beliefs[v, 1, x]
         result += np.log(sums[v])
+    return result
+
+
+@kernel
+def log_sum_many(ends, table, values, messages, beliefs):
+    """Give the Bethe estimate of log Z; messages lie edge by edge."""
+    k = beliefs.shape[2]
+    sums = np.empty(beliefs.shape[0])
+    result = sums_of(beliefs, sums)
     for e in range(table.size):
         i, j = ends[0][e], ends[1][e]
         sum_ = 0.0
@@ -188,5 +195,23 @@ def log_sum_states(ends, table, values, messages, beliefs):
             for y in range(k):
                 q = beliefs[j, 1, y] / (messages[e, 1, y] * sums[j])
                 sum_ += values[table[e], x, y] * p * q
+        result += np.log(sum_)
+    return result
+
+
+@kernel
+def log_sum_few(ends, values, messages, beliefs):
+    """Give the Bethe estimate of log Z; messages lie state by state."""
+    k = beliefs.shape[2]
+    sums = np.empty(beliefs.shape[0])
+    result = sums_of(beliefs, sums)
+    for e in range(messages.shape[2]):
+        i, j = ends[0][e], ends[1][e]
+        sum_ = 0.0
+        for x in range(k):
+            p = beliefs[i, 1, x] / (messages[0, x, e] * sums[i])
+            for y in range(k):
+                q = beliefs[j, 1, y] / (messages[1, y, e] * sums[j])
+                sum_ += values[x, y, e] * p * q
         result += np.log(sum_)
     return result

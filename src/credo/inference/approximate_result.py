@@ -67,7 +67,7 @@ class ApproximatePosterior(AbstractMarginals):
     >>> post.status, post.log_evidence_is
     ('CONVERGED', 'ESTIMATE')
     >>> post["a"]
-    Posterior(0 0.7..., 1 0.2...)
+    Posterior(0 0.689, 1 0.311)
     >>> post.joint(["a", "b"]).probabilities.sum().round(6)
     np.float64(1.0)
     """

@@ -134,9 +134,10 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
 
     Notes
     -----
-    Exact methods are exact up to rounding; their time and memory are exponential in the width of the elimination order that
-    was found, see ``plan``; linear in the length of a chain. Products run in scaled arithmetic, and
-    in the log domain where that could lose a term, so nothing underflows.
+    Exact methods are exact up to rounding; their time and memory are exponential in the width of
+    the elimination order that was found, see ``plan``; linear in the length of a chain. Products
+    run in scaled arithmetic, and in the log domain where that could lose a term, so nothing
+    underflows.
 
     Loopy belief propagation costs time linear in the cells of the factors per sweep; parity,
     at-most-one and noisy gates of n variables cost n. It is exact on trees, says so, and needs two

@@ -205,7 +205,7 @@ class LoopyRun:
         """Give the Bethe estimate of log Z, of the tempered model."""
         heat = self.options.temperature or 1.0
         if isinstance(self.sweeper, Pairwise) and not self.options.maximum:
-            return self.sweeper.log_z() + self.sweeper.pairs.log_constant
+            return self.sweeper.log_z()
         general = self.general()
         shift = float((general.wires.counting * general.shift).sum())
         return general.log_z() + shift + self.net.problem.log_constant / heat

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ from credo.inference.loopy._pair_stores import Store, store_of
 from credo.inference.loopy.options import Options
 from credo.inference.loopy.pairs import Pairs
 
-Int64: TypeAlias = npt.NDArray[np.int64]
 #: Edges from which on they are cut into tiles, the ranges of variables between which tiles lie, and
 #: the columns that stay in a cache. They depend on the size of the graph alone, so that the answer
 #: does not depend on threads.
@@ -33,10 +32,9 @@ class Pairwise:
         self.dtype = options.dtype if pairs.fits(options.dtype) else np.dtype(np.float64)
         n, m = len(pairs.potentials), len(pairs.left)
         self._n_ranges = _RANGES if m >= _TILED else 1
-        columns = max(1, -(-n // _COLUMN))
-        order, start = tile(n, pairs.left, pairs.right, self._n_ranges, columns)
-        self.order: Int64 = order
-        self._start = start
+        columns = max(1, -(-n // (_COLUMN * self._n_ranges)))
+        order, self._start = tile(n, pairs.left, pairs.right, self._n_ranges, columns)
+        self.order: npt.NDArray[np.uint32] = order
         self._store: Store = store_of(pairs, order, self.dtype)
         self._threads = min(options.threads, self._n_ranges // 2)
         self._pool = ThreadPoolExecutor(self._threads) if self._threads > 1 else None
@@ -91,12 +89,12 @@ class Pairwise:
         return np.asarray(beliefs / beliefs.sum(axis=1, keepdims=True)).ravel()
 
     def log_z(self) -> float:
-        """Give the Bethe estimate of the log of the sum, without the constant."""
-        return float(self._store.log_z())
+        """Give the Bethe estimate of the log of the sum."""
+        return self._store.log_z() + self._store.log_constant + self.pairs.log_constant
 
-    def log_messages(self) -> tuple[Int64, F64]:
-        """Give the factor of the wiring of each edge, and both messages as logs, (m, 2, k)."""
-        return self.pairs.factor[self.order], np.log(self._store.probabilities())
+    def log_messages(self) -> F64:
+        """Give both messages of each edge, in the order of the tiles, as logs, (m, 2, k)."""
+        return np.asarray(np.log(self._store.probabilities().astype(np.float64)))
 
     def start_from(self, messages: F64) -> None:
         """Begin with given messages, as logs, in the order of the edges, (m, 2, k)."""

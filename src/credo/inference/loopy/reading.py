@@ -58,10 +58,10 @@ class Reader:
             result[to : to + sizes[s]] = logs[begin : begin + sizes[s]]
         return result
 
-    def for_pairs(self, factor: Int64, ends: Int64, k: int) -> F64:
+    def for_pairs(self, factor: npt.NDArray[np.integer], ends: Int64, k: int) -> F64:
         """Give the messages of pairs, as logs, of shape (m, 2, k); 0 where this run has none."""
         keys, start, logs = self._keyed()
-        wanted = factor[:, np.newaxis] * _KEY + ends
+        wanted = factor.astype(np.int64)[:, np.newaxis] * _KEY + ends
         result = np.zeros((*wanted.shape, k))
         if not len(keys):
             return result
@@ -77,12 +77,11 @@ class Reader:
         sweeper = self._run.sweeper
         if isinstance(sweeper, Pairwise):
             pairs = sweeper.pairs
-            _, logs = sweeper.log_messages()
             ends = np.stack([pairs.left, pairs.right], axis=1)[sweeper.order]
-            keys = pairs.factor[sweeper.order][:, np.newaxis] * _KEY + pairs.variables[ends]
-            flat = keys.ravel()
-            order = np.argsort(flat)
-            return flat[order], order * pairs.k, logs.astype(np.float64).ravel()
+            factor = pairs.factor[sweeper.order].astype(np.int64)
+            keys = (factor[:, np.newaxis] * _KEY + pairs.variables[ends]).ravel()
+            order = np.argsort(keys)
+            return keys[order], order * pairs.k, sweeper.log_messages().ravel()
         net = self._run.net
         keys = _keys(net)
         order = np.argsort(keys, kind="stable")

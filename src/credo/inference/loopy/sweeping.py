@@ -67,6 +67,8 @@ def run(sweeper: Sweeper, options: Options) -> Ending:
             break
         if damper.take(residual):
             watch.restart()
+    if status == "MAX_SWEEPS" and residuals[-1] <= sweeper.rounding:
+        status = "CONVERGED"  # as far as numbers of this size can
     period = watch.period if status == "OSCILLATING" else 0
     return Ending(status, np.array(residuals), period, damper.eta, is_impossible=False)
 
@@ -119,6 +121,8 @@ class Cycle:
     def came_back(self, residual: float) -> bool:
         """Tell whether the messages have come back, twice after the same number of sweeps."""
         self._since += 1
+        if residual <= self._sweeper.rounding:
+            return False
         near = _NEAR * residual + self._sweeper.rounding
         if self._all is not None:
             if self._since < self.period:
