@@ -100,6 +100,7 @@ class LoopyRun:
         self.question = question
         self._counting = counting
         self._net: Net | None = None
+        self._general: General | None = None
         self.options = options
         pairs = self._pairs()
         self.sweeper: General | Pairwise
@@ -122,7 +123,7 @@ class LoopyRun:
                 question.wiring,
                 question.evidence,
                 question.query,
-                sum_product=self.options.temperature == 1.0,
+                sum_product=self.options.temperature == 1.0 and self._counting is None,
             )
         return self._net
 
@@ -164,6 +165,8 @@ class LoopyRun:
 
     def _run(self) -> Ending:
         """Sweep; on a tree, twice along its edges is all it takes."""
+        if isinstance(self.sweeper, General) and self.sweeper.is_contradiction:
+            return Ending("MAX_SWEEPS", np.empty(0), 0, self.options.eta, is_impossible=True)
         try:
             return run(self.sweeper, self._options_here())
         finally:
@@ -197,9 +200,10 @@ class LoopyRun:
         """Give the messages in the general layout, for reading."""
         if isinstance(self.sweeper, General):
             return self.sweeper
-        general = General(self.net, replace(self.options, schedule="sequential"))
-        general.start_from(Reader(self).for_net(self.net))
-        return general
+        if self._general is None:
+            self._general = General(self.net, replace(self.options, schedule="sequential"))
+            self._general.start_from(Reader(self).for_net(self.net))
+        return self._general
 
     def log_z(self) -> float:
         """Give the Bethe estimate of log Z, of the tempered model."""

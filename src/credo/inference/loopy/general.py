@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from credo._types import F64
 from credo._validation.arrays import frozen
-from credo.graphs.ragged import starts
+from credo.graphs.ragged import ranges, starts
 from credo.inference.loopy.net import TABLE, Net
 from credo.inference.loopy.options import Options
 
@@ -101,6 +101,16 @@ class General:
         sums = np.add.reduceat(weights, start[:-1]) if len(start) > 1 else np.empty(0)
         return np.asarray(weights / np.repeat(sums, sizes))
 
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether a variable has no possible state left, or a constant is zero."""
+        net = self.net
+        nothing = np.flatnonzero(np.diff(net.scope_start) == 0)
+        if (self.wires.values[net.cell_start[nothing]] == 0.0).any():
+            return True
+        free = np.add.reduceat(self.state.holes == 0, self.wires.state_start[:-1])
+        return bool((free == 0).any()) if len(net.n_states) else False
+
     def cavity(self, slot: int) -> F64:
         """Give what a variable says to a factor, as logs: all it hears but from that factor."""
         from credo._kernels.loopy_messages import listen  # noqa: PLC0415
@@ -130,11 +140,9 @@ class General:
         net = self.net
         single = np.flatnonzero(np.diff(net.scope_start) == 1)
         slots = net.scope_start[single]
-        for s, f in zip(slots.tolist(), single.tolist(), strict=True):
-            begin = net.message_start[s]
-            size = net.message_start[s + 1] - begin
-            at = self.wires.cell_start[f]
-            self.state.messages[begin : begin + size] = self.wires.logs[at : at + size]
+        sizes = np.diff(net.message_start)[slots]
+        said = self.wires.logs[ranges(net.cell_start[single], sizes)]
+        self.state.messages[ranges(net.message_start[slots], sizes)] = said
         self._add_up()
 
     def _add_up(self) -> None:

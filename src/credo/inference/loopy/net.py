@@ -57,6 +57,10 @@ class Net:
         """Give the factor of each slot."""
         return np.repeat(np.arange(self.n_factors), np.diff(self.scope_start))
 
+    def factor_at(self, slot: int) -> int:
+        """Give the factor of one slot."""
+        return int(np.searchsorted(self.scope_start, slot, side="right")) - 1
+
     @property
     def is_moving(self) -> npt.NDArray[np.bool_]:
         """Mark the slots whose messages depend on others: those of two variables or more."""

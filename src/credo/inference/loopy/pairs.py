@@ -84,9 +84,9 @@ def find_pairs(wiring: Wiring, evidence: Evidence, temperature: float) -> Pairs 
         return None
     free = np.flatnonzero(observed < 0)
     logs = np.zeros((n, k))
-    ends = tuple(np.empty(count, np.uint32) for _ in range(3))
+    left, right, factor = (np.empty(count, np.uint32) for _ in range(3))
     new = np.cumsum(observed < 0) - 1
-    constant, least = collect_pairs(k, cold, arrays, observed, new, logs, ends)
+    constant, least = collect_pairs(k, cold, arrays, observed, new, logs, (left, right, factor))
     for v, weights in evidence.soft(wiring).items():
         with np.errstate(divide="ignore"):
             logs[v] += cold * np.log(weights)
@@ -98,7 +98,8 @@ def find_pairs(wiring: Wiring, evidence: Evidence, temperature: float) -> Pairs 
     if not np.isfinite(logs).all() or not np.isfinite(constant):
         return None
     logs -= top[:, np.newaxis]
-    span = int(widest(ends, len(free))) * (np.log(k) - cold * np.log(least))
+    span = int(widest((left, right), len(free))) * (np.log(k) - cold * np.log(least))
     span -= float(logs.min(initial=0.0))
     constant += float(top.sum())
-    return Pairs(wiring, cold, free, logs, *ends, float(span), float(constant))
+    reach, constant = float(span), float(constant)
+    return Pairs(wiring, cold, free, logs, left, right, factor, reach, constant)

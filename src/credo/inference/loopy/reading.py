@@ -11,6 +11,7 @@ import numpy.typing as npt
 from credo._types import F64, Label
 from credo._validation.arrays import frozen
 from credo.exceptions import InputError
+from credo.graphs.ragged import ranges
 from credo.inference.loopy.net import TABLE, Net
 from credo.inference.messages import Message
 
@@ -44,18 +45,15 @@ class Reader:
 
     def for_net(self, net: Net) -> F64:
         """Give the messages, as logs, in the slots of a net; 0 where this run has none."""
-        keys, k_start, logs = self._keyed()
-        wanted = _keys(net)
-        place = np.clip(np.searchsorted(keys, wanted), 0, max(len(keys) - 1, 0))
-        sizes = np.diff(net.message_start)
+        keys, begin, logs = self._keyed()
+        wanted, sizes = _keys(net), np.diff(net.message_start)
         result = np.zeros(int(net.message_start[-1]))
         if not len(keys):
             return result
-        known = (keys[place] == wanted) & (wanted >= 0)
-        for s in np.flatnonzero(known).tolist():
-            begin = k_start[place[s]]
-            to = net.message_start[s]
-            result[to : to + sizes[s]] = logs[begin : begin + sizes[s]]
+        place = np.clip(np.searchsorted(keys, wanted), 0, len(keys) - 1)
+        known = np.flatnonzero((keys[place] == wanted) & (wanted >= 0))
+        to = ranges(net.message_start[:-1][known], sizes[known])
+        result[to] = logs[ranges(begin[place[known]], sizes[known])]
         return result
 
     def for_pairs(self, factor: npt.NDArray[np.integer], ends: Int64, k: int) -> F64:
@@ -125,7 +123,7 @@ class Reader:
         a, b = place.get(i, -1), place.get(j, -1)
         found = []
         for s in net.incident[net.incident_start[b] : net.incident_start[b + 1]] if b >= 0 else ():
-            f = int(net.factor_of[s])
+            f = net.factor_at(int(s))
             scope = net.scope[net.scope_start[f] : net.scope_start[f + 1]].tolist()
             if sorted(scope) == sorted((a, b)):
                 found.append(int(s))
@@ -145,7 +143,7 @@ class Reader:
         place[net.problem.variables] = np.arange(len(net.problem.variables))
         wanted = place[variables]
         for s in net.incident[net.incident_start[wanted[0]] : net.incident_start[wanted[0] + 1]]:
-            f = int(net.factor_of[s])
+            f = net.factor_at(int(s))
             scope = net.scope[net.scope_start[f] : net.scope_start[f + 1]]
             if net.kind[f] == TABLE and np.isin(wanted, scope).all():
                 return _summed(self._run.general().factor_belief(f), scope, wanted)
