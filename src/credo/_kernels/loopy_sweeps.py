@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from credo._kernels._jit import kernel
-from credo._kernels.loopy_messages import listen
+from credo._kernels.loopy_messages import listen, plus
 from credo._kernels.loopy_rules import speak
 
 
@@ -25,8 +25,12 @@ def blend(messages, begin, k, outs, at, eta, in_logs):
         p, q = math.exp(new) / new_sum, math.exp(old) / old_sum
         change = max(change, abs(p - q))
         if eta < 1.0 and new > -math.inf:
-            if not in_logs:
-                outs[at + x] = math.log(eta * p + (1.0 - eta) * q)
+            mixed = eta * p + (1.0 - eta) * q
+            if not in_logs and mixed > 1e-300:
+                outs[at + x] = math.log(mixed)
+            elif not in_logs:  # a number too small to be one
+                one, two = new - math.log(new_sum), old - math.log(old_sum)
+                outs[at + x] = plus(math.log(eta) + one, math.log1p(-eta) + two, False)
             elif old > -math.inf:
                 outs[at + x] = eta * new + (1.0 - eta) * old
         top = max(top, outs[at + x])

@@ -168,10 +168,16 @@ class LoopyRun:
         if isinstance(self.sweeper, General) and self.sweeper.is_contradiction:
             return Ending("MAX_SWEEPS", np.empty(0), 0, self.options.eta, is_impossible=True)
         try:
-            return run(self.sweeper, self._options_here())
+            ending = run(self.sweeper, self._options_here())
         finally:
             if isinstance(self.sweeper, Pairwise):
                 self.sweeper.close()
+        if isinstance(self.sweeper, General):
+            if self.net.is_forest and not self._is_one_walk and self._counting is None:
+                self.sweeper.settle()
+            if self.sweeper.is_contradiction:
+                return replace(ending, is_impossible=True)
+        return ending
 
     def _options_here(self) -> Options:
         """On a tree whose messages climb and fall once, stop there and do not mix."""

@@ -18,6 +18,8 @@ from credo.inference.loopy.options import Options
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: Messages that are looked at to find out whether a run goes round in circles.
 _SAMPLE = 4096
+#: Logs of numbers below which float64 has no normal ones.
+_LEAST_LOG = -708.0
 #: Cells of tables that are worth a thread of their own.
 _PER_THREAD = 20_000
 
@@ -44,23 +46,32 @@ class General:
     @property
     def rounding(self) -> float:
         """How far equal messages may be apart by rounding."""
-        return 64 * float(np.finfo(np.float64).eps)
+        return 1e-12  # sums of some thousand logs of the size of one
 
     def sweep(self, eta: float) -> float:
         """Pass all messages once; give the largest change, infinity for a contradiction."""
         return self._sweep(eta)
 
     def snapshot(self) -> F64:
-        """Give a copy of all messages, the largest entry of each being one."""
-        return np.asarray(np.exp(self.state.messages))
+        """Give a copy of all messages as logs, of which those that are no numbers are cut off."""
+        return np.maximum(self.state.messages, _LEAST_LOG)
 
     def sample(self) -> F64:
         """Give a copy of some of them."""
         step = max(1, len(self.state.messages) // _SAMPLE)
-        return np.asarray(np.exp(self.state.messages[::step]))
+        return np.maximum(self.state.messages[::step], _LEAST_LOG)
+
+    def settle(self) -> None:
+        """Pass messages along a forest once there and back, without mixing: then all are exact."""
+        self._along_trees()(1.0)
+        self._add_up()
 
     def start_from(self, messages: F64) -> None:
-        """Begin with given messages, as logs, in the order of the slots."""
+        """Begin with given messages, as logs, in the order of the slots.
+
+        Their zeros held for other evidence, and are forgotten.
+        """
+        messages = np.where(np.isneginf(messages), 0.0, messages)
         moving = np.repeat(self.net.is_moving, np.diff(self.net.message_start))
         self.state.messages[moving] = messages[moving]
         self._add_up()

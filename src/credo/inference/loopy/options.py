@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from credo._types import F64
-from credo._validation.arrays import as_number, positive_int
+from credo._validation.arrays import as_floats, as_number, positive_int
 from credo._validation.labels import one_of
 from credo.exceptions import InputError
 from credo.inference._approximation import Callback
@@ -56,8 +56,7 @@ def check(  # noqa: PLR0913 - one parameter per setting
     one_of(schedule, SCHEDULES, "Loopy belief propagation", "schedule")
     one_of(domain, ("linear", "log"), "Loopy belief propagation", "domain")
     who = "Loopy belief propagation"
-    if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise InputError(f"The dtype of {who} must be 'float64' or 'float32'. Got {dtype!r}.")
+    number = _number(dtype, who)
     adaptive = isinstance(momentum, str)
     if adaptive:
         one_of(momentum, ("adaptive",), who, "momentum")
@@ -81,18 +80,26 @@ def check(  # noqa: PLR0913 - one parameter per setting
         in_logs=domain == "log",
         temperature=heat,
         sweeps=positive_int(sweeps, who, "sweeps"),
-        tolerance=_tolerance(tolerance, dtype, who),
-        dtype=np.dtype(dtype),
+        tolerance=_tolerance(tolerance, number, who),
+        dtype=number,
         threads=positive_int(threads, who, "threads"),
         seed=positive_int(seed, who, "seed", least=0),
         callback=callback,
     )
 
 
-def _tolerance(given: float | None, dtype: Any, who: str) -> float:
+def _number(dtype: Any, who: str) -> np.dtype[Any]:
+    """Give the type of number to compute with."""
+    for known in (np.float64, np.float32):
+        if dtype in (known, known.__name__, np.dtype(known)):
+            return np.dtype(known)
+    raise InputError(f"The dtype of {who} must be 'float64' or 'float32'. Got {dtype!r}.")
+
+
+def _tolerance(given: float | None, dtype: np.dtype[Any], who: str) -> float:
     """Give the residual to stop at: by default well above rounding."""
     if given is None:
-        return 1e-8 if np.dtype(dtype) == np.dtype(np.float64) else 2e-6
+        return 1e-8 if dtype == np.float64 else 2e-6
     tolerance = as_number(given, who, "tolerance")
     if tolerance < 0:
         raise InputError(f"The tolerance of {who} must be at least 0. Got {given}.")
@@ -103,12 +110,14 @@ def as_counting(given: Any, scopes: Any, who: str = "Loopy belief propagation") 
     """Check counting numbers: one for all factors, or one for each; None for one everywhere."""
     if given is None:
         return None
-    numbers = np.asarray(given, np.float64)
+    numbers = as_floats(given, who, "counting numbers")
     if numbers.ndim == 0:
         numbers = np.full(len(scopes), float(numbers))
-    if numbers.shape != (len(scopes),) or not (np.isfinite(numbers) & (numbers > 0)).all():
+    bad = numbers[~(np.isfinite(numbers) & (numbers > 0))]
+    if numbers.shape != (len(scopes),) or bad.size:
+        got = f"{bad[0]:.4g}" if bad.size else f"shape {numbers.shape}"
         raise InputError(
             f"The counting numbers of {who} must be one positive number, or one for each of the "
-            f"{len(scopes)} factors of two variables or more. Got shape {numbers.shape}."
+            f"{len(scopes)} factors of two variables or more. Got {got}."
         )
     return numbers

@@ -43,7 +43,7 @@ class Pairs:
         from credo._kernels.loopy_forest import count_cycles  # noqa: PLC0415
 
         m = len(self.left)
-        if m >= len(self.potentials):
+        if m >= max(len(self.potentials), 1):
             return False
         ends = np.stack([self.left, self.right], axis=1).ravel().astype(np.int64)
         return bool(count_cycles(len(self.potentials), np.arange(0, 2 * m + 1, 2), ends) == 0)

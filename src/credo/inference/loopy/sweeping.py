@@ -17,6 +17,8 @@ _PATIENCE, _LEAST_ETA, _PROGRESS = 12, 1.0 / 16, 0.9
 #: Messages have come back if they are nearer than this share of what one sweep changes; looked for
 #: from this sweep on, when a run that converges has mostly done so.
 _NEAR, _FIRST_LOOK = 1e-6, 16
+#: A belief is a product of messages and may move more than each of them: so many times as far.
+_LEVER = 100.0
 
 
 class Sweeper(Protocol):
@@ -25,8 +27,11 @@ class Sweeper(Protocol):
     def sweep(self, eta: float) -> float:
         """Pass all messages once; give the largest change, infinity for a contradiction."""
 
+    def beliefs(self) -> F64:
+        """Give the beliefs of all variables."""
+
     def snapshot(self) -> F64:
-        """Give a copy of all messages as probabilities."""
+        """Give a copy of all messages."""
 
     def sample(self) -> F64:
         """Give a copy of a few thousand of them, spread evenly."""
@@ -51,15 +56,16 @@ def run(sweeper: Sweeper, options: Options) -> Ending:
     """Sweep until the residual is at the tolerance, or messages come back, or sweeps run out."""
     residuals: list[float] = []
     watch, damper = Cycle(sweeper), _Damper(options)
+    proof = _Proof(sweeper, options.tolerance)
     status: Status = "MAX_SWEEPS"
     for number in range(1, options.sweeps + 1):
-        residual = sweeper.sweep(damper.eta)
+        residual = sweeper.sweep(1.0 if proof.is_on else damper.eta)
         residuals.append(residual)
         if options.callback is not None:
             options.callback(number, residual)
         if residual == np.inf:
             return Ending(status, np.array(residuals), 0, damper.eta, is_impossible=True)
-        if residual <= options.tolerance:
+        if proof.is_done(residual, damper.eta):
             status = "CONVERGED"
             break
         if damper.is_final and watch.came_back(residual):
@@ -71,6 +77,37 @@ def run(sweeper: Sweeper, options: Options) -> Ending:
         status = "CONVERGED"  # as far as numbers of this size can
     period = watch.period if status == "OSCILLATING" else 0
     return Ending(status, np.array(residuals), period, damper.eta, is_impossible=False)
+
+
+class _Proof:
+    """Find out whether a run has converged.
+
+    A damped run has once a sweep without damping leaves the beliefs where they are too: a message
+    whose small entry has far to go moves by next to nothing in each damped sweep.
+    """
+
+    def __init__(self, sweeper: Sweeper, tolerance: float) -> None:
+        self._sweeper = sweeper
+        self._tolerance = tolerance
+        self._before: F64 | None = None
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the next sweep is to be without damping."""
+        return self._before is not None
+
+    def is_done(self, residual: float, eta: float) -> bool:
+        """Hear of a residual; tell whether nothing moves any more."""
+        if residual > self._tolerance:
+            self._before = None
+            return False
+        if eta == 1.0:
+            return True
+        now = self._sweeper.beliefs()
+        before, self._before = self._before, now
+        if before is None:
+            return False
+        return bool(np.abs(now - before).max(initial=0.0) <= _LEVER * self._tolerance)
 
 
 class _Damper:
