@@ -30,7 +30,7 @@ def blend(messages, begin, k, outs, at, eta, in_logs):
                 outs[at + x] = math.log(mixed)
             elif not in_logs:  # a number too small to be one
                 one, two = new - math.log(new_sum), old - math.log(old_sum)
-                outs[at + x] = plus(math.log(eta) + one, math.log1p(-eta) + two, False)
+                outs[at + x] = plus(math.log(eta) + one, math.log1p(-eta) + two, maximum=False)
             elif old > -math.inf:
                 outs[at + x] = eta * new + (1.0 - eta) * old
         top = max(top, outs[at + x])

@@ -34,9 +34,9 @@ _ENGINES = {
         "credo.inference.certificates.structured",
         "run_structured_mean_field",
     ),
-    "generalised": ("credo.inference.regions.engine", "run_generalised"),
-    "double_loop": ("credo.inference.regions.engine", "run_double_loop"),
-    "gibbs": ("credo.inference.chains.engine", "run_gibbs"),
+    "generalised": ("credo.inference.regions.generalised", "run_generalised"),
+    "double_loop": ("credo.inference.regions.generalised", "run_double_loop"),
+    "gibbs": ("credo.inference.chains.gibbs", "run_gibbs"),
 }
 METHODS = tuple(_ENGINES)
 _SETTLED = ("EXACT", "CONVERGED", "SAMPLED")

@@ -12,8 +12,9 @@ from credo.inference._approximation import Status
 from credo.inference.loopy.options import Options
 
 #: Adaptive damping: the share of the new message is halved, down to a sixteenth, whenever the
-#: least residual so far has not fallen by a tenth within this many sweeps.
-_PATIENCE, _LEAST_ETA, _PROGRESS = 12, 1.0 / 16, 0.9
+#: residuals of so many sweeps are, on average, no smaller than those of as many before. Slow
+#: convergence, by less than 0.5 % in a window, is taken for none.
+_WINDOW, _LEAST_ETA, _PROGRESS = 12, 1.0 / 16, 0.995
 #: Messages have come back if they are nearer than this share of what one sweep changes; looked for
 #: from this sweep on, when a run that converges has mostly done so.
 _NEAR, _FIRST_LOOK = 1e-6, 16
@@ -116,8 +117,7 @@ class _Damper:
     def __init__(self, options: Options) -> None:
         self.eta = options.eta
         self._is_adaptive = options.is_adaptive
-        self._best = np.inf
-        self._waited = 0
+        self._heard: list[float] = []
 
     @property
     def is_final(self) -> bool:
@@ -126,13 +126,17 @@ class _Damper:
 
     def take(self, residual: float) -> bool:
         """Hear of a residual; tell whether the share was changed."""
-        if residual < _PROGRESS * self._best:
-            self._best, self._waited = residual, 0
+        if self.is_final:
             return False
-        self._waited += 1
-        if self.is_final or self._waited < _PATIENCE:
+        self._heard.append(residual)
+        if len(self._heard) < 2 * _WINDOW:
             return False
-        self.eta, self._waited, self._best = self.eta / 2.0, 0, np.inf
+        before, now = sum(self._heard[:_WINDOW]), sum(self._heard[_WINDOW:])
+        if now < _PROGRESS * before:
+            del self._heard[:_WINDOW]
+            return False
+        self.eta /= 2.0
+        self._heard.clear()
         return True
 
 
