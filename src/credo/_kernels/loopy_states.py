@@ -22,6 +22,20 @@ def divide(over, under):
 
 
 @kernel
+def gather(beliefs, ends, x, into):
+    """Read the beliefs of some variables in one state."""
+    for b in range(ends.size):
+        into[b] = beliefs[ends[b], 0, x]
+
+
+@kernel
+def scatter(beliefs, ends, x, messages):
+    """Multiply messages into the next beliefs of some variables in one state."""
+    for b in range(ends.size):
+        beliefs[ends[b], 1, x] *= messages[b]
+
+
+@kernel
 def add_both(there, back, near, far, values, maximum):
     """Add the terms of one pair of states to the messages of both ways, or take larger ones."""
     if maximum:
@@ -76,15 +90,13 @@ def sweep_few(begin, end, ends, values, messages, beliefs, eta, maximum):
         stop = min(at + _BLOCK, end)
         n = stop - at
         left, right = ends[0][at:stop], ends[1][at:stop]
-        for b in range(n):
-            for x in range(k):
-                near[x, b] = beliefs[left[b], 0, x]
-                far[x, b] = beliefs[right[b], 0, x]
-                there[x, b] = eta - eta
-                back[x, b] = eta - eta
         for x in range(k):
+            gather(beliefs, left, x, near[x])
+            gather(beliefs, right, x, far[x])
             divide(near[x][:n], messages[0, x][at:stop])
             divide(far[x][:n], messages[1, x][at:stop])
+        there[:] = eta - eta
+        back[:] = eta - eta
         for x in range(k):
             for y in range(k):
                 cells = values[x, y][at:stop]
@@ -93,10 +105,9 @@ def sweep_few(begin, end, ends, values, messages, beliefs, eta, maximum):
         largest = max(largest, largest_of(change[:n]))
         settle_block(there, messages[1], at, stop, scale, change, eta)
         largest = max(largest, largest_of(change[:n]))
-        for b in range(n):
-            for x in range(k):
-                beliefs[left[b], 1, x] *= messages[0, x, at + b]
-                beliefs[right[b], 1, x] *= messages[1, x, at + b]
+        for x in range(k):
+            scatter(beliefs, left, x, messages[0, x][at:stop])
+            scatter(beliefs, right, x, messages[1, x][at:stop])
     return largest
 
 
