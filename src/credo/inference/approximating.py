@@ -134,12 +134,12 @@ def _ended(answer: ApproximatePosterior) -> str:
             f"infer: method={answer.engine!r} oscillates: its messages come back every "
             f"{answer.period} sweeps ({last}). Its beliefs are those of the last sweep. Mix with "
             "old messages (momentum='adaptive' or below 0.5), or use method='double_loop', which "
-            "always converges."
+            "cannot oscillate."
         )
     return (
         f"infer: method={answer.engine!r} did not converge within {answer.sweeps} sweeps; {last}. "
-        "Allow more sweeps, use momentum='adaptive', or method='double_loop', which always "
-        "converges."
+        "Allow more sweeps, use momentum='adaptive', or method='double_loop', which cannot "
+        "oscillate."
     )
 
 
@@ -150,7 +150,7 @@ def instead(request: Request, error: BudgetError) -> ApproximatePosterior:
     answer = run_engine(request, "loopy", {"momentum": "adaptive"}, why)
     for method, words in (
         ("generalised", "generalised belief propagation on regions"),
-        ("double_loop", "the double loop, which always converges"),
+        ("double_loop", "the double loop, which cannot oscillate"),
     ):
         if answer.status in _SETTLED:
             break

@@ -220,10 +220,15 @@ class LoopyRun:
         shift = float((general.wires.counting * general.shift).sum())
         return general.log_z() + shift + self.net.problem.log_constant / heat
 
+    def _possible_log_z(self) -> float:
+        """Give the estimate of log Z; -inf if a contradiction was met."""
+        return -np.inf if self.ending.is_impossible else self.log_z()
+
     def approximation(self) -> Approximation:
         """Word what came out."""
         ending = self.ending
-        if ending.is_impossible:
+        log_z = 0.0 if isinstance(self.sweeper, Pairwise) else self._possible_log_z()
+        if log_z == -np.inf:
             nothing = Beliefs(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0), -np.inf)
             return Approximation(nothing, ending.status, -np.inf, "EXACT")
         sweeper = self.sweeper
@@ -237,12 +242,12 @@ class LoopyRun:
         return Approximation(
             beliefs,
             status,
-            0.0,
+            log_z,
             kind,
             residuals=ending.residuals,
             updates=self.sweeper.updates,
             period=ending.period,
-            find_log_z=self.log_z,
+            find_log_z=self.log_z if isinstance(sweeper, Pairwise) else None,
             joints=reader.joint,
             reader=reader,
             details={"schedule": self.options.schedule, "momentum": ending.eta},

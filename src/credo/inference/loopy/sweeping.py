@@ -66,7 +66,7 @@ def run(sweeper: Sweeper, options: Options) -> Ending:
             options.callback(number, residual)
         if residual == np.inf:
             return Ending(status, np.array(residuals), 0, damper.eta, is_impossible=True)
-        if proof.is_done(residual, damper.eta):
+        if proof.is_done(residual):
             status = "CONVERGED"
             break
         if damper.is_final and watch.came_back(residual):
@@ -81,10 +81,10 @@ def run(sweeper: Sweeper, options: Options) -> Ending:
 
 
 class _Proof:
-    """Find out whether a run has converged.
+    """Find out whether a run has converged: twice in a row nothing moves.
 
-    A damped run has once a sweep without damping leaves the beliefs where they are too: a message
-    whose small entry has far to go moves by next to nothing in each damped sweep.
+    The second time without damping, and the beliefs must stay where they are too: a message whose
+    small entry has far to go moves by next to nothing in each damped sweep.
     """
 
     def __init__(self, sweeper: Sweeper, tolerance: float) -> None:
@@ -97,13 +97,11 @@ class _Proof:
         """Whether the next sweep is to be without damping."""
         return self._before is not None
 
-    def is_done(self, residual: float, eta: float) -> bool:
+    def is_done(self, residual: float) -> bool:
         """Hear of a residual; tell whether nothing moves any more."""
         if residual > self._tolerance:
             self._before = None
             return False
-        if eta == 1.0:
-            return True
         now = self._sweeper.beliefs()
         before, self._before = self._before, now
         if before is None:
