@@ -1,0 +1,1 @@
+"""Generalised belief propagation: beliefs of regions that agree where the regions overlap."""
