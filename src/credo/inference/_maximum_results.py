@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -18,6 +19,8 @@ from credo.inference._beliefs import Beliefs
 
 #: States shown by repr.
 _SHOWN = 6
+#: Relative distance to the bound at which a score is proven: what TRW-S stops at by default.
+ROUNDING = 1e-9
 
 
 @final
@@ -37,7 +40,14 @@ class Configuration:
         ``states``: for a Bayesian network, the log of the probability of these states and the
         evidence.
     tied : tuple
-        Variables that are in another state in some configuration that is as good, up to rounding.
+        Variables that are in another state in some configuration that is as good, up to rounding;
+        empty where the engine does not tell.
+    bound : float or None
+        No configuration has a larger log score, for ``k_best`` none but those before it; None where
+        nothing is known. Equal to ``log_score`` where the answer is proven to be the best.
+    engine : str
+        What found it: ``"junction_tree"``, ``"graph_cut"``, ``"tree_reweighted"``, ``"loopy"`` or
+        ``"icm"``; empty if it was made by hand.
 
     See Also
     --------
@@ -57,11 +67,29 @@ class Configuration:
     Configuration({'rain': 'yes', 'wet': 'yes'}, log_score=-0.5)
     >>> best["rain"], best.ties
     ('yes', False)
+    >>> Configuration({"rain": "no"}, -0.5, bound=-0.25, engine="tree_reweighted")
+    Configuration({'rain': 'no'}, log_score=-0.5, gap=0.25)
     """
 
     states: dict[Label, Label]
     log_score: float
     tied: tuple[Label, ...] = ()
+    bound: float | None = None
+    engine: str = ""
+
+    @property
+    def gap(self) -> float:
+        """How much better a configuration could be, at most, in log score; inf if not known."""
+        if self.bound is None:
+            return math.inf
+        return 0.0 if self.is_exact else self.bound - self.log_score
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is proven that none is better, up to rounding."""
+        if self.bound is None:
+            return False
+        return self.bound <= self.log_score + ROUNDING * max(1.0, abs(self.log_score))
 
     @property
     def ties(self) -> bool:
@@ -92,7 +120,8 @@ class Configuration:
         shown = ", ".join(f"{name!r}: {state!r}" for name, state in first)
         more = f", … ({len(self)} in all)" if len(self) > _SHOWN else ""
         tied = f", tied: {listing(self.tied)}" if self.tied else ""
-        return f"Configuration({{{shown}{more}}}, log_score={self.log_score:.6g}{tied})"
+        gap = "" if self.is_exact or not self.engine else f", gap={self.gap:.3g}"
+        return f"Configuration({{{shown}{more}}}, log_score={self.log_score:.6g}{gap}{tied})"
 
 
 @final

@@ -22,6 +22,8 @@ from credo.inference._maximum_runs import (
 )
 from credo.inference._questions import ask
 from credo.inference._tables import Homes
+from credo.inference.maxima.answers import cut_at_once, proven, warn_of_gap, without_tree
+from credo.inference.maxima.choosing import check_options
 
 __all__ = ["Configuration", "MaxMarginals", "k_best", "marginal_map", "max_marginals", "mpe"]
 
@@ -31,10 +33,12 @@ def mpe(
     evidence: Mapping[Hashable, Any] | None = None,
     *,
     likelihood: Mapping[Hashable, Any] | None = None,
+    method: str = "auto",
     budget: Budget = "4GB",
     seed: int = 0,
+    **options: Any,
 ) -> Configuration:
-    r"""Find the most probable configuration of all variables, exactly.
+    r"""Find the most probable configuration of all variables.
 
     .. math:: x^* = \arg\max_{x} \prod_f \psi_f(x_f)
 
@@ -49,22 +53,42 @@ def mpe(
         What was observed: ``{variable: state}``, or a set of states one of which is true.
     likelihood : mapping, optional
         Virtual evidence, ``{variable: weights}``: one weight per state, which multiply the model.
+    method : str, default "auto"
+        ``"junction_tree"`` is exact. ``"graph_cut"`` is exact too, for pairs of two-state variables
+        that attract. ``"tree_reweighted"`` is TRW-S: any graph, and a bound on how much better a
+        configuration could be. ``"loopy"`` decodes max-product beliefs, ``"icm"`` moves single
+        variables; neither has a bound. ``"auto"`` takes the first of the first three that fits,
+        but cuts large fields at once.
     budget : str, int or None, default "4GB"
         Memory for the clique tables.
     seed : int, default 0
-        Seed of the search for a good elimination order.
+        Seed of the search for a good elimination order, and of random starts.
+    **options
+        Settings of the method. ``"tree_reweighted"`` and ``"auto"``: ``sweeps`` (500),
+        ``tolerance`` (1e-9), ``callback(sweep, gap)``. ``"icm"``: ``start`` (``"single"`` or
+        ``"random"``), ``restarts`` (0), ``forests`` (0), ``sweeps``, ``callback``. ``"loopy"``:
+        ``schedule``, ``momentum``, ``domain``, ``sweeps``, ``tolerance``, ``threads`` and
+        ``callback``.
 
     Returns
     -------
     Configuration
-        ``states`` of all variables, ``log_score``, and the variables that are ``tied``.
+        ``states`` of all variables, ``log_score``, the variables that are ``tied``, ``bound`` and
+        ``gap``: how much better any other can be, 0 if it is proven that none is.
+
+    Warns
+    -----
+    ApproximationWarning
+        If ``"auto"`` cannot prove that the configuration is the best.
 
     Raises
     ------
     ImpossibleEvidence
         If the evidence has probability zero; names a smallest set of findings that conflict.
     BudgetError
-        If the tables do not fit; names the largest clique and the alternatives.
+        If the tables of ``"junction_tree"`` do not fit; names the largest clique.
+    InputError
+        If ``"graph_cut"`` is asked for a field that it cannot solve; says why.
     LabelError
         If a variable or a state is unknown.
 
@@ -76,16 +100,20 @@ def mpe(
 
     Notes
     -----
-    Max-product in the log domain: one pass up a junction tree and one decoding pass down, so
-    nothing underflows. Exact: ``log_score`` is the sum of the factors' logs at the configuration.
-    Scores closer than the rounding errors of the pass, which are bounded cell by cell, are ties;
-    the lowest state then wins, in the order in which the tree is decoded.
+    The junction tree: max-product in the log domain, one pass up and one decoding pass down, so
+    nothing underflows. Exact. Scores closer than the rounding errors of the pass, which are bounded
+    cell by cell, are ties; the lowest state then wins, in the order in which the tree is decoded.
+
+    Whatever the method, ``log_score`` is the sum of the factors' logs at the configuration. TRW-S
+    [3]_ and max-product end with moves of single variables and of forests, which never lose.
 
     References
     ----------
     .. [1] A. P. Dawid, Applications of a general propagation algorithm for probabilistic expert
        systems, Statistics and Computing 2 (1992), section 4.
     .. [2] D. Koller and N. Friedman, *Probabilistic Graphical Models*, 2009, section 13.3.
+    .. [3] V. Kolmogorov, Convergent tree-reweighted message passing for energy minimization, IEEE
+       Transactions on Pattern Analysis and Machine Intelligence 28 (2006), section 4.
 
     Examples
     --------
@@ -100,10 +128,25 @@ def mpe(
     Configuration({'a': 0, 'b': 1}, log_score=1.09861)
     >>> mpe(graph, {"a": 1})
     Configuration({'a': 1, 'b': 0}, log_score=0.693147, tied: 'b')
+    >>> mpe(graph, method="tree_reweighted").is_exact
+    True
     """
+    check_options(method, options, "mpe")
     question = ask(model, evidence, likelihood, None, budget, "mpe", sum_product=False)
-    wiring = question.wiring
-    return configuration(wiring, maximise(question, seed, "mpe"), range(len(wiring.names)))
+    if method not in ("auto", "junction_tree"):
+        return without_tree(question, method, seed, options)
+    found = cut_at_once(question) if method == "auto" else None
+    if found is not None:
+        return found
+    try:
+        tables = maximise(question, seed, "mpe")
+    except BudgetError:
+        if method == "junction_tree":
+            raise
+        found = without_tree(question, method, seed, options)
+        warn_of_gap(found, budget)
+        return found
+    return proven(configuration(question.wiring, tables, range(len(question.wiring.names))))
 
 
 def max_marginals(
@@ -170,7 +213,7 @@ def max_marginals(
     question = ask(model, evidence, likelihood, None, budget, "max_marginals", sum_product=False)
     tables = maximise(question, seed, "max_marginals")
     wiring, problem = question.wiring, tables.problem
-    best = configuration(wiring, tables, range(len(wiring.names)))
+    best = proven(configuration(wiring, tables, range(len(wiring.names))))
     homes = Homes(problem, tables.layout)
     values = tables.log_max_marginals(homes)
     values += best.log_score
@@ -251,7 +294,7 @@ def marginal_map(
     """
     question = ask(model, evidence, likelihood, variables, budget, "marginal_map")
     tables = maximise_sums(question, seed, "marginal_map")
-    return configuration(question.wiring, tables, question.query or [])
+    return proven(configuration(question.wiring, tables, question.query or []))
 
 
 def k_best(
@@ -336,7 +379,7 @@ def k_best(
     for states in tables.k_best(_room_for(k, problem.n_states, budget)):
         score = min(score, tables.score(states))  # in order, where rounding would swap equals
         by_name = named(wiring, all_states(problem, states), range(len(wiring.names)))
-        found.append(Configuration(by_name, score))
+        found.append(proven(Configuration(by_name, score)))
     return found
 
 

@@ -256,8 +256,9 @@ class TestRefusals:
         assert caught.value.conflict == {"either": "no", "lung": "yes"}
 
     def test_too_little_memory_is_said_before_anything_runs(self, ask):
+        exact = {"method": "junction_tree"} if ask is mpe else {}
         with pytest.raises(BudgetError, match="the largest clique has|The largest clique has"):
-            ask(asia(), budget=100)
+            ask(asia(), budget=100, **exact)
 
     def test_what_is_no_model_is_refused(self, ask):
         with pytest.raises(InputError, match="Got dict"):
