@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     )
     from credo.inference import (
         JunctionTree as JunctionTree,
+        bounds as bounds,
         explain as explain,
         infer as infer,
         infer_many as infer_many,
@@ -80,6 +81,7 @@ __getattr__, __dir__, __all__ = doors(
         "credo.graphs": ["BayesianNetwork", "FactorGraph", "MarkovNetwork", "chain"],
         "credo.inference": [
             "JunctionTree",
+            "bounds",
             "explain",
             "infer",
             "infer_many",

@@ -1,4 +1,4 @@
-"""Engines: exact answers on graphs, planned before they run."""
+"""Engines: exact answers on graphs, planned before they run, and honest approximations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from credo._lazy import doors
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.inference.approximate_result import ApproximatePosterior as ApproximatePosterior
     from credo.inference.asking import infer as infer
+    from credo.inference.certificates.bounding import Bounds as Bounds, bounds as bounds
+    from credo.inference.chains.diagnostics import (
+        effective_sample_size as effective_sample_size,
+        r_hat as r_hat,
+    )
     from credo.inference.explanation import (
         Explanation as Explanation,
         FindingWeight as FindingWeight,
@@ -39,6 +44,8 @@ __getattr__, __dir__, __all__ = doors(
     {
         "credo.inference.approximate_result": ["ApproximatePosterior"],
         "credo.inference.asking": ["infer"],
+        "credo.inference.certificates.bounding": ["Bounds", "bounds"],
+        "credo.inference.chains.diagnostics": ["effective_sample_size", "r_hat"],
         "credo.inference.explanation": ["Explanation", "FindingWeight", "explain"],
         "credo.inference.junction_tree": ["JunctionTree"],
         "credo.inference.many": ["ManyEngine", "ManyPosteriors", "infer_batches", "infer_many"],
