@@ -54,13 +54,12 @@ class Bounds:
     Examples
     --------
     >>> import credo
-    >>> from credo.inference.certificates.bounding import bounds
     >>> net = credo.MarkovNetwork()
     >>> for name in "abc":
     ...     _ = net.node(name, 2)
     >>> for a, b in ("ab", "bc", "ca"):
     ...     _ = net.edge(a, b, [[2.0, 1.0], [1.0, 2.0]])
-    >>> found = bounds(net)
+    >>> found = credo.bounds(net)
     >>> found
     <Bounds: log Z in [3.178, 3.378] by structured mean field and tree-reweighted>
     >>> found.marginal("a").round(3)
@@ -241,13 +240,12 @@ def bounds(  # noqa: PLR0913 - a question has these parts, each with a default
     Examples
     --------
     >>> import credo
-    >>> from credo.inference.certificates.bounding import bounds
     >>> net = credo.MarkovNetwork()
     >>> for name in "abcd":
     ...     _ = net.node(name, 2, [1.0, 1.5])
     >>> for a, b in ("ab", "bc", "cd", "da"):
     ...     _ = net.edge(a, b, [[3.0, 1.0], [1.0, 3.0]])
-    >>> found = bounds(net)
+    >>> found = credo.bounds(net)
     >>> low, high = found.log_z
     >>> low < credo.infer(net).log_evidence < high
     True

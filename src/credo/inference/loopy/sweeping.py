@@ -69,7 +69,7 @@ def run(sweeper: Sweeper, options: Options) -> Ending:
         if proof.is_done(residual):
             status = "CONVERGED"
             break
-        if damper.is_final and watch.came_back(residual):
+        if damper.is_final and watch.came_back(residual, damper.eta):
             status = "OSCILLATING"
             break
         if damper.take(residual):
@@ -157,12 +157,15 @@ class Cycle:
         self._since = 0
         self._next = _FIRST_LOOK
 
-    def came_back(self, residual: float) -> bool:
-        """Tell whether the messages have come back, twice after the same number of sweeps."""
+    def came_back(self, residual: float, eta: float) -> bool:
+        """Tell whether the messages have come back, twice after the same number of sweeps.
+
+        They are back if they are much nearer than one sweep moves them: else they creep.
+        """
         self._since += 1
         if residual <= self._sweeper.rounding:
             return False
-        near = _NEAR * residual + self._sweeper.rounding
+        near = min(_NEAR * residual + self._sweeper.rounding, 0.1 * eta * residual)
         if self._all is not None:
             if self._since < self.period:
                 return False
