@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from credo._kernels._jit import kernel
 from credo._kernels.loopy_messages import listen
 from credo._kernels.loopy_rules import speak
@@ -102,17 +104,24 @@ def distance(messages, begin, k, outs, at):
 
 @kernel
 def alarm(wires, queue, s, moved):
-    """Raise the priorities of the messages that a message feeds."""
+    """Raise the priorities of the messages that a message feeds; a rule has one for all of its own.
+
+    The one of a rule stands at its first slot.
+    """
     heap, place, priority, shrink = queue
     v, f = wires.scope[s], wires.factor_of[s]
     power = wires.counting[f]
+    if moved == 0.0:
+        return
     for i in range(wires.incident_start[v], wires.incident_start[v + 1]):
         g = wires.factor_of[wires.incident[i]]
+        first, stop = wires.scope_start[g], wires.scope_start[g + 1]
         share = abs(power - 1.0) if g == f else power
-        if share == 0.0 or moved == 0.0 or wires.scope_start[g + 1] - wires.scope_start[g] < 2:
+        if share == 0.0 or stop - first < 2:
             continue
-        for t in range(wires.scope_start[g], wires.scope_start[g + 1]):
-            if wires.scope[t] != v and shrink[t] > 0.0:
+        is_rule = wires.kind[g] != 0
+        for t in range(first, first + 1 if is_rule else stop):
+            if is_rule or (wires.scope[t] != v and shrink[t] > 0.0):
                 priority[t] += shrink[t] * share * moved
                 sift_up(heap, place, priority, place[t])
 
@@ -121,26 +130,32 @@ def alarm(wires, queue, s, moved):
 def chase(wires, state, room, queue, updates, floor, eta, in_logs, maximum):
     """Update up to so many messages, always one of the largest priority, until that is small.
 
-    Gives how many were updated; minus one where a contradiction was met.
+    The messages of a rule are computed together. Gives how many were updated, minus one where a
+    contradiction was met, and the largest change of a probability.
     """
     heap, place, priority, _ = queue
-    for done in range(updates):
+    done, largest = np.int64(0), 0.0
+    while done < updates:
         s = heap[0]
         if priority[s] <= floor:
-            return done
+            break
         f = wires.factor_of[s]
-        if listen(wires, state, room, f) or speak(wires, room, f, s, maximum):
-            return -1
-        begin = wires.message_start[s]
-        k = wires.message_start[s + 1] - begin
-        at = begin - wires.message_start[wires.scope_start[f]]
-        moved = distance(state.messages, begin, k, room.outs, at)
-        blend(state.messages, begin, k, room.outs, at, eta, in_logs)
-        put(wires, state, s, room.outs, at)
-        if eta == 1.0:
-            priority[s] = 0.0
-        else:  # what is left to go; mixing numbers, not logs, may leave nearly all of it
-            priority[s] = (1.0 - eta) * moved if in_logs else moved
+        is_rule = wires.kind[f] != 0
+        first, stop = s, wires.scope_start[f + 1] if is_rule else s + 1
+        if listen(wires, state, room, f) or speak(wires, room, f, -1 if is_rule else s, maximum):
+            return np.int64(-1), largest
+        left = 0.0  # mixing numbers, not logs, may leave nearly all of the way to go
+        for t in range(first, stop):
+            begin = wires.message_start[t]
+            k = wires.message_start[t + 1] - begin
+            at = begin - wires.message_start[wires.scope_start[f]]
+            moved = distance(state.messages, begin, k, room.outs, at)
+            change = blend(state.messages, begin, k, room.outs, at, eta, in_logs)
+            put(wires, state, t, room.outs, at)
+            largest = max(largest, change)
+            left = max(left, (1.0 - eta) * moved if in_logs or eta == 1.0 else moved)
+            alarm(wires, queue, t, moved)
+            done += 1
+        priority[s] = left if eta < 1.0 else 0.0
         sift_down(heap, place, priority, place[s])
-        alarm(wires, queue, s, moved)
-    return updates
+    return done, largest

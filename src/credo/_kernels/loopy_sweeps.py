@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from credo._kernels._jit import kernel
 from credo._kernels.loopy_messages import listen, plus
 from credo._kernels.loopy_rules import speak
@@ -108,14 +110,20 @@ def visit(wires, state, room, order, eta, in_logs, maximum):
 def walk(wires, state, room, order, eta, in_logs, maximum):
     """Update messages in place, message after message.
 
-    Gives the largest change, or infinity where a contradiction was met.
+    Messages of one factor that come one after the other are computed together: none is an input of
+    another, if the counting number is one. Gives the largest change, or infinity where a
+    contradiction was met.
     """
-    largest = 0.0
+    largest, held = 0.0, np.int64(-1)
     for i in range(order.size):
         s = order[i]
         f = wires.factor_of[s]
-        if listen(wires, state, room, f) or speak(wires, room, f, s, maximum):
-            return math.inf
+        if f != held:
+            is_next = i + 1 < order.size and wires.factor_of[order[i + 1]] == f
+            held = f if is_next and wires.counting[f] == 1.0 else np.int64(-1)
+            only = s if held < 0 else np.int64(-1)
+            if listen(wires, state, room, f) or speak(wires, room, f, only, maximum):
+                return math.inf
         begin = wires.message_start[s]
         at = begin - wires.message_start[wires.scope_start[f]]
         k = wires.message_start[s + 1] - begin

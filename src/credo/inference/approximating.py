@@ -17,6 +17,7 @@ from credo.exceptions import (
     InputError,
     NumericalError,
 )
+from credo.graphs.evidence import Evidence
 from credo.graphs.problems import pose
 from credo.inference._approximation import Approximation
 from credo.inference._budget import ADVICE, Budget
@@ -93,8 +94,19 @@ def run_engine(
     found: Approximation = run(problem, **options)
     if found.log_z == float("-inf"):
         tables = request.question(keep_rules=False)
-        raise impossible(tables.wiring, tables.evidence, "infer", request.budget)
+        judge = _judge(question) if method == "loopy" else None
+        raise impossible(tables.wiring, tables.evidence, "infer", request.budget, judge)
     return ApproximatePosterior(question, found, method, why)
+
+
+def _judge(question: Question) -> Callable[[Evidence], bool]:
+    """Let messages tell whether findings are possible: a contradiction between them is a proof."""
+    run = _engine("loopy")
+
+    def is_possible(evidence: Evidence) -> bool:
+        return run(question.with_evidence(evidence), schedule="sequential").log_z > float("-inf")
+
+    return is_possible
 
 
 def check_options(method: str, options: Mapping[str, Any]) -> None:

@@ -17,7 +17,11 @@ from credo.inference._budget import Budget
 
 
 def impossible(
-    wiring: Wiring, evidence: Evidence, owner: str = "infer", budget: Budget = "4GB"
+    wiring: Wiring,
+    evidence: Evidence,
+    owner: str = "infer",
+    budget: Budget = "4GB",
+    judge: Callable[[Evidence], bool] | None = None,
 ) -> InputError:
     """Word the error for evidence of probability zero, with a smallest conflicting set.
 
@@ -32,6 +36,9 @@ def impossible(
     budget
         Memory for the search. Fewer findings can mean larger tables; if these do not fit, all
         findings are named.
+    judge
+        Tells whether findings are possible as far as it can see, in place of an exact sum; what it
+        calls impossible must be so.
 
     Returns
     -------
@@ -40,6 +47,8 @@ def impossible(
     """
 
     def is_possible(chosen: list[int]) -> bool:
+        if judge is not None:
+            return judge(evidence.only(chosen))
         problem = pose(wiring, evidence.only(chosen), [])
         return log_sum(problem, owner, budget) > -np.inf
 

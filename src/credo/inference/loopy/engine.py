@@ -13,7 +13,7 @@ from credo.inference._approximation import Approximation, Callback, Kind, Status
 from credo.inference._beliefs import Beliefs
 from credo.inference._questions import Question
 from credo.inference.loopy.general import General
-from credo.inference.loopy.net import Net, build
+from credo.inference.loopy.net import TABLE, Net, build
 from credo.inference.loopy.options import Options, as_counting, check
 from credo.inference.loopy.pairs import Pairs, find_pairs
 from credo.inference.loopy.pairwise import Pairwise
@@ -24,6 +24,8 @@ from credo.inference.loopy.sweeping import Ending, run
 _MANY_PAIRS = 2000
 #: Messages up to which a priority queue pays for itself.
 _QUEUED = 500_000
+#: Variables of a rule up to which its messages are worth computing one by one.
+_WIDE_RULE = 64
 
 
 def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
@@ -146,7 +148,10 @@ class LoopyRun:
             return self.options.schedule
         if self.net.is_forest:
             return "tree"
-        return "residual" if self.net.n_slots <= _QUEUED else "sequential"
+        net = self.net
+        widest_rule = int(np.diff(net.scope_start)[net.kind != TABLE].max(initial=0))
+        is_small = net.n_slots <= _QUEUED and widest_rule <= _WIDE_RULE
+        return "residual" if is_small else "sequential"
 
     def _numbers(self) -> F64 | None:
         """Check the counting numbers."""

@@ -50,7 +50,8 @@ class General:
 
     def sweep(self, eta: float) -> float:
         """Pass all messages once; give the largest change, infinity for a contradiction."""
-        return self._sweep(eta)
+        largest = self._sweep(eta)
+        return np.inf if self.state.holes.any() and self.is_contradiction else largest
 
     def snapshot(self) -> F64:
         """Give a copy of all messages as logs, of which those that are no numbers are cut off."""
@@ -246,29 +247,50 @@ class General:
 
     def _by_residual(self) -> Callable[[float], float]:
         """Take the message that may change most."""
-        from credo._kernels.loopy_residual import chase, contractions  # noqa: PLC0415
+        from credo._kernels.loopy_residual import chase  # noqa: PLC0415
 
-        options, moving = self._options, np.flatnonzero(self.net.is_moving).astype(np.int64)
-        place = np.zeros(self.net.n_slots, np.int64)
-        place[moving] = np.arange(len(moving))
-        priority = np.zeros(self.net.n_slots)
-        priority[moving] = np.inf
-        shrink = np.ones(self.net.n_slots)
-        contractions(self.wires, moving, shrink)
-        queue = (moving.copy(), place, priority, shrink)
-        room, floor = self.room(), 4.0 * options.tolerance
+        options = self._options
+        queue, room = self._queue(), self.room()
+        heap, _, priority, _ = queue
+        over_all = self._in_order(shuffled=False)
 
         def sweep(eta: float) -> float:
             self._add_up()
-            args = (room, queue, len(moving), floor, eta, options.in_logs, options.maximum)
-            done = int(chase(self.wires, self.state, *args))
-            self.updates += max(done, 0)
-            largest = float(priority[queue[0][0]]) if len(moving) else 0.0
+            floor = 4.0 * options.tolerance  # probabilities move by at most a quarter of the logs
+            args = (room, queue, self._n_moving, floor, eta, options.in_logs, options.maximum)
+            done, largest = chase(self.wires, self.state, *args)
             if done < 0:
                 return np.inf
-            return min(largest / 4.0, 1.0)  # probabilities move by at most a quarter of the logs
+            self.updates += int(done)
+            bound = float(priority[heap[0]]) / 4.0 if len(heap) else 0.0
+            if bound <= options.tolerance or largest > options.tolerance:
+                return min(bound, float(largest))
+            priority[heap] = (
+                np.inf
+            )  # logs grow for ever, and probabilities do not: look at them all
+            return over_all(eta)
 
         return sweep
+
+    def _queue(self) -> tuple[Any, ...]:
+        """Give the priority queue: heap, place and priority of each slot, and how it contracts.
+
+        A rule has one entry, at its first slot.
+        """
+        from credo._kernels.loopy_residual import contractions  # noqa: PLC0415
+
+        net = self.net
+        is_first = np.zeros(net.n_slots, np.bool_)
+        is_first[net.scope_start[:-1][np.diff(net.scope_start) > 0]] = True
+        is_rule = np.repeat(net.kind != TABLE, np.diff(net.scope_start))
+        heap = np.flatnonzero(net.is_moving & (is_first | ~is_rule)).astype(np.int64)
+        place = np.zeros(net.n_slots, np.int64)
+        place[heap] = np.arange(len(heap))
+        priority = np.zeros(net.n_slots)
+        priority[heap] = np.inf
+        shrink = np.ones(net.n_slots)
+        contractions(self.wires, heap, shrink)
+        return heap, place, priority, shrink
 
 
 def _cuts(net: Net, threads: int) -> list[Int64]:
