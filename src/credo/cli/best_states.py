@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,52 +32,100 @@ def mpe(
         ),
     ] = None,
     k: Annotated[int, typer.Option("--k", help="How many configurations, best first.")] = 1,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="junction_tree and graph_cut are exact, tree_reweighted has a bound, loopy and "
+            "icm have none; auto takes the first of the first three that fits."
+        ),
+    ] = "auto",
     likelihood: LikelihoodFile = None,
     budget: BudgetText = "4GB",
     as_json: AsJson = False,
 ) -> None:
     """Find the most probable states of all variables together, or of some."""
     from credo.cli.destinations import say, say_json
-    from credo.cli.findings import evidence_of, names_of
     from credo.cli.networks import opened
-    from credo.cli.weight_files import weights_of
-    from credo.exceptions import InputError
-    from credo.inference import maximum
 
-    if variables and k != 1:
-        raise InputError("--k counts configurations of all variables. Leave out --variables.")
+    _check(variables, k, method, budget)
     with opened(network) as net:
-        findings = evidence_of(net, evidence)
-        weights = weights_of(net, likelihood)
-        names = names_of(net, variables, "--variables")
-        limit = as_budget(budget)
-        net.start.settle(net.model, findings, answers=k if names is None else math.inf)
-        if names is not None:
-            found = [
-                maximum.marginal_map(net.model, names, findings, likelihood=weights, budget=limit)
-            ]
-        elif k == 1:
-            found = [maximum.mpe(net.model, findings, likelihood=weights, budget=limit)]
-        else:
-            found = maximum.k_best(net.model, k, findings, likelihood=weights, budget=limit)
+        found = _found(net, evidence, variables, k, method, likelihood, as_budget(budget))
     if as_json:
         say_json({"configurations": [_record(each) for each in found]})
     else:
         say(_text(net, found))
 
 
+def _check(variables: list[str] | None, k: int, method: str, budget: str) -> None:
+    """Refuse what does not go together, before a file is read."""
+    from credo._validation.labels import one_of
+    from credo.exceptions import InputError
+    from credo.inference._budget import as_bytes
+    from credo.inference.maxima.choosing import OPTIONS
+
+    as_bytes(as_budget(budget), "mpe")
+    one_of(method, tuple(OPTIONS), "credo mpe", "--method")
+    if variables and k != 1:
+        raise InputError("--k counts configurations of all variables. Leave out --variables.")
+    if method != "auto" and (variables or k != 1):
+        other = "variables" if variables else "k"
+        raise InputError(f"--method does not go with --{other}, which is exact. Leave it out.")
+
+
+def _found(
+    net: Network,
+    evidence: list[str] | None,
+    variables: list[str] | None,
+    k: int,
+    method: str,
+    likelihood: Path | None,
+    budget: str | None,
+) -> list[Configuration]:
+    """Find one configuration, or several."""
+    from credo.cli.findings import evidence_of, names_of
+    from credo.cli.sweeps import USUAL_FOR_BEST, Callback, sweep
+    from credo.cli.weight_files import weights_of
+    from credo.inference import maximum
+    from credo.inference.maxima.choosing import OPTIONS
+
+    asked: dict[str, Any] = {
+        "evidence": evidence_of(net, evidence),
+        "likelihood": weights_of(net, likelihood),
+        "budget": budget,
+    }
+    names = names_of(net, variables, "--variables")
+    if method not in USUAL_FOR_BEST:
+        net.start.settle(net.model, asked["evidence"], None, k if names is None else math.inf)
+    if names is not None:
+        return [maximum.marginal_map(net.model, names, **asked)]
+    if k != 1:
+        return maximum.k_best(net.model, k, **asked)
+
+    def run(callback: Callback | None) -> Configuration:
+        options: dict[str, Any] = {"callback": callback} if "callback" in OPTIONS[method] else {}
+        return maximum.mpe(net.model, **asked, method=method, **options)
+
+    return [sweep(net, USUAL_FOR_BEST.get(method, 0), run)]
+
+
 def _text(network: Network, found: list[Configuration]) -> str:
-    """Write configurations side by side, and their scores."""
-    from credo.cli.text_tables import columns_table, shown
+    """Write configurations side by side, their scores, and what is proven of them."""
+    from credo.cli.text_tables import bound_text, columns_table, shown
 
     header = ["variable", *(["state"] if len(found) == 1 else map(str, range(1, len(found) + 1)))]
     states = [[name, *(each[name] for each in found)] for name in found[0]]
     quantity = "ln P" if network.is_normalised else "ln score"
     scores = [quantity, *(f"{each.log_score:.8g}" for each in found)]
     *table, last = columns_table(header, [*states, scores]).splitlines()
-    tied = ", ".join(shown(name) for name in found[0].tied)
+    width = max(len(shown(row[0])) for row in (header, *states))
+    best = found[0]
+    below = [f"{'engine':<{width}}  {best.engine}"]
+    if len(found) == 1:
+        known = "not known" if best.bound is None else bound_text(best.gap, "upper bound", 3)
+        below.append(f"{'gap':<{width}}  {known}")
+    tied = ", ".join(shown(name) for name in best.tied)
     ties = [f"tied: {tied}; in other states a configuration is as good"] if tied else []
-    return "\n".join([*table, "", last, *ties])
+    return "\n".join([*table, "", last, *below, *ties])
 
 
 def _record(found: Configuration) -> dict[str, object]:
@@ -85,4 +134,8 @@ def _record(found: Configuration) -> dict[str, object]:
         "states": {str(name): str(state) for name, state in found.states.items()},
         "log_score": found.log_score,
         "tied": [str(name) for name in found.tied],
+        "engine": found.engine,
+        "bound": found.bound,
+        "gap": found.gap,
+        "is_exact": found.is_exact,
     }

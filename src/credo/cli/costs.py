@@ -40,7 +40,9 @@ def plan(
     if as_json:
         say_json({**_plan_record(made), "budget": budget, "fits": fits})
         return
-    verdict = f"within {budget}" if fits else f"OVER the budget of {budget}: infer would refuse"
+    verdict = (
+        f"within {budget}" if fits else f"OVER the budget of {budget}: infer would approximate"
+    )
     say(f"{made}\nbudget           {verdict}")
 
 

@@ -142,8 +142,9 @@ class _Job:
         self.n_impossible += 1
         if self.on_impossible == "blank":
             return
+        findings = self.columns.evidence(codes)
         try:
-            infer(self.network.model, self.columns.evidence(codes), query=[], budget=self.budget)
+            infer(self.network.model, findings, query=[], method="exact", budget=self.budget)
         except ImpossibleEvidence as error:
             raise ImpossibleEvidence(
                 f"{self.rows.name}, line {line}: {error.reason} Or pass --on-impossible blank.",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,10 +16,6 @@ from credo.cli.options import (
     QueryTexts,
     as_budget,
 )
-
-if TYPE_CHECKING:
-    from credo.cli.networks import Network
-    from credo.inference import ApproximatePosterior, GraphPosterior
 
 
 def infer(
@@ -64,111 +59,130 @@ def infer(
         typer.Option(help="With --rows: 'error' stops at an impossible row, 'blank' leaves gaps."),
     ] = "error",
     method: Annotated[
-        str, typer.Option(help="auto, tree, junction_tree, elimination or enumeration.")
+        str,
+        typer.Option(
+            help="Exact: tree, junction_tree, elimination, enumeration, or exact for the cheapest. "
+            "Approximate: loopy, tree_reweighted, mean_field, structured_mean_field, generalised, "
+            "double_loop or gibbs. auto is exact, and approximate where that exceeds the budget.",
+        ),
     ] = "auto",
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            help="Of loopy: auto, flooding, sequential, residual, random or tree.",
+            show_default=False,
+        ),
+    ] = None,
+    momentum: Annotated[
+        str | None,
+        typer.Option(
+            help="Of loopy and generalised: share of the new message, above 0 and at most 1, or "
+            "adaptive.",
+            show_default=False,
+        ),
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(help="Of loopy: 1 sums, 0 maximises.", show_default=False),
+    ] = None,
+    sweeps: Annotated[
+        int | None,
+        typer.Option(help="Of approximate methods: sweeps at most.", show_default=False),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            help="Of approximate methods: change at which sweeps stop.", show_default=False
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            help="Of loopy and gibbs: the answer is the same for any number.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of whatever is random.")] = 0,
+    on_failure: Annotated[
+        str,
+        typer.Option(
+            help="If sweeps do not settle: 'warn', 'raise' an error, or 'return' in silence."
+        ),
+    ] = "warn",
     budget: BudgetText = "4GB",
     as_json: AsJson = False,
 ) -> None:
-    """Compute the probabilities of a network's variables, exactly.
+    """Compute the probabilities of a network's variables, given evidence.
 
     With --rows, once for each row of a file, which may be larger than the memory.
     """
+    options = _given(
+        schedule=schedule,
+        momentum=None if momentum is None else _as_momentum(momentum),
+        temperature=temperature,
+        sweeps=sweeps,
+        tolerance=tolerance,
+        threads=threads,
+    )
     given = {"keep": keep, "ignore": ignore, "missing": missing, "out": out}
     if rows is None:
+        from credo.cli.answers import Ask, answer_one
+
         _refuse({**given, "on-impossible": on_impossible != "error"}, "goes with --rows only")
-        _answer_one(network, evidence, query, likelihood, jeffrey, method, budget, as_json)
+        answer_one(
+            Ask(
+                network=network,
+                evidence=evidence,
+                query=query,
+                likelihood=likelihood,
+                jeffrey=jeffrey,
+                method=method,
+                budget=as_budget(budget),
+                seed=seed,
+                on_failure=on_failure,
+                options=options,
+                as_json=as_json,
+            )
+        )
         return
     from credo.cli.evidence_rows import RowsRequest, answer_rows
 
     single = {"evidence": evidence, "likelihood": likelihood, "jeffrey": jeffrey}
-    _refuse({**single, "method": method != "auto"}, "does not go with --rows")
-    request = RowsRequest(
-        network=network,
-        rows=rows,
-        out=out,
-        query=query,
-        keep=keep or [],
-        ignore=ignore or [],
-        missing=missing or [],
-        on_impossible=on_impossible,
-        budget=budget,
-        as_json=as_json,
-    )
-    answer_rows(request)
-
-
-def _answer_one(
-    network: Path,
-    evidence: list[str] | None,
-    query: list[str] | None,
-    likelihood: Path | None,
-    jeffrey: Path | None,
-    method: str,
-    budget: str,
-    as_json: bool,
-) -> None:
-    """Answer a single question and print it."""
-    from credo.cli.destinations import say, say_json
-    from credo.cli.findings import evidence_of, names_of
-    from credo.cli.networks import opened
-    from credo.cli.weight_files import weights_of
-    from credo.inference.asking import infer as ask
-
-    with opened(network) as net:
-        findings = evidence_of(net, evidence)
-        wanted = names_of(net, query, "--query")
-        net.start.settle(net.model, findings, wanted, _answers(method, jeffrey))
-        post = ask(
-            net.model,
-            findings,
-            likelihood=weights_of(net, likelihood),
-            jeffrey=weights_of(net, jeffrey),
-            query=wanted,
-            method=method,  # type: ignore[arg-type]  # infer names the words it knows
-            budget=as_budget(budget),
+    other = {"method": method != "auto", "seed": seed, "on-failure": on_failure != "warn"}
+    _refuse({**single, **other, **dict.fromkeys(options, True)}, "does not go with --rows")
+    answer_rows(
+        RowsRequest(
+            network=network,
+            rows=rows,
+            out=out,
+            query=query,
+            keep=keep or [],
+            ignore=ignore or [],
+            missing=missing or [],
+            on_impossible=on_impossible,
+            budget=budget,
+            as_json=as_json,
         )
-        log_evidence = _log_evidence(post)
-    if as_json:
-        say_json(
-            {
-                "variables": post.to_dict(),
-                "log_evidence": log_evidence,
-                "engine": post.engine,
-                "status": post.status,
-            }
-        )
-    else:
-        say(_posterior_text(net, post, log_evidence))
-
-
-def _answers(method: str, jeffrey: Path | None) -> float:
-    """Tell how much more than the plan of one answer a question costs."""
-    if method != "auto":
-        return math.inf
-    return 1 if jeffrey is None else 100  # rounds of proportional fitting
-
-
-def _posterior_text(
-    network: Network, post: GraphPosterior | ApproximatePosterior, log_evidence: float | None
-) -> str:
-    """Write the marginals and what else was found, for a person."""
-    from credo.cli.text_tables import marginals_table
-
-    quantity = "ln P(evidence)" if network.is_normalised else "ln Z(evidence)"
-    value = "needs more memory than the budget" if log_evidence is None else f"{log_evidence:.8g}"
-    return (
-        f"{marginals_table(post.to_dict())}\n\n{quantity}  {value}\nengine          {post.engine}"
     )
 
 
-def _log_evidence(post: GraphPosterior | ApproximatePosterior) -> float | None:
-    """Give the log evidence; None if it costs more than the marginals that were asked for."""
-    from credo.exceptions import BudgetError
+def _given(**options: Any) -> dict[str, Any]:
+    """Leave out what was left out."""
+    return {name: value for name, value in options.items() if value is not None}
 
+
+def _as_momentum(text: str) -> float | str:
+    """Read a number or the word adaptive."""
+    from credo.exceptions import InputError
+
+    if text == "adaptive":
+        return text
     try:
-        return post.log_evidence
-    except BudgetError:
-        return None
+        return float(text)
+    except ValueError:
+        raise InputError(
+            "--momentum is the share of the new message, above 0 and at most 1, or adaptive. "
+            f"Got {text!r}."
+        ) from None
 
 
 def _refuse(given: dict[str, Any], reason: str) -> None:

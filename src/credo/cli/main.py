@@ -14,6 +14,7 @@ import typer
 
 from credo._version import __version__
 from credo.cli.best_states import mpe
+from credo.cli.certified import bounds
 from credo.cli.conversion import convert
 from credo.cli.costs import plan
 from credo.cli.decide import decide
@@ -33,7 +34,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (decide, infer, plan, mpe, explain, convert, uai):
+for command in (decide, infer, plan, mpe, bounds, explain, convert, uai):
     app.command()(command)
 
 

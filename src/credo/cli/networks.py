@@ -93,4 +93,4 @@ def spoken_warnings() -> Iterator[None]:
             yield
         finally:
             for text in dict.fromkeys(str(warning.message) for warning in caught):
-                typer.echo(f"credo: {text}", err=True)
+                typer.echo(f"credo: warning: {text}", err=True)

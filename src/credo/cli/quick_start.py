@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -14,6 +15,8 @@ from typing import Any
 _MOST_BYTES, _MOST_PRODUCTS = 2**17, 1e6
 #: Looking for an elimination order takes as long for this many variables as reading such a file.
 _MOST_VARIABLES = 200
+#: Cells of factors that engines which sweep visit in that second, at about 20 µs each.
+_MOST_VISITS = 50_000
 
 _SWITCH = "CREDO_KERNELS"
 _KERNELS = "credo._kernels"
@@ -31,19 +34,40 @@ class QuickStart:
         evidence: Mapping[Hashable, Any] | None = None,
         query: Sequence[Hashable] | None = None,
         answers: float = 1,
+        most_bytes: float = math.inf,
     ) -> None:
-        """Load the compiler after all if that many answers take longer than loading it."""
+        """Load the compiler after all if that many answers take longer than loading it.
+
+        Above ``most_bytes`` of tables there will be no exact answer, but many sweeps.
+        """
         if not self.is_plain:
             return
-        from credo._kernels._jit import use_compiler
         from credo.inference.planning import plan
 
-        if (
-            len(model) > _MOST_VARIABLES
-            or answers * plan(model, evidence, query, effort=0.0).multiplications > _MOST_PRODUCTS
-        ):
-            use_compiler(wanted=True)
-            self.is_plain = False
+        if len(model) > _MOST_VARIABLES:
+            self.end()
+            return
+        made = plan(model, evidence, query, effort=0.0)
+        if answers * made.multiplications > _MOST_PRODUCTS or made.n_bytes > most_bytes:
+            self.end()
+
+    def settle_sweeps(self, model: Any, sweeps: float) -> None:
+        """Load the compiler after all if that many sweeps take longer than loading it."""
+        if self.is_plain and sweeps > self.most_sweeps(model):
+            self.end()
+
+    @staticmethod
+    def most_sweeps(model: Any) -> int:
+        """Give the number of sweeps that take as long as loading the compiler."""
+        wiring = model.compile()
+        return _MOST_VISITS // max(1, len(wiring.values) + len(wiring.scope))
+
+    def end(self) -> None:
+        """Load the compiler."""
+        from credo._kernels._jit import use_compiler
+
+        use_compiler(wanted=True)
+        self.is_plain = False
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,13 @@ def shown(label: Any) -> str:
         each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
         for each in text
     )
+
+
+def bound_text(value: float, kind: str, digits: int = 8) -> str:
+    """Write a number briefly; a lower bound is rounded down and an upper bound up, so both hold."""
+    ways = {"lower bound": decimal.ROUND_FLOOR, "upper bound": decimal.ROUND_CEILING}
+    context = decimal.Context(digits, ways.get(kind))
+    return f"{float(context.create_decimal_from_float(float(value))):.{digits}g}"
 
 
 def marginals_table(marginals: Mapping[Any, Mapping[Any, float]]) -> str:

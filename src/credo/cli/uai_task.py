@@ -115,7 +115,8 @@ def _marginals(net: Any, findings: Any, _: Any, budget: str | None) -> list[Any]
 def _best(net: Any, findings: Any, _: Any, budget: str | None) -> list[int]:
     from credo.inference.maximum import mpe
 
-    return list(_numbers(net, mpe(net, findings, budget=budget)).values())
+    found = mpe(net, findings, method="junction_tree", budget=budget)
+    return list(_numbers(net, found).values())
 
 
 def _best_of_some(net: Any, findings: Any, chosen: Any, budget: str | None) -> dict[int, int]:
