@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -128,21 +129,8 @@ def infer(
         from credo.cli.answers import Ask, answer_one
 
         _refuse({**given, "on-impossible": on_impossible != "error"}, "goes with --rows only")
-        answer_one(
-            Ask(
-                network=network,
-                evidence=evidence,
-                query=query,
-                likelihood=likelihood,
-                jeffrey=jeffrey,
-                method=method,
-                budget=as_budget(budget),
-                seed=seed,
-                on_failure=on_failure,
-                options=options,
-                as_json=as_json,
-            )
-        )
+        ask = partial(Ask, network, evidence, query, likelihood, jeffrey)
+        answer_one(ask(method, as_budget(budget), seed, on_failure, options, as_json))
         return
     from credo.cli.evidence_rows import RowsRequest, answer_rows
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from credo._types import F64
-from credo._validation.labels import one_of
-from credo.exceptions import BudgetError
+from credo._validation.labels import listing, one_of
+from credo.exceptions import BudgetError, InputError
 from credo.inference._budget import Budget, as_bytes, as_text
 from credo.inference._many_result import ManyPosteriors
 from credo.inference._many_routes import Routes, findings
@@ -19,6 +19,7 @@ from credo.inference._many_rows import Rows, read_rows
 from credo.inference._many_runs import count_threads, distinct, run_blocks
 from credo.inference._questions import ask
 from credo.inference.conflicts import impossible
+from credo.inference.loopy.many import LoopyRows, Settings
 
 Progress: TypeAlias = Callable[[int, int], object]
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -33,29 +34,84 @@ class Options:
     budget: Budget
     threads: int | None
     seed: int
+    method: str = "auto"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def raises(self) -> bool:
+        """Whether impossible rows raise an error."""
+        return self.on_impossible == "raise"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Rows of evidence, node potentials, or both, as the user gives them."""
+
+    rows: Any
+    columns: Iterable[Hashable] | None = None
+    potentials: Any = None
+    log_potentials: Any = None
+
+
+def open_engine(model: Any, options: Options, owner: str) -> Engine | LoopyEngine:
+    """Compile a model for many rows, by the method that is asked for."""
+    one_of(options.on_impossible, ("raise", "nan"), owner, "on_impossible")
+    one_of(options.method, ("auto", "exact", "loopy"), owner, "method")
+    if options.method == "loopy":
+        return LoopyEngine(model, options, owner)
+    if options.settings:
+        raise InputError(
+            f"{owner}: {next(iter(options.settings))} is no option of method={options.method!r}. "
+            "Options such as sweeps, momentum and until belong to method='loopy'."
+        )
+    return Engine(model, options, owner)
+
+
+class LoopyEngine:
+    """A compiled model that passes messages, table after table."""
+
+    def __init__(self, model: Any, options: Options, owner: str) -> None:
+        known = [setting.name for setting in fields(Settings)]
+        for name in options.settings:
+            if name not in known:
+                raise InputError(
+                    f"{owner}: method='loopy' has no option {name!r}. It has {listing(known, 20)}."
+                )
+        self._rows = LoopyRows(
+            model,
+            options.query,
+            Settings(**options.settings),
+            raises=options.raises,
+            budget=options.budget,
+            threads=options.threads,
+            owner=owner,
+        )
+
+    def run(self, table: Table, progress: Progress | None, owner: str) -> ManyPosteriors:
+        """Answer one table; ``owner`` is how messages call it."""
+        potentials = table.potentials, table.log_potentials
+        return self._rows.run(table.rows, table.columns, potentials, progress, owner)
 
 
 class Engine:
-    """A compiled model that answers table after table."""
+    """A compiled model that answers table after table, exactly."""
 
     def __init__(self, model: Any, options: Options, owner: str) -> None:
-        one_of(options.on_impossible, ("raise", "nan"), owner, "on_impossible")
         self.memory = as_bytes(options.budget, owner)
         self.threads = count_threads(options.threads, owner)
-        self.raises = options.on_impossible == "raise"
+        self.raises = options.raises
         question = ask(model, None, None, options.query, options.budget, owner)
         self.wiring = question.wiring
         self.routes = Routes(self.wiring, question.query, options.budget, options.seed, owner)
 
-    def run(
-        self,
-        rows: Any,
-        columns: Iterable[Hashable] | None,
-        progress: Progress | None,
-        owner: str,
-    ) -> ManyPosteriors:
+    def run(self, table: Table, progress: Progress | None, owner: str) -> ManyPosteriors:
         """Answer one table; ``owner`` is how messages call it."""
-        read = read_rows(self.wiring, rows, columns, owner)
+        if table.potentials is not None or table.log_potentials is not None:
+            raise InputError(
+                f"{owner}: node potentials of rows need method='loopy'. For one row, exactly, use "
+                "infer(likelihood=...)."
+            )
+        read = read_rows(self.wiring, table.rows, table.columns, owner)
         first, which = distinct(read.codes)
         alone = Rows(read.variables, read.codes[first])
         beliefs = self._results(len(first), owner)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias, final
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,30 @@ from credo.inference._questions import not_asked
 from credo.posterior import Posterior
 
 Int64: TypeAlias = npt.NDArray[np.int64]
+_WORST_FIRST = ("MAX_SWEEPS", "CONVERGED", "SATISFIED")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """How the rows ended."""
+
+    statuses: npt.NDArray[np.str_]
+    sweeps: Int64
+    residuals: F64
+    log_evidence_is: str
+
+    @classmethod
+    def exact(cls, log_z: F64) -> Self:
+        """Say that all rows are exact."""
+        statuses = np.where(np.isneginf(log_z), "IMPOSSIBLE", "EXACT")
+        return cls(statuses, np.zeros(len(log_z), np.int64), np.zeros(len(log_z)), "EXACT")
+
+    @property
+    def status(self) -> str:
+        """Give the status that holds for all possible rows: the worst."""
+        found = set(self.statuses.tolist())
+        worst = (status for status in _WORST_FIRST if status in found)
+        return next(worst, "EXACT")
 
 
 @final
@@ -28,10 +54,20 @@ class ManyPosteriors:
     Attributes
     ----------
     status : str
-        ``"EXACT"``.
+        ``"EXACT"``; for ``method="loopy"`` the worst status of a possible row: ``"MAX_SWEEPS"``,
+        ``"CONVERGED"`` or ``"SATISFIED"``.
+    statuses : ndarray of str
+        The status of each row; ``"IMPOSSIBLE"`` where the findings cannot all be true.
+    sweeps : ndarray of int64
+        How often all messages passed, for each row; 0 for exact answers.
+    residuals : ndarray of float64
+        Largest change of a message in the last sweep of each row; 0 for exact answers.
     log_evidence : ndarray of shape (n_rows,)
         Log of the probability of each row's findings, -inf where they are impossible; for a model
-        that is not normalised, log of the sum over all configurations that agree with them.
+        that is not normalised, log of the sum over all configurations that agree with them. NaN
+        if it was not asked for.
+    log_evidence_is : str
+        ``"EXACT"`` or ``"ESTIMATE"``.
     impossible : ndarray of int64
         The rows, counted from zero, whose findings cannot all be true. Their marginals are NaN.
 
@@ -57,16 +93,27 @@ class ManyPosteriors:
     """
 
     def __init__(
-        self, wiring: Wiring, wanted: Int64, beliefs: F64, log_z: F64, which: Int64
+        self,
+        wiring: Wiring,
+        wanted: Int64,
+        beliefs: F64,
+        log_z: F64,
+        which: Int64,
+        record: Record | None = None,
     ) -> None:
         self._wiring = wiring
         self._start = np.concatenate([[0], np.cumsum(wiring.n_states[wanted])])
         self._place = {int(v): i for i, v in enumerate(wanted)}
         self._beliefs = frozen(beliefs)
         self._which = which
-        self.status = "EXACT"
         self.log_evidence: F64 = frozen(log_z[which])
         self.impossible: Int64 = frozen(np.flatnonzero(np.isneginf(self.log_evidence)))
+        record = Record.exact(log_z) if record is None else record
+        self.statuses: npt.NDArray[np.str_] = frozen(record.statuses[which])
+        self.sweeps: Int64 = frozen(record.sweeps[which])
+        self.residuals: F64 = frozen(record.residuals[which])
+        self.log_evidence_is = record.log_evidence_is
+        self.status = record.status
 
     @property
     def n_rows(self) -> int:
@@ -131,6 +178,26 @@ class ManyPosteriors:
             raise not_asked(name, self.variables)
         columns = self._beliefs[:, self._start[place] : self._start[place + 1]]
         return np.asarray(columns[self._which])
+
+    def most_probable(self) -> Int64:
+        """Give the most probable state of each variable, taken by itself, in each row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_variables)
+            Indices of states, the first of equals; -1 in impossible rows. Columns in the order of
+            ``variables``.
+        """
+        sizes = np.diff(self._start)
+        if len(sizes) and (sizes == sizes[0]).all():
+            best = self._beliefs.reshape(len(self._beliefs), len(sizes), -1).argmax(axis=2)
+        else:
+            parts = (self._beliefs[:, a:b] for a, b in pairwise(self._start))
+            none = np.empty((len(self._beliefs), 0), np.int64)
+            best = np.column_stack([none, *(part.argmax(axis=1) for part in parts)])
+        chosen: Int64 = best.astype(np.int64)[self._which]
+        chosen[self.impossible] = -1
+        return chosen
 
 
 def _counted(count: int, what: str) -> str:

@@ -12,7 +12,7 @@ from credo._validation.arrays import frozen
 from credo.exceptions import InputError
 from credo.inference._approximation import Approximation
 from credo.inference._marginals import AbstractMarginals
-from credo.inference._questions import Question, indices, names_of_factors
+from credo.inference._questions import Question, indices
 from credo.inference.messages import Message
 from credo.posterior import JointTable
 
@@ -114,7 +114,7 @@ class ApproximatePosterior(AbstractMarginals):
         return -self.log_evidence
 
     def joint(self, variables: Iterable[Any]) -> JointTable:
-        """Give the joint belief of a few variables that one factor, or one region, holds.
+        """Give the joint belief of a few variables that one table, or one region, holds.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class ApproximatePosterior(AbstractMarginals):
         Raises
         ------
         InputError
-            If no factor or region holds all of them: an approximate engine knows nothing of how
+            If no table or region holds all of them: an approximate engine knows nothing of how
             such variables depend on each other.
         """
         question = self._question
@@ -155,8 +155,8 @@ class ApproximatePosterior(AbstractMarginals):
         table = None if joints is None else joints(free)
         if table is None:
             raise InputError(
-                f"No factor or region of engine {self.engine!r} holds all of {names!r}. Ask for "
-                "neighbours, or for an exact answer (method='exact')."
+                f"No table or region of engine {self.engine!r} holds all of {names!r}. Ask for "
+                "variables of one table, or for an exact answer (method='exact')."
             )
         return table
 
@@ -181,6 +181,5 @@ class ApproximatePosterior(AbstractMarginals):
         reader = self.approximation.reader
         if reader is None:
             raise InputError(f"The engine {self.engine!r} keeps no messages. Use method='loopy'.")
-        model = self._question.model
-        found: Message = reader.message(source, target, names_of_factors(model))
+        found: Message = reader.message(source, target)
         return found

@@ -6,10 +6,9 @@ import inspect
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-from credo._validation.labels import listing, one_of, position
+from credo._validation.labels import listing, position
 from credo.exceptions import (
     ApproximationWarning,
     BudgetError,
@@ -26,20 +25,17 @@ from credo.inference.approximate_result import ApproximatePosterior
 from credo.inference.conflicts import impossible
 
 OnFailure: TypeAlias = Literal["return", "warn", "raise"]
+Engine: TypeAlias = Callable[..., Approximation]
 
-_ENGINES = {
-    "loopy": ("credo.inference.loopy.engine", "run_loopy"),
-    "tree_reweighted": ("credo.inference.certificates.tree_reweighted", "run_tree_reweighted"),
-    "mean_field": ("credo.inference.certificates.mean_field", "run_mean_field"),
-    "structured_mean_field": (
-        "credo.inference.certificates.structured",
-        "run_structured_mean_field",
-    ),
-    "generalised": ("credo.inference.regions.generalised", "run_generalised"),
-    "double_loop": ("credo.inference.regions.generalised", "run_double_loop"),
-    "gibbs": ("credo.inference.chains.gibbs", "run_gibbs"),
-}
-METHODS = tuple(_ENGINES)
+METHODS = (
+    "loopy",
+    "tree_reweighted",
+    "mean_field",
+    "structured_mean_field",
+    "generalised",
+    "double_loop",
+    "gibbs",
+)
 _SETTLED = ("EXACT", "CONVERGED", "SAMPLED")
 
 
@@ -73,7 +69,6 @@ def approximate(
     on_failure: OnFailure = "warn",
 ) -> ApproximatePosterior:
     """Run an approximate engine; warn, or raise, if it did not settle."""
-    one_of(on_failure, ("return", "warn", "raise"), "infer", "on_failure")
     answer = run_engine(request, method, options)
     if answer.status not in _SETTLED and on_failure != "return":
         said = _ended(answer)
@@ -124,12 +119,42 @@ def takes_seed(method: str) -> bool:
     return "seed" in _names(_engine(method))
 
 
-def _engine(method: str) -> Callable[..., Approximation]:
-    """Give the function that runs an engine."""
+def _engine(method: str) -> Engine:
+    """Give the function that runs an engine, which is loaded now."""
     position(method, METHODS, "infer", "approximate method")
-    module, name = _ENGINES[method]
-    found: Callable[..., Approximation] = getattr(import_module(module), name)
-    return found
+    if method == "loopy":
+        from credo.inference.loopy.engine import run_loopy  # noqa: PLC0415
+
+        return run_loopy
+    if method == "gibbs":
+        from credo.inference.chains.gibbs import run_gibbs  # noqa: PLC0415
+
+        return run_gibbs
+    if method in ("generalised", "double_loop"):
+        from credo.inference.regions import generalised  # noqa: PLC0415
+
+        is_single = method == "generalised"
+        return generalised.run_generalised if is_single else generalised.run_double_loop
+    return _variational(method)
+
+
+def _variational(method: str) -> Engine:
+    """Give the function that runs an engine whose log Z is a bound."""
+    if method == "tree_reweighted":
+        from credo.inference.certificates.tree_reweighted import (  # noqa: PLC0415
+            run_tree_reweighted,
+        )
+
+        return run_tree_reweighted
+    if method == "mean_field":
+        from credo.inference.certificates.mean_field import run_mean_field  # noqa: PLC0415
+
+        return run_mean_field
+    from credo.inference.certificates.structured import (  # noqa: PLC0415
+        run_structured_mean_field,
+    )
+
+    return run_structured_mean_field
 
 
 def _names(run: Callable[..., Any]) -> tuple[str, ...]:
@@ -140,19 +165,21 @@ def _names(run: Callable[..., Any]) -> tuple[str, ...]:
 
 def _ended(answer: ApproximatePosterior) -> str:
     """Say how a run ended that did not settle, and what to try."""
-    last = f"the last one changed a message by {answer.residuals[-1]:.2g}" if answer.sweeps else ""
+    who = f"infer: method={answer.engine!r}"
+    if not answer.sweeps:
+        return f"{who} found no place to begin from, and gives what it began with."
+    last = f"the last one changed a message by {answer.residuals[-1]:.2g}"
+    known = _names(_engine(answer.engine))
+    mix = "mix with old messages (momentum='adaptive' or below 0.5)" if "momentum" in known else ""
+    other = "" if answer.engine == "double_loop" else "method='double_loop', which cannot oscillate"
     if answer.status == "OSCILLATING":
-        return (
-            f"infer: method={answer.engine!r} oscillates: its messages come back every "
-            f"{answer.period} sweeps ({last}). Its beliefs are those of the last sweep. Mix with "
-            "old messages (momentum='adaptive' or below 0.5), or use method='double_loop', which "
-            "cannot oscillate."
-        )
-    return (
-        f"infer: method={answer.engine!r} did not converge within {answer.sweeps} sweeps; {last}. "
-        "Allow more sweeps, use momentum='adaptive', or method='double_loop', which cannot "
-        "oscillate."
-    )
+        remedies = [mix, other]
+        ended = f"oscillates: its messages come back every {answer.period} sweeps; {last}"
+    else:
+        remedies = ["allow more sweeps", mix, other]
+        ended = f"did not converge within {answer.sweeps} sweeps; {last}"
+    advice = ", or use ".join(remedy for remedy in remedies if remedy) or "use another method"
+    return f"{who} {ended}. Its beliefs are those of the last sweep. Try this: {advice}."
 
 
 def instead(request: Request, error: BudgetError) -> ApproximatePosterior:

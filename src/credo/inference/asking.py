@@ -170,7 +170,9 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     0.3533
     """
     one_of(method, (*_EXACT, *METHODS), "infer", "method")
+    one_of(on_failure, ("return", "warn", "raise"), "infer", "on_failure")
     check_search(effort, seed, "infer")
+    as_bytes(budget, "infer")
     request = Request(model, evidence, likelihood, query, budget)
     if method in METHODS:
         _refuse(method, jeffrey=jeffrey, order=order)

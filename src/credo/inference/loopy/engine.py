@@ -61,8 +61,9 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
     temperature
         1 sums, 0 maximises; between, and above, marginals of the model to the power 1/temperature.
     counting
-        Counting numbers, one for all or one for each factor of two variables or more; 1 is belief
-        propagation, edge appearance probabilities are tree-reweighted belief propagation.
+        Counting numbers: one for all, or one for each factor of the model in its order, of which
+        those of single variables do not matter; 1 is belief propagation, edge appearance
+        probabilities are tree-reweighted belief propagation.
     sweeps
         How many at most.
     tolerance
@@ -155,8 +156,10 @@ class LoopyRun:
 
     def _numbers(self) -> F64 | None:
         """Check the counting numbers."""
-        lengths = np.diff(self.net.scope_start)
-        return as_counting(self._counting, lengths[lengths > 1])
+        numbers = as_counting(self._counting, len(self.question.wiring.table))
+        if numbers is None:
+            return None
+        return numbers[self.net.origin[np.diff(self.net.scope_start) > 1]]
 
     def _begin_with(self, start: Any) -> None:
         """Take over the messages of an earlier run, where the same factor hears the same."""

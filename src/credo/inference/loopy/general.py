@@ -55,12 +55,12 @@ class General:
 
     def snapshot(self) -> F64:
         """Give a copy of all messages as logs, of which those that are no numbers are cut off."""
-        return np.maximum(self.state.messages, _LEAST_LOG)
+        return np.asarray(np.maximum(self.state.messages, _LEAST_LOG))
 
     def sample(self) -> F64:
         """Give a copy of some of them."""
         step = max(1, len(self.state.messages) // _SAMPLE)
-        return np.maximum(self.state.messages[::step], _LEAST_LOG)
+        return np.asarray(np.maximum(self.state.messages[::step], _LEAST_LOG))
 
     def settle(self) -> None:
         """Pass messages along a forest once there and back, without mixing: then all are exact."""
@@ -129,7 +129,6 @@ class General:
 
         net, room = self.net, self.room()
         f = int(self.wires.factor_of[slot])
-        self._add_up()
         listen(self.wires, self.state, room, f)
         base = net.message_start[net.scope_start[f]]
         begin, end = net.message_start[slot] - base, net.message_start[slot + 1] - base

@@ -18,6 +18,8 @@ from credo.graphs.structured import AtMostOne, NoisyAnd, NoisyOr, Parity, Struct
 from credo.graphs.wiring import Wiring
 
 Int64: TypeAlias = npt.NDArray[np.int64]
+#: A rule: its place among the factors of the model, its variables, and itself.
+Rule: TypeAlias = tuple[int, npt.NDArray[Any], Structured]
 
 #: Kinds of factors. Rules are chains of two inner states, which messages pass in linear time.
 TABLE, EVEN, ODD, AT_MOST_ONE, NOISY_OR, NOISY_AND = range(6)
@@ -32,6 +34,7 @@ class Net:
     """
 
     problem: Problem  #: the tables alone
+    origin: Int64  #: the factor of the model that each factor is; -1 for weights of evidence
     n_states: Int64
     scope_start: Int64  #: tables first, in the order of the problem, then rules
     scope: Int64
@@ -89,34 +92,37 @@ def build(
     native: tuple[type, ...] = (Parity, AtMostOne)
     if sum_product:
         native += (NoisyOr, NoisyAnd)
-    tables, rules = _apart(wiring, native)
-    if not rules:
-        return of_problem(pose(tables, evidence, query, whole=True))
-    kept = {int(v) for scope, _ in rules for v in scope}
-    problem = pose(tables, _as_weights(evidence, kept, tables))
-    return _with_rules(problem, rules)
+    tables, order, rules = _apart(wiring, native)
+    if not rules:  # children that nobody needs sum to one, but have maxima of their own
+        problem = pose(tables, evidence, query if sum_product else None, whole=True)
+        return _with_rules(problem, order, [])
+    kept = {int(v) for _, scope, _ in rules for v in scope}
+    return _with_rules(pose(tables, _as_weights(evidence, kept, tables)), order, rules)
 
 
 def of_problem(problem: Problem) -> Net:
     """Make the net of a problem, which has tables only."""
-    return _with_rules(problem, [])
+    return _with_rules(problem, np.arange(len(problem.wiring.table)), [])
 
 
-def _apart(
-    wiring: Wiring, native: tuple[type, ...]
-) -> tuple[Wiring, list[tuple[npt.NDArray[Any], Structured]]]:
-    """Part a wiring into tables, among them the rules that are written out, and native rules."""
+def _apart(wiring: Wiring, native: tuple[type, ...]) -> tuple[Wiring, Int64, list[Rule]]:
+    """Part a wiring into tables, among them the rules that are written out, and native rules.
+
+    Gives the place in the wiring of each table too: rules that are written out come last.
+    """
     if not wiring.structured:
-        return wiring, []
-    rules, others, keep = [], [], np.ones(len(wiring.table), np.bool_)
+        return wiring, np.arange(len(wiring.table)), []
+    rules: list[Rule] = []
+    others: list[tuple[int, Structured]] = []
+    keep = np.ones(len(wiring.table), np.bool_)
     places = np.flatnonzero(wiring.table < 0).tolist()
     for f, rule in zip(places, wiring.structured, strict=True):
         if isinstance(rule, native):
             keep[f] = False
             scope = wiring.scope[wiring.scope_start[f] : wiring.scope_start[f + 1]]
-            rules.append((scope, rule))
+            rules.append((f, scope, rule))
         else:
-            others.append(rule)
+            others.append((f, rule))
     lengths = np.diff(wiring.scope_start)
     tables = replace(
         wiring,
@@ -124,9 +130,10 @@ def _apart(
         scope=wiring.scope[np.repeat(keep, lengths)],
         table=wiring.table[keep],
         owner=wiring.owner[keep],
-        structured=tuple(others),
+        structured=tuple(rule for _, rule in others),
     )
-    return tables.tabulated(sum_product=False), rules
+    order = [*np.flatnonzero(wiring.table >= 0).tolist(), *(f for f, _ in others)]
+    return tables.tabulated(sum_product=False), np.array(order, np.int64), rules
 
 
 def _as_weights(evidence: Evidence, kept: set[int], wiring: Wiring) -> Evidence:
@@ -140,29 +147,32 @@ def _as_weights(evidence: Evidence, kept: set[int], wiring: Wiring) -> Evidence:
     return Evidence(tuple(weighted(finding) for finding in evidence.findings))
 
 
-def _with_rules(problem: Problem, rules: Sequence[tuple[npt.NDArray[Any], Structured]]) -> Net:
-    """Append rules to the tables of a problem."""
+def _with_rules(problem: Problem, order: Int64, rules: Sequence[Rule]) -> Net:
+    """Append rules to the tables of a problem, which stand in this order in the model."""
     new = np.full(len(problem.wiring.n_states), -1, np.int64)
     new[problem.variables] = np.arange(len(problem.variables))
-    scopes = [new[scope] for scope, _ in rules]
-    numbers = [_numbers(rule) for _, rule in rules]
+    scopes = [new[scope] for _, scope, _ in rules]
+    numbers = [_numbers(rule) for _, _, rule in rules]
+    weights = np.full(len(problem.soft), -1)
+    places = np.array([f for f, _, _ in rules], np.int64)
     scope = np.concatenate([problem.scope, *scopes])
     lengths = [len(scope) for scope in scopes]
     tail = problem.scope_start[-1] + np.cumsum(lengths, dtype=np.int64)
     cells = problem.cell_start[-1] + np.cumsum([len(n) for n in numbers], dtype=np.int64)
     tables = np.full(len(problem.scope_start) - 1, TABLE, np.int64)
-    order = np.argsort(scope, kind="stable")
+    by_variable = np.argsort(scope, kind="stable")
     return Net(
         problem=problem,
+        origin=np.concatenate([order[np.flatnonzero(problem.keep)], weights, places]),
         n_states=problem.n_states,
         scope_start=np.concatenate([problem.scope_start, tail]),
         scope=scope,
-        kind=np.concatenate([tables, np.array([_kind(rule) for _, rule in rules], np.int64)]),
+        kind=np.concatenate([tables, np.array([_kind(rule) for _, _, rule in rules], np.int64)]),
         cell_start=np.concatenate([problem.cell_start, cells]),
         values=frozen(np.concatenate([problem.values, *numbers])),
         message_start=starts(problem.n_states[scope]).astype(np.int64),
         incident_start=starts(np.bincount(scope, minlength=len(problem.n_states))),
-        incident=order.astype(np.int64),
+        incident=by_variable.astype(np.int64),
     )
 
 

@@ -14,8 +14,9 @@ from credo.graphs.wiring import Wiring
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 UInt32: TypeAlias = npt.NDArray[np.uint32]
-#: Logs that a product of all messages to a variable may span, with some room to spare.
-_SPANS = {np.dtype(np.float32): 80.0, np.dtype(np.float64): 650.0}
+#: Logs that a product of all messages to a variable, and a table, may span; in float64 two such
+#: products are multiplied for the sum over a pair.
+_SPANS = {np.dtype(np.float32): 80.0, np.dtype(np.float64): 300.0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +30,8 @@ class Pairs:
     left: UInt32
     right: UInt32
     factor: UInt32  #: the factor of the wiring that each pair is
-    reach: float  #: how many logs all messages to a variable span at most
+    deep: float  #: how many logs a message spans at most
+    reach: float  #: how many all messages to a variable, and one table, span at most
     log_constant: float  #: of all but the pairs of free variables
 
     @property
@@ -98,8 +100,7 @@ def find_pairs(wiring: Wiring, evidence: Evidence, temperature: float) -> Pairs 
     if not np.isfinite(logs).all() or not np.isfinite(constant):
         return None
     logs -= top[:, np.newaxis]
-    span = int(widest((left, right), len(free))) * (np.log(k) - cold * np.log(least))
-    span -= float(logs.min(initial=0.0))
+    deep = float(np.log(k) - cold * np.log(least))
+    reach = (int(widest((left, right), len(free))) + 1) * deep - float(logs.min(initial=0.0))
     constant += float(top.sum())
-    reach, constant = float(span), float(constant)
-    return Pairs(wiring, cold, free, logs, left, right, factor, reach, constant)
+    return Pairs(wiring, cold, free, logs, left, right, factor, deep, reach, float(constant))

@@ -97,8 +97,13 @@ class Pairwise:
         return np.asarray(np.log(self._store.probabilities().astype(np.float64)))
 
     def start_from(self, messages: F64) -> None:
-        """Begin with given messages, as logs, in the order of the edges, (m, 2, k)."""
-        self._store.put(np.exp(messages[self.order]))
+        """Begin with given messages, as logs, in the order of the edges, (m, 2, k).
+
+        Those of another temperature may be steeper than any of this one; they are cut.
+        """
+        logs = messages[self.order]
+        logs = np.maximum(logs - logs.max(axis=2, keepdims=True), -self.pairs.deep)
+        self._store.put(np.exp(logs))
 
     def close(self) -> None:
         """Let the threads go."""

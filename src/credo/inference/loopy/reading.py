@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from credo._types import F64, Label
 from credo._validation.arrays import frozen
 from credo.exceptions import InputError
 from credo.graphs.ragged import ranges
+from credo.inference._questions import names_of_factors
 from credo.inference.loopy.net import TABLE, Net
 from credo.inference.messages import Message
 
@@ -26,6 +27,29 @@ class Reader:
 
     def __init__(self, run: LoopyRun) -> None:
         self._run = run
+
+    @cached_property
+    def _place(self) -> Int64:
+        """The place among the free variables of each variable; -1 if it is observed."""
+        problem = self._run.net.problem
+        place = np.full(len(problem.wiring.n_states), -1, np.int64)
+        place[problem.variables] = np.arange(len(problem.variables))
+        return place
+
+    @cached_property
+    def _slot_keys(self) -> Int64:
+        """The key of each slot."""
+        return _keys(self._run.net)
+
+    @cached_property
+    def _tables(self) -> Int64:
+        """The places of the tables among the factors of the model."""
+        return np.flatnonzero(self._run.question.wiring.table >= 0)
+
+    @cached_property
+    def _names(self) -> dict[Label, int]:
+        """The number, among the tables, of each table that has a name."""
+        return names_of_factors(self._run.question.model)
 
     @staticmethod
     def of(answer: Any, question: Any) -> Reader:
@@ -85,9 +109,9 @@ class Reader:
         order = np.argsort(keys, kind="stable")
         return keys[order], net.message_start[:-1][order], sweeper.state.messages
 
-    def message(self, source: Any, target: Any, factors: Mapping[Label, int]) -> Message:
+    def message(self, source: Any, target: Any) -> Message:
         """Make the message from one node to another: variables, or a variable and a factor."""
-        general, net = self._run.general(), self._run.net
+        general, net, factors = self._run.general(), self._run.net, self._names
         names = net.problem.wiring
         is_from = source in factors and source not in names.variables
         is_to = target in factors and target not in names.variables
@@ -95,7 +119,8 @@ class Reader:
             raise InputError(f"{source!r} and {target!r} are both factors, which never talk.")
         if is_from or is_to:
             factor, name = (source, target) if is_from else (target, source)
-            slot = self._slot_of(net, factors[factor], names.index(name), factor, name)
+            place = int(self._tables[factors[factor]])
+            slot = self._slot_of(place, names.index(name), factor, name)
         else:
             slot = self._slot_between(net, names.index(source), names.index(target), source, target)
         begin, end = net.message_start[slot], net.message_start[slot + 1]
@@ -107,9 +132,9 @@ class Reader:
         one, two = (getattr(node, "name", node) for node in (source, target))
         return Message(one, two, states, frozen(values / values.sum()), 0.0)
 
-    def _slot_of(self, net: Net, f: int, v: int, factor: Any, name: Any) -> int:
+    def _slot_of(self, f: int, v: int, factor: Any, name: Any) -> int:
         """Find the slot of a factor of the wiring and a variable of the wiring."""
-        found = np.flatnonzero(_keys(net) == f * _KEY + v)
+        found = np.flatnonzero(self._slot_keys == f * _KEY + v)
         if not len(found):
             raise InputError(
                 f"Factor {factor!r} and variable {name!r} are not linked, or {name!r} is observed "
@@ -119,8 +144,7 @@ class Reader:
 
     def _slot_between(self, net: Net, i: int, j: int, source: Any, target: Any) -> int:
         """Find the slot through which variable j hears from i: a factor of these two alone."""
-        place = {int(v): n for n, v in enumerate(net.problem.variables)}
-        a, b = place.get(i, -1), place.get(j, -1)
+        a, b = int(self._place[i]), int(self._place[j])
         found = []
         for s in net.incident[net.incident_start[b] : net.incident_start[b + 1]] if b >= 0 else ():
             f = net.factor_at(int(s))
@@ -129,7 +153,11 @@ class Reader:
                 found.append(int(s))
         if len(found) == 1 and a != b:
             return found[0]
-        joined = f"joined by {len(found)} factors" if found else "not neighbours, or observed"
+        joined = (
+            f"joined by {len(found)} factors"
+            if found
+            else "not joined by a factor of the two alone, or observed"
+        )
         raise InputError(
             f"Variables {source!r} and {target!r} are {joined}. A message goes from one end of an "
             "edge to the other; around a factor of three variables or more, and where several "
@@ -139,14 +167,13 @@ class Reader:
     def joint(self, variables: Int64) -> F64 | None:
         """Give the belief of a factor that holds some free variables, summed over its others."""
         net = self._run.net
-        place = np.full(len(net.problem.wiring.n_states), -1, np.int64)
-        place[net.problem.variables] = np.arange(len(net.problem.variables))
-        wanted = place[variables]
+        wanted = self._place[variables]
         for s in net.incident[net.incident_start[wanted[0]] : net.incident_start[wanted[0] + 1]]:
             f = net.factor_at(int(s))
             scope = net.scope[net.scope_start[f] : net.scope_start[f + 1]]
             if net.kind[f] == TABLE and np.isin(wanted, scope).all():
-                return _summed(self._run.general().factor_belief(f), scope, wanted)
+                belief = self._run.general().factor_belief(f)
+                return _reduced(belief, scope, wanted, maximum=self._run.options.maximum)
         return None
 
 
@@ -155,22 +182,14 @@ _KEY = 2**31
 
 
 def _keys(net: Net) -> Int64:
-    """Give a key to each slot: its factor and its variable, in the wiring; -1 for weights."""
-    problem = net.problem
-    n_rules = net.n_factors - (len(problem.scope_start) - 1)
-    ids = np.concatenate(
-        [
-            np.flatnonzero(problem.keep),
-            np.full(len(problem.soft), -1),
-            len(problem.wiring.table) + np.arange(n_rules),
-        ]
-    )[net.factor_of]
-    return np.where(ids < 0, -1, ids * _KEY + problem.variables[net.scope])
+    """Give a key to each slot: its factor and its variable, in the model; -1 for weights."""
+    factor = net.origin[net.factor_of]
+    return np.where(factor < 0, -1, factor * _KEY + net.problem.variables[net.scope])
 
 
-def _summed(table: F64, scope: Int64, wanted: Int64) -> F64:
-    """Sum a belief over all but some of its variables, and put the axes of these in order."""
+def _reduced(table: F64, scope: Int64, wanted: Int64, *, maximum: bool) -> F64:
+    """Sum, or maximise, a belief over all but some variables; put the axes of these in order."""
     others = tuple(i for i, v in enumerate(scope.tolist()) if v not in wanted.tolist())
     kept = [v for v in scope.tolist() if v in wanted.tolist()]
-    small = table.sum(axis=others)
-    return np.transpose(small, [kept.index(v) for v in wanted.tolist()])
+    small = table.max(axis=others) if maximum else table.sum(axis=others)
+    return np.transpose(small / small.sum(), [kept.index(v) for v in wanted.tolist()])
