@@ -2,7 +2,8 @@
 
 The priority of a message is a bound on how far its logs would move if it were computed now: a
 message moves at most by the factor's contraction number times what its inputs have moved, each
-measured by its range over states (Birkhoff's theorem for positive matrices).
+measured by its range over states (Birkhoff's theorem for positive matrices). For maxima the number
+is one.
 """
 
 from __future__ import annotations

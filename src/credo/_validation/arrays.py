@@ -48,10 +48,15 @@ def as_vector(values: Any, owner: str, what: str) -> F64:
 
 def as_number(value: Any, owner: str, what: str) -> float:
     """Turn ``value`` into one finite number."""
-    array = as_finite(value, owner, what)
-    if array.ndim:
-        raise ShapeError(f"The {what} of {owner} must be one number. Got shape {array.shape}.")
-    return float(array)
+    try:
+        number = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"The {what} of {owner} must be a number. Got {value!r}.") from None
+    if number.ndim:
+        raise ShapeError(f"The {what} of {owner} must be one number. Got shape {number.shape}.")
+    if not np.isfinite(number):
+        raise InputError(f"The {what} of {owner} must be finite. Got {number}.")
+    return float(number)
 
 
 def frozen(array: Any) -> Any:

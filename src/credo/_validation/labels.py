@@ -62,7 +62,9 @@ def listing(names: Sequence[Label], most: int = 8) -> str:
 def one_of(value: Any, known: Sequence[Any], owner: str, what: str) -> Any:
     """Check that an option is one of several words, or None where that is one."""
     if not any(value is each or (isinstance(value, str) and value == each) for each in known):
-        raise InputError(f"The {what} of {owner} must be one of {listing(known)}. Got {value!r}.")
+        near = hint(value, known) if isinstance(value, str) else ""
+        words = listing(known, most=20)
+        raise InputError(f"The {what} of {owner} must be one of {words}. Got {value!r}.{near}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Networks as files: BIF, XMLBIF, UAI, Hugin NET and GeNIe XDSL."""
+"""Networks and codes as files: BIF, XMLBIF, UAI, Hugin NET, GeNIe XDSL and alist."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from credo._lazy import doors
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
+    from credo.formats.alist import read_alist as read_alist
     from credo.formats.bif import read_bif as read_bif, write_bif as write_bif
     from credo.formats.hugin import read_net as read_net, write_net as write_net
     from credo.formats.network_files import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
 __getattr__, __dir__, __all__ = doors(
     __name__,
     {
+        "credo.formats.alist": ["read_alist"],
         "credo.formats.bif": ["read_bif", "write_bif"],
         "credo.formats.hugin": ["read_net", "write_net"],
         "credo.formats.network_files": ["read_network", "write_network"],

@@ -9,6 +9,7 @@ from credo._lazy import doors
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.graphs.bayesian_network import BayesianNetwork as BayesianNetwork
     from credo.graphs.chains import chain as chain
+    from credo.graphs.codes import parity_graph as parity_graph
     from credo.graphs.factor_graph import FactorGraph as FactorGraph
     from credo.graphs.factors import Factor as Factor
     from credo.graphs.markov_network import MarkovNetwork as MarkovNetwork
@@ -27,6 +28,7 @@ __getattr__, __dir__, __all__ = doors(
     {
         "credo.graphs.bayesian_network": ["BayesianNetwork"],
         "credo.graphs.chains": ["chain"],
+        "credo.graphs.codes": ["parity_graph"],
         "credo.graphs.factor_graph": ["FactorGraph"],
         "credo.graphs.factors": ["Factor"],
         "credo.graphs.markov_network": ["MarkovNetwork"],

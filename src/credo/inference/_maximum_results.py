@@ -20,7 +20,7 @@ from credo.inference._beliefs import Beliefs
 #: States shown by repr.
 _SHOWN = 6
 #: Relative distance to the bound at which a score is proven: what TRW-S stops at by default.
-ROUNDING = 1e-9
+ROUNDING = 1e-12
 
 
 @final
@@ -82,7 +82,7 @@ class Configuration:
         """How much better a configuration could be, at most, in log score; inf if not known."""
         if self.bound is None:
             return math.inf
-        return 0.0 if self.is_exact else self.bound - self.log_score
+        return max(self.bound - self.log_score, 0.0)
 
     @property
     def is_exact(self) -> bool:

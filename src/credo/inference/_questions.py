@@ -87,6 +87,16 @@ def ask(  # noqa: PLR0913 - the parts of a question
     return Question(wiring, found, found, indices(wiring, query, owner), budget, model)
 
 
+def check_callback(options: Mapping[str, Any], owner: str) -> None:
+    """Check that a callback, if there is one, can be called."""
+    callback = options.get("callback")
+    if callback is not None and not callable(callback):
+        raise InputError(
+            f"The callback of {owner} must be a function of two numbers, such as sweep and "
+            f"residual. Got {callback!r}."
+        )
+
+
 def check_search(effort: float, seed: int, owner: str) -> None:
     """Check how hard, and from which seed, to look for an order."""
     if as_number(effort, owner, "effort") < 0:

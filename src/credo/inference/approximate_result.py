@@ -96,21 +96,24 @@ class ApproximatePosterior(AbstractMarginals):
     def log_evidence(self) -> float:
         """The log of the probability of the evidence; of the partition function if there is none.
 
-        It is what ``log_evidence_is`` says: an estimate or a bound, unless the graph is a tree.
+        It is what ``log_evidence_is`` says: an estimate or a bound, unless the graph is a tree. At
+        another temperature T than one it is that of the model to the power 1/T; at 0, the log of
+        the largest product.
         """
         if self._log_evidence is None:
             found = self.approximation
             self._log_evidence = found.find_log_z() if found.find_log_z else found.log_z
         if self.details.get("no_log_z"):
             raise InputError(
-                f"The engine {self.engine!r} does not estimate the probability of the evidence. "
-                "Use method='loopy', or credo.bounds for a certified interval."
+                f"The engine {self.engine!r} has no estimate of the probability of the evidence: "
+                "none was asked for, or the weights of its annealed walks are too unequal for one. "
+                "Draw more, use method='loopy', or credo.bounds for a certified interval."
             )
         return self._log_evidence
 
     @property
     def free_energy(self) -> float:
-        """The free energy of Bethe, Kikuchi or of the variational family: less ``log_evidence``."""
+        """Minus ``log_evidence``: the free energy of Bethe, Kikuchi or the variational family."""
         return -self.log_evidence
 
     def joint(self, variables: Iterable[Any]) -> JointTable:

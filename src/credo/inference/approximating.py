@@ -20,7 +20,7 @@ from credo.graphs.evidence import Evidence
 from credo.graphs.problems import pose
 from credo.inference._approximation import Approximation
 from credo.inference._budget import ADVICE, Budget
-from credo.inference._questions import Question, ask
+from credo.inference._questions import Question, ask, check_callback
 from credo.inference.approximate_result import ApproximatePosterior
 from credo.inference.conflicts import impossible
 
@@ -37,6 +37,9 @@ METHODS = (
     "gibbs",
 )
 _SETTLED = ("EXACT", "CONVERGED", "SAMPLED")
+#: R-hat above which chains are said to disagree: the customary 1.01 is too strict for draws of
+#: thousands of variables, of which the worst counts.
+_MIXED = 1.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,12 +73,18 @@ def approximate(
 ) -> ApproximatePosterior:
     """Run an approximate engine; warn, or raise, if it did not settle."""
     answer = run_engine(request, method, options)
-    if answer.status not in _SETTLED and on_failure != "return":
-        said = _ended(answer)
-        if on_failure == "raise":
-            raise NumericalError(said)
-        warnings.warn(said, ConvergenceWarning, stacklevel=3)
+    _report(answer, on_failure)
     return answer
+
+
+def _report(answer: ApproximatePosterior, on_failure: OnFailure) -> None:
+    """Warn, or raise, if an engine did not settle, or chains of draws disagree."""
+    said = _ended(answer)
+    if not said or on_failure == "return":
+        return
+    if on_failure == "raise":
+        raise NumericalError(said)
+    warnings.warn(said, ConvergenceWarning, stacklevel=4)
 
 
 def run_engine(
@@ -107,6 +116,7 @@ def _judge(question: Question) -> Callable[[Evidence], bool]:
 def check_options(method: str, options: Mapping[str, Any]) -> None:
     """Check that an engine knows the options that it is given."""
     known = _names(_engine(method))
+    check_callback(options, "infer")
     for name in options:
         if name not in known:
             raise InputError(
@@ -164,25 +174,34 @@ def _names(run: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _ended(answer: ApproximatePosterior) -> str:
-    """Say how a run ended that did not settle, and what to try."""
+    """Say how a run ended that did not settle, and what to try; nothing if it did."""
     who = f"infer: method={answer.engine!r}"
+    worst = answer.details.get("worst_r_hat", 1.0)
+    if worst > _MIXED:
+        return (
+            f"{who}: its chains disagree (R-hat {worst:.3g}, where 1 is perfect), so its beliefs "
+            "are not those of the model. Draw more, use blocks='trees', or another method."
+        )
+    if answer.status in _SETTLED:
+        return ""
     if not answer.sweeps:
         return f"{who} found no place to begin from, and gives what it began with."
-    last = f"the last one changed a message by {answer.residuals[-1]:.2g}"
+    last = f"the last one changed a probability by {answer.residuals[-1]:.2g}"
     known = _names(_engine(answer.engine))
-    mix = "mix with old messages (momentum='adaptive' or below 0.5)" if "momentum" in known else ""
-    other = "" if answer.engine == "double_loop" else "method='double_loop', which cannot oscillate"
-    if answer.status == "OSCILLATING":
-        remedies = [mix, other]
-        ended = f"oscillates: its messages come back every {answer.period} sweeps; {last}"
-    else:
-        remedies = ["allow more sweeps", mix, other]
-        ended = f"did not converge within {answer.sweeps} sweeps; {last}"
-    advice = ", or use ".join(remedy for remedy in remedies if remedy) or "use another method"
-    return f"{who} {ended}. Its beliefs are those of the last sweep. Try this: {advice}."
+    remedies = ["allow more sweeps"] if answer.status == "MAX_SWEEPS" else []
+    remedies += ["mix in old messages (momentum='adaptive', or below 0.5)"] * ("momentum" in known)
+    remedies += ["use method='double_loop', which cannot oscillate"] * ("momentum" in known)
+    ended = (
+        f"oscillates: its messages come back every {answer.period} sweeps; {last}"
+        if answer.status == "OSCILLATING"
+        else f"did not converge within {answer.sweeps} sweeps; {last}"
+    )
+    return f"{who} {ended}. Remedies: {'; '.join(remedies)}."
 
 
-def instead(request: Request, error: BudgetError) -> ApproximatePosterior:
+def instead(
+    request: Request, error: BudgetError, on_failure: OnFailure = "warn"
+) -> ApproximatePosterior:
     """Answer where no exact engine fits: loopy, and if that does not settle, what always does."""
     reason = str(error).removesuffix(ADVICE).strip()
     why = [f"no exact engine fits: {reason}", "loopy belief propagation with adaptive damping"]
@@ -196,6 +215,8 @@ def instead(request: Request, error: BudgetError) -> ApproximatePosterior:
         why[-1] += f" ended as {answer.status}"
         why.append(words)
         answer = run_engine(request, method, {}, why)
+    if answer.status not in _SETTLED and on_failure == "raise":
+        raise NumericalError(_ended(answer))
     warnings.warn(
         f"infer gives an approximate answer (engine {answer.engine!r}, {answer.status}): {reason} "
         "Use method='exact' to get an error instead.",

@@ -139,8 +139,8 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     run in scaled arithmetic, and in the log domain where that could lose a term, so nothing
     underflows.
 
-    Loopy belief propagation costs time linear in the cells of the factors per sweep; parity,
-    at-most-one and noisy gates of n variables cost n. It is exact on trees, says so, and needs two
+    Loopy belief propagation costs time linear in the cells of the factors per sweep; parity and
+    at-most-one rules of n variables cost n, as do noisy gates where sums are taken. It is exact on trees, says so, and needs two
     passes there. On graphs with cycles it may not converge, and is often too sure of itself.
 
     References
@@ -184,7 +184,7 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     except BudgetError as error:
         if method != "auto" or jeffrey or order is not None:
             raise
-        return instead(request, error)
+        return instead(request, error, on_failure)
 
 
 def exact(

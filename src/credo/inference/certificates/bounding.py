@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -258,6 +259,16 @@ def bounds(  # noqa: PLR0913 - a question has these parts, each with a default
     question = ask(model, evidence, likelihood, query, None, "bounds")
     problem = pose(question.wiring, question.evidence, [], whole=True)
     found = interval(reduce(problem), methods)
+    if _are_probabilities(question) and found.upper > 0.0:
+        found = replace(found, upper=0.0, upper_by="a probability is at most one")
     if found.upper == -np.inf:
         raise impossible(question.wiring, question.evidence, "bounds", _BUDGET)
     return Bounds(question, found, methods)
+
+
+def _are_probabilities(question: Question) -> bool:
+    """Tell whether the sum is the probability of findings: no more than one."""
+    wiring = question.wiring
+    weights = question.evidence.soft(wiring).values()
+    is_network = len(wiring.table) == len(wiring.n_states) and bool((wiring.owner >= 0).all())
+    return is_network and all(weight.max() <= 1.0 for weight in weights)

@@ -26,6 +26,9 @@ _MANY_PAIRS = 2000
 _QUEUED = 500_000
 #: Variables of a rule up to which its messages are worth computing one by one.
 _WIDE_RULE = 64
+#: Neighbours of a message, on average, up to which the queue is worth keeping: each update of a hub
+#: changes the priorities of all that hang on it.
+_CROWDED = 50.0
 
 
 def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
@@ -60,6 +63,7 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
         Whether "linear" or "log" messages are mixed.
     temperature
         1 sums, 0 maximises; between, and above, marginals of the model to the power 1/temperature.
+        Other than at 1, noisy gates are written out as tables.
     counting
         Counting numbers: one for all, or one for each factor of the model in its order, of which
         those of single variables do not matter; 1 is belief propagation, edge appearance
@@ -151,8 +155,9 @@ class LoopyRun:
             return "tree"
         net = self.net
         widest_rule = int(np.diff(net.scope_start)[net.kind != TABLE].max(initial=0))
-        is_small = net.n_slots <= _QUEUED and widest_rule <= _WIDE_RULE
-        return "residual" if is_small else "sequential"
+        crowd = float((np.diff(net.incident_start).astype(float) ** 2).sum()) / max(net.n_slots, 1)
+        is_easy = net.n_slots <= _QUEUED and widest_rule <= _WIDE_RULE and crowd <= _CROWDED
+        return "residual" if is_easy else "sequential"
 
     def _numbers(self) -> F64 | None:
         """Check the counting numbers."""

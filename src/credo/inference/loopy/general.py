@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -113,6 +114,11 @@ class General:
         sums = np.add.reduceat(weights, start[:-1]) if len(start) > 1 else np.empty(0)
         return np.asarray(weights / np.repeat(sums, sizes))
 
+    @cached_property
+    def _reading_room(self) -> Any:
+        """Scratch space for reading."""
+        return self.room()
+
     @property
     def is_contradiction(self) -> bool:
         """Whether a variable has no possible state left, or a constant is zero."""
@@ -127,12 +133,12 @@ class General:
         """Give what a variable says to a factor, as logs: all it hears but from that factor."""
         from credo._kernels.loopy_messages import listen  # noqa: PLC0415
 
-        net, room = self.net, self.room()
+        net, room = self.net, self._reading_room
         f = int(self.wires.factor_of[slot])
         listen(self.wires, self.state, room, f)
         base = net.message_start[net.scope_start[f]]
         begin, end = net.message_start[slot] - base, net.message_start[slot + 1] - base
-        return np.asarray(room.inbox[begin:end])
+        return np.array(room.inbox[begin:end])
 
     def factor_belief(self, f: int) -> F64:
         """Give the belief of a table, one axis for each of its variables, in their order."""
@@ -288,7 +294,8 @@ class General:
         priority = np.zeros(net.n_slots)
         priority[heap] = np.inf
         shrink = np.ones(net.n_slots)
-        contractions(self.wires, heap, shrink)
+        if not self._options.maximum:  # maxima may hand a change on undiminished
+            contractions(self.wires, heap, shrink)
         return heap, place, priority, shrink
 
 

@@ -104,7 +104,11 @@ def _heat(temperature: float) -> float:
 def _number(dtype: Any) -> np.dtype[Any]:
     """Give the type of number to compute with."""
     for known in (np.float64, np.float32):
-        if dtype is not None and dtype in (known, known.__name__, np.dtype(known)):
+        if isinstance(dtype, (str, type, np.dtype)) and dtype in (
+            known,
+            known.__name__,
+            np.dtype(known),
+        ):
             return np.dtype(known)
     raise InputError(f"The dtype of {_WHO} must be 'float64' or 'float32'. Got {dtype!r}.")
 

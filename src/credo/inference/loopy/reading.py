@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -113,8 +114,10 @@ class Reader:
         """Make the message from one node to another: variables, or a variable and a factor."""
         general, net, factors = self._run.general(), self._run.net, self._names
         names = net.problem.wiring
-        is_from = source in factors and source not in names.variables
-        is_to = target in factors and target not in names.variables
+        is_from, is_to = (
+            isinstance(node, Hashable) and node in factors and node not in names.variables
+            for node in (source, target)
+        )
         if is_from and is_to:
             raise InputError(f"{source!r} and {target!r} are both factors, which never talk.")
         if is_from or is_to:

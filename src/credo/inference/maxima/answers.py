@@ -47,23 +47,26 @@ def _by_name(problem: Problem, found: Maximum) -> Configuration:
         tied = tuple(wiring.names[v] for v in places if v in shown)
     bound = found.bound if found.bound < math.inf else None
     result = Configuration(states, found.log_score, tied, bound, found.engine)
-    return proven(result, found.engine) if result.is_exact else result
+    if found.log_score == -math.inf:
+        warnings.warn(
+            f"mpe: {found.engine} found no configuration of positive probability, which does not "
+            "prove that there is none. Use method='junction_tree' to find out.",
+            ApproximationWarning,
+            stacklevel=4,
+        )
+    return result
 
 
-def proven(found: Configuration, engine: str = "junction_tree") -> Configuration:
+def proven(found: Configuration) -> Configuration:
     """Say that no configuration is better."""
-    return replace(found, bound=found.log_score, engine=engine)
+    return replace(found, bound=found.log_score, engine="junction_tree")
 
 
 def warn_of_gap(found: Configuration, budget: Budget) -> None:
     """Warn if it is not proven that a configuration is the best."""
-    if found.is_exact:
+    if found.is_exact or found.log_score == -math.inf:
         return
-    what = (
-        f"at most {found.gap:.3g} below the best in log score"
-        if found.log_score > -math.inf
-        else "impossible, as are all that were tried"
-    )
+    what = f"at most {found.gap:.3g} below the best in log score"
     warnings.warn(
         f"mpe: an exact answer does not fit the budget of {budget}. The configuration found by "
         f"{found.engine} is {what}. Raise budget=, add evidence, or give more sweeps=.",

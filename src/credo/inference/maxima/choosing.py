@@ -9,7 +9,7 @@ from credo._validation.arrays import positive_int
 from credo._validation.labels import listing, one_of
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
-from credo.inference._questions import Question
+from credo.inference._questions import Question, check_callback
 from credo.inference.conflicts import impossible
 from credo.inference.maxima.decoding import polished, run_max_product
 from credo.inference.maxima.graph_cut import run_graph_cut
@@ -34,6 +34,7 @@ OPTIONS = {
 def check_options(method: str, options: Mapping[str, Any], owner: str) -> None:
     """Refuse methods that are unknown, and options that a method does not have."""
     one_of(method, tuple(OPTIONS), owner, "method")
+    check_callback(options, owner)
     unknown = [name for name in options if name not in OPTIONS[method]]
     if unknown:
         known = OPTIONS[method]

@@ -38,7 +38,7 @@ def run_max_product(question: Question, problem: Problem, **options: Any) -> Max
     Returns
     -------
     Maximum
-        A configuration and its score; there is no bound, it is infinite.
+        A configuration and its score; the bound is infinite unless the graph is a tree.
     """
     from credo.inference.loopy.engine import run_loopy  # noqa: PLC0415
 
@@ -51,11 +51,12 @@ def run_max_product(question: Question, problem: Problem, **options: Any) -> Max
     states, _ = improve(climber, decode(climber, found.beliefs), rng, SWEEPS, FORESTS)
     score = log_score(problem, climber.logs, states)
     settled = found.status in ("EXACT", "CONVERGED")
+    bound = max(score, found.log_z) if found.status == "EXACT" else math.inf
     return Maximum(
         "loopy",
         states,
         score,
-        math.inf,
+        bound,
         "CONVERGED" if settled else "MAX_SWEEPS",
         len(found.residuals),
     )

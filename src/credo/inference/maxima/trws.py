@@ -21,6 +21,8 @@ from credo.inference.maxima.outcomes import Ending, Maximum, impossible, log_sco
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
+#: What sums of scores lose to rounding, as a share.
+_ROUNDING = 1e-13
 #: The bound stalls if it falls by no more than the tolerance in this many sweeps. On frustrated
 #: grids it can rest for two or three and then go on.
 _PATIENCE = 10
@@ -220,7 +222,7 @@ class _Run:
             gap = bound - self.score
             if callback is not None:
                 callback(done, max(gap, 0.0))
-            near = self._tolerance * max(1.0, abs(bound))
+            near = self._tolerance + _ROUNDING * abs(bound)
             if gap <= near:
                 return "OPTIMAL"
             if done > _PATIENCE and self.bounds[-1 - _PATIENCE] - bound <= near:

@@ -108,7 +108,8 @@ def run_generalised(
     """
     owner = "generalised belief propagation"
     most, least_gap = _checked(owner, sweeps, tolerance)
-    weight = None if momentum == "adaptive" else _as_momentum(momentum, owner)
+    is_adaptive = isinstance(momentum, str) and momentum == "adaptive"
+    weight = None if is_adaptive else _as_momentum(momentum, owner)
     choice = pick(problem, _by_number(problem, regions, owner))
     messages = RegionMessages(problem, build_graph(problem, choice))
     course = Course(callback)

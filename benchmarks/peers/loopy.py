@@ -1,0 +1,384 @@
+"""Loopy belief propagation against PGMax, mrftools, pyAgrum and pgmpy.
+
+``python benchmarks/peers/loopy.py [--quick] [--only PART ...]``; parts: sweeps, memory, size,
+schedules, networks, tiny, start.
+
+Needs the ``peers`` extra. PGMax and mrftools live in interpreters of their own, which are named by
+environment variables; a peer without one is left out, and that is said.
+
+``CREDO_PGMAX_PYTHON``
+    Python 3.10 with ``pip install --no-deps pgmax==0.6.1`` and ``pip install jax==0.4.30
+    jaxlib==0.4.30 'numpy<2' scipy numba joblib tqdm scikit-learn matplotlib cvxpy``.
+``CREDO_MRFTOOLS_PYTHON``
+    Python 3.10 or newer with NumPy, SciPy and a checkout of VTCSML/mrftools on its path; the
+    package of this name that pip finds is about magnetic resonance.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _measure import (
+    Row,
+    arguments,
+    in_fresh_process,
+    seconds,
+    significant,
+    verdict,
+    write,
+    write_machine,
+)
+
+HERE = Path(__file__).parent
+JOBS, PEERS = HERE / "_loopy_jobs.py", HERE / "_loopy_peers.py"
+#: Where the peers' interpreters are told.
+INTERPRETERS = {"PGMax": "CREDO_PGMAX_PYTHON", "mrftools": "CREDO_MRFTOOLS_PYTHON"}
+#: One thread for everyone, and no remarks of JAX on how long it compiles.
+ONE_THREAD = {
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+}
+#: Cells of edge tables up to which a peer is asked: above, set-up takes minutes or memory runs out.
+ASKED = {"PGMax": 8_000_000, "mrftools": 8_000_000}
+#: Cells above which tables in float64 leave no room for anything else.
+MOST = 100_000_000
+SCHEDULES = ("flooding", "sequential", "residual", "random", "tree")
+LOOPY = (
+    *("child", "alarm", "insurance", "water", "hailfinder", "hepar2"),
+    *("win95pts", "andes", "pigs", "link"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is run."""
+
+    sizes: Sequence[int]
+    states: Sequence[int]
+    side: int
+    largest: int
+    networks: Sequence[str]
+    grids: Sequence[int]
+    turns: int
+    sets: int
+
+
+FULL = Scale(
+    (10_000, 100_000, 1_000_000), (2, 4, 16), 512, 1_000_000, LOOPY, (3, 4, 5, 6), turns=5, sets=5
+)
+QUICK = Scale((1_000,), (2, 4, 16), 32, 10_000, ("child", "alarm"), (3,), turns=2, sets=2)
+#: How many times faster than PGMax sweeps have to be, by the number of states.
+BARS = {2: 10, 4: 5, 16: 3}
+
+
+def main() -> None:
+    """Run the parts asked for, write their tables, print them and the verdicts."""
+    read = arguments(__doc__, tuple(PARTS))
+    scale = QUICK if read.quick else FULL
+    for who, variable in INTERPRETERS.items():
+        if variable not in os.environ:
+            print(f"{who} is left out: {variable} does not name its interpreter.", flush=True)
+    for part in read.only:
+        PARTS[part](scale, read.into)
+    write_machine(read.into)
+    print(f"\nThe tables are in {read.into}")
+
+
+class Contestant:
+    """A process that has set up a model, and runs its sweeps whenever it is asked."""
+
+    def __init__(self, who: str, job: Row) -> None:
+        ours = who == "credo"
+        python = sys.executable if ours else os.environ[INTERPRETERS[who]]
+        given = job | {"who": who, "job": "turns", "core": 0}
+        self._process: Any = subprocess.Popen(
+            [python, str(JOBS if ours else PEERS), json.dumps(given)],
+            env=os.environ | ONE_THREAD,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.ready = self._read()
+        self.best = float("inf")
+
+    def _read(self) -> Row:
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"A contestant ended without an answer: {self._process.args!r}")
+        told: Row = json.loads(line)
+        return told
+
+    def run(self) -> None:
+        """Run once more, and keep the best time."""
+        self._process.stdin.write("run\n")
+        self._process.stdin.flush()
+        self.best = min(self.best, self._read()["seconds"])
+
+    def close(self) -> None:
+        """Let the process end."""
+        self._process.communicate()
+
+
+def contest(job: Row, turns: int) -> dict[str, Contestant]:
+    """Let credo and the peers that are there take turns on a model."""
+    cells = _edges(job) * job["states"] ** 2
+    there = [w for w, v in INTERPRETERS.items() if v in os.environ and cells <= ASKED[w]]
+    contestants = {who: Contestant(who, job) for who in ("credo", *there)}
+    for _ in range(turns):
+        for contestant in contestants.values():
+            contestant.run()
+    for contestant in contestants.values():
+        contestant.close()
+    return contestants
+
+
+def _edges(job: Row) -> int:
+    return int(job["size"] * (2 if job["graph"] == "grid" else 3))
+
+
+def sweeps(scale: Scale, into: Path) -> None:
+    """Time 50 sweeps over random regular graphs and grids, per edge and sweep."""
+    table = []
+    for graph in ("regular", "grid"):
+        for k in scale.states:
+            for n in scale.sizes:
+                job = {"graph": graph, "size": n, "states": k, "sweeps": 50}
+                if _edges(job) * k * k <= MOST:
+                    table.append(_sweeps_row(job, contest(job, scale.turns)))
+                    print(table[-1], flush=True)
+    write("loopy_sweeps", table, into)
+    for k, bar in BARS.items():
+        known = [row for row in table if row["states"] == k and row["PGMax / credo"] != ""]
+        if known:
+            verdict(f"sweeps, {k} states", known, "PGMax / credo", f">= {bar}")
+    least = min(scale.sizes)
+    write("loopy_ratios", [_short(row) for row in table if f"n={least}" in row["model"]], into)
+
+
+def _sweeps_row(job: Row, took: Mapping[str, Contestant]) -> Row:
+    """Make one model's row: nanoseconds per edge and sweep, and how far answers are apart.
+
+    PGMax damps logs of messages, and messages still move: answers agree nearly. mrftools does not
+    damp, and so is elsewhere.
+    """
+    ours = took["credo"]
+    work = ours.ready["edges"] * job["sweeps"]
+    if any(other.ready["sweeps"] != job["sweeps"] for other in took.values()):
+        raise SystemExit(f"A contestant stopped early on {job}: the times cannot be compared.")
+    row: Row = {
+        "model": f"{job['graph']}, k={job['states']}, n={job['size']}",
+        "states": job["states"],
+        "edges": ours.ready["edges"],
+        "credo ns": significant(1e9 * ours.best / work),
+    }
+    for who in INTERPRETERS:
+        row[f"{who} ns"] = significant(1e9 * took[who].best / work) if who in took else ""
+    for who in INTERPRETERS:
+        known = who in took
+        row[f"{who} / credo"] = significant(took[who].best / ours.best) if known else ""
+    damped = took.get("PGMax")
+    row["credo first s"] = significant(_first(ours))
+    row["PGMax first s"] = significant(_first(damped)) if damped else ""
+    row["PGMax: difference"] = significant(_apart(ours.ready, damped.ready), 2) if damped else ""
+    return row
+
+
+def _first(contestant: Contestant) -> float:
+    return float(contestant.ready["set-up"] + contestant.ready["first"])
+
+
+def _apart(one: Row, other: Row) -> float:
+    return float(np.abs(np.array(one["beliefs"]) - np.array(other["beliefs"])).max())
+
+
+def _short(row: Row) -> Row:
+    kept = ("model", "credo ns", "PGMax ns", "mrftools ns", "PGMax / credo", "mrftools / credo")
+    return {key: row[key] for key in kept}
+
+
+def memory(scale: Scale, into: Path) -> None:
+    """Measure what a binary grid takes above what the library itself takes, and the first call."""
+    job = {"graph": "grid", "size": scale.side**2, "states": 2, "sweeps": 50}
+    warm, cold = contest(job | {"warm": True}, 0), contest(job, 0)
+    ours = warm["credo"].ready["bytes"]
+    table = [
+        {
+            "model": f"{scale.side}×{scale.side}, 2 states",
+            "library": who,
+            "extra MB": significant(warm[who].ready["bytes"] / 1e6),
+            "memory / credo": significant(warm[who].ready["bytes"] / ours),
+            "set-up and first call s": significant(_first(cold[who])),
+        }
+        for who in warm
+    ]
+    write("loopy_memory", table, into)
+    known = [row for row in table if row["library"] == "PGMax"]
+    if known:
+        verdict("memory", known, "memory / credo", ">= 10")
+
+
+def size(scale: Scale, into: Path) -> None:
+    """Ask whether time per edge stays the same, what a second thread brings, and peak memory."""
+    table = []
+    for n in scale.sizes if scale is FULL else (1_000, scale.largest):
+        job = {"job": "size", "graph": "regular", "size": n, "states": 2, "sweeps": 50}
+        over = [1, 2] if n == scale.largest else [1]
+        found = in_fresh_process(JOBS, job | {"over": over, "turns": scale.turns}, 1)
+        row: Row = {"model": f"regular, k=2, n={n}", "edges": found["edges"]}
+        row["ns per edge and sweep"] = significant(found["whole 1"])
+        row["without set-up"] = significant(found["sweeps 1"])
+        row["over the least"] = 0.0
+        two = found.get("whole 2")
+        row["two threads"] = significant(two) if two else ""
+        row["one / two threads"] = significant(found["whole 1"] / two) if two else ""
+        table.append(row)
+    least = min(row["ns per edge and sweep"] for row in table)
+    for row in table:
+        row["over the least"] = significant(row["ns per edge and sweep"] / least)
+    write("loopy_size", table, into)
+    verdict("size", table, "over the least", "<= 1.6")
+    verdict("threads", [table[-1]], "one / two threads", ">= 1.6")
+    job = {"job": "peak", "graph": "regular", "size": scale.largest, "states": 2, "sweeps": 50}
+    found = in_fresh_process(JOBS, job, 1)
+    peak = [
+        {
+            "model": f"regular, k=2, n={scale.largest}, float32",
+            "edges": found["edges"],
+            "whole process MB": significant(found["peak"] / 1e6),
+        }
+    ]
+    write("loopy_peak", peak, into)
+    verdict("peak", peak, "whole process MB", "< 1000")
+
+
+def schedules(scale: Scale, into: Path) -> None:
+    """Count the messages until none changes by more than 1e-6, schedule by schedule."""
+    table = []
+    for network in scale.networks:
+        job = {
+            "job": "schedules",
+            "network": network,
+            "schedules": SCHEDULES,
+            "sets": scale.sets,
+            "findings": 5,
+            "sweeps": 2000,
+            "momentum": 1.0,
+            "turns": scale.turns,
+        }
+        table.append(_schedules_row(network, in_fresh_process(JOBS, job, 1), scale.sets))
+        print(table[-1], flush=True)
+    write("loopy_schedules", table, into)
+    kept = ("flooding updates", "residual updates", "flooding / residual")
+    times = ("flooding ms", "residual ms")
+    write("loopy_residual", [{k: row[k] for k in ("model", *kept, *times)} for row in table], into)
+    known = [row for row in table if row["flooding / residual"] != ""]
+    if known:
+        verdict("schedules", known, "flooding / residual", ">= 2")
+
+
+def _schedules_row(network: str, found: Row, sets: int) -> Row:
+    """Add up over the sets of findings on which every schedule converged."""
+    good = [all(found[s]["converged"][i] for s in SCHEDULES) for i in range(sets)]
+    row: Row = {"model": network, "variables": found["variables"]}
+    row["converged"] = f"{sum(good)} of {sets}"
+    updates = {
+        s: sum(u for u, kept in zip(found[s]["updates"], good, strict=True) if kept)
+        for s in SCHEDULES
+    }
+    for s in SCHEDULES:
+        row[f"{s} updates"] = updates[s] if any(good) else ""
+    for s in SCHEDULES:
+        took = sum(t for t, kept in zip(found[s]["seconds"], good, strict=True) if kept)
+        row[f"{s} ms"] = significant(1e3 * took) if any(good) else ""
+    many = any(good) and updates["residual"] > 0
+    row["flooding / residual"] = (
+        significant(updates["flooding"] / updates["residual"]) if many else ""
+    )
+    return row
+
+
+def networks(scale: Scale, into: Path) -> None:
+    """Time loopy propagation on Bayesian networks next to pyAgrum's."""
+    table = []
+    for network in ("alarm", "hepar2", "win95pts") if scale is FULL else ("alarm",):
+        job = {"job": "directed", "network": network, "sets": 1, "findings": 5}
+        found = in_fresh_process(
+            JOBS, job | {"sweeps": 1000, "momentum": 1.0, "turns": scale.turns}, 1
+        )
+        took = found["seconds"]
+        table.append(
+            {
+                "model": network,
+                "credo ms": significant(1e3 * took["credo"]),
+                "pyAgrum ms": significant(1e3 * took["pyAgrum"]),
+                "credo sweeps": found["sweeps"]["credo"],
+                "pyAgrum sweeps": found["sweeps"]["pyAgrum"],
+                "pyAgrum / credo": significant(took["pyAgrum"] / took["credo"]),
+                "largest difference": significant(found["apart"], 2),
+            }
+        )
+    write("loopy_networks", table, into)
+    verdict("networks", table, "pyAgrum / credo", ">= 1")
+
+
+def tiny(scale: Scale, into: Path) -> None:
+    """Time 50 sweeps over tiny grids next to pgmpy, which sums exactly."""
+    table = []
+    for side in scale.grids:
+        job = {"job": "tiny", "graph": "grid", "size": side**2, "states": 2, "sweeps": 50}
+        found = in_fresh_process(JOBS, job | {"turns": scale.turns}, 1)
+        table.append(
+            {
+                "model": f"{side}×{side}",
+                "credo ms": significant(1e3 * found["credo"]),
+                "pgmpy ms": significant(1e3 * found["pgmpy"]),
+                "pgmpy / credo": significant(found["pgmpy"] / found["credo"]),
+            }
+        )
+    write("loopy_tiny", table, into)
+
+
+def start(_: Scale, into: Path) -> None:
+    """Time a first answer in a fresh process, with kernels compiled before and not."""
+    job = {"job": "start", "graph": "grid", "size": 100, "states": 2, "sweeps": 50}
+    command = [sys.executable, str(JOBS), json.dumps(job)]
+
+    def run(cache: str) -> float:
+        variables = os.environ | {"NUMBA_CACHE_DIR": cache}
+        return seconds(
+            lambda: subprocess.run(command, check=True, env=variables, stdout=subprocess.DEVNULL)
+        )
+
+    with tempfile.TemporaryDirectory() as cache:
+        cold = run(cache)
+        warm = min(run(cache) for _ in range(5))
+    table = [
+        {"model": "cold cache", "seconds": significant(cold)},
+        {"model": "warm cache", "seconds": significant(warm)},
+    ]
+    write("loopy_start", table, into)
+    verdict("start", [table[1]], "seconds", "< 1.2")
+
+
+PARTS: dict[str, Callable[[Scale, Path], Any]] = {
+    "sweeps": sweeps,
+    "memory": memory,
+    "size": size,
+    "schedules": schedules,
+    "networks": networks,
+    "tiny": tiny,
+    "start": start,
+}
+
+if __name__ == "__main__":
+    main()
