@@ -47,6 +47,9 @@ bench: $(READY)      ## the measured tables of the README
 	$(BIN)/python benchmarks/peers/discrete.py
 	$(BIN)/python benchmarks/peers/logistic.py
 	$(BIN)/python benchmarks/peers/exact.py
+	$(BIN)/python benchmarks/peers/loopy.py
+	$(BIN)/python benchmarks/peers/ldpc.py
+	$(BIN)/python benchmarks/accuracy.py
 
 rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph
 	$(BIN)/python docs/draw_rooms.py

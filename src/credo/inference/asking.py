@@ -140,8 +140,9 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     underflows.
 
     Loopy belief propagation costs time linear in the cells of the factors per sweep; parity and
-    at-most-one rules of n variables cost n, as do noisy gates where sums are taken. It is exact on trees, says so, and needs two
-    passes there. On graphs with cycles it may not converge, and is often too sure of itself.
+    at-most-one rules of n variables cost n, as do noisy gates where sums are taken. It is exact on
+    trees, says so, and needs two passes there. On graphs with cycles it may not converge, and is
+    often too sure of itself.
 
     References
     ----------
