@@ -108,6 +108,7 @@ class LoopyRun:
         self._counting = counting
         self._net: Net | None = None
         self._general: General | None = None
+        self._was_settled = False
         self.options = options
         pairs = self._pairs()
         self.sweeper: General | Pairwise
@@ -186,8 +187,10 @@ class LoopyRun:
             if isinstance(self.sweeper, Pairwise):
                 self.sweeper.close()
         if isinstance(self.sweeper, General):
-            if self.net.is_forest and not self._is_one_walk and self._counting is None:
-                self.sweeper.settle()
+            is_tree = self.net.is_forest and self._counting is None
+            if is_tree and ending.status == "CONVERGED" and not self._is_one_walk:
+                self.sweeper.settle()  # nothing but the last digits moves, and then they are exact
+                self._was_settled = True
             if self.sweeper.is_contradiction:
                 return replace(ending, is_impossible=True)
         return ending
@@ -206,14 +209,10 @@ class LoopyRun:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the answer is exact: on a tree, once nothing changes."""
-        if self._counting is not None or self.ending.is_impossible:
+        """Whether the answer is exact: on a tree, along which messages went there and back."""
+        if self._counting is not None or isinstance(self.sweeper, Pairwise):
             return False
-        sweeper = self.sweeper
-        is_forest = (
-            sweeper.pairs.are_forest if isinstance(sweeper, Pairwise) else self.net.is_forest
-        )
-        return is_forest and (self._is_one_walk or self.ending.status == "CONVERGED")
+        return self._is_one_walk or self._was_settled
 
     def general(self) -> General:
         """Give the messages in the general layout, for reading."""
