@@ -1,0 +1,245 @@
+"""How a run ended is said as it is: settled, going round in circles, or out of sweeps."""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+from tests.properties.loopy_twins import Twin, random_pairs
+
+import credo
+from credo.exceptions import ConvergenceWarning, NumericalError
+
+
+def loopy(model, **options):
+    return credo.infer(model, **{"method": "loopy", "on_failure": "return", **options})
+
+
+def frustrated(coupling=1.0, field=0.4):
+    """Four variables, each of which wants to differ from all others: no two pairs agree."""
+    twin = Twin([2] * 4)
+    for v in range(4):
+        twin.factor([v], [0.0, field])
+    for pair in itertools.combinations(range(4), 2):
+        twin.factor(pair, [[-coupling, coupling], [coupling, -coupling]])
+    return twin
+
+
+def ratios(coupling, field, count):
+    """All messages are alike: the log ratio of one, sweep by sweep, by the formula of tanh.
+
+    A message between two variables of log ratio L is 2 atanh(tanh(-J) tanh(L / 2)).
+    """
+    ratio, found = 0.0, []
+    for _ in range(count):
+        heard = field + 2 * ratio
+        ratio = 2 * math.atanh(math.tanh(-coupling) * math.tanh(heard / 2))
+        found.append(ratio)
+    return found
+
+
+def test_a_frustrated_graph_oscillates_and_the_period_is_right():
+    post = loopy(frustrated().graph, schedule="flooding", momentum=1.0)
+    assert (post.status, post.period) == ("OSCILLATING", 2)
+    orbit = ratios(1.0, 0.4, post.sweeps)
+    assert orbit[-1] == pytest.approx(orbit[-3], abs=1e-6)
+    assert abs(orbit[-1] - orbit[-2]) > 1.0
+    said = post.message(0, 1).values
+    assert math.log(said[1] / said[0]) == pytest.approx(orbit[-1], abs=1e-9)
+    chances = 1 / (1 + np.exp(-np.array([0.0, *orbit])))
+    np.testing.assert_allclose(post.residuals, np.abs(np.diff(chances)), atol=1e-10)
+    assert post.residuals[-1] > 0.5
+    assert post.log_evidence_is == "ESTIMATE"
+
+
+@pytest.mark.parametrize("momentum", [0.5, 0.3, "adaptive"])
+@pytest.mark.parametrize("domain", ["linear", "log"])
+def test_momentum_settles_what_oscillates_without(momentum, domain):
+    options = {"schedule": "flooding", "domain": domain}
+    assert loopy(frustrated().graph, momentum=1.0, **options).status == "OSCILLATING"
+    post = loopy(frustrated().graph, momentum=momentum, **options)
+    assert post.status == "CONVERGED"
+    assert post.period == 0
+    assert post.residuals[-1] <= 1e-8
+    assert post.details["momentum"] < 1.0
+    net = frustrated().net()
+    assert net.settled(eta=0.4)
+    np.testing.assert_allclose(post.probabilities(2), net.belief(2), atol=1e-7)
+
+
+def test_adaptive_momentum_leaves_alone_what_settles_by_itself():
+    twin = frustrated(coupling=0.2)
+    plain = loopy(twin.graph, schedule="flooding", momentum=1.0)
+    adaptive = loopy(twin.graph, schedule="flooding", momentum="adaptive")
+    assert plain.status == adaptive.status == "CONVERGED"
+    assert adaptive.details["momentum"] == 1.0
+    np.testing.assert_array_equal(plain.residuals, adaptive.residuals)
+
+
+def strong(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(3, 6)), int(rng.integers(2, 4))
+    return random_pairs(rng, n, k, 2 * n, float(rng.choice([2.0, 4.0, 6.0])))
+
+
+@pytest.fixture(scope="module")
+def strong_runs():
+    twins = [strong(seed) for seed in range(150)]
+    options = {"schedule": "flooding", "momentum": 1.0, "sweeps": 300}
+    return [(twin, loopy(twin.graph, **options)) for twin in twins]
+
+
+def test_strong_couplings_end_in_every_way(strong_runs):
+    ends = [post.status for _, post in strong_runs]
+    assert {"CONVERGED", "OSCILLATING", "MAX_SWEEPS"} == set(ends)
+    assert len({post.period for _, post in strong_runs}) > 4
+
+
+def test_periods_are_true_and_none_shorter_is(strong_runs):
+    """The oracle, started afresh, comes back after that many sweeps and not before."""
+    checked = 0
+    for twin, post in strong_runs:
+        if post.status != "OSCILLATING" or post.period > 12 or checked == 8:
+            continue
+        net = twin.net()
+        net.sweeps(post.sweeps)
+        before = {key: np.exp(message) for key, message in net.messages.items()}
+        away = []
+        for _ in range(post.period):
+            net.flood()
+            away.append(
+                max(np.abs(np.exp(net.messages[key]) - old).max() for key, old in before.items())
+            )
+        assert away[-1] < 1e-6
+        assert min(away[:-1]) > 1e-3
+        checked += 1
+    assert checked == 8
+
+
+def test_a_run_that_settled_has_a_last_residual_below_its_tolerance(strong_runs):
+    for _, post in strong_runs:
+        if post.status == "CONVERGED":
+            assert post.residuals[-1] <= 1e-8
+            assert post.period == 0
+        else:
+            assert post.residuals[-1] > 1e-8
+
+
+def test_a_run_out_of_sweeps_says_so(strong_runs):
+    for _, post in strong_runs:
+        assert len(post.residuals) == post.sweeps <= 300
+        assert (post.status == "MAX_SWEEPS") <= (post.sweeps == 300)
+    post = loopy(frustrated(0.3).graph, schedule="flooding", momentum=1.0, sweeps=3)
+    assert (post.status, post.sweeps, post.period) == ("MAX_SWEEPS", 3, 0)
+
+
+@pytest.mark.parametrize("schedule", ["flooding", "sequential", "residual", "random", "tree"])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-10])
+def test_the_tolerance_is_met(schedule, tolerance):
+    twin = frustrated(0.3)
+    post = loopy(twin.graph, schedule=schedule, momentum=1.0, tolerance=tolerance)
+    assert post.status == "CONVERGED"
+    assert post.residuals[-1] <= tolerance
+    again = loopy(twin.graph, schedule="flooding", momentum=1.0, start=post, sweeps=1)
+    assert again.residuals[0] <= 2 * tolerance
+
+
+def test_a_tighter_tolerance_takes_more_sweeps():
+    twin = frustrated(0.3)
+    counts = [
+        loopy(twin.graph, schedule="flooding", momentum=1.0, tolerance=10.0**-digits).sweeps
+        for digits in (2, 4, 8, 12)
+    ]
+    assert counts == sorted(set(counts))
+
+
+def test_slow_progress_is_no_oscillation():
+    """Near the point where beliefs part, messages creep: in single precision too."""
+    n = 60
+    ring = np.array([(i, (i + step) % n) for step in (1, 7) for i in range(n)])
+    table = 0.6 * np.array([[0.5, -0.5], [-0.5, 0.5]])
+    net = credo.MarkovNetwork.from_arrays(np.tile([0.0, 0.0003], (n, 1)), ring, table, log=True)
+    for dtype in ("float64", "float32"):
+        post = loopy(net, schedule="flooding", momentum=0.3, dtype=dtype)
+        assert (np.diff(post.residuals[:200]) < 0).sum() > 0.9 * min(post.sweeps, 200)
+        assert post.status != "OSCILLATING"
+
+
+def test_failure_is_returned_warned_of_or_raised():
+    model = frustrated().graph
+    options = {"method": "loopy", "schedule": "flooding", "momentum": 1.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert credo.infer(model, on_failure="return", **options).status == "OSCILLATING"
+    said = "oscillates: its messages come back every 2 sweeps"
+    with pytest.warns(ConvergenceWarning, match=said):
+        assert credo.infer(model, **options).status == "OSCILLATING"
+    with pytest.raises(NumericalError, match=said):
+        credo.infer(model, on_failure="raise", **options)
+    short = options | {"sweeps": 3}
+    with pytest.warns(ConvergenceWarning, match="did not converge within 3 sweeps"):
+        credo.infer(model, **short)
+    with pytest.raises(NumericalError, match="did not converge within 3 sweeps"):
+        credo.infer(model, on_failure="raise", **short)
+
+
+@pytest.mark.parametrize("on_failure", ["return", "warn", "raise"])
+def test_nothing_is_said_of_a_run_that_settles(on_failure):
+    post = credo.infer(frustrated(0.2).graph, method="loopy", on_failure=on_failure)
+    assert post.status == "CONVERGED"
+
+
+def test_the_warning_points_at_the_caller():
+    with pytest.warns(ConvergenceWarning) as caught:
+        credo.infer(frustrated().graph, method="loopy", sweeps=2)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("schedule", ["flooding", "sequential", "residual", "random", "tree"])
+def test_callbacks_see_every_sweep(schedule):
+    seen = []
+    post = loopy(
+        frustrated(0.3).graph,
+        schedule=schedule,
+        callback=lambda sweep, residual: seen.append((sweep, residual)),
+    )
+    assert seen == list(enumerate(post.residuals.tolist(), start=1))
+    assert post.sweeps == len(seen) > 1
+
+
+def test_an_error_in_a_callback_comes_through():
+    def stop(sweep, _):
+        if sweep == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        loopy(frustrated(0.3).graph, schedule="flooding", callback=stop)
+
+
+def test_updates_count_messages():
+    twin = frustrated(0.3)
+    for schedule in ("flooding", "sequential", "random"):
+        post = loopy(twin.graph, schedule=schedule, sweeps=4, tolerance=0.0)
+        assert post.updates == 4 * 12
+    queue = loopy(twin.graph, schedule="residual", tolerance=1e-6)
+    flood = loopy(twin.graph, schedule="flooding", tolerance=1e-6)
+    assert 12 <= queue.updates < flood.updates
+
+
+def test_the_residual_schedule_computes_fewer_messages_where_little_changes():
+    """One end of a long ladder is pulled: most messages hardly move."""
+    n = 40
+    twin = Twin([2] * 2 * n)
+    twin.factor([0], [0.0, 3.0])
+    weak = [[0.3, 0.0], [0.0, 0.3]]
+    for i in range(n):
+        twin.factor([2 * i, 2 * i + 1], weak)
+        if i:
+            twin.factor([2 * i - 2, 2 * i], weak).factor([2 * i - 1, 2 * i + 1], weak)
+    queue = loopy(twin.graph, schedule="residual", momentum=1.0)
+    flood = loopy(twin.graph, schedule="flooding", momentum=1.0)
+    assert queue.status == flood.status == "CONVERGED"
+    assert 2 * queue.updates < flood.updates
+    for v in (0, 1, 10, 79):
+        np.testing.assert_allclose(queue.probabilities(v), flood.probabilities(v), atol=1e-7)
