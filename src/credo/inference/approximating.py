@@ -186,7 +186,12 @@ def _ended(answer: ApproximatePosterior) -> str:
         return ""
     if not answer.sweeps:
         return f"{who} found no place to begin from, and gives what it began with."
-    last = f"the last one changed a probability by {answer.residuals[-1]:.2g}"
+    moved = float(answer.residuals[-1])
+    last = (
+        f"the last one changed a probability by {moved:.2g}"
+        if moved > 1e-12
+        else "messages stand still, but the outer loop does not"
+    )
     known = _names(_engine(answer.engine))
     remedies = ["allow more sweeps"] if answer.status == "MAX_SWEEPS" else []
     remedies += ["mix in old messages (momentum='adaptive', or below 0.5)"] * ("momentum" in known)

@@ -139,7 +139,10 @@ def explain(post: GraphPosterior, target: Any, state: Any = None) -> Explanation
       again = no    -0.477 given the others    -0.477 alone
     """
     if not isinstance(post, GraphPosterior):
-        raise InputError(f"explain needs the answer of infer. Got {type(post).__name__}.")
+        raise InputError(
+            f"explain needs the exact answer of infer. Got {type(post).__name__}; use "
+            "infer(..., method='exact')."
+        )
     question = post.question
     findings = question.evidence.findings
     v = question.wiring.index(target)

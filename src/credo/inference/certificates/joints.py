@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,28 +22,30 @@ def joints_of(
     ``graph`` has the scopes of the beliefs. It gives None where a variable is not free, or none of
     them holds all variables. Variables of different blocks, if there are any, are independent.
     """
+    return partial(_joint, reduced, (graph, marginals, beliefs), block)
+
+
+def _joint(
+    reduced: Reduced, held: tuple[Any, F64, F64], block: Int64 | None, variables: Int64
+) -> F64 | None:
+    """Give the joint belief of some variables."""
     problem = reduced.problem
     state_start = starts(problem.n_states)
-
-    def joint(variables: Int64) -> F64 | None:
-        places = np.searchsorted(problem.variables, variables)
-        if not np.isin(variables, problem.variables).all():
-            return None
-        moving = places[np.isin(places, reduced.kept)]
-        wanted = np.searchsorted(reduced.kept, moving)
-        own = np.zeros(len(wanted), np.int64) if block is None else block[wanted]
-        table = _product(graph, marginals, beliefs, wanted, own)
-        if table is None:
-            return None
-        alive = [
-            np.flatnonzero(reduced.alive[state_start[v] : state_start[v + 1]])
-            for v in places.tolist()
-        ]
-        whole = np.zeros(tuple(problem.n_states[places]))
-        whole[np.ix_(*alive)] = table.reshape([len(states) for states in alive])
-        return whole
-
-    return joint
+    places = np.searchsorted(problem.variables, variables)
+    if not np.isin(variables, problem.variables).all():
+        return None
+    moving = places[np.isin(places, reduced.kept)]
+    wanted = np.searchsorted(reduced.kept, moving)
+    own = np.zeros(len(wanted), np.int64) if block is None else block[wanted]
+    table = _product(*held, wanted, own)
+    if table is None:
+        return None
+    alive = [
+        np.flatnonzero(reduced.alive[state_start[v] : state_start[v + 1]]) for v in places.tolist()
+    ]
+    whole = np.zeros(tuple(problem.n_states[places]))
+    whole[np.ix_(*alive)] = table.reshape([len(states) for states in alive])
+    return whole
 
 
 def _product(

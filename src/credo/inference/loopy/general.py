@@ -44,6 +44,11 @@ class General:
         self._n_moving = int(net.is_moving.sum())
         self._sweep = self._ways()[options.schedule]()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the way of sweeping behind: what travels can be read, not run."""
+        left = ("_sweep", "_reading_room")
+        return {name: value for name, value in self.__dict__.items() if name not in left}
+
     @property
     def rounding(self) -> float:
         """How far equal messages may be apart by rounding."""

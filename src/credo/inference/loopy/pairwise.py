@@ -40,6 +40,10 @@ class Pairwise:
         self._pool = ThreadPoolExecutor(self._threads) if self._threads > 1 else None
         self.updates = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the threads behind."""
+        return self.__dict__ | {"_pool": None}
+
     @property
     def rounding(self) -> float:
         """How far equal messages may be apart by rounding."""

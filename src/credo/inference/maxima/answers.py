@@ -17,6 +17,7 @@ from credo.inference._maximum_runs import all_states, named
 from credo.inference._questions import Question
 from credo.inference.maxima.choosing import MANY, cut_if_possible, find_maximum
 from credo.inference.maxima.outcomes import Maximum
+from credo.inference.tree import is_tree
 
 
 def without_tree(
@@ -28,8 +29,8 @@ def without_tree(
 
 
 def cut_at_once(question: Question) -> Configuration | None:
-    """Cut a large field, if a cut can solve it."""
-    if len(question.wiring.n_states) <= MANY:
+    """Cut a large field, if a cut can solve it and it is no tree, which is easier still."""
+    if len(question.wiring.n_states) <= MANY or is_tree(question.wiring, question.observed):
         return None
     problem = pose(question.wiring, question.evidence)
     found = cut_if_possible(question, problem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
@@ -20,22 +20,25 @@ def joint_reader(problem: Problem, messages: RegionMessages) -> Callable[[Int64]
     no outer region holds the others.
     """
     holders = messages.graph.outer.holders(len(problem.n_states))
+    return partial(_joint, problem, messages, holders)
 
-    def joint(variables: Int64) -> F64 | None:
-        asked = np.asarray(variables, np.int64)
-        is_free = problem.observed[asked] < 0
-        free = np.searchsorted(problem.variables, asked[is_free])
-        live = free[problem.n_states[free] > 1]
-        region = _smallest_holder(messages, holders, live)
-        if region is None:
-            return None
-        whole = np.zeros(problem.wiring.n_states[asked])
-        seen = problem.observed[asked]
-        place = tuple(int(state) if state >= 0 else slice(None) for state in seen)
-        whole[place] = _summed(messages, region, live).reshape(problem.n_states[free])
-        return whole
 
-    return joint
+def _joint(
+    problem: Problem, messages: RegionMessages, holders: Sets, variables: Int64
+) -> F64 | None:
+    """Give the joint belief of some variables."""
+    asked = np.asarray(variables, np.int64)
+    is_free = problem.observed[asked] < 0
+    free = np.searchsorted(problem.variables, asked[is_free])
+    live = free[problem.n_states[free] > 1]
+    region = _smallest_holder(messages, holders, live)
+    if region is None:
+        return None
+    whole = np.zeros(problem.wiring.n_states[asked])
+    seen = problem.observed[asked]
+    place = tuple(int(state) if state >= 0 else slice(None) for state in seen)
+    whole[place] = _summed(messages, region, live).reshape(problem.n_states[free])
+    return whole
 
 
 def _smallest_holder(messages: RegionMessages, holders: Sets, live: Int64) -> int | None:
