@@ -1,6 +1,6 @@
 """Approximate answers can be sent to another process."""
 
-import pickle
+import pickle  # noqa: TID251 - to send an answer to another process
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def ring(n=5):
 @pytest.mark.parametrize("method", METHODS)
 def test_an_answer_that_travelled_reads_the_same(method):
     post = credo.infer(ring(), {0: 1}, method=method)
-    there = pickle.loads(pickle.dumps(post))
+    there = pickle.loads(pickle.dumps(post))  # noqa: S301 - our own
     assert there.to_dict() == post.to_dict()
     assert (there.status, there.log_evidence) == (post.status, post.log_evidence)
     cell = {1: 0, 2: 1}
@@ -32,7 +32,7 @@ def test_an_answer_that_travelled_reads_the_same(method):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_messages_travel_too(dtype):
     post = credo.infer(ring(), method="loopy", schedule="flooding", dtype=dtype)
-    there = pickle.loads(pickle.dumps(post))
+    there = pickle.loads(pickle.dumps(post))  # noqa: S301 - our own
     assert np.array_equal(there.message(0, 1).values, post.message(0, 1).values)
     again = credo.infer(there.question.model, method="loopy", start=there)
     assert again.sweeps <= 3
