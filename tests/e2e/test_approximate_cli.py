@@ -254,7 +254,10 @@ class TestSettings:
             (["--method", "loopy", "--sweeps", "0"], "sweeps .* at least 1. Got 0"),
             (["--method", "mean_field", "--sweeps", "0"], "sweeps .* at least 1. Got 0"),
             (["--method", "loopy", "--tolerance", "-1"], "tolerance .* at least 0. Got -1.0"),
-            (["--method", "loopy", "--temperature", "-1"], "temperature .* at least 0"),
+            (
+                ["--method", "loopy", "--temperature", "-1"],
+                "temperature .* must be 0, which maximises",
+            ),
             (["--method", "loopy", "--threads", "0"], "threads .* at least 1. Got 0"),
             (["--method", "loopy", "--seed", "-1"], "seed .* at least 0. Got -1"),
             (["--method", "loopy", "--on-failure", "cry"], "--on-failure .* one of .*Got 'cry'"),

@@ -5,7 +5,6 @@ from unittest import mock
 import numpy as np
 from hypothesis import assume, given, settings, strategies as st
 from tests.oracles import loopy as oracle
-from tests.properties.graph_strategies import is_forest
 from tests.properties.loopy_twins import (
     Twin,
     generators,
@@ -81,7 +80,6 @@ def test_sweeps_equal_messages_written_out(
 ):
     twin = random_graph(rng, sizes, len(sizes) + 3, strength=1.5, zeros=zeros)
     seen, weights = findings(rng, sizes, zeros=zeros > 0)
-    assume(not is_forest(len(sizes), open_scopes(twin, seen)))  # these are finished exactly
     assume(np.isfinite(oracle.log_product(sizes, twin.weighed(seen, weights))).any())
     post = infer(
         twin,
@@ -269,7 +267,6 @@ def test_rules_equal_their_tables_sweep_by_sweep(case, eta, sweeps):
     # what is observed of a rule is a weight, not a slice
     outside = {v: x for v, x in seen.items() if v not in scope}
     inside = {v: np.eye(2)[x] for v, x in seen.items() if v in scope}
-    assume(not is_forest(len(twin.sizes), open_scopes(twin, outside)))
     temperature = float(rng.choice([1.0, 0.0])) if kind in ("even", "odd", "one") else 1.0
     options = {"momentum": eta, "sweeps": sweeps, "tolerance": 0.0, "temperature": temperature}
     post = infer(twin, seen, weights, schedule="flooding", **options)
@@ -329,7 +326,7 @@ def test_graphs_of_lonely_variables_are_products(rng, k, n):
     for options in ({}, {"schedule": "flooding", "dtype": "float32"}):
         post = infer(twin, seen, weights, **options)
         expected, log_z = oracle.marginals(twin.sizes, twin.weighed(seen, weights))
-        assert post.status == "EXACT"
+        assert post.status == "EXACT" or (options and post.status == "CONVERGED")
         assert abs(post.log_evidence - log_z) < 1e-5
         for v in range(n):
             np.testing.assert_allclose(post.probabilities(v), expected[v], rtol=1e-5)

@@ -38,8 +38,7 @@ class TestMethods:
             assert found.bound is None or found.bound >= best - 1e-9
             if found.is_exact:
                 assert found.log_score == pytest.approx(best, abs=1e-9)
-                assert found.bound == found.log_score
-                assert found.gap == 0.0
+                assert 0.0 <= found.gap < 1e-11
             reached += found.log_score >= best - 1e-9
         assert reached >= {"junction_tree": 30, "icm": 5}.get(method, 20)
 
@@ -86,7 +85,9 @@ class TestMethods:
             bits, np.random.default_rng(2).uniform(0.2, 1.0, (7, 2)), strict=True
         ):
             graph.factor([bit], weights)
-        assert mpe(graph, method="loopy").log_score == -math.inf  # and not NaN, or a number
+        with pytest.warns(ApproximationWarning, match="does not prove that there is none"):
+            found = mpe(graph, method="loopy")
+        assert found.log_score == -math.inf  # and not NaN, or a number
         found = mpe(graph, method="tree_reweighted")
         assert found.log_score <= mpe(graph).log_score <= found.bound
 
@@ -157,7 +158,7 @@ class TestAuto:
 
     def test_a_configuration_that_is_impossible_is_said_to_be(self):
         ring = [([i, (i + 1) % 5], np.ones((2, 2)) - np.eye(2)) for i in range(5)]
-        with pytest.warns(ApproximationWarning, match="is impossible, as are all that were tried"):
+        with pytest.warns(ApproximationWarning, match="found no configuration of positive"):
             found = mpe(graph_of((2,) * 5, ring), budget=8)
         assert found.log_score == -math.inf
 
@@ -246,8 +247,10 @@ class TestConfigurations:
             assert answer.gap == 0.0
 
     def test_a_bound_within_rounding_proves_the_score(self):
-        assert Configuration({}, 1e6, (), 1e6 + 1e-4, "tree_reweighted").is_exact
-        assert not Configuration({}, 1e6, (), 1e6 + 1e-2, "tree_reweighted").is_exact
+        assert Configuration({}, 1e6, (), 1e6 + 1e-8, "tree_reweighted").is_exact
+        near = Configuration({}, 1e6, (), 1e6 + 1e-4, "tree_reweighted")  # another may be better
+        assert not near.is_exact
+        assert near.gap == pytest.approx(1e-4, rel=1e-3)
 
 
 def test_the_lobby_has_the_same_door():

@@ -273,8 +273,10 @@ class General:
                 return np.inf
             self.updates += int(done)
             bound = float(priority[heap[0]]) / 4.0 if len(heap) else 0.0
-            if bound <= options.tolerance or largest > options.tolerance:
-                return min(bound, float(largest))
+            if bound <= options.tolerance:
+                return bound
+            if largest > options.tolerance:
+                return float(largest)
             priority[heap] = (
                 np.inf
             )  # logs grow for ever, and probabilities do not: look at them all

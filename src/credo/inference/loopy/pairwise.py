@@ -107,7 +107,8 @@ class Pairwise:
         """
         logs = messages[self.order]
         logs = np.maximum(logs - logs.max(axis=2, keepdims=True), -self.pairs.deep)
-        self._store.put(np.exp(logs))
+        messages = np.exp(logs)
+        self._store.put(messages / messages.sum(axis=2, keepdims=True))
 
     def close(self) -> None:
         """Let the threads go."""
