@@ -256,7 +256,7 @@ class TestSettings:
             (["--method", "loopy", "--tolerance", "-1"], "tolerance .* at least 0. Got -1.0"),
             (
                 ["--method", "loopy", "--temperature", "-1"],
-                "temperature .* must be 0, which maximises",
+                "temperature .* must be 0, which",
             ),
             (["--method", "loopy", "--threads", "0"], "threads .* at least 1. Got 0"),
             (["--method", "loopy", "--seed", "-1"], "seed .* at least 0. Got -1"),
