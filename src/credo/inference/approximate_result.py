@@ -103,6 +103,11 @@ class ApproximatePosterior(AbstractMarginals):
         if self._log_evidence is None:
             found = self.approximation
             self._log_evidence = found.find_log_z() if found.find_log_z else found.log_z
+        if self.engine == "generalised" and self.status in ("MAX_SWEEPS", "OSCILLATING"):
+            raise InputError(
+                "Generalised belief propagation did not settle: its regions contradict each other, "
+                "and their free energy means nothing. Use method='double_loop'."
+            )
         if self.details.get("no_log_z"):
             raise InputError(
                 f"The engine {self.engine!r} has no estimate of the probability of the evidence: "

@@ -38,6 +38,8 @@ class GraphPosterior(AbstractMarginals):
         ``"EXACT"``.
     plan : Plan
         What was planned.
+    why : tuple of str
+        Empty: an exact engine fits.
 
     See Also
     --------
@@ -71,6 +73,7 @@ class GraphPosterior(AbstractMarginals):
         self.engine = plan.engine
         self.status = "EXACT"
         self.log_evidence_is = "EXACT"
+        self.why: tuple[str, ...] = ()
 
     @property
     def log_evidence(self) -> float:

@@ -12,9 +12,10 @@ from credo.inference._approximation import Status
 from credo.inference.loopy.options import Options
 
 #: Adaptive damping: the share of the new message is halved, down to a sixteenth, whenever the
-#: residuals of so many sweeps are, on average, no smaller than those of as many before. Slow
-#: convergence, by less than 0.5 % in a window, is taken for none.
-_WINDOW, _LEAST_ETA, _PROGRESS = 12, 1.0 / 16, 0.995
+#: residuals of so many sweeps are, on average, about as large as those of as many before. Slow
+#: convergence, by less than 0.5 % in a window, is taken for none; residuals that grow by more than
+#: a fifth are leaving a point where nothing holds them, and are left alone until they have left it.
+_WINDOW, _LEAST_ETA, _PROGRESS, _GROWTH = 12, 1.0 / 16, 0.995, 1.2
 #: Messages have come back if they are nearer than this share of what one sweep changes; looked for
 #: from this sweep on, when a run that converges has mostly done so.
 _NEAR, _FIRST_LOOK = 1e-6, 16
@@ -130,7 +131,7 @@ class _Damper:
         if len(self._heard) < 2 * _WINDOW:
             return False
         before, now = sum(self._heard[:_WINDOW]), sum(self._heard[_WINDOW:])
-        if now < _PROGRESS * before:
+        if now < _PROGRESS * before or now > _GROWTH * before:
             del self._heard[:_WINDOW]
             return False
         self.eta /= 2.0
@@ -155,6 +156,7 @@ class Cycle:
         self._some: F64 | None = None
         self._all: F64 | None = None
         self._since = 0
+        self._residual = 0.0
         self._next = _FIRST_LOOK
 
     def came_back(self, residual: float, eta: float) -> bool:
@@ -172,15 +174,18 @@ class Cycle:
             if np.abs(self._sweeper.snapshot() - self._all).max() <= near:
                 return True
             self.period, self._all = 0, None
-        elif self._some is not None and self._since > 1 and self._is_near(self._some, near):
+        elif self._some is not None and self._since > 1 and self._is_near(residual, near):
             self.period, self._since = self._since, 0
             self._all = self._sweeper.snapshot()
             return False
         if self._since >= self._next:
             self._next *= 2 if self._some is not None else 1
             self._some, self._since = self._sweeper.sample(), 0
+            self._residual = residual
         return False
 
-    def _is_near(self, before: F64, near: float) -> bool:
-        """Tell whether some messages are where they were."""
-        return bool(np.abs(self._sweeper.sample() - before).max() <= near)
+    def _is_near(self, residual: float, near: float) -> bool:
+        """Tell whether some messages, and before them the residual, are what they were."""
+        if abs(residual - self._residual) > 1e-3 * self._residual:
+            return False
+        return bool(np.abs(self._sweeper.sample() - self._some).max() <= near)

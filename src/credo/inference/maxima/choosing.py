@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from credo._validation.arrays import positive_int
@@ -86,4 +87,15 @@ def _run(
             return run_graph_cut(problem)
         except InputError:  # not a field that a cut can solve
             pass
-    return polished(problem, run_trws(problem, **options), seed)
+    found = polished(problem, run_trws(problem, **options), seed)
+    return found if method == "tree_reweighted" else _or_better(question, problem, found, seed)
+
+
+def _or_better(question: Question, problem: Problem, found: Maximum, seed: int) -> Maximum:
+    """Let max-product messages try too, where a configuration is not proven to be the best."""
+    if found.is_impossible or found.log_score >= found.bound:
+        return found
+    other = run_max_product(question, problem, seed=seed)
+    if other.log_score <= found.log_score:
+        return found
+    return replace(found, states=other.states, log_score=other.log_score)
