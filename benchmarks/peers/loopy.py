@@ -156,13 +156,19 @@ def sweeps(scale: Scale, into: Path) -> None:
                 if _edges(job) * k * k <= MOST:
                     table.append(_sweeps_row(job, contest(job, scale.turns)))
                     print(table[-1], flush=True)
-    write("loopy_sweeps", table, into)
+    write("loopy_sweeps", _told(table), into)
     for k, bar in BARS.items():
         known = [row for row in table if row["states"] == k and row["PGMax / credo"] != ""]
         if known:
             verdict(f"sweeps, {k} states", known, "PGMax / credo", f">= {bar}")
     least = min(scale.sizes)
-    write("loopy_ratios", [_short(row) for row in table if f"n={least}" in row["model"]], into)
+    write("loopy_ratios", _told([_short(row) for row in table if row["PGMax ns"] != ""]), into)
+
+
+def _told(table: Sequence[Row]) -> list[Row]:
+    """Leave out the columns of peers that were left out."""
+    told = [name for name in table[0] if any(row[name] != "" for row in table)]
+    return [{name: row[name] for name in told} for row in table]
 
 
 def _sweeps_row(job: Row, took: Mapping[str, Contestant]) -> Row:

@@ -174,7 +174,7 @@ class Cycle:
             if np.abs(self._sweeper.snapshot() - self._all).max() <= near:
                 return True
             self.period, self._all = 0, None
-        elif self._some is not None and self._since > 1 and self._is_near(residual, near):
+        elif self._since > 1 and self._is_near(residual, near):
             self.period, self._since = self._since, 0
             self._all = self._sweeper.snapshot()
             return False
@@ -186,6 +186,6 @@ class Cycle:
 
     def _is_near(self, residual: float, near: float) -> bool:
         """Tell whether some messages, and before them the residual, are what they were."""
-        if abs(residual - self._residual) > 1e-3 * self._residual:
+        if self._some is None or abs(residual - self._residual) > 1e-3 * self._residual:
             return False
         return bool(np.abs(self._sweeper.sample() - self._some).max() <= near)
