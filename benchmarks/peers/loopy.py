@@ -161,7 +161,6 @@ def sweeps(scale: Scale, into: Path) -> None:
         known = [row for row in table if row["states"] == k and row["PGMax / credo"] != ""]
         if known:
             verdict(f"sweeps, {k} states", known, "PGMax / credo", f">= {bar}")
-    least = min(scale.sizes)
     write("loopy_ratios", _told([_short(row) for row in table if row["PGMax ns"] != ""]), into)
 
 
