@@ -95,7 +95,7 @@ def lines_below(out):
 class TestMethods:
     @pytest.mark.parametrize("method", METHODS)
     def test_every_method_says_what_its_log_evidence_is(self, credo, method):
-        options = {} if method == "gibbs" else {"sweeps": 40}
+        options = {"generalised": {}, "gibbs": {}}.get(method, {"sweeps": 40})
         given = [word for name, value in options.items() for word in (f"--{name}", value)]
         arguments = ("rivals.uai", "--method", method, *given, "--on-failure", "return", "--json")
         code, out, err = credo("infer", *arguments)
@@ -115,6 +115,17 @@ class TestMethods:
         for name in expected:
             marginal = list(found["variables"][str(name)].values())
             assert marginal == expected.probabilities(name).tolist()
+
+    def test_regions_that_contradict_each_other_have_no_log_evidence(self, credo):
+        arguments = ("rivals.uai", "--method", "generalised", "--sweeps", "3")
+        code, out, _ = credo("infer", *arguments, "--on-failure", "return", "--json")
+        found = json.loads(out)
+        assert (code, found["status"], found["log_evidence"]) == (0, "MAX_SWEEPS", None)
+        post = library.infer(
+            read_network("rivals.uai"), method="generalised", sweeps=3, on_failure="return"
+        )
+        with pytest.raises(library.exceptions.InputError, match="did not settle"):
+            _ = post.log_evidence
 
     def test_the_text_says_how_far_to_trust_it(self, credo):
         expected = library.infer(read_network("rivals.uai"), method="loopy")
