@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from credo._types import F64
 from credo._validation.arrays import positive_int
 from credo.inference._many_rows import Codes
 from credo.inference._many_tree import RowTree
+from credo.inference._threads import run_in_rooms
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 Report: TypeAlias = Callable[[slice], None]
@@ -83,26 +83,10 @@ def run_blocks(  # noqa: PLR0913 - where to read, where to write, and what with
     blocks = [slice(i, min(i + size, len(codes))) for i in range(0, len(codes), size)]
     rooms = [tree.room(lanes) for _ in range(min(threads, len(blocks)))]
 
-    def work(block: slice) -> slice:
-        room = rooms.pop()
-        try:
-            tree.run(codes[block], room, out[block], log_z[block])
-        finally:
-            rooms.append(room)
-        return block
+    def run(block: slice, room: Any) -> None:
+        tree.run(codes[block], room, out[block], log_z[block])
 
-    if len(rooms) <= 1:
-        for block in blocks:
-            report(work(block))
-        return
-    with ThreadPoolExecutor(len(rooms)) as pool:
-        futures = [pool.submit(work, block) for block in blocks]
-        try:
-            for future in as_completed(futures):
-                report(future.result())
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    run_in_rooms(blocks, rooms, run, report)
 
 
 def _fitting(tree: RowTree, n_rows: int, threads: int, memory: float) -> tuple[int, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from credo._types import F64
+from credo.inference._threads import run_in_rooms
 from credo.inference.loopy._many_layout import LaneLayout
 from credo.inference.loopy._many_weights import RowWeights
 from credo.inference.loopy.options import Options
@@ -141,23 +141,7 @@ def run_blocks(
     blocks = [chosen[i : i + size] for i in range(0, len(chosen), size)]
     rooms = [lanes.room() for _ in range(min(threads, len(blocks)))]
 
-    def work(block: Int64) -> Int64:
-        room = rooms.pop()
-        try:
-            lanes.run(weights, block, room, run)
-        finally:
-            rooms.append(room)
-        return block
+    def run_block(block: Int64, room: Any) -> None:
+        lanes.run(weights, block, room, run)
 
-    if len(rooms) <= 1:
-        for block in blocks:
-            report(work(block))
-        return
-    with ThreadPoolExecutor(len(rooms)) as pool:
-        futures = [pool.submit(work, block) for block in blocks]
-        try:
-            for future in as_completed(futures):
-                report(future.result())
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    run_in_rooms(blocks, rooms, run_block, report)
