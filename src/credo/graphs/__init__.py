@@ -12,6 +12,13 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.graphs.codes import parity_graph as parity_graph
     from credo.graphs.factor_graph import FactorGraph as FactorGraph
     from credo.graphs.factors import Factor as Factor
+    from credo.graphs.grids.field import GridField as GridField
+    from credo.graphs.grids.smoothness import (
+        Ising as Ising,
+        Potts as Potts,
+        TruncatedLinear as TruncatedLinear,
+        TruncatedQuadratic as TruncatedQuadratic,
+    )
     from credo.graphs.markov_network import MarkovNetwork as MarkovNetwork
     from credo.graphs.structured import (
         AtMostOne as AtMostOne,
@@ -31,6 +38,13 @@ __getattr__, __dir__, __all__ = doors(
         "credo.graphs.codes": ["parity_graph"],
         "credo.graphs.factor_graph": ["FactorGraph"],
         "credo.graphs.factors": ["Factor"],
+        "credo.graphs.grids.field": ["GridField"],
+        "credo.graphs.grids.smoothness": [
+            "Ising",
+            "Potts",
+            "TruncatedLinear",
+            "TruncatedQuadratic",
+        ],
         "credo.graphs.markov_network": ["MarkovNetwork"],
         "credo.graphs.structured": ["AtMostOne", "Deterministic", "NoisyAnd", "NoisyOr", "Parity"],
         "credo.graphs.variables": ["Variable"],

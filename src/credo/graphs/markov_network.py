@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Self, final
+from typing import Any, Self
 
 from credo._types import Label
 from credo._validation.arrays import as_floats
@@ -18,7 +18,6 @@ from credo.graphs.variables import Variable, VariableLike, as_states
 from credo.graphs.wiring import Wiring
 
 
-@final
 class MarkovNetwork(AbstractModel):
     r"""Model a joint distribution by potentials on nodes and edges.
 
@@ -234,7 +233,7 @@ class MarkovNetwork(AbstractModel):
         else:
             self._edges.append((factor, scope))
 
-    def _listed(self) -> tuple[AnyFactor, ...]:
+    def _listed(self) -> Sequence[AnyFactor]:
         """List the nodes' factors, then those of the edges."""
         nodes = [self._nodes[place] for place in sorted(self._nodes)]
         return (*nodes, *(factor for factor, _ in self._edges))

@@ -234,11 +234,11 @@ class Variables(Sequence[Variable]):
         return self._of_name(item)
 
     def _of_name(self, name: Any) -> int:
-        """Find the position of a name; a range is not searched."""
+        """Find the position of a name; names that are made when looked at find it themselves."""
         wanted = plain(name)
         try:
-            if isinstance(self.names, range):
-                return self.names.index(cast("int", wanted))
+            if not isinstance(self.names, (list, tuple)):
+                return self.names.index(wanted)
             return self.lookup[wanted]
         except (KeyError, ValueError, TypeError):
             pass

@@ -2,6 +2,7 @@
 
 from credo.posterior._posterior import Posterior
 from credo.posterior.joint import JointTable
+from credo.posterior.posterior_map import PosteriorMap
 from credo.posterior.prior_shift import PriorEstimate
 
-__all__ = ["JointTable", "Posterior", "PriorEstimate"]
+__all__ = ["JointTable", "Posterior", "PosteriorMap", "PriorEstimate"]
