@@ -46,8 +46,22 @@ njit = None if os.environ.get("CREDO_KERNELS") == "python" else _compiler()
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile ``function`` with the house flags; nothing else in credo calls Numba."""
+    return _compiled(function, fastmath=_FASTMATH)
+
+
+def strict_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile ``function`` operation by operation, as IEEE 754 has them.
+
+    Nothing is fused or reordered, so that a number comes out with the same bits wherever it stands
+    in an array: in the middle of a vector or in what is left over at its end.
+    """
+    return _compiled(function, fastmath=False)
+
+
+def _compiled(function: Callable[P, R], *, fastmath: Any) -> Callable[P, R]:
+    """Compile ``function``, or leave it as it is where there is no compiler."""
     if njit is None:
         return function
-    compiled: Any = njit(cache=_CACHE, fastmath=_FASTMATH, error_model="numpy", nogil=True)
+    compiled: Any = njit(cache=_CACHE, fastmath=fastmath, error_model="numpy", nogil=True)
     result: Callable[P, R] = compiled(function)
     return result

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         FindingWeight as FindingWeight,
         explain as explain,
     )
+    from credo.inference.grids import GridPosterior as GridPosterior, infer_grid as infer_grid
     from credo.inference.junction_tree import JunctionTree as JunctionTree
     from credo.inference.many import (
         ManyEngine as ManyEngine,
@@ -47,6 +48,7 @@ __getattr__, __dir__, __all__ = doors(
         "credo.inference.certificates.bounding": ["Bounds", "bounds"],
         "credo.inference.chains.diagnostics": ["effective_sample_size", "r_hat"],
         "credo.inference.explanation": ["Explanation", "FindingWeight", "explain"],
+        "credo.inference.grids": ["GridPosterior", "infer_grid"],
         "credo.inference.junction_tree": ["JunctionTree"],
         "credo.inference.many": ["ManyEngine", "ManyPosteriors", "infer_batches", "infer_many"],
         "credo.inference.maximum": [

@@ -1,0 +1,195 @@
+"""Messages of any number of labels on grids, as a list of small jobs.
+
+Slabs and directions are those of ``grid_ratios``; each message has a line for every label:
+``messages[direction, slab, label, place]``. A job is a row of five numbers: what to do, in which
+direction, at which slab, in which room, and for which colour. ``GATHER`` puts together what the
+pixels of a slab know, laid where their messages arrive; ``SEND`` makes messages of that. There is a
+runner for each kind of message, so that only the kind that is needed is compiled.
+``weights[direction, slab, 0]`` are, where messages arrive, what a step between labels weighs (in
+logs for maxima), and ``weights[direction, slab, 1]`` what all labels beyond the reach do.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from credo._kernels._jit import strict_kernel
+from credo._kernels.grid_sends import (
+    send_cut_linear_sum,
+    send_linear_max,
+    send_linear_sum,
+    send_potts_max,
+    send_potts_sum,
+    send_quadratic_max,
+    send_quadratic_sum,
+)
+
+GATHER: Final = 0
+SEND: Final = 1
+
+
+@strict_kernel
+def potts_sums(jobs, nodes, messages, weights, places, rooms, old, work, eta):
+    """Sum over labels that are equal or not."""
+    for at in range(len(jobs)):
+        if _begin(jobs[at], nodes, messages, places, rooms, old, maximum=False):
+            product, step, _, message = _parts(jobs[at], messages, weights, rooms)
+            send_potts_sum(product, step, eta, message, work)
+            _settle(jobs[at], message, places, 1.0 / len(message), old)
+
+
+@strict_kernel
+def linear_sums(jobs, nodes, messages, weights, places, rooms, old, work, eta):
+    """Sum over labels that weigh less the further they are."""
+    for at in range(len(jobs)):
+        if _begin(jobs[at], nodes, messages, places, rooms, old, maximum=False):
+            product, step, _, message = _parts(jobs[at], messages, weights, rooms)
+            send_linear_sum(product, step, eta, message, work)
+            _settle(jobs[at], message, places, 1.0 / len(message), old)
+
+
+@strict_kernel
+def cut_linear_sums(jobs, nodes, messages, weights, places, rooms, old, work, eta, reach):
+    """Sum over labels that weigh less the further they are, up to a limit."""
+    for at in range(len(jobs)):
+        if _begin(jobs[at], nodes, messages, places, rooms, old, maximum=False):
+            product, step, beyond, message = _parts(jobs[at], messages, weights, rooms)
+            send_cut_linear_sum(product, step, beyond, reach, eta, message, work)
+            _settle(jobs[at], message, places, 1.0 / len(message), old)
+
+
+@strict_kernel
+def quadratic_sums(jobs, nodes, messages, weights, places, rooms, old, work, eta, reach):
+    """Sum over labels that weigh less by the square of how far they are."""
+    for at in range(len(jobs)):
+        if _begin(jobs[at], nodes, messages, places, rooms, old, maximum=False):
+            product, step, beyond, message = _parts(jobs[at], messages, weights, rooms)
+            send_quadratic_sum(product, step, beyond, reach, eta, message, work)
+            _settle(jobs[at], message, places, 1.0 / len(message), old)
+
+
+@strict_kernel
+def potts_maxima(jobs, nodes, messages, weights, places, rooms, old, work, eta):
+    """Take the best of labels that are equal or not."""
+    for at in range(len(jobs)):
+        if _begin(jobs[at], nodes, messages, places, rooms, old, maximum=True):
+            product, step, _, message = _parts(jobs[at], messages, weights, rooms)
+            send_potts_max(product, step, eta, message, work)
+            _settle(jobs[at], message, places, 0.0, old)
+
+
+@strict_kernel
+def linear_maxima(jobs, nodes, messages, weights, places, rooms, old, work, eta, limit):
+    """Take the best of labels that lose by how far they are."""
+    for at in range(len(jobs)):
+        if _begin(jobs[at], nodes, messages, places, rooms, old, maximum=True):
+            product, step, _, message = _parts(jobs[at], messages, weights, rooms)
+            send_linear_max(product, step, limit, eta, message, work)
+            _settle(jobs[at], message, places, 0.0, old)
+
+
+@strict_kernel
+def quadratic_maxima(jobs, nodes, messages, weights, places, rooms, old, work, eta, limit):
+    """Take the best of labels that lose by the square of how far they are."""
+    for at in range(len(jobs)):
+        if _begin(jobs[at], nodes, messages, places, rooms, old, maximum=True):
+            product, step, _, message = _parts(jobs[at], messages, weights, rooms)
+            send_quadratic_max(product, step, limit, eta, message, work)
+            _settle(jobs[at], message, places, 0.0, old)
+
+
+@strict_kernel
+def _begin(job, nodes, messages, places, rooms, old, maximum):
+    """Gather, if the job is that; if it is to send, keep old messages where a colour waits."""
+    if job[0] == GATHER:
+        _gather(job, nodes, messages, places, maximum, rooms[job[3]])
+        return False
+    if job[4] >= 0:
+        message = messages[job[1], job[2]]
+        for label in range(len(message)):
+            _copy(message[label], old[label])
+    return True
+
+
+@strict_kernel
+def _parts(job, messages, weights, rooms):
+    """Give the products of a job, what steps weigh, what lies beyond, and the messages."""
+    way, slab = job[1], job[2]
+    own = slab if weights.shape[1] > 1 else 0
+    return rooms[job[3]], weights[way, own, 0], weights[way, own, 1], messages[way, slab]
+
+
+@strict_kernel
+def _settle(job, message, places, uniform, old):
+    """Leave messages that come from outside as they began, and those that another colour sends.
+
+    ``places[direction, 0]`` is the offset of a direction, ``places[direction, 1]`` how many of the
+    places that follow nothing comes to.
+    """
+    own = places[job[1]]
+    for label in range(len(message)):
+        line = message[label]
+        for at in range(2, 2 + own[1]):
+            line[own[at]] = uniform
+        if job[4] >= 0:
+            for place in range((job[4] + job[2] + 1) % 2, len(line), 2):
+                line[place] = old[label, place]
+
+
+@strict_kernel
+def _gather(job, nodes, messages, places, maximum, out):
+    """Put together what pixels know, but for what they have from the pixel that they send to."""
+    way, slab = job[1], job[2]
+    labels, length = out.shape
+    offset = places[way, 0]
+    begin, end = max(0, -offset), length - max(0, offset)
+    for label in range(labels):
+        line = out[label, begin + offset : end + offset]
+        only = messages[way, slab, label, begin:end]
+        if maximum:
+            _add(nodes[slab, label, begin:end], only, line)
+        else:
+            _multiply(nodes[slab, label, begin:end], only, line)
+        for other in range(0, len(messages), 2):
+            if other != way and other + 1 != way:
+                one = messages[other, slab, label, begin:end]
+                two = messages[other + 1, slab, label, begin:end]
+                if maximum:
+                    _add_both(line, one, two)
+                else:
+                    _multiply_both(line, one, two)
+
+
+@strict_kernel
+def _copy(line, out):
+    """Copy a line."""
+    for j in range(len(line)):
+        out[j] = line[j]
+
+
+@strict_kernel
+def _add(a, b, out):
+    """Add two lines."""
+    for j in range(len(out)):
+        out[j] = a[j] + b[j]
+
+
+@strict_kernel
+def _multiply(a, b, out):
+    """Multiply two lines."""
+    for j in range(len(out)):
+        out[j] = a[j] * b[j]
+
+
+@strict_kernel
+def _add_both(line, one, two):
+    """Add the sum of two lines to a line."""
+    for j in range(len(line)):
+        line[j] += one[j] + two[j]
+
+
+@strict_kernel
+def _multiply_both(line, one, two):
+    """Multiply a line by the product of two."""
+    for j in range(len(line)):
+        line[j] *= one[j] * two[j]

@@ -1,0 +1,136 @@
+"""Two labels: messages as ratios, in planes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+
+from credo._validation.arrays import frozen
+from credo.exceptions import InputError
+from credo.graphs.grids import GridField
+from credo.inference.grids.blocks import Block, Colours, on_threads
+from credo.inference.grids.layout import Floats, Layout, directed_strengths
+from credo.inference.grids.messages import AbstractMessages, Settings
+from credo.posterior import PosteriorMap
+
+#: Pixels that are looked at together, few enough for the cache.
+_AT_A_TIME = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """How far logs may go before the numbers themselves overflow in a product of messages.
+
+    A message lies between exp(-w) and exp(w), w being the largest weight of an edge, in logs. A
+    product of D of them with a node's ratio exp(h), times what the update multiplies it by, stays
+    below exp(h + (D + 2) w). Pixels that are more certain than that allows are held at the most
+    that it does; nobody can tell, as long as even then all their neighbours together leave them
+    certain to the last digit.
+    """
+
+    most: float  #: the largest log ratio of a node
+    is_enough: bool  #: whether a node that is held at it is certain to the last digit
+    fits: bool  #: whether there is room for nodes at all
+
+    @classmethod
+    def of(cls, weight: float, n_directions: int, dtype: Any) -> Range:
+        """Find the range of a type of number."""
+        info = np.finfo(dtype)
+        top = float(np.log(info.max)) - 3.0  # sums of four such terms, and their rounding
+        most = top - (n_directions + 2) * weight
+        needed = (n_directions + 1) * weight - float(np.log(info.eps))
+        return cls(most, most >= needed, most > 0.0)
+
+
+def number_type(field: GridField, dtype: Any, who: str) -> Any:
+    """Choose the type of number: the one asked for; by default float32 if that is safe."""
+    layout = Layout.of(field.shape, field.axes)
+    weight = float(np.abs(log_weights(field, layout)).max(initial=0.0))
+    slabs = max(1, _AT_A_TIME // max(1, layout.length))
+    largest = max(
+        float(np.abs(field.log_odds_of(slice(first, first + slabs))).max(initial=0.0))
+        for first in range(0, layout.slabs, slabs)
+    )
+    wanted = (np.float32, np.float64) if dtype is None else (dtype,)
+    for kind in wanted:
+        room = Range.of(weight, 2 * len(field.axes), kind)
+        if room.fits and (largest <= room.most or room.is_enough):
+            return kind
+    raise InputError(
+        f"{who}: edges that weigh up to {weight:.3g} in logs are too strong for messages in "
+        f"{np.dtype(wanted[-1]).name}. Use dtype='float64', a weaker coupling, or for the best "
+        "labels method='graph-cut', which takes any."
+    )
+
+
+def log_weights(field: GridField, layout: Layout) -> Floats:
+    """Give the log of how much more equal labels weigh than unequal ones, for each message."""
+    unit = field.smoothness.units(2)
+    return directed_strengths(field, layout) * float(unit[0] - unit[1])
+
+
+@final
+class RatioMessages(AbstractMessages):
+    """The messages of a field of two labels: the second label's number over the first's."""
+
+    def __init__(self, field: GridField, settings: Settings, threads: int = 1) -> None:
+        layout = Layout.of(field.shape, field.axes)
+        logs = log_weights(field, layout)
+        strongest = float(np.abs(logs).max(initial=0.0))
+        self._most = Range.of(strongest, len(logs), settings.dtype).most
+        weights = np.exp(logs).astype(settings.dtype)
+        size = layout.length * weights.itemsize
+        super().__init__(field, settings, size, weights, threads)
+
+    def _nodes(self, first: int, last: int) -> Floats:
+        odds = np.clip(self._field.log_odds_of(slice(first, last)), -self._most, self._most)
+        return self._layout.lines(np.exp(odds, dtype=self._type), 1.0)
+
+    def _initial(self, slabs: int) -> Floats:
+        return np.ones((len(self._layout.axes) * 2, slabs, self._layout.length), self._type)
+
+    def _flood(self, block: Block, colours: Colours) -> None:
+        from credo._kernels import grid_ratios  # noqa: PLC0415
+
+        layout = self._layout
+        n_axes, width = len(layout.axes), layout.length + 2 * layout.margin
+        grid_ratios.flood(
+            block.nodes, block.messages, block.weights, layout.axes, layout.outside, layout.margin,
+            self._eta, self._maximum, colours, np.ones((2 * n_axes, width), self._type),
+            np.ones((len(colours), 2, n_axes, width), self._type),
+        )  # fmt: skip
+
+    def _pass(self, block: Block, layout: Layout, *, backward: bool) -> None:
+        from credo._kernels import grid_ratios  # noqa: PLC0415
+
+        grid_ratios.sweep(
+            block.nodes, block.messages, block.weights, layout.axes, layout.outside, layout.margin,
+            self._eta, self._maximum, backward,
+            np.ones((1, layout.length + 2 * layout.margin), self._type),
+        )  # fmt: skip
+
+    def posterior(self) -> PosteriorMap:
+        """Give the beliefs: a node's ratio times its messages."""
+        lines = np.empty((self._layout.slabs, self._layout.length), self._type)
+        on_threads([partial(self._believe, block, lines) for block in self.blocks])
+        return PosteriorMap.of_two(self._layout.planes(frozen(lines)), self._field.labels)
+
+    @staticmethod
+    def _believe(block: Block, lines: Floats) -> None:
+        """Write the beliefs of a block, a few slabs at a time."""
+        count = max(1, _AT_A_TIME // max(1, lines.shape[1]))
+        for low in range(block.low, block.high, count):
+            high = min(low + count, block.high)
+            here = slice(low - block.first, high - block.first)
+            belief = lines[low:high]
+            np.multiply(block.nodes[here], block.messages[0, here], out=belief)
+            for direction in block.messages[1:]:
+                belief *= direction[here]
+            belief /= belief + 1  # of a ratio r of probabilities the upper one is r / (1 + r)
+
+    def _compared(self, before: Floats, after: Floats) -> float:
+        """Give the largest change of a probability."""
+        return float(np.abs(before / (1 + before) - after / (1 + after)).max(initial=0.0))

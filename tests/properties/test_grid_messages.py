@@ -1,0 +1,154 @@
+"""Messages on grids: equal to their slow twins, to the general engine, and to themselves."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from tests.oracles import grids as oracle
+
+import credo
+from credo.graphs import GridField, Ising, Potts, TruncatedLinear, TruncatedQuadratic
+
+AXES = {4: oracle.FOUR, 8: oracle.EIGHT, 6: oracle.SIX}
+UNITS = {
+    Ising: lambda *_: oracle.ising(),
+    Potts: lambda k, _: oracle.potts(k),
+    TruncatedLinear: oracle.truncated_linear,
+    TruncatedQuadratic: oracle.truncated_quadratic,
+}
+
+
+@st.composite
+def problems(draw, labels=(2, 2, 3, 4, 6)):
+    """A random field, and its twin."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    neighbours = draw(st.sampled_from([4, 8, 6]))
+    shape = tuple(draw(st.integers(1, 3 if neighbours == 6 else 5)) for _ in AXES[neighbours][0])
+    k = draw(st.sampled_from(labels))
+    kind = draw(st.sampled_from([c for c in UNITS if k == 2 or c is not Ising]))
+    limit = draw(st.sampled_from([np.inf, 1.0, 1.5, 2.0, 4.0]))
+    signs = (-1, 1) if kind in (Ising, Potts) else (0, 1)
+    way = draw(st.sampled_from(["number", "axis", "edge"]))
+    axes = AXES[neighbours]
+    strength = {
+        "number": float(rng.uniform(*signs)),
+        "axis": [float(rng.uniform(*signs)) for _ in axes],
+        "edge": [rng.uniform(*signs, oracle.edges_shape(shape, axis)) for axis in axes],
+    }[way]
+    logs = rng.normal(0, draw(st.sampled_from([0.3, 2.0])), (*shape, k))
+    smooth = kind(strength) if kind in (Ising, Potts) else kind(strength, limit)
+    field = GridField(logs, smooth, neighbours=neighbours)
+    return field, (logs, UNITS[kind](k, limit), strength, axes)
+
+
+def twin(parts, *, maximum=False, in_logs=None):
+    logs, units, strength, axes = parts
+    return oracle.Grid(logs, units, strength, axes=axes, maximum=maximum, in_logs=in_logs)
+
+
+@given(
+    problems(),
+    st.integers(0, 4),
+    st.sampled_from([1.0, 0.5, 0.2]),
+    st.sampled_from(["flooding", "checkerboard", "sweep"]),
+    st.booleans(),
+)
+@settings(max_examples=150)
+def test_every_schedule_is_its_slow_twin(problem, sweeps, eta, schedule, maximum):
+    field, parts = problem
+    if field.neighbours == 8 and schedule == "checkerboard":
+        schedule = "flooding"
+    slow = twin(parts, maximum=maximum, in_logs=maximum and field.n_labels > 2)
+    residuals = slow.sweeps(sweeps, eta, schedule)
+    heard = []
+    found = credo.infer_grid(
+        field,
+        method="max-product" if maximum else "sum-product",
+        sweeps=sweeps,
+        momentum=eta,
+        schedule=schedule,
+        callback=lambda *seen: heard.append(seen),
+    )
+    np.testing.assert_allclose(found.posterior.probabilities, slow.beliefs(), atol=1e-11)
+    assert [number for number, _ in heard] == list(range(1, sweeps + 1))
+    twice = field.neighbours == 8 and schedule == "sweep"  # diagonals move along both dimensions
+    if not twice and (field.n_labels == 2 or not maximum):
+        np.testing.assert_allclose(found.residuals, residuals, atol=1e-10)
+
+
+@given(problems(), st.integers(0, 6), st.integers(2, 5), st.booleans(), st.booleans())
+def test_threads_give_the_same_bits(problem, sweeps, threads, maximum, single):
+    field, _ = problem
+    options = {
+        "sweeps": sweeps,
+        "method": "max-product" if maximum else "sum-product",
+        "dtype": "float32" if single else "float64",
+        "schedule": "checkerboard" if field.neighbours != 8 and sweeps % 2 else "flooding",
+    }
+    one = credo.infer_grid(field, **options)
+    many = credo.infer_grid(field, **options, threads=threads)
+    assert np.array_equal(one.posterior.probabilities, many.posterior.probabilities)
+
+
+@given(problems(labels=(2, 3)), st.sampled_from([1.0, 0.5]))
+@settings(max_examples=25)
+def test_the_general_engine_gives_the_same_beliefs(problem, eta):
+    field, _ = problem
+    general = credo.infer(
+        field, method="loopy", schedule="flooding", momentum=eta, sweeps=5, tolerance=0.0,
+        on_failure="return",
+    )  # fmt: skip
+    if general.status == "EXACT":  # on a tree it passes messages in two sweeps
+        sweeps = sum(field.shape)
+        found = credo.infer_grid(field, sweeps=sweeps, momentum=1.0)
+    else:
+        found = credo.infer_grid(field, sweeps=5, momentum=eta)
+    rows = found.posterior.rows().probabilities
+    expected = np.array([general[pixel].probabilities for pixel in field.names])
+    np.testing.assert_allclose(rows, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("neighbours", [4, 8, 6])
+@pytest.mark.parametrize("kind", ["ising", "potts", "linear", "quadratic"])
+def test_all_schedules_have_one_fixed_point(neighbours, kind):
+    rng = np.random.default_rng(7)
+    shape = (3, 4, 3) if neighbours == 6 else (6, 7)
+    k = 2 if kind == "ising" else 5
+    smooth = {
+        "ising": Ising(0.25),
+        "potts": Potts(0.5),
+        "linear": TruncatedLinear(0.3, 2.0),
+        "quadratic": TruncatedQuadratic(0.2, 3.0),
+    }[kind]
+    field = GridField(rng.normal(size=(*shape, k)), smooth, neighbours=neighbours)
+    schedules = ["flooding", "sweep"] + ["checkerboard"] * (neighbours != 8)
+    found = [
+        credo.infer_grid(field, schedule=schedule, sweeps=3000, tolerance=1e-13, momentum=eta)
+        for schedule in schedules
+        for eta in (1.0, 0.5)
+    ]
+    settled = [each for each in found if each.status == "CONVERGED"]
+    assert len(settled) >= len(schedules)
+    for each in settled[1:]:
+        first = settled[0].posterior.probabilities
+        np.testing.assert_allclose(each.posterior.probabilities, first, atol=1e-9)
+
+
+@given(problems(), st.integers(0, 3))
+@settings(max_examples=20)
+def test_float32_is_near_float64(problem, sweeps):
+    field, _ = problem
+    one, two = (credo.infer_grid(field, sweeps=sweeps, dtype=kind) for kind in ("float32", None))
+    exact = credo.infer_grid(field, sweeps=sweeps)
+    assert one.posterior.probabilities.dtype == two.posterior.probabilities.dtype == np.float32
+    single, double = one.posterior.probabilities, exact.posterior.probabilities
+    np.testing.assert_allclose(single, double, atol=3e-5)
+
+
+def test_trees_are_exact():
+    rng = np.random.default_rng(3)
+    for shape in ((1, 9), (9, 1), (1, 1)):
+        field = GridField(rng.normal(size=(*shape, 3)), TruncatedLinear(0.7, 1.5))
+        exact = credo.infer(field)
+        found = credo.infer_grid(field, sweeps=10, momentum=1.0)
+        expected = [exact[pixel].probabilities for pixel in field.names]
+        np.testing.assert_allclose(found.posterior.rows().probabilities, expected, atol=1e-12)

@@ -1,0 +1,169 @@
+"""``infer_grid``: its settings, extremes, and kernels as plain Python."""
+
+import numpy as np
+import pytest
+from tests.unit.kernels.test_junction import plain_kernels
+
+import credo
+from credo.exceptions import InputError
+from credo.graphs import GridField, Ising, MarkovNetwork, Potts, TruncatedLinear
+from credo.inference.grids.blocks import sweeps_at_a_time
+from credo.inference.grids.layout import Layout
+
+
+def ising(shape=(6, 7), coupling=0.4, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    return GridField.ising(rng.normal(size=shape), coupling, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "sum"}, "method of infer_grid must be one of 'sum-product', 'max-product'"),
+        ({"momentum": 0.0}, "share of the new message, above 0 and at most 1. Got 0.0"),
+        ({"momentum": 1.5}, "above 0 and at most 1. Got 1.5"),
+        ({"sweeps": -1}, "sweeps"),
+        ({"sweeps": 2.5}, "sweeps"),
+        ({"schedule": "raster"}, "schedule of infer_grid must be one of"),
+        ({"dtype": "float16"}, "dtype of infer_grid must be 'float64', 'float32' or None"),
+        ({"threads": 0}, "threads"),
+        ({"callback": 3}, "callback of infer_grid must be a function"),
+        ({"tolerance": "small"}, "tolerance"),
+    ],
+)
+def test_bad_settings_are_named(options, message):
+    with pytest.raises(InputError, match=message):
+        credo.infer_grid(ising(), **options)
+
+
+def test_only_fields_are_taken():
+    with pytest.raises(InputError, match=r"infer_grid needs a GridField. Got MarkovNetwork"):
+        credo.infer_grid(MarkovNetwork())
+
+
+def test_a_checkerboard_needs_four_neighbours():
+    with pytest.raises(InputError, match="needs 4 neighbours. Got a field of 8"):
+        credo.infer_grid(ising(neighbours=8), schedule="checkerboard")
+
+
+def test_no_sweep_gives_the_nodes_alone():
+    field = ising()
+    found = credo.infer_grid(field, sweeps=0)
+    expected = 1 / (1 + np.exp(-field.log_odds))
+    np.testing.assert_allclose(found.posterior.of(1), expected, rtol=1e-14)
+    assert found.status == "MAX_SWEEPS"
+    assert found.sweeps == 0
+
+
+def test_a_run_stops_where_nothing_moves():
+    found = credo.infer_grid(ising(), tolerance=1e-6, sweeps=500)
+    assert found.status == "CONVERGED"
+    assert found.sweeps == len(found.residuals) < 100
+    assert found.residuals[-1] <= 1e-6 < found.residuals[-2]
+    assert repr(found) == f"<GridPosterior: 6x7 pixels, {found.sweeps} sweeps, CONVERGED>"
+
+
+def test_the_energy_is_that_of_the_best_labels():
+    field = ising()
+    found = credo.infer_grid(field, sweeps=30)
+    assert found.energy == field.energy(found.best)
+
+
+@pytest.mark.parametrize("coupling", [0.9, 3.0, 20.0])
+def test_certain_pixels_stay_certain_and_pull_their_neighbours(coupling):
+    half = np.zeros((3, 3))
+    half[1, 1] = np.inf
+    field = GridField.ising(half, coupling)
+    found = credo.infer_grid(field, sweeps=40, momentum=1.0)
+    assert found.posterior.of(1)[1, 1] == 1.0
+    exact = credo.infer(field)
+    assert exact[1, 1][1] == 1.0
+    assert (found.posterior.of(1) > 0.5).all()
+
+
+def test_certain_pixels_that_disagree_do_not_overflow():
+    half = np.where(np.indices((8, 8)).sum(axis=0) % 2, np.inf, -np.inf)
+    found = credo.infer_grid(GridField.ising(half, 2.0), dtype="float32", sweeps=50)
+    assert np.array_equal(found.best, np.sign(half))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_strong_edges_are_summed_without_overflow_or_refused(dtype):
+    rng = np.random.default_rng(1)
+    half = rng.normal(size=(9, 9))
+    for coupling in (1.0, 3.0, 5.0, 10.0, 30.0, 50.0, 100.0):
+        field = GridField.ising(half, coupling)
+        try:
+            found = credo.infer_grid(field, dtype=dtype, sweeps=30)
+        except InputError as error:
+            assert "too strong for messages" in str(error)  # noqa: PT017 - either is right
+            assert coupling > (5.0 if dtype == "float32" else 50.0)
+        else:
+            assert np.isfinite(found.posterior.of(1)).all()
+
+
+def test_the_type_of_number_grows_with_the_strength():
+    weak, strong = ising(coupling=0.5), ising(coupling=8.0)
+    assert credo.infer_grid(weak, dtype=None).posterior.of(1).dtype == np.float32
+    assert credo.infer_grid(strong, dtype=None).posterior.of(1).dtype == np.float64
+
+
+def test_strong_smoothness_of_labels_is_refused_for_sums_but_not_for_maxima():
+    logs = np.random.default_rng(0).normal(size=(4, 4, 200))
+    field = GridField(logs, TruncatedLinear(5.0))
+    with pytest.raises(InputError, match=r"differ by up to 995 in logs are too strong for sums"):
+        credo.infer_grid(field, sweeps=2)
+    assert credo.infer_grid(field, sweeps=2, method="max-product").best.shape == (4, 4)
+
+
+def test_labels_that_are_impossible_stay_so():
+    logs = np.zeros((3, 3, 3))
+    logs[1, 1, :2] = -np.inf
+    for method in ("sum-product", "max-product"):
+        found = credo.infer_grid(GridField(logs, Potts(1.0)), method=method, sweeps=20)
+        assert found.posterior.probabilities[1, 1].tolist() == [0, 0, 1]
+        assert (found.best == 2).all()
+
+
+def test_one_label_is_certain():
+    found = credo.infer_grid(GridField(np.zeros((3, 4, 1)), Potts(1.0)), sweeps=3)
+    assert (found.posterior.probabilities == 1).all()
+
+
+def test_pictures_are_not_written_to():
+    half = np.random.default_rng(0).normal(size=(5, 5))
+    field = GridField.ising(half, 0.3)
+    before = field.log_odds.copy()
+    first = credo.infer_grid(field, sweeps=5)
+    second = credo.infer_grid(field, sweeps=5)
+    assert np.array_equal(field.log_odds, before)
+    assert first.posterior == second.posterior
+
+
+@pytest.mark.parametrize("schedule", ["flooding", "checkerboard", "sweep"])
+@pytest.mark.parametrize("method", ["sum-product", "max-product"])
+@pytest.mark.parametrize("labels", [2, 3])
+def test_plain_python_gives_the_same_bits(schedule, method, labels, monkeypatch):
+    rng = np.random.default_rng(5)
+    smooth = Ising(0.4) if labels == 2 else TruncatedLinear(0.5, 1.5)
+    field = GridField(rng.normal(size=(4, 5, labels)), smooth)
+    options = {"schedule": schedule, "method": method, "sweeps": 3}
+    fast = credo.infer_grid(field, **options)
+    plain_kernels(monkeypatch)
+    slow = credo.infer_grid(field, **options)
+    assert np.array_equal(fast.posterior.probabilities, slow.posterior.probabilities)
+
+
+def test_volumes_are_padded_so_that_colours_alternate():
+    layout = Layout.of((2, 3, 4), ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    assert layout.pitch == 5
+    assert layout.axes.tolist() == [[0, 1], [5, 0], [1, 0]]
+    assert layout.outside.tolist() == [4, 9, 14]
+    planes = np.arange(24.0).reshape(2, 3, 4)
+    assert np.array_equal(layout.planes(layout.lines(planes)), planes)
+
+
+def test_sweeps_run_together_as_far_as_the_cache_reaches():
+    assert sweeps_at_a_time(128 * 4, 4, 100, 1) == 16
+    assert sweeps_at_a_time(2**20 * 4, 4, 10, 1) == 1
+    assert sweeps_at_a_time(128 * 4, 4, 100, 25) == 2
