@@ -39,14 +39,21 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.graphs import (
         BayesianNetwork as BayesianNetwork,
         FactorGraph as FactorGraph,
+        GridField as GridField,
         MarkovNetwork as MarkovNetwork,
         chain as chain,
+    )
+    from credo.images import (
+        add_noise as add_noise,
+        denoise as denoise,
+        segment as segment,
     )
     from credo.inference import (
         JunctionTree as JunctionTree,
         bounds as bounds,
         explain as explain,
         infer as infer,
+        infer_grid as infer_grid,
         infer_many as infer_many,
         k_best as k_best,
         marginal_map as marginal_map,
@@ -57,6 +64,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.posterior import (
         JointTable as JointTable,
         Posterior as Posterior,
+        PosteriorMap as PosteriorMap,
         PriorEstimate as PriorEstimate,
     )
 
@@ -78,12 +86,14 @@ __getattr__, __dir__, __all__ = doors(
         ],
         "credo.decisions": ["Decisions", "Loss", "decide", "decide_value"],
         "credo.formats": ["read_bif", "read_network", "write_network"],
-        "credo.graphs": ["BayesianNetwork", "FactorGraph", "MarkovNetwork", "chain"],
+        "credo.graphs": ["BayesianNetwork", "FactorGraph", "GridField", "MarkovNetwork", "chain"],
+        "credo.images": ["add_noise", "denoise", "segment"],
         "credo.inference": [
             "JunctionTree",
             "bounds",
             "explain",
             "infer",
+            "infer_grid",
             "infer_many",
             "k_best",
             "marginal_map",
@@ -91,7 +101,7 @@ __getattr__, __dir__, __all__ = doors(
             "mpe",
             "plan",
         ],
-        "credo.posterior": ["JointTable", "Posterior", "PriorEstimate"],
+        "credo.posterior": ["JointTable", "Posterior", "PosteriorMap", "PriorEstimate"],
     },
     rooms=[
         "classifiers",
@@ -100,6 +110,7 @@ __getattr__, __dir__, __all__ = doors(
         "families",
         "formats",
         "graphs",
+        "images",
         "inference",
         "plots",
         "posterior",

@@ -6,10 +6,11 @@ Every result with a ``plot`` method is drawn here: ``result.plot()`` is ``draw(r
 import credo.plots.calibration
 import credo.plots.curves
 import credo.plots.evaluation
+import credo.plots.images
 import credo.plots.learning
 import credo.plots.messages
 import credo.plots.networks
-import credo.plots.regions  # noqa: F401 - each of the seven registers its figures with draw
+import credo.plots.regions  # noqa: F401 - each of the eight registers its figures with draw
 from credo.plots._draw import draw
 
 __all__ = ["draw"]

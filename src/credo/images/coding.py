@@ -1,0 +1,318 @@
+"""What an image is: its planes, the values they are coded with, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from credo._types import Labels
+from credo._validation.arrays import frozen
+from credo._validation.labels import plain
+from credo._validation.probabilities import BLOCK_BYTES, blocks
+from credo.exceptions import InputError, ShapeError
+
+#: A plane of pixels, of the image's own type.
+Plane: TypeAlias = npt.NDArray[Any]
+#: Two values, or levels.
+Kind: TypeAlias = Literal["binary", "grey"]
+
+#: Pillow's modes whose pixels are what they say; the palettes P and PA are looked up first.
+_MODES = ("1", "L", "LA", "RGB", "RGBA", "I", "I;16", "I;16L", "I;16B", "F")
+#: Numbers of channels whose last one is opacity.
+_WITH_ALPHA = (2, 4)
+#: The pairs of values that an image with a single value is taken to be coded with.
+_PAIRS = ((0, 1), (-1, 1), (0, 255))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedImage:
+    """Hold the planes of an image and how it was coded. Made by ``read_image``.
+
+    Attributes
+    ----------
+    kind
+        ``"binary"`` if the image has two values, ``"grey"`` if it has levels.
+    labels
+        The two values in order, for a binary image; None for a grey one.
+    span
+        The darkest value and the lightest that the coding has: the two labels; the range of an
+        integer type of 8 or 16 bits; 0 and 1 for floats between them; otherwise the least value
+        of the image and the greatest.
+    planes
+        One plane per channel without opacity, read-only, in the image's own type: one for a grey
+        image, three for a colour image.
+    alpha
+        The plane of opacity, or None.
+    dtype
+        Type of the image's numbers.
+    has_channels
+        Whether the image has an axis of channels.
+    """
+
+    kind: Kind
+    labels: Labels | None
+    span: tuple[Any, Any]
+    planes: tuple[Plane, ...]
+    alpha: Plane | None
+    dtype: np.dtype[Any]
+    has_channels: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width."""
+        height, width = self.planes[0].shape
+        return height, width
+
+    def restore(self, planes: Sequence[Any]) -> npt.NDArray[Any]:
+        """Put new planes together as the image was: its axes, its opacity and its type.
+
+        Parameters
+        ----------
+        planes : sequence of arrays of shape (H, W)
+            As many as the image has, with values of the image's coding. Where the type is of
+            whole numbers, floats are rounded and what is out of its range is clipped.
+
+        Returns
+        -------
+        ndarray
+            A new array of the image's shape and type.
+
+        Raises
+        ------
+        ShapeError
+            If the planes are not as many, or not as large, as those of the image.
+        """
+        shapes = [np.shape(plane) for plane in planes]
+        if shapes != [self.shape] * len(self.planes):
+            raise ShapeError(
+                f"CodedImage.restore needs {len(self.planes)} of shape {self.shape}, one plane per "
+                f"channel. Got {len(shapes)} of shapes {', '.join(map(str, shapes))}."
+            )
+        typed = [_as_type(np.asarray(plane), self.dtype) for plane in planes]
+        if not self.has_channels:
+            return np.array(typed[0])
+        return np.stack(typed if self.alpha is None else [*typed, self.alpha], -1, dtype=self.dtype)
+
+    def __repr__(self) -> str:
+        height, width = self.shape
+        values = "grey" if self.labels is None else "binary {}, {}".format(*self.labels)
+        many = f"{len(self.planes)} planes" if len(self.planes) > 1 else "1 plane"
+        return f"<CodedImage: {height}x{width} pixels, {values}, {many} of {self.dtype}>"
+
+
+def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
+    """Tell what an image is, and take it apart into planes.
+
+    Two values make a binary image, whatever they are; more make a grey one. An image with a
+    single value is binary if it is of truth values, or its value is one of a known pair: 0 or the
+    greatest of an unsigned type, 0 or 1, -1 or 1, 0 or 255 (the first pair that has it).
+
+    Parameters
+    ----------
+    image : array-like of shape (H, W) or (H, W, C), or Pillow image
+        Truth values, whole numbers or floats. The channels C are grey (1), grey and opacity (2),
+        colour (3), colour and opacity (4). Opacity is kept and not touched. A Pillow image of
+        mode P becomes the colours of its palette, or their greys.
+    who
+        Name of the caller, for messages.
+    kind
+        What the image must be taken for; None to tell it by its values.
+
+    Returns
+    -------
+    CodedImage
+        Planes and coding; it holds views of the image where it can.
+
+    Raises
+    ------
+    InputError
+        If it is no image: text, objects, complex numbers, NaN, infinities, masked pixels, or a
+        mode of Pillow that is not known; or it is not of the kind wanted; or it has a single
+        value that could be of either kind.
+    ShapeError
+        If it has no pixel or is not of the shapes above.
+
+    See Also
+    --------
+    credo.images.noise.add_noise : What a noisy channel makes of an image.
+
+    Notes
+    -----
+    Time and memory: one pass or two over the pixels, no copy of an array of native byte order.
+    The values of all channels count together: a colour image in black and white is binary.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from credo.images.coding import read_image
+    >>> seen = read_image(np.array([[0, 255], [255, 255]], dtype=np.uint8), "example")
+    >>> seen
+    <CodedImage: 2x2 pixels, binary 0, 255, 1 plane of uint8>
+    >>> seen.restore([np.array([[255, 0], [0, 0]])])
+    array([[255,   0],
+           [  0,   0]], dtype=uint8)
+    """
+    array = _as_pixels(image, who)
+    _check_shape(array.shape, who)
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    channels = np.moveaxis(native, -1, 0) if native.ndim == 3 else native[None]
+    planes = [frozen(channel) for channel in channels]
+    ends = [_ends(plane, who) for plane in planes]
+    alpha = planes.pop() if len(planes) in _WITH_ALPHA else None
+    low = min(low for low, _ in ends[: len(planes)])
+    high = max(high for _, high in ends[: len(planes)])
+    found, labels = _tell(planes, (low, high), who, kind)
+    span = _span(low, high, array.dtype) if labels is None else (labels[0], labels[1])
+    return CodedImage(found, labels, span, tuple(planes), alpha, array.dtype, array.ndim == 3)
+
+
+def _as_pixels(image: Any, who: str) -> npt.NDArray[Any]:
+    """Turn an array-like or a Pillow image into an array of numbers."""
+    if np.ma.is_masked(image):
+        raise InputError(
+            f"The image of {who} has masked pixels. Fill them, with image.filled(...)."
+        )
+    try:
+        is_pillow = hasattr(image, "mode") and hasattr(image, "getbands")
+        array = _of_pillow(image, who) if is_pillow else np.asarray(image)
+    except InputError:
+        raise
+    except (TypeError, ValueError, OSError) as error:
+        raise InputError(f"The image of {who} cannot be read as pixels. {error}.") from error
+    if array.dtype.kind in "biuf":
+        return array
+    remedies = {
+        "c": "Pass its real part or its absolute values.",
+        "U": "Open a file first, for example with PIL.Image.open(...).",
+    }
+    raise InputError(
+        f"The image of {who} must be of truth values, whole numbers or floats. Got {array.dtype} "
+        f"in shape {array.shape}. {remedies.get(array.dtype.kind, 'Convert it to one of them.')}"
+    )
+
+
+def _of_pillow(image: Any, who: str) -> npt.NDArray[Any]:
+    """Give the pixels of a Pillow image; a palette becomes colours, or greys if all are grey."""
+    if image.mode in ("P", "PA"):
+        colours = np.asarray(image.convert("RGBA" if image.has_transparency_data else "RGB"))
+        is_grey = (colours[..., :1] == colours[..., 1:3]).all()
+        greys = colours[..., ::3] if colours.shape[-1] == 4 else colours[..., 0]
+        return greys if is_grey else colours
+    if image.mode not in _MODES:
+        raise InputError(
+            f"The image of {who} has Pillow's mode {image.mode!r}; known are P, PA, "
+            f"{', '.join(_MODES)}. Pass image.convert('RGB')."
+        )
+    return np.asarray(image)
+
+
+def _check_shape(shape: tuple[int, ...], who: str) -> None:
+    """Refuse shapes that are not those of an image with at least one pixel."""
+    if not (len(shape) == 2 or (len(shape) == 3 and shape[-1] <= 4)):
+        first = len(shape) == 3 and shape[0] <= 4
+        remedy = (
+            "Put the channels last: numpy.moveaxis(image, 0, -1)."
+            if first
+            else "Pass a volume slice by slice, or build a GridField of it."
+        )
+        raise ShapeError(
+            f"The image of {who} must have the shape (H, W), or (H, W, C) with 1 to 4 channels. "
+            f"Got shape {shape}. {remedy}"
+        )
+    if not np.prod(shape):
+        raise ShapeError(f"The image of {who} must have at least one pixel. Got shape {shape}.")
+
+
+def _ends(plane: Plane, who: str) -> tuple[Any, Any]:
+    """Give the least and the greatest value of a plane, which must be finite."""
+    low, high = plane.min(), plane.max()
+    if plane.dtype.kind == "f" and not (np.isfinite(low) and np.isfinite(high)):
+        wrong = ~np.isfinite(plane)
+        where = tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), plane.shape))
+        raise InputError(
+            f"The image of {who} must be finite. Got {int(wrong.sum())} of {plane.size} pixels "
+            f"that are not, the first {plane[where]:g} at {where}. Replace them, for example by "
+            "the median of their neighbours."
+        )
+    return plain(low), plain(high)
+
+
+def _tell(
+    planes: Sequence[Plane], ends: tuple[Any, Any], who: str, wanted: Kind | None
+) -> tuple[Kind, Labels | None]:
+    """Tell the kind of an image and, for two values, which they are."""
+    dtype = planes[0].dtype
+    if wanted == "grey" and dtype.kind == "b":
+        raise InputError(
+            f"{who} needs a grey image. Got truth values. Convert them, with image.astype(float)."
+        )
+    if wanted == "grey":
+        return "grey", None
+    pair = _pair_with(ends[0], dtype) if ends[0] == ends[1] else ends
+    if pair is None:
+        raise InputError(
+            f"{who} cannot tell whether the image is binary or grey: all its pixels are "
+            f"{ends[0]!r}. Pass one with two values or more, or code the single one as 0 or 1."
+        )
+    third = _third_value(planes, pair)
+    if third is None:
+        return "binary", pair
+    if wanted == "binary":
+        raise InputError(
+            f"{who} needs an image of two values. Got {pair[0]!r}, {pair[1]!r} and {third!r} at "
+            "least. Threshold it first, for example with image > image.mean()."
+        )
+    return "grey", None
+
+
+def _pair_with(value: Any, dtype: np.dtype[Any]) -> tuple[Any, Any] | None:
+    """Find the known pair of values that a single value belongs to, in the image's type."""
+    if dtype.kind == "b":
+        return False, True
+    whole = ((0, int(np.iinfo(dtype).max)),) if dtype.kind == "u" else ()
+    own = float if dtype.kind == "f" else int
+    return next(((own(a), own(b)) for a, b in (*whole, *_PAIRS) if value in (a, b)), None)
+
+
+def _third_value(planes: Sequence[Plane], pair: tuple[Any, Any]) -> Any:
+    """Find a value other than the two, or None; as a rule it is in the first block."""
+    for plane in planes:
+        for rows in row_blocks(plane):
+            part = plane[rows]
+            others = (part != pair[0]) & (part != pair[1])
+            if others.any():
+                return plain(part[others][0])
+    return None
+
+
+def _span(low: Any, high: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Give the darkest and the lightest value that a grey image of this type can have."""
+    if dtype.kind in "iu" and dtype.itemsize <= 2:
+        return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if dtype.kind == "f" and low >= 0 and high <= 1:
+        return 0.0, 1.0
+    return low, high
+
+
+def _as_type(plane: Plane, dtype: np.dtype[Any]) -> Plane:
+    """Turn a plane into the image's type: rounded and clipped if that is of whole numbers."""
+    if plane.dtype == dtype or dtype.kind not in "iu" or plane.dtype.kind == "b":
+        return plane.astype(dtype, copy=False)
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if plane.dtype.kind in "iu":
+        own = np.iinfo(plane.dtype)
+        return np.clip(plane, max(low, own.min), min(high, own.max)).astype(dtype)
+    least, most = np.float64(low), np.float64(high)
+    if int(most) > high:  # 2**63 - 1 has no float64; the next below it is in range
+        most = np.nextafter(most, 0.0)
+    return np.clip(np.rint(plane), least, most).astype(dtype)
+
+
+def row_blocks(plane: Plane) -> Iterator[slice]:
+    """Cut the rows of a plane into blocks of a few megabytes of float64."""
+    return blocks(len(plane), max(1, BLOCK_BYTES // (8 * plane.shape[1])))
