@@ -22,9 +22,24 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     The text goes to a temporary name beside ``path``; on success it is renamed, on an error it is
     removed and whatever stood under ``path`` before is untouched.
     """
+    with (
+        _place(path) as (place, mode),
+        place.open(mode, encoding="utf-8", newline="") as stream,
+    ):
+        yield stream
+
+
+def write_bytes_whole(path: str | os.PathLike[str], content: bytes | memoryview) -> None:
+    """Write a file of bytes that appears under ``path`` only when it is whole."""
+    with _place(path) as (place, mode), place.open(f"{mode}b") as stream:
+        stream.write(content)
+
+
+@contextmanager
+def _place(path: str | os.PathLike[str]) -> Iterator[tuple[Path, str]]:
+    """Give the name to write to and how to open it; rename afterwards if the block succeeds."""
     if os.fspath(path).startswith(_STREAMS):  # they may lead to a file that others write to as well
-        with Path(path).open("w", encoding="utf-8", newline="") as stream:
-            yield stream
+        yield Path(path), "w"
         return
     target = Path(path).resolve()
     if not target.parent.is_dir():
@@ -32,13 +47,11 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     if target.is_dir():
         raise InputError(f"Cannot write {target}: it is a folder. Name a file in it.")
     if target.exists() and not target.is_file():  # a device or a pipe has no half-written state
-        with target.open("w", encoding="utf-8", newline="") as stream:
-            yield stream
+        yield target, "w"
         return
     temporary = target.with_name(f".credo-{secrets.token_hex(8)}.part")
     try:
-        with temporary.open("x", encoding="utf-8", newline="") as stream:
-            yield stream
+        yield temporary, "x"
         if target.exists():
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)

@@ -13,11 +13,13 @@ from typing import Annotated
 import typer
 
 from credo._version import __version__
+from credo.cli.adding_noise import noise
 from credo.cli.best_states import mpe
 from credo.cli.certified import bounds
 from credo.cli.conversion import convert
 from credo.cli.costs import plan
 from credo.cli.decide import decide
+from credo.cli.denoising import denoise
 from credo.cli.graphs import infer
 from credo.cli.uai_task import uai
 from credo.cli.weighing import explain
@@ -34,7 +36,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (decide, infer, plan, mpe, bounds, explain, convert, uai):
+for command in (decide, infer, plan, mpe, bounds, explain, convert, uai, denoise, noise):
     app.command()(command)
 
 
