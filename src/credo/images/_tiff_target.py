@@ -20,8 +20,9 @@ from credo.images._tile_regions import Shape, Window, as_window, pieces
 
 #: Types of pixels that are written.
 _TYPES = ("bool", "uint8", "uint16", "float32")
-#: How hard deflate tries.
-_LEVEL = 3
+#: How hard deflate tries. Whole numbers of restored pictures get twice as small at level 6 as at 1,
+#: at 10 ns per pixel; probabilities just a tenth smaller, at 700 ns.
+_LEVEL, _LEVEL_OF_FLOATS = 6, 1
 
 
 @final
@@ -146,7 +147,8 @@ class TiffTarget:
         is_bits = self.dtype == np.bool_
         little = self.dtype.newbyteorder("<")
         stored = np.packbits(block, axis=1) if is_bits else block.astype(little, copy=False)
-        data = zlib.compress(stored.tobytes(), _LEVEL)
+        level = _LEVEL_OF_FLOATS if self.dtype.kind == "f" else _LEVEL
+        data = zlib.compress(stored.tobytes(), level)
         self._places[index] = self._stream.tell(), len(data)
         self._stream.write(data)
 

@@ -49,12 +49,27 @@ class TiffSource:
     -----
     Files without compression whose rows lie one behind the other are mapped to memory. Of others,
     strips or tiles that a region touches are unpacked whole, and 128 MB of them are kept. Threads
-    may read at the same time. A copy that is sent to another process opens the file there.
+    may read at the same time. A copy that is sent to another process opens the file there. No file
+    stays open between two reads.
 
     See Also
     --------
     credo.images.tiff.open_tiff : Makes one.
     credo.images.tiles.denoise_tiled : What it is for.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from credo.images.tiff import open_tiff
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "grey.tif"
+    ...     Image.fromarray(np.arange(200, dtype=np.uint8).reshape(10, 20)).save(path)
+    ...     with open_tiff(path) as source:
+    ...         source[5:7, 3:6]
+    array([[103, 104, 105],
+           [123, 124, 125]], dtype=uint8)
     """
 
     def __init__(self, path: str, layout: TiffLayout, page: int | None) -> None:
@@ -66,16 +81,18 @@ class TiffSource:
         self._layout, self._page = layout, page
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, npt.NDArray[Any]] = OrderedDict()
+        height, width = layout.segment
+        self._most_kept = max(1, _KEPT // (height * width * layout.dtype.itemsize))
         self._lines: Any = None
-        self._stream = Path(path).open("rb")  # noqa: SIM115 - open as long as the source
+        self._is_closed = False
         if layout.is_contiguous:
             size = layout.shape[0], layout.row_bytes
-            self._lines = np.memmap(self._stream, np.uint8, "r", layout.offsets[0], size)
+            self._lines = np.memmap(path, np.uint8, "r", layout.offsets[0], size)
 
     def __getitem__(self, window: Any) -> npt.NDArray[Any]:
         """Read the pixels of some rows and columns, given as slices."""
         rows, columns = as_window(window, self.shape, "TiffSource")
-        if self._stream.closed:
+        if self._is_closed:
             raise InputError(f"{self.filename} has been closed. Open it again with open_tiff.")
         found = np.empty((rows.stop - rows.start, columns.stop - columns.start), self.dtype)
         if not found.size:
@@ -92,16 +109,16 @@ class TiffSource:
             if index in self._kept:
                 self._kept.move_to_end(index)
                 return self._kept[index]
-            self._stream.seek(self._layout.offsets[index])
-            data = self._stream.read(self._layout.counts[index])
             self.reads += 1
+        with Path(self.filename).open("rb") as stream:
+            stream.seek(self._layout.offsets[index])
+            data = stream.read(self._layout.counts[index])
         if len(data) < self._layout.counts[index]:
             raise FileFormatError(f"The file has lost strip or tile {index}.", self.filename)
         found = unpacked(self._layout, index, data)
         with self._lock:
             self._kept[index] = found
-            most = max(1, _KEPT // max(1, found.nbytes))
-            while len(self._kept) > most:
+            while len(self._kept) > self._most_kept:
                 self._kept.popitem(last=False)
         return found
 
@@ -111,8 +128,8 @@ class TiffSource:
             _tile_regions.let_go(self._lines)
 
     def close(self) -> None:
-        """Close the file."""
-        self._stream.close()
+        """Let go of the file; it cannot be read any more."""
+        self._is_closed = True
         self._lines = None
         self._kept.clear()
 
@@ -124,7 +141,7 @@ class TiffSource:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Open the file again at the other end."""
-        return open_tiff, (self.filename, self._page)
+        return open_tiff, (str(Path(self.filename).absolute()), self._page)
 
     def __repr__(self) -> str:
         height, width = self.shape

@@ -67,6 +67,13 @@ class TiledRestoration:
     See Also
     --------
     credo.images.denoise_tiled : Makes one.
+
+    Examples
+    --------
+    >>> from credo.images.tiles import denoise_tiled
+    >>> noisy = [[0, 0, 0], [0, 1, 0], [0, 0, 0]]
+    >>> denoise_tiled(noisy, flip_probability=0.1, coupling=0.8, tile=2)
+    <TiledRestoration: 3x3 pixels in 4 tiles, 20 sweeps, 1 pixels changed>
     """
 
     image: Any
