@@ -1,12 +1,12 @@
 """Messages of any number of labels on grids, as a list of small jobs.
 
 Slabs and directions are those of ``grid_ratios``; each message has a line for every label:
-``messages[direction, slab, label, place]``. A job is a row of five numbers: what to do, in which
+``messages[slab, direction, label, place]``. A job is a row of five numbers: what to do, in which
 direction, at which slab, in which room, and for which colour. ``GATHER`` puts together what the
 pixels of a slab know, laid where their messages arrive; ``SEND`` makes messages of that. There is a
 runner for each kind of message, so that only the kind that is needed is compiled.
-``weights[direction, slab, 0]`` are, where messages arrive, what a step between labels weighs (in
-logs for maxima), and ``weights[direction, slab, 1]`` what all labels beyond the reach do.
+``weights[slab, direction, 0]`` are, where messages arrive, what a step between labels weighs (in
+logs for maxima), and ``weights[slab, direction, 1]`` what all labels beyond the reach do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from credo._kernels._jit import strict_kernel
-from credo._kernels.grid_sends import (
+from credo._kernels.grid_messages import (
     send_cut_linear_sum,
     send_linear_max,
     send_linear_sum,
@@ -105,7 +105,7 @@ def _begin(job, nodes, messages, places, rooms, old, maximum):
         _gather(job, nodes, messages, places, maximum, rooms[job[3]])
         return False
     if job[4] >= 0:
-        message = messages[job[1], job[2]]
+        message = messages[job[2], job[1]]
         for label in range(len(message)):
             _copy(message[label], old[label])
     return True
@@ -115,8 +115,8 @@ def _begin(job, nodes, messages, places, rooms, old, maximum):
 def _parts(job, messages, weights, rooms):
     """Give the products of a job, what steps weigh, what lies beyond, and the messages."""
     way, slab = job[1], job[2]
-    own = slab if weights.shape[1] > 1 else 0
-    return rooms[job[3]], weights[way, own, 0], weights[way, own, 1], messages[way, slab]
+    own = slab if weights.shape[0] > 1 else 0
+    return rooms[job[3]], weights[own, way, 0], weights[own, way, 1], messages[slab, way]
 
 
 @strict_kernel
@@ -145,15 +145,15 @@ def _gather(job, nodes, messages, places, maximum, out):
     begin, end = max(0, -offset), length - max(0, offset)
     for label in range(labels):
         line = out[label, begin + offset : end + offset]
-        only = messages[way, slab, label, begin:end]
+        only = messages[slab, way, label, begin:end]
         if maximum:
             _add(nodes[slab, label, begin:end], only, line)
         else:
             _multiply(nodes[slab, label, begin:end], only, line)
-        for other in range(0, len(messages), 2):
+        for other in range(0, messages.shape[1], 2):
             if other != way and other + 1 != way:
-                one = messages[other, slab, label, begin:end]
-                two = messages[other + 1, slab, label, begin:end]
+                one = messages[slab, other, label, begin:end]
+                two = messages[slab, other + 1, label, begin:end]
                 if maximum:
                     _add_both(line, one, two)
                 else:

@@ -2,8 +2,8 @@
 
 A picture is cut into slabs: the rows of a plane, the planes of a volume. A slab is a line of
 ``length`` numbers. An axis has an offset within the line, and either stays in its slab or leads to
-the next one. ``messages[2 * axis]`` are those that travel towards higher positions,
-``messages[2 * axis + 1]`` those that come back; each stands where it arrives, and so does the
+the next one. ``messages[slab, 2 * axis]`` are those that travel towards higher positions,
+``messages[slab, 2 * axis + 1]`` those that come back; each stands where it arrives, and so does the
 weight of its edge. Lines of products have ``margin`` ones at either end, in the place of neighbours
 that do not exist: whatever the weight, one gives a message of one.
 """
@@ -63,10 +63,10 @@ def sweep(phi, messages, weights, axes, outside, margin, eta, maximum, backward,
 @strict_kernel
 def _spread(slab, way, messages, weights, source, begin, eta, maximum, colour):
     """Send to a slab one way; ``source`` is a line of products, read from ``begin`` on."""
-    own = slab if weights.shape[1] > 1 else 0
-    message = messages[way, slab]
+    own = slab if weights.shape[0] > 1 else 0
+    message = messages[slab, way]
     product = source[begin : begin + len(message)]
-    send(product, weights[way, own], message, eta, maximum, colour, slab)
+    send(product, weights[own, way], message, eta, maximum, colour, slab)
 
 
 @strict_kernel
@@ -74,16 +74,16 @@ def _gather(slab, way, phi, messages, outside, margin, line):
     """Multiply what each pixel knows, but for what it has from the pixel that it will send to."""
     length = phi.shape[1]
     out = line[margin : margin + length]
-    only = messages[way, slab]
-    axis, n_axes = way // 2, len(messages) // 2
+    only = messages[slab, way]
+    axis, n_axes = way // 2, messages.shape[1] // 2
     if n_axes == 2:
-        left, right = messages[2 - 2 * axis, slab], messages[3 - 2 * axis, slab]
+        left, right = messages[slab, 2 - 2 * axis], messages[slab, 3 - 2 * axis]
         _product(phi[slab], left, right, only, out)
     else:
         known = phi[slab]
         for other in range(n_axes):
             if other != axis:
-                _multiply(known, messages[2 * other, slab], messages[2 * other + 1, slab], out)
+                _multiply(known, messages[slab, 2 * other], messages[slab, 2 * other + 1], out)
                 known = out
         for j in range(length):
             out[j] = known[j] * only[j]

@@ -34,21 +34,24 @@ def send_sum(kind, q, decay, floor, reach, eta, message, work):
     new, weights, side = rows[:k], rows[k : 2 * k], rows[2 * k :]
     for at in range(0, n, STEP):
         part, here = slice(at, min(at + STEP, n)), slice(0, min(STEP, n - at))
-        one, rate = typed(1.0, side), typed(eta, side)
+        d, f = decay[part], floor[part]
+        row0, row1, row2 = side[0, here], side[1, here], side[2, here]
+        row3, row4, row5 = side[3, here], side[4, here], side[5, here]
+        one, rate = typed(1.0, row0), typed(eta, row0)
         if k > 1 and (kind == POTTS or reach == 0):
-            unequal = decay if kind == POTTS else floor
-            potts_sum(q, unequal, rate, one, message, new, side, part)
+            unequal = d if kind == POTTS else f
+            potts_sum(message, q, unequal, rate, one, new, row0, row1, row2, row3, part)
             continue
-        find_scale(q, side, one, part)
+        find_scale(row0, q, one, part)
         if k == 1 or (kind == LINEAR and reach >= k - 1):
-            linear_sum(q, decay, one, side, part)
-            mix(message, q, part, side, rate, one - rate, part)
+            linear_sum(q, d, one, row0, row1, row2, part)
+            mix(message, q, part, row1, rate, one, part)
             continue
         if kind == LINEAR:
-            cut_linear_sum(q, decay, floor, reach, one, new, side, part)
+            cut_linear_sum(q, d, f, reach, one, new, row0, row1, row2, row3, row4, row5, part)
         else:
-            quadratic_sum(q, decay, floor, reach, one, new, weights, side, part)
-        mix(message, new, here, side, rate, one - rate, part)
+            quadratic_sum(q, d, f, reach, one, new, weights, row0, row1, row2, row3, part)
+        mix(message, new, here, row1, rate, one, part)
 
 
 @strict_kernel
@@ -62,93 +65,14 @@ def send_max(kind, q, slope, limit, eta, message, work):
     k, n = q.shape
     side = scratch(work, k, n)[2 * k :]
     for at in range(0, n, STEP):
-        part = slice(at, min(at + STEP, n))
-        one, rate = typed(1.0, side), typed(eta, side)
+        part, here = slice(at, min(at + STEP, n)), slice(0, min(STEP, n - at))
+        s, cell = slope[part], side[6]
+        row0, row1, row2 = side[0, here], side[1, here], side[2, here]
+        row3, row4 = side[3, here], side[4, here]
+        one, rate = typed(1.0, cell), typed(eta, cell)
         if kind == POTTS:
-            potts_max(q, slope, rate, one, message, side, part)
+            potts_max(message, q, s, rate, one, row0, row1, part)
         elif kind == LINEAR:
-            linear_max(q, slope, limit, rate, one, message, side, part)
+            linear_max(message, q, s, limit, rate, one, row0, row1, part)
         else:
-            quadratic_max(q, slope, limit, rate, one, message, side, part)
-
-
-@strict_kernel
-def send_potts_sum(q, decay, eta, message, work):
-    """Mix sums over labels that are equal, or not, with the old messages."""
-    k, n = q.shape
-    rows = scratch(work, k, n)
-    new, side = rows[:k], rows[2 * k :]
-    for at in range(0, n, STEP):
-        part = slice(at, min(at + STEP, n))
-        potts_sum(q, decay, typed(eta, side), typed(1.0, side), message, new, side, part)
-
-
-@strict_kernel
-def send_linear_sum(q, decay, eta, message, work):
-    """Mix sums over labels that weigh less the further they are."""
-    k, n = q.shape
-    side = scratch(work, k, n)[2 * k :]
-    for at in range(0, n, STEP):
-        part = slice(at, min(at + STEP, n))
-        one, rate = typed(1.0, side), typed(eta, side)
-        find_scale(q, side, one, part)
-        linear_sum(q, decay, one, side, part)
-        mix(message, q, part, side, rate, one - rate, part)
-
-
-@strict_kernel
-def send_cut_linear_sum(q, decay, floor, reach, eta, message, work):
-    """Mix sums over labels that weigh less the further they are, up to a limit."""
-    k, n = q.shape
-    rows = scratch(work, k, n)
-    new, side = rows[:k], rows[2 * k :]
-    for at in range(0, n, STEP):
-        part, here = slice(at, min(at + STEP, n)), slice(0, min(STEP, n - at))
-        one, rate = typed(1.0, side), typed(eta, side)
-        find_scale(q, side, one, part)
-        cut_linear_sum(q, decay, floor, reach, one, new, side, part)
-        mix(message, new, here, side, rate, one - rate, part)
-
-
-@strict_kernel
-def send_quadratic_sum(q, decay, floor, reach, eta, message, work):
-    """Mix sums over labels that weigh less by the square of how far they are, up to a limit."""
-    k, n = q.shape
-    rows = scratch(work, k, n)
-    new, weights, side = rows[:k], rows[k : 2 * k], rows[2 * k :]
-    for at in range(0, n, STEP):
-        part, here = slice(at, min(at + STEP, n)), slice(0, min(STEP, n - at))
-        one, rate = typed(1.0, side), typed(eta, side)
-        find_scale(q, side, one, part)
-        quadratic_sum(q, decay, floor, reach, one, new, weights, side, part)
-        mix(message, new, here, side, rate, one - rate, part)
-
-
-@strict_kernel
-def send_potts_max(q, slope, eta, message, work):
-    """Mix the best of labels that are equal, or not, in logs."""
-    k, n = q.shape
-    side = scratch(work, k, n)[2 * k :]
-    for at in range(0, n, STEP):
-        part = slice(at, min(at + STEP, n))
-        potts_max(q, slope, typed(eta, side), typed(1.0, side), message, side, part)
-
-
-@strict_kernel
-def send_linear_max(q, slope, limit, eta, message, work):
-    """Mix the best of labels that lose by how far they are, up to a limit, in logs."""
-    k, n = q.shape
-    side = scratch(work, k, n)[2 * k :]
-    for at in range(0, n, STEP):
-        part = slice(at, min(at + STEP, n))
-        linear_max(q, slope, limit, typed(eta, side), typed(1.0, side), message, side, part)
-
-
-@strict_kernel
-def send_quadratic_max(q, slope, limit, eta, message, work):
-    """Mix the best of labels that lose by the square of how far they are, in logs."""
-    k, n = q.shape
-    side = scratch(work, k, n)[2 * k :]
-    for at in range(0, n, STEP):
-        part = slice(at, min(at + STEP, n))
-        quadratic_max(q, slope, limit, typed(eta, side), typed(1.0, side), message, side, part)
+            quadratic_max(message, q, s, limit, rate, one, row0, row1, row2, row3, row4, cell, part)

@@ -89,7 +89,8 @@ class LogPlanes:
 
     def log_odds(self, rows: slice) -> Floats:
         """Subtract some rows of the first label's plane from the second's."""
-        return frozen(self.logs[rows, ..., 1] - self.logs[rows, ..., 0])
+        with np.errstate(over="ignore"):
+            return frozen(self.logs[rows, ..., 1] - self.logs[rows, ..., 0])
 
     def total(self, positions: Any) -> float:
         """Sum the log potentials of labels given by their positions."""

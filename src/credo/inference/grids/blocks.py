@@ -31,8 +31,8 @@ class Block:
     low: int
     high: int
     nodes: Floats  #: potentials, slabs first
-    messages: Floats  #: for each direction those of all slabs
-    weights: Floats  #: for each direction those of all slabs, or one line for all
+    messages: Floats  #: for each slab those of all directions
+    weights: Floats  #: for each slab those of all directions, or one slab for all
 
     @property
     def core(self) -> slice:
@@ -93,7 +93,7 @@ def run_blocks(blocks: Sequence[Block], run: Run, colours: Colours, at_a_time: i
 def _exchange(above: Block, below: Block) -> None:
     """Copy to the rim of each of two blocks what the other has computed there."""
     rim = slice(below.first - above.first, below.low - above.first)
-    below.messages[:, : below.low - below.first] = above.messages[:, rim]
-    reach = above.messages.shape[1] - (above.high - above.first)
+    below.messages[: below.low - below.first] = above.messages[rim]
+    reach = len(above.messages) - (above.high - above.first)
     start = below.low - below.first
-    above.messages[:, above.high - above.first :] = below.messages[:, start : start + reach]
+    above.messages[above.high - above.first :] = below.messages[start : start + reach]

@@ -28,8 +28,9 @@ class GridPosterior:
         ``"CONVERGED"`` if a tolerance was given and met; otherwise ``"MAX_SWEEPS"``. Convergence is
         no promise of accuracy.
     residuals : ndarray
-        Largest change of a message in each sweep, before it was mixed with the old one; empty if
-        neither a tolerance nor a callback was given.
+        Largest change of a message in each sweep, before it was mixed with the old one: of a
+        probability, or for max-product with more than two labels, of a log. Empty if neither a
+        tolerance nor a callback was given.
     sweeps : int
         How many sweeps were made.
 

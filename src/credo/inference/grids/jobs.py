@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from credo.inference.grids.layout import Int64
 
 #: What a job does; as in _kernels.grid_labels.
 _GATHER, _SEND = 0, 1
+#: Jobs that are listed together: a megabyte or so.
+_AT_A_TIME = 2**14
 
 
-def flood_jobs(slabs: int, cross: Int64, colours: Int64) -> Int64:
-    """List the jobs of a sweep for each colour, one slab behind the other.
+def flood_jobs(slabs: int, cross: Int64, colours: Int64) -> Iterator[Int64]:
+    """List the jobs of a sweep for each colour, one slab behind the other, some at a time.
 
     ``cross`` tells which axes lead to the next slab. What goes there is held, by every sweep for
     itself, until that slab has gathered what it had before.
     """
-    levels, n_axes = len(colours), len(cross)
-    step, level = np.divmod(np.arange((slabs + levels - 1) * levels), levels)
-    slab = step - level
+    steps, levels = slabs + len(colours) - 1, len(colours)
+    some = max(1, _AT_A_TIME // (4 * levels * len(cross)))
+    for first in range(0, steps, some):
+        numbers = np.arange(first * levels, min(first + some, steps) * levels)
+        step, level = np.divmod(numbers, levels)
+        yield _flooding(step - level, level, slabs, cross, colours)
+
+
+def _flooding(slab: Int64, level: Int64, slabs: int, cross: Int64, colours: Int64) -> Int64:
+    """List the jobs at slabs, each for one of the sweeps; those that do not exist are left out."""
+    n_axes = len(cross)
     inside = (slab >= 0) & (slab < slabs)
     slab, level = slab[inside], level[inside]
     parts = []
@@ -35,9 +47,16 @@ def flood_jobs(slabs: int, cross: Int64, colours: Int64) -> Int64:
     return np.ascontiguousarray(every[every[:, 0] >= 0])
 
 
-def sweep_jobs(slabs: int, cross: Int64, *, backward: bool) -> Int64:
-    """List the jobs that pass messages from slab to slab."""
-    source = np.arange(slabs - 1, 0, -1) if backward else np.arange(slabs - 1)
+def sweep_jobs(slabs: int, cross: Int64, *, backward: bool) -> Iterator[Int64]:
+    """List the jobs that pass messages from slab to slab, some at a time."""
+    every = np.arange(slabs - 1, 0, -1) if backward else np.arange(slabs - 1)
+    some = max(1, _AT_A_TIME // (2 * len(cross)))
+    for first in range(0, len(every), some):
+        yield _sweeping(every[first : first + some], cross, backward=backward)
+
+
+def _sweeping(source: Int64, cross: Int64, *, backward: bool) -> Int64:
+    """List the jobs that pass on what slabs know."""
     target = source - 1 if backward else source + 1
     parts = []
     for axis in np.flatnonzero(cross):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, final
 
@@ -36,8 +37,8 @@ def number_type(field: GridField, dtype: Any, who: str, *, maximum: bool) -> Any
             return kind
     raise InputError(
         f"{who}: edges whose labels differ by up to {spread:.3g} in logs are too strong for sums "
-        f"in {np.dtype(kinds[-1]).name}. Use dtype='float64', a weaker smoothness, or "
-        "method='max-product', which takes any."
+        f"in {np.dtype(kinds[-1]).name}. Use a weaker or truncated smoothness, dtype='float64' if "
+        "it is not that, or method='max-product', which takes any."
     )
 
 
@@ -65,7 +66,8 @@ class LabelMessages(AbstractMessages):
     def _nodes(self, first: int, last: int) -> Floats:
         """Lay potentials out (slabs, labels, length), the largest of each pixel being one."""
         logs = np.moveaxis(self._field.log_potentials[first:last], -1, 0)
-        logs = logs - logs.max(axis=0)
+        with np.errstate(over="ignore"):
+            logs = logs - logs.max(axis=0)
         values = (logs if self._maximum else np.exp(logs)).astype(self._type)
         lines = self._layout.lines(values, 0.0 if self._maximum else 1.0)
         return np.ascontiguousarray(np.swapaxes(lines, 0, 1))
@@ -81,7 +83,7 @@ class LabelMessages(AbstractMessages):
         return both.astype(settings.dtype)
 
     def _initial(self, slabs: int) -> Floats:
-        shape = (2 * len(self._layout.axes), slabs, self._n, self._layout.length)
+        shape = (slabs, 2 * len(self._layout.axes), self._n, self._layout.length)
         return np.full(shape, 0.0 if self._maximum else 1.0 / self._n, self._type)
 
     def _flood(self, block: Block, colours: Colours) -> None:
@@ -93,21 +95,22 @@ class LabelMessages(AbstractMessages):
         jobs = sweep_jobs(len(block.nodes), layout.axes[:, 1], backward=backward)
         self._do(jobs, block, _places(layout), 1)
 
-    def _do(self, jobs: Int64, block: Block, places: Int64, n_rooms: int) -> None:
+    def _do(self, jobs: Iterable[Int64], block: Block, places: Int64, n_rooms: int) -> None:
         """Run jobs on a block."""
-        from credo._kernels import grid_labels, grid_sends  # noqa: PLC0415
+        from credo._kernels import grid_labels, grid_messages  # noqa: PLC0415
 
         if self._n == 1:  # then there is nothing to say
             return
         shape = block.nodes.shape[1:]
         rooms = np.ones((n_rooms, *shape), self._type)
         old = np.empty(shape, self._type)
-        work = np.empty((grid_sends.work_rows(self._n), shape[1]), self._type)
+        work = np.empty((grid_messages.work_rows(self._n), shape[1]), self._type)
         run = getattr(grid_labels, self._kind)
-        run(
-            jobs, block.nodes, block.messages, block.weights, places, rooms, old, work, self._eta,
-            *self._far,
-        )  # fmt: skip
+        for some in jobs:
+            run(
+                some, block.nodes, block.messages, block.weights, places, rooms, old, work,
+                self._eta, *self._far,
+            )  # fmt: skip
 
     def posterior(self) -> PosteriorMap:
         """Give the beliefs, normalised; those of maxima are max-marginals divided by their sum."""
@@ -120,7 +123,7 @@ class LabelMessages(AbstractMessages):
         """Write the beliefs of a block, slab by slab."""
         for slab in range(block.low, block.high):
             here = slab - block.first
-            messages = block.messages[:, here]
+            messages = block.messages[here]
             if self._maximum:
                 belief = block.nodes[here] + messages.sum(axis=0)
                 belief = np.exp(belief - belief.max(axis=0))

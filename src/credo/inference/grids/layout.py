@@ -84,18 +84,18 @@ def _offset(axis: Axis, pitch: int) -> int:
 
 
 def directed_strengths(field: GridField, layout: Layout) -> Floats:
-    """Give the strengths of edges where messages arrive, (2 * axes, slabs or 1, length).
+    """Give the strengths of edges where messages arrive, (slabs or 1, 2 * axes, length).
 
-    There is one line for all slabs if the strength along each axis is a number.
+    There is one slab for all if the strength along each axis is a number.
     """
     if all(isinstance(strength, float) for strength in field.strengths):
         both = np.repeat(np.array(field.strengths, dtype=np.float64), 2)
-        return np.broadcast_to(both[:, None, None], (len(both), 1, layout.length))
+        return np.broadcast_to(both[:, np.newaxis], (1, len(both), layout.length))
     arriving = []
     for number, axis in enumerate(field.axes):
         plane = field.strength_plane(number)
         arriving += [moved(plane, axis), plane]
-    return layout.lines(np.stack(arriving))
+    return np.ascontiguousarray(np.swapaxes(layout.lines(np.stack(arriving)), 0, 1))
 
 
 def moved(plane: Floats, axis: Axis) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +44,7 @@ class AbstractMessages(ABC):
         self._colours = _COLOURS.get(settings.schedule, ())
         self._weights = weights
         slabs, count = self._layout.slabs, threads if self._colours else 1
-        self._at_a_time = sweeps_at_a_time(slab_bytes, len(weights), slabs, count)
+        self._at_a_time = sweeps_at_a_time(slab_bytes, weights.shape[1], slabs, count)
         self.blocks = cut(slabs, self._part, count, self._at_a_time)
         self._rotations: list[tuple[Rotation, Block]] = []
         if not self._colours:
@@ -53,8 +54,8 @@ class AbstractMessages(ABC):
     def _part(self, first: int, last: int) -> tuple[Floats, Floats, Floats]:
         """Make the potentials, the first messages and the weights of a range of slabs."""
         own = self._weights
-        if own.shape[1] > 1:
-            own = np.ascontiguousarray(own[:, first:last])
+        if len(own) > 1:
+            own = own[first:last]
         return self._nodes(first, last), self._initial(last - first), own
 
     @abstractmethod
@@ -100,7 +101,7 @@ class AbstractMessages(ABC):
 
     def _cores(self) -> list[Floats]:
         """Give the messages between pixels, block by block, without the rims."""
-        return [self._layout.pixels(block.messages[:, block.core]) for block in self.blocks]
+        return [self._layout.pixels(block.messages[block.core]) for block in self.blocks]
 
     def _run(self, block: Block, colours: Colours) -> None:
         """Make sweeps on a block, whose first slab may be an odd one."""
@@ -109,28 +110,26 @@ class AbstractMessages(ABC):
     def _pass_through(self, rotation: Rotation, turned: Block) -> None:
         """Pass messages forth and back along a dimension."""
         own = self.blocks[0]
-        turned.messages = self._there(rotation, own.messages)[rotation.directions]
+        turned.messages = _turned(own.messages, rotation.there, rotation.directions)
         self._pass(turned, rotation.layout, backward=False)
         self._pass(turned, rotation.layout, backward=True)
-        place = np.argsort(rotation.directions)
-        own.messages = self._swapped(rotation.back(self._swapped(turned.messages[place])))
+        home = np.argsort(rotation.directions)
+        own.messages = _turned(turned.messages, rotation.back, home)
 
     def _turned(self, rotation: Rotation) -> Block:
         """Make a block of the rotated picture."""
-        own = self.blocks[0]
-        weights = own.weights[rotation.directions]
+        own, length = self.blocks[0], rotation.layout.length
         if all(isinstance(strength, float) for strength in self._field.strengths):
-            wide = (*weights.shape[:-1], rotation.layout.length)
+            weights = own.weights[:, rotation.directions]
+            wide = (*weights.shape[:-1], length)
             weights = np.ascontiguousarray(np.broadcast_to(weights[..., :1], wide))
         else:
-            weights = self._there(rotation, own.weights)[rotation.directions]
-        nodes = self._there(rotation, own.nodes[np.newaxis])[0]
+            weights = _turned(own.weights, rotation.there, rotation.directions)
+        nodes = _turned(own.nodes[:, np.newaxis], rotation.there)[:, 0]
         return Block(0, 0, rotation.layout.slabs, nodes, own.messages, weights)
 
-    def _there(self, rotation: Rotation, lines: Floats) -> Floats:
-        """Rotate lines."""
-        return self._swapped(rotation.there(self._swapped(lines)))
 
-    def _swapped(self, lines: Floats) -> Floats:
-        """Bring the slabs next to their places, where labels stand between them, and back."""
-        return lines if lines.ndim < 4 else np.ascontiguousarray(np.swapaxes(lines, 1, 2))
+def _turned(lines: Floats, turn: Callable[[Floats], Floats], ways: Any = slice(None)) -> Floats:
+    """Rotate lines (slabs, directions, …, length), and name the directions as they are then."""
+    there = turn(np.moveaxis(lines, 0, -2)[ways])
+    return np.ascontiguousarray(np.moveaxis(there, -2, 0))

@@ -113,6 +113,8 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
     settings = settings_for(field, method, momentum, schedule, dtype)
     count = positive_int(sweeps, _WHO, "sweeps", least=0)
     stop = -1.0 if tolerance is None else as_number(tolerance, _WHO, "tolerance")
+    if tolerance is not None and stop < 0.0:
+        raise InputError(f"The tolerance of {_WHO} must be at least 0, or None. Got {tolerance}.")
     check_callback({"callback": callback}, _WHO)
     messages = messages_on(field, settings, threads)
     residuals = pass_messages(messages, count, stop, callback)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -49,10 +50,9 @@ def number_type(field: GridField, dtype: Any, who: str) -> Any:
     """Choose the type of number: the one asked for; by default float32 if that is safe."""
     layout = Layout.of(field.shape, field.axes)
     weight = float(np.abs(log_weights(field, layout)).max(initial=0.0))
-    slabs = max(1, _AT_A_TIME // max(1, layout.length))
     largest = max(
-        float(np.abs(field.log_odds_of(slice(first, first + slabs))).max(initial=0.0))
-        for first in range(0, layout.slabs, slabs)
+        float(np.abs(field.log_odds_of(rows)).max(initial=0.0))
+        for rows in _few(0, layout.slabs, layout.length)
     )
     wanted = (np.float32, np.float64) if dtype is None else (dtype,)
     for kind in wanted:
@@ -61,9 +61,16 @@ def number_type(field: GridField, dtype: Any, who: str) -> Any:
             return kind
     raise InputError(
         f"{who}: edges that weigh up to {weight:.3g} in logs are too strong for messages in "
-        f"{np.dtype(wanted[-1]).name}. Use dtype='float64', a weaker coupling, or for the best "
-        "labels method='graph-cut', which takes any."
+        f"{np.dtype(wanted[-1]).name}. Use a weaker coupling, dtype='float64' if it is not "
+        "that, or for the best labels credo.mpe or denoise(method='graph-cut'), which take any."
     )
+
+
+def _few(first: int, last: int, length: int) -> Iterator[slice]:
+    """Give slices of slabs, few enough of them for the cache."""
+    count = max(1, _AT_A_TIME // max(1, length))
+    for low in range(first, last, count):
+        yield slice(low, min(low + count, last))
 
 
 def log_weights(field: GridField, layout: Layout) -> Floats:
@@ -80,17 +87,20 @@ class RatioMessages(AbstractMessages):
         layout = Layout.of(field.shape, field.axes)
         logs = log_weights(field, layout)
         strongest = float(np.abs(logs).max(initial=0.0))
-        self._most = Range.of(strongest, len(logs), settings.dtype).most
+        self._most = Range.of(strongest, logs.shape[1], settings.dtype).most
         weights = np.exp(logs).astype(settings.dtype)
         size = layout.length * weights.itemsize
         super().__init__(field, settings, size, weights, threads)
 
     def _nodes(self, first: int, last: int) -> Floats:
-        odds = np.clip(self._field.log_odds_of(slice(first, last)), -self._most, self._most)
-        return self._layout.lines(np.exp(odds, dtype=self._type), 1.0)
+        ratios = np.empty((last - first, *self._layout.shape[1:]), self._type)
+        for rows in _few(0, last - first, self._layout.length):
+            odds = self._field.log_odds_of(slice(first + rows.start, first + rows.stop))
+            np.exp(np.clip(odds, -self._most, self._most), out=ratios[rows], dtype=self._type)
+        return self._layout.lines(ratios, 1.0)
 
     def _initial(self, slabs: int) -> Floats:
-        return np.ones((len(self._layout.axes) * 2, slabs, self._layout.length), self._type)
+        return np.ones((slabs, 2 * len(self._layout.axes), self._layout.length), self._type)
 
     def _flood(self, block: Block, colours: Colours) -> None:
         from credo._kernels import grid_ratios  # noqa: PLC0415
@@ -121,14 +131,12 @@ class RatioMessages(AbstractMessages):
     @staticmethod
     def _believe(block: Block, lines: Floats) -> None:
         """Write the beliefs of a block, a few slabs at a time."""
-        count = max(1, _AT_A_TIME // max(1, lines.shape[1]))
-        for low in range(block.low, block.high, count):
-            high = min(low + count, block.high)
-            here = slice(low - block.first, high - block.first)
-            belief = lines[low:high]
-            np.multiply(block.nodes[here], block.messages[0, here], out=belief)
-            for direction in block.messages[1:]:
-                belief *= direction[here]
+        for rows in _few(block.low, block.high, lines.shape[1]):
+            here = slice(rows.start - block.first, rows.stop - block.first)
+            belief = lines[rows]
+            np.multiply(block.nodes[here], block.messages[here, 0], out=belief)
+            for way in range(1, block.messages.shape[1]):
+                belief *= block.messages[here, way]
             belief /= belief + 1  # of a ratio r of probabilities the upper one is r / (1 + r)
 
     def _compared(self, before: Floats, after: Floats) -> float:
