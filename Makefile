@@ -21,8 +21,8 @@ $(VENV)/.docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
-demo: $(READY)       ## the cancer example end to end, with a figure in build/
-	@$(BIN)/python examples/plot_cancer.py
+demo: $(READY)       ## restore a portrait at four levels of noise, with a figure in build/
+	@$(BIN)/python examples/plot_denoising.py
 
 test: lint           ## the everyday suite, with coverage
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" --cov --cov-report=term
@@ -49,6 +49,7 @@ bench: $(READY)      ## the measured tables of the README
 	$(BIN)/python benchmarks/peers/exact.py
 	$(BIN)/python benchmarks/peers/loopy.py
 	$(BIN)/python benchmarks/peers/ldpc.py
+	$(BIN)/python benchmarks/peers/grid.py
 	$(BIN)/python benchmarks/accuracy.py
 
 rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph

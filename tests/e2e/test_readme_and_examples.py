@@ -22,7 +22,21 @@ def test_an_example_runs_and_draws(path, tmp_path, monkeypatch, capsys):
     assert picture.stat().st_size > 10_000
 
 
-def test_the_demo_is_the_cancer_example_end_to_end(tmp_path, monkeypatch, capsys):
+def test_the_demo_restores_a_portrait_at_four_levels_of_noise(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / "plot_denoising.py"), run_name="__main__")
+    shown = capsys.readouterr().out
+    for level in ("0.05", "0.10", "0.15", "0.20"):
+        (row,) = re.findall(
+            rf"^ *{level} +(\d+) +(\d+) +(\d+) +(\S+)% +(\S+)%", shown, re.MULTILINE
+        )
+        true, noisy, restored, before, after = map(float, row)
+        assert noisy < true < restored
+        assert after < before / 3
+    assert "plot_denoising.py" in (ROOT / "Makefile").read_text()
+
+
+def test_the_cancer_example_goes_end_to_end(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(ROOT / "examples" / "plot_cancer.py"), run_name="__main__")
     shown = capsys.readouterr().out

@@ -1,12 +1,12 @@
 """Messages between neighbours of a grid, for K labels at many pixels at once, kind by kind.
 
-All mix new messages with the old ones in place: message = eta new + (1 - eta) message, (K, n). ``q``
-holds what the senders know, products of numbers for sums and sums of logs for maxima, and is
+All mix new messages with the old ones in place: message = eta new + (1 - eta) message, (K, n).
+``q`` holds what the senders know, products of numbers for sums and sums of logs for maxima, and is
 overwritten; ``decay``, ``floor`` and ``slope`` are those of the pixels, (n,); ``work`` has
-``work_rows(K)`` rows of n. All are C-contiguous and of one type. New sums add up to one; the largest
-of new maxima is zero. Pixels are the last axis, and every loop runs along it, so that vectors of
-them are computed together. Nothing is added up over pixels: a message has the same bits however
-pixels are grouped.
+``work_rows(K)`` rows of n. All are C-contiguous and of one type. New sums add up to one; the
+largest of new maxima is zero. Pixels are the last axis, and every loop runs along it, so that
+vectors of them are computed together. Nothing is added up over pixels: a message has the same bits
+however pixels are grouped.
 """
 
 from __future__ import annotations

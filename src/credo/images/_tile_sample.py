@@ -42,7 +42,7 @@ def learnt(
     ``mosaics`` are the sampled windows of the picture, and of a map of flip probabilities if there
     is one; ``numbers`` what is given or to be estimated.
     """
-    from credo.images.denoising import estimated  # noqa: PLC0415 - not for given numbers
+    from credo.images.flip_planes import estimated  # noqa: PLC0415 - not for given numbers
 
     seen, plane = mosaics
     flips, coupling = numbers

@@ -301,7 +301,7 @@ def _span(low: Any, high: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
 
 def _as_type(plane: Plane, dtype: np.dtype[Any]) -> Plane:
     """Turn a plane into the image's type: rounded and clipped if that is of whole numbers."""
-    if plane.dtype == dtype or dtype.kind not in "iu" or plane.dtype.kind == "b":
+    if plane.dtype == dtype or dtype.kind not in "iu" or plane.dtype.kind in "bO":
         return plane.astype(dtype, copy=False)
     low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     if plane.dtype.kind in "iu":

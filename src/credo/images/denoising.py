@@ -2,45 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
-
-import numpy as np
+from typing import Any, Literal
 
 from credo._validation.arrays import positive_int
 from credo._validation.labels import one_of
 from credo.decisions import Loss
-from credo.exceptions import InputError
-from credo.graphs.grids import GridField
 from credo.images.coding import CodedImage, read_image
-from credo.images.deciding import decide_map
-from credo.images.restoration import Channel, Learnt, Restoration
-from credo.inference.grids.messages import Settings
-from credo.inference.grids.passing import messages_on, pass_messages, settings_for
-from credo.posterior import PosteriorMap
-
-Method: TypeAlias = Literal["sum-product", "max-product", "graph-cut"]
-_WHO = "denoise"
-_METHODS = ("sum-product", "max-product", "graph-cut")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Request:
-    """How a plane is to be restored."""
-
-    flip_probability: Any
-    coupling: Any
-    sweeps: int
-    momentum: float
-    method: Method
-    loss: Loss | float | None
-    sigma: Any
-    levels: Any
-    neighbours: int
-    schedule: str
-    dtype: Any
-    threads: int
-    callback: Any
+from credo.images.request import WHO, Method, Request
+from credo.images.restoration import Channel, Restoration
 
 
 def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
@@ -143,108 +112,25 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
     >>> float((noisy != face).mean()) > 3 * float((clean.image != face).mean())
     True
     """
-    one_of(method, _METHODS, _WHO, "method")
-    one_of(noise, ("auto", "flip", "gaussian"), _WHO, "noise")
-    count = positive_int(sweeps, _WHO, "sweeps", least=0)
-    wanted: Any = {"auto": None, "flip": "binary", "gaussian": "grey"}[noise]
-    coded = read_image(image, _WHO, wanted)
+    one_of(noise, ("auto", "flip", "gaussian"), WHO, "noise")
+    count = positive_int(sweeps, WHO, "sweeps", least=0)
     request = Request(
         flip_probability, coupling, count, momentum, method, loss, sigma, levels, neighbours,
         schedule, dtype, threads, callback,
     )  # fmt: skip
+    request.check()
+    wanted: Any = {"auto": None, "flip": "binary", "gaussian": "grey"}[noise]
+    coded = read_image(image, WHO, wanted)
     channels = tuple(_restored(plane, coded, request) for plane in coded.planes)
-    return Restoration(coded, channels, method, count)
+    return Restoration(coded, channels, method, 0 if method == "graph-cut" else count)
 
 
 def _restored(plane: Any, coded: CodedImage, request: Request) -> Channel:
     """Restore a plane."""
     if coded.kind == "binary":
-        return _binary(plane, coded, request)
-    raise InputError("grey images are not there yet")
+        from credo.images.flip_planes import restore_flips  # noqa: PLC0415 - one kind or the other
 
+        return restore_flips(plane, coded, request)
+    from credo.images.grey_planes import restore_grey  # noqa: PLC0415
 
-def estimated(
-    states: Any, flip_probability: Any, coupling: Any, neighbours: int = 4
-) -> tuple[Any, Any]:
-    """Give the flip probability and the coupling, learnt from the image where not given.
-
-    Parameters
-    ----------
-    states : ndarray of int8
-        The noisy image, of -1 and +1.
-    flip_probability, coupling
-        As given to ``denoise``.
-    neighbours
-        Which pixels are neighbours.
-
-    Returns
-    -------
-    flip_probability, coupling
-        As given, or numbers in the place of ``"estimate"``.
-    """
-    for value, what in ((flip_probability, "flip_probability"), (coupling, "coupling")):
-        if isinstance(value, str):
-            one_of(value, ("estimate",), _WHO, what)
-    learn_flip, learn_coupling = isinstance(flip_probability, str), isinstance(coupling, str)
-    if not (learn_flip or learn_coupling):
-        return flip_probability, coupling
-    from credo.images.estimation import estimate_flips  # noqa: PLC0415 - not for given numbers
-
-    def beliefs(log_odds: Any, strength: Any, sweeps: int, momentum: float) -> Any:
-        field = GridField.ising(log_odds / 2, strength, neighbours=neighbours)
-        messages = messages_on(field, settings_for(field, "sum-product", momentum, who=_WHO))
-        messages.advance(sweeps)
-        return messages.posterior().of(1)
-
-    found = estimate_flips(
-        states,
-        beliefs,
-        flip_probability=None if learn_flip else flip_probability,
-        coupling=None if learn_coupling else coupling,
-        neighbours=neighbours,
-    )
-    return found.flip_probability, found.coupling
-
-
-def _binary(plane: Any, coded: CodedImage, request: Request) -> Channel:
-    """Restore a plane of two values."""
-    labels: Any = coded.labels
-    flip, coupling = request.flip_probability, request.coupling
-    if isinstance(flip, str) or isinstance(coupling, str):
-        states = np.where(plane == labels[1], np.int8(1), np.int8(-1))
-        flip, coupling = estimated(states, flip, coupling, request.neighbours)
-    field = GridField.from_flips(
-        plane, flip, coupling, labels=labels, neighbours=request.neighbours
-    )
-    learnt = Learnt(flip, coupling, None)
-    if request.method == "graph-cut":
-        return _cut(plane, field, request, learnt)
-    posterior, settings = passed(field, request)
-    choice = decide_map(posterior, request.loss, _WHO)
-    return Channel(
-        plane, choice.labels, choice.labels, posterior, choice.rejected, field, settings, learnt
-    )
-
-
-def _cut(plane: Any, field: GridField, request: Request, learnt: Learnt) -> Channel:
-    """Find the best plane of two values."""
-    from credo.images.cutting import best_by_cut  # noqa: PLC0415 - only for this method
-
-    if request.loss is not None:
-        raise InputError(
-            "denoise: a graph cut does not know how sure a pixel is, so it cannot weigh a loss. "
-            "Use method='sum-product', or loss=None."
-        )
-    best = best_by_cut(field)
-    sure = np.zeros(field.shape, dtype=np.bool_)
-    return Channel(plane, best, best, None, sure, field, None, learnt)
-
-
-def passed(field: GridField, request: Request) -> tuple[PosteriorMap, Settings]:
-    """Pass messages on a field as was asked for."""
-    settings = settings_for(
-        field, request.method, request.momentum, request.schedule, request.dtype, _WHO
-    )
-    messages = messages_on(field, settings, request.threads)
-    pass_messages(messages, request.sweeps, callback=request.callback)
-    return messages.posterior(), settings
+    return restore_grey(plane, request)

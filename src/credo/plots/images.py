@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from credo.exceptions import InputError
 from credo.images.restoration import Restoration
 from credo.images.segmentation import Segmentation
 from credo.plots._draw import COLOURS, axes_for, draw
@@ -77,6 +78,11 @@ def _unsure(confidence: Any, field: Any) -> Picture:
 
 def _row(panels: list[tuple[str, Picture]], rejected: Any, ax: Any) -> Any:
     """Draw pictures side by side; rejected pixels of the second one are coloured."""
+    if panels[0][1].ndim != 2:
+        raise InputError(
+            f"Only pictures of two dimensions are drawn. Got shape {panels[0][1].shape}; draw a "
+            "slice of it with imshow."
+        )
     height, width = panels[0][1].shape
     axes = axes_for(ax, (2.6 * len(panels), 2.6 * height / width + 0.5))
     gap = np.ones((height, max(1, width // 32)))

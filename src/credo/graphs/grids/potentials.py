@@ -8,7 +8,7 @@ import numpy as np
 
 from credo._types import F64, Labels
 from credo._validation.arrays import as_finite, as_floats, frozen
-from credo._validation.labels import as_labels, distinct, listing, names_in
+from credo._validation.labels import as_labels, distinct, listing, names_in, plain
 from credo._validation.probabilities import check_rows
 from credo.exceptions import InputError, ShapeError
 from credo.graphs.grids.axes import Shape
@@ -48,7 +48,8 @@ def _two_values(seen: Any, owner: str) -> Labels:
     found = dict.fromkeys((seen.min(), seen.max())) if numbers else distinct(seen.ravel(), owner)
     if len(found) != 2:
         raise InputError(
-            f"{owner} needs an image of two values. Got {len(found)}: {listing(list(found))}. Pass "
+            f"{owner} needs an image of two values. Got {len(found)}: "
+            f"{listing([plain(value) for value in found])}. Pass "
             "the two labels, such as labels=(0, 1)."
         )
     return as_labels(found, owner, "values")

@@ -116,7 +116,7 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
     if tolerance is not None and stop < 0.0:
         raise InputError(f"The tolerance of {_WHO} must be at least 0, or None. Got {tolerance}.")
     check_callback({"callback": callback}, _WHO)
-    messages = messages_on(field, settings, threads)
+    messages = messages_on(field, settings, positive_int(threads, _WHO, "threads"))
     residuals = pass_messages(messages, count, stop, callback)
     is_done = len(residuals) > 0 and residuals[-1] <= stop
     made = len(residuals) or count
@@ -145,9 +145,8 @@ def pass_messages(
 
 def messages_on(field: GridField, settings: Settings, threads: int = 1) -> AbstractMessages:
     """Begin with uniform messages on a field."""
-    count = positive_int(threads, _WHO, "threads")
     kind = RatioMessages if field.n_labels == 2 else LabelMessages
-    return kind(field, settings, count)
+    return kind(field, settings, threads)
 
 
 def settings_for(

@@ -1,0 +1,80 @@
+"""Planes of grey levels with Gaussian noise and impulses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credo._validation.arrays import as_number, frozen
+from credo._validation.labels import one_of
+from credo.exceptions import InputError
+from credo.graphs.grids import GridField, TruncatedLinear
+from credo.images.deciding import decide_map
+from credo.images.grey import DEFAULT_LEVELS, estimate_grey, grey_levels, grey_potentials
+from credo.images.request import WHO, Request
+from credo.images.restoration import Channel, Learnt, shown
+from credo.inference.grids.passing import messages_on, settings_for
+
+
+def restore_grey(plane: Any, request: Request) -> Channel:
+    """Restore a plane of grey levels: their posterior mean, or the best of them."""
+    if request.method == "graph-cut":
+        raise InputError(
+            f"{WHO}: graph cuts are for images of two values, and this one is grey. Use "
+            "method='max-product' or 'sum-product'."
+        )
+    values = np.asarray(plane, dtype=np.float64)
+    levels = grey_levels(values, DEFAULT_LEVELS if request.levels is None else request.levels)
+    found = estimate_grey(
+        values,
+        levels,
+        lambda logs, slope, limit, sweeps: _beliefs(logs, slope, limit, sweeps, request.neighbours),
+        sigma=_given(request.sigma, "sigma"),
+        impulse=_given(request.flip_probability, "flip_probability"),
+        slope=_given(request.coupling, "coupling"),
+        neighbours=request.neighbours,
+    )
+    field = GridField(
+        grey_potentials(values, levels, found.sigma, found.impulse),
+        TruncatedLinear(found.slope, found.limit),
+        labels=levels.tolist(),
+        neighbours=request.neighbours,
+    )
+    posterior, settings = request.passed(field)
+    choice = decide_map(posterior, request.loss, WHO)
+    mean = levels if request.method == "sum-product" and request.loss is None else None
+    nearest = np.clip(np.rint((values - levels[0]) / (levels[1] - levels[0])), 0, len(levels) - 1)
+    return Channel(
+        frozen(levels[nearest.astype(np.intp)]),
+        choice.labels,
+        shown(posterior, mean) if mean is not None else choice.labels,
+        posterior,
+        choice.rejected,
+        field,
+        settings,
+        Learnt(found.impulse, found.slope, found.sigma),
+        mean,
+    )
+
+
+def _beliefs(logs: Any, slope: float, limit: float, sweeps: int, neighbours: int) -> Any:
+    """Give the probabilities of levels after some sweeps."""
+    smooth = TruncatedLinear(slope, limit)
+    field = GridField(logs, smooth, neighbours=neighbours)
+    messages = messages_on(field, settings_for(field, "sum-product", 1.0, who=WHO))
+    messages.advance(sweeps)
+    return messages.posterior().probabilities
+
+
+def _given(value: Any, what: str) -> float | None:
+    """Check a number; None if it is to be learnt."""
+    if isinstance(value, str):
+        one_of(value, ("estimate",), WHO, what)
+        return None
+    if np.ndim(value):
+        raise InputError(
+            f"{WHO}: the {what} of a grey image must be one number, or 'estimate'. Got an array of "
+            f"shape {np.shape(value)}. Make a GridField of it for infer_grid."
+        )
+    return as_number(value, WHO, what)

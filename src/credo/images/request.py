@@ -1,0 +1,76 @@
+"""What is asked of a restoration, plane by plane, checked at the door."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from credo._validation.arrays import as_floats, positive_int
+from credo._validation.labels import one_of
+from credo.decisions import Loss
+from credo.exceptions import InputError
+from credo.graphs.grids import GridField
+from credo.inference._questions import check_callback
+from credo.inference.grids.messages import Settings
+from credo.inference.grids.passing import messages_on, pass_messages, settings_for
+from credo.posterior import PosteriorMap
+
+Method: TypeAlias = Literal["sum-product", "max-product", "graph-cut"]
+WHO = "denoise"
+_METHODS = ("sum-product", "max-product", "graph-cut")
+_SCHEDULES = ("flooding", "checkerboard", "sweep")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """How a plane is to be restored."""
+
+    flip_probability: Any
+    coupling: Any
+    sweeps: int
+    momentum: float
+    method: Method
+    loss: Loss | float | None
+    sigma: Any
+    levels: Any
+    neighbours: int
+    schedule: str
+    dtype: Any
+    threads: int
+    callback: Any
+
+    def check(self) -> None:
+        """Refuse what no plane could be restored with."""
+        one_of(self.method, _METHODS, WHO, "method")
+        one_of(self.schedule, _SCHEDULES, WHO, "schedule")
+        positive_int(self.threads, WHO, "threads")
+        check_callback({"callback": self.callback}, WHO)
+        given = {"flip_probability": self.flip_probability, "coupling": self.coupling}
+        for what, value in given.items():
+            if value is None or isinstance(value, str):
+                one_of(value, ("estimate",), WHO, what)
+        if not isinstance(self.flip_probability, str):
+            _check_probability(self.flip_probability)
+        if self.method != "sum-product" and self.loss is not None:
+            raise InputError(
+                f"{WHO}: {self.method} looks for the best image as a whole and does not know how "
+                "sure a pixel is, so it cannot weigh a loss. Use method='sum-product' or loss=None."
+            )
+
+    def passed(self, field: GridField) -> tuple[PosteriorMap, Settings]:
+        """Pass messages on a field as was asked for."""
+        settings = settings_for(field, self.method, self.momentum, self.schedule, self.dtype, WHO)
+        messages = messages_on(field, settings, self.threads)
+        pass_messages(messages, self.sweeps, callback=self.callback)
+        return messages.posterior(), settings
+
+
+def _check_probability(flip: Any) -> None:
+    """Check a probability, or a map of them."""
+    values = as_floats(flip, WHO, "flip_probability")
+    good = (values >= 0) & (values <= 1)
+    if not good.all():
+        bad = values[~good].flat[0]
+        raise InputError(
+            f"The flip_probability of {WHO} must be between 0 and 1, or 'estimate'. Got {bad:g}."
+        )
