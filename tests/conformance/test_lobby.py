@@ -21,6 +21,7 @@ ROOMS = [
     "families",
     "formats",
     "graphs",
+    "images",
     "inference",
     "plots",
     "posterior",

@@ -6,12 +6,14 @@ A pixel at a time: ``q``, ``message`` and results are lists over labels. Sums ar
 
 import math
 
-KINDS = {"potts": 0, "linear": 1, "quadratic": 2}
+KINDS = ("potts", "linear", "quadratic")
 
 
 def difference(kind, a, b):
     """What an edge without a limit and with s = 1 costs."""
-    return {"potts": float(a != b), "linear": abs(a - b), "quadratic": (a - b) ** 2}[kind]
+    if kind == "potts":
+        return float(a != b)
+    return abs(a - b) if kind == "linear" else (a - b) ** 2
 
 
 def reach_of(kind, k, limit):

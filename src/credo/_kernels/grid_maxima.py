@@ -9,7 +9,7 @@ quadratic edges the reach R is that of the limit, or what is less: beyond it eve
 more than it can gain, because q spans less than s m², or climbs less than s (2m - 2) per label.
 The envelope of parabolas (Felzenszwalb and Huttenlocher), O(K) whatever q, takes about 20 ns per
 label and pixel, for its branches are a pixel's own; the loop over differences takes 0.055 ns for
-each (float64: 0.11 ns), so that the envelope would gain for reaches beyond 360 (180) only.
+each (float64: 0.13 ns), so that the envelope would gain for reaches beyond 360 (150) only.
 
 Rows of scratch: ``best`` is the largest q, ``floor`` the least message.
 """

@@ -1,56 +1,62 @@
-"""Climb to the flip probability and the coupling that foretell each pixel best."""
+"""Climb to the parameters that foretell each pixel best: noise by EM, smoothness by a parabola."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-#: The flip probability stays below this: at one half a pixel says nothing about the picture.
-MOST_FLIP = 0.49
-#: Stop when a round gains less than this, in nats per pixel: of a 128 x 128 picture a third of a
-#: nat in all, by which nobody would tell two models apart.
-_LEAST_GAIN = 2e-5
-#: Stop when the flip probability moves by less than this share of itself: ten times less than it
-#: can be known from a 128 x 128 picture.
+#: How a climb can end.
+Ending: TypeAlias = Literal["CONVERGED", "MAX_ROUNDS"]
+
+#: Stop when no parameter of the noise moves by more than this share of itself: ten times less than
+#: the tenth of a flip probability is known to from a 128 x 128 picture.
 _LEAST_MOVE = 0.01
-#: Rounds at most. From 5 to 40 % of flips pictures need four; the hundredth part and less take
-#: more, as EM creeps where it has little to see.
+#: A place nearer to the least pull than this share of a step is taken for it.
+_NARROW = 1e-3
+#: Rounds at most. From 5 to 40 % of flips, pictures need four; where EM has little to see it
+#: creeps, and what more rounds would bring is not worth their time.
 MOST_ROUNDS = 9
-#: How far to look to both sides, for all neighbours together: so far that rounding is nothing and
-#: so near that a parabola is a fair likeness.
-_LEAST_STEP, _MOST_STEP = 0.2, 0.6
-#: A pull by neighbours that all agree that is nothing, and one that nothing withstands.
-_LEAST_COUPLING, _MOST_COUPLING = 0.02, 8.0
 
 
 class Point(NamedTuple):
-    """A pair of parameters, the objective there, and what EM makes of the flip probability."""
+    """Parameters, how well they foretell, and what EM makes of the noise from here."""
 
-    flip: Any
-    coupling: Any
+    noise: tuple[Any, ...]
+    pull: Any
     objective: float
-    differing: float
+    next_noise: tuple[Any, ...]
+
+
+class Scale(NamedTuple):
+    """How the pull of the neighbours is moved.
+
+    ``place`` maps it, one to one, to where the objective is nearest to a parabola; ``least_gain``
+    is in nats per pixel, and steps are those of the pull.
+    """
+
+    place: Callable[[float], float]
+    pull: Callable[[float], float]
+    least: float
+    most: float
+    least_step: float
+    most_step: float
+    least_gain: float
 
 
 @dataclass(slots=True)
 class Climb:
-    """Hold a place and what may still move from it.
+    """Hold a point and what may still move from it."""
 
-    Inside, coupling and step are those of all neighbours together, so that they are alike for 4 and
-    for 8 of them.
-    """
-
-    at: Callable[[Any, Any], Point]
+    at: Callable[[tuple[Any, ...], Any], Point]
     here: Point
-    neighbours: int
-    least_flip: float
-    moves_flip: bool
-    moves_coupling: bool
-    step: float = _MOST_STEP
+    scale: Scale
+    moves_noise: bool
+    moves_pull: bool
+    step: float = math.inf
 
-    def to_the_top(self) -> tuple[tuple[float, ...], Literal["CONVERGED", "MAX_ROUNDS"]]:
+    def to_the_top(self) -> tuple[tuple[float, ...], Ending]:
         """Climb until it no longer rises; give the objective of each round, and how it ended."""
         trace = [self.here.objective]
         for _ in range(MOST_ROUNDS):
@@ -60,62 +66,53 @@ class Climb:
             gain = there.objective - self.here.objective
             self.here = there
             trace.append(there.objective)
-            if gain < _LEAST_GAIN:
+            if gain < self.scale.least_gain:
                 return tuple(trace), "CONVERGED"
         return tuple(trace), "MAX_ROUNDS"
 
     def _next(self) -> Point | None:
         """Give a higher point, or None at the top.
 
-        The flip probability takes EM's step. That need not rise, as the cavities move with it:
-        where it does not, the flip probability is settled and the coupling goes on alone.
+        The noise takes EM's step. That need not rise, as what the neighbours say moves with it:
+        where it does not, the noise is settled and the pull goes on alone.
         """
-        flip, coupling = self._flip(), self.here.coupling
-        foretold = 0.0
-        if self.moves_coupling:
-            coupling, foretold = self._coupling()
-        if foretold < _LEAST_GAIN and not self._moved(flip):
+        noise = self.here.next_noise if self.moves_noise else self.here.noise
+        pull, foretold = self._best_pull() if self.moves_pull else (self.here.pull, 0.0)
+        is_flat = foretold < self.scale.least_gain
+        if is_flat and not self._moved(noise):
             return None
-        there = self.at(flip, coupling)
-        if there.objective <= self.here.objective and self.moves_flip:
-            self.moves_flip = False
-            there = self.at(self.here.flip, coupling) if foretold >= _LEAST_GAIN else self.here
+        there = self.at(noise, pull)
+        if there.objective <= self.here.objective and self.moves_noise:
+            self.moves_noise = False
+            there = self.here if is_flat else self.at(self.here.noise, pull)
         return there if there.objective > self.here.objective else None
 
-    def _flip(self) -> Any:
-        """Give the mean probability that a pixel was flipped."""
-        if not self.moves_flip:
-            return self.here.flip
-        return min(max(self.here.differing, self.least_flip), MOST_FLIP)
+    def _moved(self, noise: tuple[Any, ...]) -> bool:
+        """Tell whether the noise is elsewhere."""
+        pairs = zip(noise, self.here.noise, strict=True)
+        return self.moves_noise and any(abs(a - b) > _LEAST_MOVE * b for a, b in pairs)
 
-    def _moved(self, flip: Any) -> bool:
-        """Tell whether a flip probability is elsewhere."""
-        return self.moves_flip and abs(flip - self.here.flip) > _LEAST_MOVE * self.here.flip
-
-    def _coupling(self) -> tuple[float, float]:
-        """Give the coupling at the top of a parabola, and the rise foretold.
-
-        The objective falls steeply to small couplings J and gently to large ones; in u = exp(-J)
-        it is nearly symmetric, so the parabola is in u.
-        """
-        sign = -1 if self.here.coupling < 0 else 1
-        here = abs(self.here.coupling) * self.neighbours
-        sides = max(here - self.step, here / 2), here + self.step
-        ends = [self.at(self.here.flip, sign * side / self.neighbours).objective for side in sides]
+    def _best_pull(self) -> tuple[float, float]:
+        """Give the pull at the top of a parabola through three, and the rise foretold there."""
+        scale, here = self.scale, self.here.pull
+        step = min(self.step, scale.most_step)
+        below = max(here - step, (here + scale.least) / 2)
+        is_least = here - below < _NARROW * step  # then both sides are above
+        sides = (here + step / 2 if is_least else below), here + step
+        ends = [self.at(self.here.noise, side).objective for side in sides]
         parabola = Parabola(
-            (math.exp(-sides[0]), math.exp(-here), math.exp(-sides[1])),
+            (scale.place(sides[0]), scale.place(here), scale.place(sides[1])),
             (ends[0], self.here.objective, ends[1]),
         )
-        top = parabola.top()
-        low = max(here - 2 * self.step, _LEAST_COUPLING)
-        high = min(here + 2 * self.step, _MOST_COUPLING)
-        there = min(max(-math.log(top) if top > 0 else math.inf, low), high)
-        self.step = min(max(abs(there - here), _LEAST_STEP), _MOST_STEP)
-        return sign * there / self.neighbours, parabola(math.exp(-there)) - self.here.objective
+        low, high = max(here - 2 * step, scale.least), min(here + 2 * step, scale.most)
+        ordered = sorted((scale.place(low), scale.place(high)))
+        there = scale.pull(parabola.top(*ordered))
+        self.step = max(abs(there - here), scale.least_step)
+        return there, parabola(scale.place(there)) - self.here.objective
 
 
 class Parabola(NamedTuple):
-    """Three places, from right to left, and the heights there."""
+    """Three places and the heights there."""
 
     places: tuple[float, float, float]
     heights: tuple[float, float, float]
@@ -132,9 +129,9 @@ class Parabola(NamedTuple):
         (a, b, _), start = self.places, self.heights[0]
         return start + (place - a) * (first + second * (place - b))
 
-    def top(self) -> float:
-        """Give the place of the top; far out on the higher side if there is none."""
+    def top(self, low: float, high: float) -> float:
+        """Give the highest place of a range; one of its ends if the parabola has no top."""
         first, second = self._rates()
-        if second < 0:
-            return (self.places[0] + self.places[1] - first / second) / 2
-        return math.inf if self.heights[0] >= self.heights[2] else -math.inf
+        if second >= 0:
+            return max(low, high, key=self.__call__)
+        return min(max((self.places[0] + self.places[1] - first / second) / 2, low), high)

@@ -23,6 +23,9 @@ Beliefs: TypeAlias = Callable[[F64, Any, int, float], npt.NDArray[Any]]
 #: Flooding sweeps without momentum. In so few, hardly anything that a pixel said has come back to
 #: it, so that what its neighbours foretell is not its own echo; with more, nothing gets better.
 _SWEEPS, _MOMENTUM = 6, 1.0
+#: No estimate is surer than one flip in ten thousand, nor than half a flip in the picture; and none
+#: reaches one half, where a pixel says nothing.
+_LEAST_FLIP, _LEAST_FLIPS, MOST_FLIP = 1e-4, 0.5, 0.49
 #: Given probabilities are taken as no surer than this, so that their logarithms are numbers.
 _SUREST = 1e-6
 
@@ -48,6 +51,7 @@ class NoisyPicture:
     neighbours: int
     sample: Sample
     given: Any
+    least_flip: float
 
     @classmethod
     def of(cls, states: Any, beliefs: Beliefs, flips: Any, coupling: Any, neighbours: Any) -> Self:
@@ -67,19 +71,22 @@ class NoisyPicture:
         if given is not None and given.ndim:
             given = sample.take(given)
         seen = sample.take(states)
-        return cls(-seen if _is_dark(seen) else seen, beliefs, count, sample, given)
+        least = max(_LEAST_FLIP, _LEAST_FLIPS / seen.size)
+        return cls(-seen if _is_dark(seen) else seen, beliefs, count, sample, given, least)
 
-    def at(self, flip: Any, coupling: Any) -> Point:
+    def at(self, noise: tuple[Any, ...], coupling: Any) -> Point:
         """Foretell each pixel from the others, and give the mean log probability of what is seen.
 
         With d the belief that a pixel differs from what is seen, Bayes' rule on the one pixel
-        gives p(y | others) = 1 / ((1 - d) / (1 - e) + d / e).
+        gives p(y | others) = 1 / ((1 - d) / (1 - e) + d / e). EM makes e the mean of d.
         """
+        (flip,) = noise
         second = self.beliefs(np.log((1 - flip) / flip) * self.states, coupling, _SWEEPS, _MOMENTUM)
         differing = self.sample.count(0.5 - self.states * (second - 0.5))
         e = self.sample.count(flip) if np.ndim(flip) else flip
         odds = (1 - differing) / (1 - e) + differing / e
-        return Point(flip, coupling, -float(np.log(odds).mean()), float(differing.mean()))
+        mean = min(max(float(differing.mean()), self.least_flip), MOST_FLIP)
+        return Point(noise, coupling, -float(np.log(odds).mean()), (mean,))
 
     def agreement(self) -> Agreement:
         """Tell how much neighbours agree."""

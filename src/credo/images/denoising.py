@@ -28,6 +28,7 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
     schedule: str = "flooding",
     dtype: Any = None,
     threads: int = 1,
+    budget: str | float | None = "4GB",
     callback: Any = None,
 ) -> Restoration:
     r"""Restore an image whose pixels were flipped, or blurred by Gaussian noise.
@@ -68,6 +69,8 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
         Type of number; None takes float32 where it is safe.
     threads : int
         Blocks of rows at a time; the answer is the same to the last bit.
+    budget : str, int or None
+        Memory that may be used for a plane, in bytes or as ``"4GB"``; None for no limit.
     callback : callable, optional
         Called after each sweep with its number and its residual.
 
@@ -83,6 +86,8 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
         If it is no image, or a setting is out of range.
     ShapeError
         If a map has not the shape of the image.
+    BudgetError
+        If a plane does not fit the budget; before its messages are allocated.
 
     See Also
     --------
@@ -92,10 +97,11 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
 
     Notes
     -----
-    Some 2 ns per pixel and sweep for binary images on one thread; memory 24 bytes per pixel. The
-    marginals are approximate, and surer than they should be: see :func:`credo.bounds`.
-    ``"graph-cut"`` is exact for the image as a whole. Restoring the noise model's own ``sweeps``
-    is deterministic; so are the estimates.
+    Some 2 ns per pixel and sweep for binary images on one thread, and 28 bytes per pixel; a grey
+    image takes that for each of its levels. The marginals are approximate, and surer than they
+    should be: see :func:`credo.bounds`. ``"graph-cut"`` is exact for the image as a whole.
+    Estimates are deterministic; they trust that neighbours tend to be alike and that flips are
+    independent, and mislead where neither holds.
 
     References
     ----------
@@ -116,7 +122,7 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
     count = positive_int(sweeps, WHO, "sweeps", least=0)
     request = Request(
         flip_probability, coupling, count, momentum, method, loss, sigma, levels, neighbours,
-        schedule, dtype, threads, callback,
+        schedule, dtype, threads, budget, callback,
     )  # fmt: skip
     request.check()
     wanted: Any = {"auto": None, "flip": "binary", "gaussian": "grey"}[noise]

@@ -6,12 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from credo._validation.arrays import as_number, frozen
+from credo._validation.arrays import as_number, frozen, positive_int
 from credo._validation.labels import one_of
 from credo.exceptions import InputError
 from credo.graphs.grids import GridField, TruncatedLinear
+from credo.images._grey_picture import LEAST_IMPULSE
 from credo.images.deciding import decide_map
-from credo.images.grey import DEFAULT_LEVELS, estimate_grey, grey_levels, grey_potentials
+from credo.images.grey import (
+    DEFAULT_LEVELS,
+    MOST_LEVELS,
+    estimate_grey,
+    grey_levels,
+    grey_potentials,
+)
 from credo.images.request import WHO, Request
 from credo.images.restoration import Channel, Learnt, shown
 from credo.inference.grids.passing import messages_on, settings_for
@@ -24,19 +31,23 @@ def restore_grey(plane: Any, request: Request) -> Channel:
             f"{WHO}: graph cuts are for images of two values, and this one is grey. Use "
             "method='max-product' or 'sum-product'."
         )
+    count = _count(request.levels)
+    request.check_memory(plane.shape, count)
     values = np.asarray(plane, dtype=np.float64)
-    levels = grey_levels(values, DEFAULT_LEVELS if request.levels is None else request.levels)
+    levels = grey_levels(values, count)
+    impulse = _given(request.flip_probability, "flip_probability", above=None)
     found = estimate_grey(
         values,
         levels,
         lambda logs, slope, limit, sweeps: _beliefs(logs, slope, limit, sweeps, request.neighbours),
         sigma=_given(request.sigma, "sigma"),
-        impulse=_given(request.flip_probability, "flip_probability"),
+        impulse=None if impulse is None else min(max(impulse, LEAST_IMPULSE), 1 - LEAST_IMPULSE),
         slope=_given(request.coupling, "coupling"),
         neighbours=request.neighbours,
     )
+    share = found.impulse if impulse is None else impulse
     field = GridField(
-        grey_potentials(values, levels, found.sigma, found.impulse),
+        grey_potentials(values, levels, found.sigma, share),
         TruncatedLinear(found.slope, found.limit),
         labels=levels.tolist(),
         neighbours=request.neighbours,
@@ -53,7 +64,7 @@ def restore_grey(plane: Any, request: Request) -> Channel:
         choice.rejected,
         field,
         settings,
-        Learnt(found.impulse, found.slope, found.sigma),
+        Learnt(share, found.slope, found.sigma),
         mean,
     )
 
@@ -67,8 +78,16 @@ def _beliefs(logs: Any, slope: float, limit: float, sweeps: int, neighbours: int
     return messages.posterior().probabilities
 
 
-def _given(value: Any, what: str) -> float | None:
-    """Check a number; None if it is to be learnt."""
+def _count(levels: Any) -> int:
+    """Check the number of levels."""
+    count = DEFAULT_LEVELS if levels is None else positive_int(levels, WHO, "levels", least=2)
+    if count > MOST_LEVELS:
+        raise InputError(f"The levels of {WHO} are {MOST_LEVELS} at most. Got {count}.")
+    return count
+
+
+def _given(value: Any, what: str, above: float | None = 0.0) -> float | None:
+    """Check a number, which must be above another; None if it is to be learnt."""
     if isinstance(value, str):
         one_of(value, ("estimate",), WHO, what)
         return None
@@ -77,4 +96,9 @@ def _given(value: Any, what: str) -> float | None:
             f"{WHO}: the {what} of a grey image must be one number, or 'estimate'. Got an array of "
             f"shape {np.shape(value)}. Make a GridField of it for infer_grid."
         )
-    return as_number(value, WHO, what)
+    number = as_number(value, WHO, what)
+    if above is not None and number <= above:
+        raise InputError(
+            f"The {what} of {WHO} must be above {above:g} for a grey image. Got {number:g}."
+        )
+    return number

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from credo._validation.arrays import as_floats, positive_int
 from credo._validation.labels import one_of
 from credo.decisions import Loss
@@ -12,7 +14,12 @@ from credo.exceptions import InputError
 from credo.graphs.grids import GridField
 from credo.inference._questions import check_callback
 from credo.inference.grids.messages import Settings
-from credo.inference.grids.passing import messages_on, pass_messages, settings_for
+from credo.inference.grids.passing import (
+    check_memory,
+    messages_on,
+    pass_messages,
+    settings_for,
+)
 from credo.posterior import PosteriorMap
 
 Method: TypeAlias = Literal["sum-product", "max-product", "graph-cut"]
@@ -37,6 +44,7 @@ class Request:
     schedule: str
     dtype: Any
     threads: int
+    budget: Any
     callback: Any
 
     def check(self) -> None:
@@ -57,9 +65,14 @@ class Request:
                 "sure a pixel is, so it cannot weigh a loss. Use method='sum-product' or loss=None."
             )
 
+    def check_memory(self, shape: tuple[int, ...], n_labels: int, dtype: Any = np.float32) -> None:
+        """Refuse a plane that does not fit the budget."""
+        check_memory(shape, self.neighbours // 2, n_labels, dtype, self.budget, WHO)
+
     def passed(self, field: GridField) -> tuple[PosteriorMap, Settings]:
         """Pass messages on a field as was asked for."""
         settings = settings_for(field, self.method, self.momentum, self.schedule, self.dtype, WHO)
+        self.check_memory(field.shape, field.n_labels, settings.dtype)
         messages = messages_on(field, settings, self.threads)
         pass_messages(messages, self.sweeps, callback=self.callback)
         return messages.posterior(), settings

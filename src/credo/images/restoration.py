@@ -225,5 +225,6 @@ def shown(posterior: PosteriorMap, mean: Any) -> Plane:
     if mean is None:
         best: Plane = posterior.best
         return best
-    levels: Plane = np.einsum("...k,k->...", posterior.probabilities, mean)
-    return levels
+    from credo.images.grey import expected_grey  # noqa: PLC0415 - not for two values
+
+    return expected_grey(posterior.probabilities, mean)

@@ -95,7 +95,7 @@ def segment(  # noqa: PLR0913 - one per option, all but the first two by name
 
     Parameters
     ----------
-    posterior : PosteriorMap, Posterior, or array-like of shape (*shape, K)
+    posterior : PosteriorMap, Posterior, or array-like of shape (…, K)
         Any classifier's probabilities. A Posterior has one row per pixel, in row-major order.
     coupling : float, one float per axis, or one array per axis
         The reward J for being equal to a neighbour, as ``Potts`` takes it;

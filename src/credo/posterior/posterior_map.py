@@ -30,7 +30,7 @@ class PosteriorMap:
 
     Parameters
     ----------
-    probabilities : array-like of shape (*shape, K)
+    probabilities : array-like of shape (…, K)
         Probabilities; those of a pixel must sum to one, to six decimals (to 1e-5 in float32).
     labels : iterable of K hashable names
         One name per entry of the last axis; they must differ.
@@ -74,7 +74,7 @@ class PosteriorMap:
         array = _as_floating(probabilities)
         if array.ndim < 2 or not array.size or array.shape[-1] != len(names):
             raise ShapeError(
-                f"{_OWNER} needs shape (*shape, K) with K = {len(names)}, one entry per label, "
+                f"{_OWNER} needs shape (…, K) with K = {len(names)}, one entry per label, "
                 f"and at least one pixel. Got shape {array.shape}."
             )
         _check_pixels(array)
@@ -143,7 +143,7 @@ class PosteriorMap:
 
     @property
     def probabilities(self) -> Any:
-        """Probabilities, read-only, shape (*shape, K); a map of two makes them when asked."""
+        """Probabilities, read-only, shape (…, K); a map of two makes them when asked."""
         return self._held if not self._of_two else frozen(_both(self._held))
 
     def of(self, label: Any) -> Any:

@@ -91,7 +91,7 @@ class AbstractGrid(MarkovNetwork):
 
     @property
     def log_potentials(self) -> Any:
-        """Give the log potentials, shape (*shape, K); a field held as a plane makes them."""
+        """Give the log potentials, shape (…, K); a field held as a plane makes them."""
         return self._pixels.log_potentials()
 
     @property

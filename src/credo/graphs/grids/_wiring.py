@@ -23,7 +23,7 @@ def wired(
     strengths: Sequence[AxisStrength],
     unit_table: F64,
 ) -> Wiring:
-    """Wire log potentials of shape (*shape, K) and the edges along each axis."""
+    """Wire log potentials of shape (…, K) and the edges along each axis."""
     shape, k = logs.shape[:-1], len(labels)
     n = logs.size // k
     edges = np.concatenate([edge_list(shape, axis) for axis in axes])

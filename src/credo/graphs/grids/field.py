@@ -47,7 +47,7 @@ class GridField(AbstractGrid):
     strengths : tuple of float or ndarray
         For each axis one number, or one per edge: entry [r, c] is the edge from pixel (r, c), or
         along (1, -1) from pixel (r, c + 1).
-    log_potentials : ndarray of shape (*shape, K)
+    log_potentials : ndarray of shape (…, K)
         Log potentials of the pixels, read-only.
     log_odds : ndarray
         Log potential of the second label minus that of the first, if there are two.
@@ -306,7 +306,7 @@ class GridField(AbstractGrid):
 
         Parameters
         ----------
-        posterior : PosteriorMap, Posterior, or array_like of shape (*shape, K) or (n, K)
+        posterior : PosteriorMap, Posterior, or array_like of shape (…, K) or (n, K)
             Probabilities of the labels at each pixel; those of an array are named 0, …, K - 1.
         smoothness : Ising, Potts, TruncatedLinear or TruncatedQuadratic
             The log potential of an edge.

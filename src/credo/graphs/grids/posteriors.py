@@ -26,7 +26,7 @@ def from_posterior(posterior: Any, shape: Any, priors: Any, owner: str) -> tuple
 
 
 def _log_probabilities(posterior: Any, shape: Any, owner: str) -> tuple[Floats, Labels]:
-    """Give logs of shape (*shape, K) and the labels."""
+    """Give logs of shape (…, K) and the labels."""
     size = None if shape is None else _as_shape(shape, owner)
     if isinstance(posterior, PosteriorMap) or (
         size is None and not isinstance(posterior, Posterior)
@@ -66,7 +66,7 @@ def _as_rows(p: Any, owner: str) -> Posterior:
 
 
 def _as_pixels(p: Any, owner: str) -> PosteriorMap:
-    """Turn an array of shape (*shape, K) into a map; a map is one already."""
+    """Turn an array of shape (…, K) into a map; a map is one already."""
     if isinstance(p, PosteriorMap):
         return p
     n_dimensions = np.ndim(p)

@@ -129,7 +129,7 @@ class LabelMessages(AbstractMessages):
                 belief = np.exp(belief - belief.max(axis=0))
             else:
                 belief = block.nodes[here] * messages.prod(axis=0)
-            belief /= belief.sum(axis=0)
+            belief /= belief.sum(axis=0, dtype=np.float64)  # a row for each label: no pairwise sum
             full = belief.reshape(self._n, *self._layout.shape[1:-1], self._layout.pitch)
             found[slab] = np.moveaxis(full[..., : self._layout.shape[-1]], 0, -1)
 

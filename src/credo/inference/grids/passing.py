@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy as np
 from credo._types import F64
 from credo._validation.arrays import as_number, positive_int
 from credo._validation.labels import one_of
-from credo.exceptions import InputError
+from credo.exceptions import BudgetError, InputError
 from credo.graphs.grids import GridField
 from credo.inference._approximation import Callback
+from credo.inference._budget import Budget, as_bytes, as_text
 from credo.inference._questions import check_callback
 from credo.inference.grids.grid_result import GridPosterior
 from credo.inference.grids.labels import LabelMessages, number_type as label_type
@@ -31,6 +33,7 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
     tolerance: float | None = None,
     dtype: Any = "float64",
     threads: int = 1,
+    budget: Budget = "4GB",
     callback: Callback | None = None,
 ) -> GridPosterior:
     r"""Find the marginals of every pixel of a field by passing messages between neighbours.
@@ -60,6 +63,8 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
         The type of number; None takes float32 where it is safe.
     threads : int
         Blocks of rows at a time; the answer is the same to the last bit. Not for ``"sweep"``.
+    budget : str, int or None
+        Memory that may be used, in bytes or as ``"4GB"``; None for no limit.
     callback : callable, optional
         Called after each sweep with its number and its residual.
 
@@ -72,6 +77,8 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
     ------
     InputError
         If a setting is out of range, or edges are too strong for the type of number.
+    BudgetError
+        If messages and beliefs do not fit the budget; before anything is allocated.
 
     See Also
     --------
@@ -116,6 +123,7 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
     if tolerance is not None and stop < 0.0:
         raise InputError(f"The tolerance of {_WHO} must be at least 0, or None. Got {tolerance}.")
     check_callback({"callback": callback}, _WHO)
+    check_memory(field.shape, len(field.axes), field.n_labels, settings.dtype, budget)
     messages = messages_on(field, settings, positive_int(threads, _WHO, "threads"))
     residuals = pass_messages(messages, count, stop, callback)
     is_done = len(residuals) > 0 and residuals[-1] <= stop
@@ -141,6 +149,26 @@ def pass_messages(
         if residuals[-1] <= stop:
             break
     return np.array(residuals)
+
+
+def check_memory(
+    shape: tuple[int, ...],
+    n_axes: int,
+    n_labels: int,
+    dtype: Any,
+    budget: Budget,
+    who: str = _WHO,
+) -> None:
+    """Refuse a field whose potentials, messages and beliefs do not fit a budget."""
+    numbers = 1 if n_labels == 2 else n_labels
+    pixels = float(math.prod(shape))
+    needed = pixels * numbers * np.dtype(dtype).itemsize * (2 * n_axes + 3)
+    if needed > as_bytes(budget, who):
+        raise BudgetError(
+            f"{who} needs about {as_text(needed)} for {pixels:.3g} pixels of {n_labels} labels; "
+            f"the budget is {budget}. Use fewer labels, dtype='float32' if it is not that, a part "
+            "of the picture at a time (of two values: credo.images.denoise_tiled), or raise budget."
+        )
 
 
 def messages_on(field: GridField, settings: Settings, threads: int = 1) -> AbstractMessages:
