@@ -45,6 +45,8 @@ def test_any_mixture_comes_back_from_its_codes(container, cells):
 def test_text_comes_back_from_its_codes(container, cells):
     if container == "pandas category" and "never" in cells:
         return
+    if container == "masked text" and any(str(cell).endswith("\0") for cell in cells):
+        return  # NumPy's text ends where the last zeros begin
     table = read_table(oracle.TEXT[container](cells), "Test")
     assert_words(table.words(0), cells)
 

