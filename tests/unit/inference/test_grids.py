@@ -164,6 +164,6 @@ def test_volumes_are_padded_so_that_colours_alternate():
 
 
 def test_sweeps_run_together_as_far_as_the_cache_reaches():
-    assert sweeps_at_a_time(128 * 4, 4, 100, 1) == 16
+    assert sweeps_at_a_time(128 * 4, 4, 100, 1) == 20
     assert sweeps_at_a_time(2**20 * 4, 4, 10, 1) == 1
     assert sweeps_at_a_time(128 * 4, 4, 100, 25) == 2
