@@ -42,7 +42,7 @@ def test_g3_the_channel_flips_this_share_of_the_pixels(flip):
 def test_g3_a_pixel_is_pulled_to_what_was_seen_by_beta(flip):
     found = restore("portrait", flip, sweeps=1)
     beta = 0.5 * math.log((1 - flip) / flip)
-    np.testing.assert_allclose(found.field.log_odds, 2 * beta * noisy("portrait", flip), rtol=1e-6)
+    np.testing.assert_allclose(found.field.log_odds, 2 * beta * noisy("portrait", flip), rtol=1e-11)
     assert found.flip_probability == flip
     assert found.coupling == COUPLING
 
@@ -55,7 +55,7 @@ def table(name):
         h = oracle.half_log_odds(flip) * seen
         u = [oracle.lecture_energy(x, h, COUPLING) for x in (PICTURES[name], seen, found.image)]
         told = [found.field.energy(PICTURES[name]), *found.energy]
-        np.testing.assert_allclose(told, u, rtol=1e-6)
+        np.testing.assert_allclose(told, u, rtol=1e-11)
         rows.append((*u, share_wrong(seen, name), share_wrong(found.image, name)))
     return np.array(rows)
 

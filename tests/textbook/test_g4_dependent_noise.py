@@ -103,7 +103,7 @@ def test_g4_the_map_sets_beta_pixel_by_pixel():
     found = credo.denoise(seen, chances, COUPLING, dtype="float64")
     inner = np.s_[:, 1:]  # in the first column nothing is ever flipped: beta is infinite there
     expected = 2 * oracle.half_log_odds(chances[inner]) * seen[inner]
-    np.testing.assert_allclose(found.field.log_odds[inner], expected, rtol=1e-6)
+    np.testing.assert_allclose(found.field.log_odds[inner], expected, rtol=1e-11)
     safe = np.clip(chances, 1e-12, 1 - 1e-12)
     beliefs = oracle.restored(seen, safe, COUPLING, sweeps=20)
     np.testing.assert_allclose(found.posterior.of(1), beliefs, atol=1e-9)

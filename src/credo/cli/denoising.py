@@ -166,6 +166,11 @@ def _check_extras(method: str, reject: Any, rejected: Any, posterior: Any) -> No
 
     if rejected is not None and reject is None:
         raise InputError("--rejected shows what --reject leaves open. Pass --reject with a cost.")
+    if method == "max-product" and reject is not None:
+        raise InputError(
+            "--reject needs probabilities of single pixels, and max-product looks for the best "
+            "image as a whole. Take --method sum-product."
+        )
     for name, value in (("reject", reject), ("posterior", posterior)):
         if method == "graph-cut" and value is not None:
             raise InputError(

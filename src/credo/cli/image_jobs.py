@@ -78,17 +78,18 @@ def _restored(noisy: Any, settings: Settings, callback: Any) -> Restoration:
     with light_start():
         from credo.images.denoising import denoise
 
-        return denoise(
-            noisy,
-            settings.flip,
-            settings.coupling,
-            settings.sweeps,
-            settings.momentum,
-            settings.method,  # type: ignore[arg-type]  # checked
-            settings.reject,
-            threads=settings.threads,
-            callback=callback,
-        )
+        denoise(np.zeros((2, 2), np.bool_), 0.1, 0.1, sweeps=1)  # loads the compiled loops
+    return denoise(
+        noisy,
+        settings.flip,
+        settings.coupling,
+        settings.sweeps,
+        settings.momentum,
+        settings.method,  # type: ignore[arg-type]  # checked
+        settings.reject,
+        threads=settings.threads,
+        callback=callback,
+    )
 
 
 def _record(places: Places, settings: Settings, noisy: Any, found: Restoration) -> dict[str, Any]:

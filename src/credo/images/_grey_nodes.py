@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
+from scipy.special import log_ndtr
 
 from credo._types import F64
 
@@ -48,14 +48,19 @@ class GreyNodes:
         )
         return found
 
-    def gaussian(self, sigma: float) -> F64:
-        """Give p(value | level) without impulses; extremes have the whole tail, as by clipping."""
+    def log_gaussian(self, sigma: float) -> F64:
+        """Give log p(value | level) without impulses; extremes have the whole tail, by clipping."""
         distance = (self.values[:, None] - self.levels) / sigma
-        table: F64 = np.exp(-0.5 * distance**2) * (self.quantum / (math.sqrt(2 * math.pi) * sigma))
+        table: F64 = math.log(self.quantum / (math.sqrt(2 * math.pi) * sigma)) - 0.5 * distance**2
         half = self.quantum / (2 * sigma)
         dark, light = self.values <= self.levels[0], self.values >= self.levels[-1]
-        table[dark] = ndtr((self.levels[0] - self.levels) / sigma + half)
-        table[light] = ndtr((self.levels - self.levels[-1]) / sigma + half)
+        table[dark] = log_ndtr((self.levels[0] - self.levels) / sigma + half)
+        table[light] = log_ndtr((self.levels - self.levels[-1]) / sigma + half)
+        return table
+
+    def gaussian(self, sigma: float) -> F64:
+        """Give p(value | level) without impulses."""
+        table: F64 = np.exp(self.log_gaussian(sigma))
         return table
 
     def impulses(self) -> F64:
@@ -64,8 +69,15 @@ class GreyNodes:
         result: F64 = (1 - _EXTREME) * spread + np.where(self.is_extreme, _EXTREME / 2, 0.0)
         return result
 
+    def log_table(self, sigma: float, impulse: float) -> F64:
+        """Give log p(value | level); zero for NaN."""
+        with np.errstate(divide="ignore"):
+            shares = np.log1p(-impulse), np.log(impulse * self.impulses())
+        mixed: F64 = np.logaddexp(shares[0] + self.log_gaussian(sigma), shares[1][:, None])
+        mixed[np.isnan(self.values)] = 0.0
+        return mixed
+
     def table(self, sigma: float, impulse: float) -> F64:
         """Give p(value | level); one for NaN."""
-        mixed = (1 - impulse) * self.gaussian(sigma) + impulse * self.impulses()[:, None]
-        mixed[np.isnan(self.values)] = 1.0
-        return mixed
+        table: F64 = np.exp(self.log_table(sigma, impulse))
+        return table

@@ -48,10 +48,8 @@ def learnt(
     flips, coupling = numbers
     states = np.where(second_in(seen, labels, who), np.int8(1), np.int8(-1))
     flips = flips if plane is None else _stand_in(plane, shape, 0.5)
-    found: tuple[Any, Any] = estimated(
-        _stand_in(states, shape, np.int8(1)), flips, coupling, neighbours
-    )
-    return found
+    found = estimated(_stand_in(states, shape, np.int8(1)), flips, coupling, neighbours)
+    return found[0], found[1]
 
 
 def _stand_in(mosaic: npt.NDArray[Any], shape: Shape, fill: Any) -> npt.NDArray[Any]:

@@ -18,7 +18,7 @@ from credo.inference.grids.passing import messages_on, settings_for
 
 def estimated(
     states: Any, flip_probability: Any, coupling: Any, neighbours: int = 4
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any, str]:
     """Give the flip probability and the coupling, learnt from the image where not given.
 
     Parameters
@@ -34,10 +34,12 @@ def estimated(
     -------
     flip_probability, coupling
         As given, or numbers in the place of ``"estimate"``.
+    status : str
+        How learning ended.
     """
     learn_flip, learn_coupling = isinstance(flip_probability, str), isinstance(coupling, str)
     if not (learn_flip or learn_coupling):
-        return flip_probability, coupling
+        return flip_probability, coupling, "GIVEN"
     from credo.images.estimation import estimate_flips  # noqa: PLC0415 - not for given numbers
 
     def beliefs(log_odds: Any, strength: Any, sweeps: int, momentum: float) -> Any:
@@ -53,7 +55,7 @@ def estimated(
         coupling=None if learn_coupling else coupling,
         neighbours=neighbours,
     )
-    return found.flip_probability, found.coupling
+    return found.flip_probability, found.coupling, found.status
 
 
 def restore_flips(plane: Any, coded: CodedImage, request: Request) -> Channel:
@@ -64,22 +66,23 @@ def restore_flips(plane: Any, coded: CodedImage, request: Request) -> Channel:
             "out, or pass noise='gaussian'."
         )
     labels: Any = coded.labels
-    flip, coupling = request.flip_probability, request.coupling
+    flip, coupling, status = request.flip_probability, request.coupling, "GIVEN"
     if isinstance(flip, str) or isinstance(coupling, str):
         states = np.where(plane == labels[1], np.int8(1), np.int8(-1))
-        flip, coupling = estimated(states, flip, coupling, request.neighbours)
+        flip, coupling, status = estimated(states, flip, coupling, request.neighbours)
     field = GridField.from_flips(
         plane, flip, coupling, labels=labels, neighbours=request.neighbours
     )
-    learnt = Learnt(_own(flip), _own(coupling), None)
+    learnt = Learnt(_own(flip), _own(coupling), None, status)
     seen = frozen(plane.copy())
     if request.method == "graph-cut":
         return _cut(seen, field, learnt)
     posterior, settings = request.passed(field)
     choice = decide_map(posterior, request.loss, WHO)
     return Channel(
-        seen, choice.labels, choice.labels, posterior, choice.rejected, field, settings, learnt
-    )
+        seen, choice.labels, choice.labels, posterior, choice.rejected, field, settings, learnt,
+        loss=request.loss,
+    )  # fmt: skip
 
 
 def _own(given: Any) -> Any:

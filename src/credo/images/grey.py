@@ -162,9 +162,9 @@ def grey_potentials(
     if spread <= 0:
         raise InputError(f"The sigma of {who} must be above 0. Got {spread:g}.")
     nodes = GreyNodes.of(np.asarray(plane), values)
-    table = nodes.table(spread, in_unit_interval(impulse, who, "impulse"))
-    with np.errstate(divide="ignore"):
-        logs: npt.NDArray[np.float32] = np.log(table).astype(np.float32)[nodes.rows]
+    table = nodes.log_table(spread, in_unit_interval(impulse, who, "impulse"))
+    with np.errstate(over="ignore"):
+        logs: npt.NDArray[np.float32] = table.astype(np.float32)[nodes.rows]
     return logs
 
 

@@ -20,8 +20,8 @@ from credo.images.grey import (
     grey_potentials,
 )
 from credo.images.request import WHO, Request
-from credo.images.restoration import Channel, Learnt, shown
-from credo.inference.grids.passing import messages_on, settings_for
+from credo.images.restoration import Channel, Learnt, values_of
+from credo.inference.grids.passing import messages_on, refuse_memory, settings_for
 
 
 def restore_grey(plane: Any, request: Request) -> Channel:
@@ -32,12 +32,12 @@ def restore_grey(plane: Any, request: Request) -> Channel:
             "method='max-product' or 'sum-product'."
         )
     count = _count(request.levels)
-    request.check_memory(plane.shape, count)
-    values = np.asarray(plane, dtype=np.float64)
-    levels = grey_levels(values, count)
+    each = 4 * count * (request.neighbours + 4)  # messages, twice potentials, beliefs, their mean
+    refuse_memory(plane.size, each, count, request.budget, WHO)
+    levels = grey_levels(plane, count)
     impulse = _given(request.flip_probability, "flip_probability", above=None)
     found = estimate_grey(
-        values,
+        plane,
         levels,
         lambda logs, slope, limit, sweeps: _beliefs(logs, slope, limit, sweeps, request.neighbours),
         sigma=_given(request.sigma, "sigma"),
@@ -47,13 +47,17 @@ def restore_grey(plane: Any, request: Request) -> Channel:
     )
     share = found.impulse if impulse is None else impulse
     field = GridField(
-        grey_potentials(values, levels, found.sigma, share),
+        grey_potentials(plane, levels, found.sigma, share),
         TruncatedLinear(found.slope, found.limit),
         labels=levels.tolist(),
         neighbours=request.neighbours,
     )
-    learnt = Learnt(share, found.slope, found.sigma)
-    nearest = np.clip(np.rint((values - levels[0]) / (levels[1] - levels[0])), 0, len(levels) - 1)
+    learnt = Learnt(share, found.slope, found.sigma, found.status)
+    nearest = np.clip(
+        np.rint((plane.astype(np.float64) - levels[0]) / (levels[1] - levels[0])),
+        0,
+        len(levels) - 1,
+    )
     seen = frozen(levels[nearest.astype(np.intp)])
     return _channel(seen, field, levels, learnt, request)
 
@@ -66,13 +70,14 @@ def _channel(seen: Any, field: GridField, levels: Any, learnt: Learnt, request: 
     return Channel(
         seen,
         choice.labels,
-        shown(posterior, mean) if mean is not None else choice.labels,
+        choice.labels if mean is None else values_of(posterior, mean, None),
         posterior,
         choice.rejected,
         field,
         settings,
         learnt,
         mean,
+        request.loss,
     )
 
 

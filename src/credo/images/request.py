@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from credo._validation.arrays import as_floats, positive_int
 from credo._validation.labels import one_of
 from credo.decisions import Loss
@@ -15,6 +13,8 @@ from credo.graphs.grids import GridField
 from credo.inference._questions import check_callback
 from credo.inference.grids.messages import Settings
 from credo.inference.grids.passing import (
+    as_number_type,
+    as_share,
     check_memory,
     messages_on,
     pass_messages,
@@ -51,6 +51,8 @@ class Request:
         """Refuse what no plane could be restored with."""
         one_of(self.method, _METHODS, WHO, "method")
         one_of(self.schedule, _SCHEDULES, WHO, "schedule")
+        as_share(self.momentum, WHO)
+        as_number_type(self.dtype, WHO)
         positive_int(self.threads, WHO, "threads")
         check_callback({"callback": self.callback}, WHO)
         given = {"flip_probability": self.flip_probability, "coupling": self.coupling}
@@ -65,14 +67,11 @@ class Request:
                 "sure a pixel is, so it cannot weigh a loss. Use method='sum-product' or loss=None."
             )
 
-    def check_memory(self, shape: tuple[int, ...], n_labels: int, dtype: Any = np.float32) -> None:
-        """Refuse a plane that does not fit the budget."""
-        check_memory(shape, self.neighbours // 2, n_labels, dtype, self.budget, WHO)
-
     def passed(self, field: GridField) -> tuple[PosteriorMap, Settings]:
         """Pass messages on a field as was asked for."""
         settings = settings_for(field, self.method, self.momentum, self.schedule, self.dtype, WHO)
-        self.check_memory(field.shape, field.n_labels, settings.dtype)
+        watched = self.callback is not None
+        check_memory(field, settings, self.budget, WHO, watched=watched)
         messages = messages_on(field, settings, self.threads)
         pass_messages(messages, self.sweeps, callback=self.callback)
         return messages.posterior(), settings

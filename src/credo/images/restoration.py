@@ -16,6 +16,7 @@ from credo._validation.arrays import frozen, positive_int
 from credo.exceptions import InputError
 from credo.graphs.grids import GridField
 from credo.images.coding import CodedImage
+from credo.images.deciding import decide_map
 from credo.inference.grids.messages import AbstractMessages, Settings
 from credo.inference.grids.passing import messages_on
 from credo.posterior import PosteriorMap
@@ -43,6 +44,7 @@ class Learnt(NamedTuple):
     flip_probability: Any
     coupling: Any
     sigma: float | None
+    status: str = "GIVEN"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +60,7 @@ class Channel:
     settings: Settings | None  #: how messages were passed; None if none were
     learnt: Learnt
     mean: Any = None  #: the levels whose mean is shown; None shows the labels
+    loss: Any = None  #: what the labels were decided with
 
     def energies(self) -> Energies:
         """Give U before and after."""
@@ -145,6 +148,16 @@ class Restoration(Drawable):
         """The standard deviation of the noise of a grey image, or one for each colour."""
         return self._each(lambda channel: channel.learnt.sigma)
 
+    @property
+    def status(self) -> Any:
+        """How learning ended, or for each colour.
+
+        ``"GIVEN"``: nothing was to be learnt. ``"CONVERGED"``. ``"MAX_ROUNDS"``: it might still
+        have got a little better. ``"NO_STRUCTURE"``: noise and picture cannot be told apart, and
+        the image is hardly changed. ``"TOO_SMALL"``: fewer than ten pairs of neighbours.
+        """
+        return self._each(lambda channel: channel.learnt.status)
+
     @cached_property
     def energy(self) -> Energies:
         """The energy U of the noisy image and of the restored one, over all channels."""
@@ -198,7 +211,7 @@ class Restoration(Drawable):
             for messages in every:
                 messages.advance(step)
             planes = [
-                shown(messages.posterior(), channel.mean)
+                values_of(messages.posterior(), channel.mean, channel.loss)
                 for messages, channel in zip(every, self.channels, strict=True)
             ]
             found.append(self._coded.restore(planes))
@@ -220,11 +233,10 @@ class Restoration(Drawable):
         return found[0] if len(found) == 1 else found
 
 
-def shown(posterior: PosteriorMap, mean: Any) -> Plane:
-    """Give what a plane shows: its best labels, or if these are levels, their mean."""
+def values_of(posterior: PosteriorMap, mean: Any, loss: Any) -> Plane:
+    """Give the mean of levels, if they are given, or the labels that a loss decides on."""
     if mean is None:
-        best: Plane = posterior.best
-        return best
+        return decide_map(posterior, loss, "denoise").labels
     from credo.images.grey import expected_grey  # noqa: PLC0415 - not for two values
 
     return expected_grey(posterior.probabilities, mean)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from credo._drawable import Drawable
 from credo._types import F64, Bool
-from credo._validation.arrays import as_finite, as_number, frozen
+from credo._validation.arrays import as_finite, as_number, frozen, positive_int
 from credo._validation.labels import names_in
 from credo.decisions import Loss
 from credo.exceptions import InputError, ShapeError
@@ -19,7 +19,7 @@ from credo.graphs.grids.axes import axes_of, lower_pixels, neighbours_in, upper_
 from credo.graphs.grids.field import GridField
 from credo.graphs.grids.smoothness import Potts
 from credo.images.deciding import Plane, decide_map, loss_for
-from credo.inference.grids import infer_grid
+from credo.inference.grids.passing import check_memory, messages_on, settings_for
 from credo.posterior import Posterior, PosteriorMap
 
 _OWNER = "segment"
@@ -87,6 +87,7 @@ def segment(  # noqa: PLR0913 - one per option, all but the first two by name
     schedule: Literal["flooding", "checkerboard", "sweep"] = "flooding",
     dtype: Any = "float64",
     threads: int = 1,
+    budget: str | float | None = "4GB",
 ) -> Segmentation:
     r"""Smooth what a classifier says about each pixel, and decide under a loss.
 
@@ -114,7 +115,7 @@ def segment(  # noqa: PLR0913 - one per option, all but the first two by name
         4 (default) or 8; 6 in a volume.
     method
         Marginals of the pixels, or those labels that are best as a whole (which no loss goes with).
-    sweeps, momentum, schedule, dtype, threads
+    sweeps, momentum, schedule, dtype, threads, budget
         As in ``infer_grid``.
 
     Returns
@@ -131,6 +132,8 @@ def segment(  # noqa: PLR0913 - one per option, all but the first two by name
         If the truths of the loss are not the labels.
     InputError
         If an option is out of range.
+    BudgetError
+        If the messages do not fit the budget.
 
     See Also
     --------
@@ -174,15 +177,11 @@ def segment(  # noqa: PLR0913 - one per option, all but the first two by name
     field = _field(posterior, Potts(coupling), shape, priors, weight, neighbours)
     if loss is not None:
         loss_for(loss, field.labels, _OWNER)
-    smoothed = infer_grid(
-        field,
-        method=method,
-        sweeps=sweeps,
-        momentum=momentum,
-        schedule=schedule,
-        dtype=dtype,
-        threads=threads,
-    ).posterior
+    settings = settings_for(field, method, momentum, schedule, dtype, _OWNER)
+    check_memory(field, settings, budget, _OWNER)
+    messages = messages_on(field, settings, positive_int(threads, _OWNER, "threads"))
+    messages.advance(positive_int(sweeps, _OWNER, "sweeps", least=0))
+    smoothed = messages.posterior()
     choice = decide_map(smoothed, loss, _OWNER)
     before = _before(posterior, field)
     labels, rejected, risk = (frozen(each) for each in choice)

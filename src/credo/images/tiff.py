@@ -181,7 +181,7 @@ def open_tiff(path: str | os.PathLike[str], page: int | None = None) -> TiffSour
     Notes
     -----
     Sizes are checked against those of the file before anything is read. A compressed strip or tile
-    of more than 2**26 pixels is refused: it could only be unpacked whole.
+    of more than 2**26 bytes is refused: it could only be unpacked whole.
 
     References
     ----------

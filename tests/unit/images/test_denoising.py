@@ -34,6 +34,39 @@ def test_the_image_comes_back_in_the_coding_that_it_had(noisy, values):
     assert found.posterior.labels == values
 
 
+def test_the_caller_may_write_to_the_image_and_the_map_afterwards(noisy):
+    mine, flips = noisy.copy(), np.full(noisy.shape, 0.1)
+    found = credo.denoise(mine, flips, 0.8)
+    expected = credo.denoise(noisy, 0.1, 0.8).energy
+    mine[...] = found.image
+    flips[...] = 0.4
+    assert found.energy == expected
+    assert (found.flip_probability == 0.1).all()
+
+
+def test_the_status_tells_how_learning_ended(noisy):
+    assert credo.denoise(noisy, 0.1, 0.8).status == "GIVEN"
+    assert credo.denoise(noisy).status == "CONVERGED"
+    assert credo.denoise(np.eye(2, dtype=bool)).status == "TOO_SMALL"
+    coins = np.random.default_rng(0).random((64, 64)) < 0.5
+    assert credo.denoise(coins).status == "NO_STRUCTURE"
+
+
+def test_whole_numbers_of_64_bits_come_back():
+    checks = np.indices((6, 6)).sum(axis=0) % 2
+    image = np.where(checks, np.uint64(2**64 - 1), np.uint64(0))
+    assert np.array_equal(credo.denoise(image, 0.1, -1.0).image, image)
+
+
+def test_a_map_of_flips_with_a_learnt_coupling_never_fails():
+    rng = np.random.default_rng(0)
+    picture = np.zeros((13, 11), bool)
+    picture[:6] = True
+    for _ in range(25):
+        found = credo.denoise(picture, rng.random(picture.shape))
+        assert np.isfinite(found.coupling)
+
+
 def test_pillow_images_are_taken(noisy):
     found = credo.denoise(Image.fromarray(noisy), 0.1, 0.8)
     assert np.array_equal(found.image, credo.denoise(noisy, 0.1, 0.8).image)
@@ -101,6 +134,7 @@ def test_a_loss_moves_the_threshold(noisy):
     )
     found = credo.denoise(noisy, 0.1, 0.8, loss=loss)
     assert np.array_equal(found.image, found.posterior.of(WHITE) > 0.9)
+    assert np.array_equal(found.snapshots([20])[0], found.image)
     other = credo.Loss.zero_one(["black", "white"])
     with pytest.raises(LabelError):
         credo.denoise(noisy, 0.1, 0.8, loss=other)
@@ -160,7 +194,12 @@ def test_colours_in_black_and_white_are_restored_channel_by_channel(noisy):
         ({"noise": "pink"}, "noise of denoise must be one of"),
         ({"sweeps": -3}, "sweeps of denoise"),
         ({"momentum": 0}, "momentum of denoise"),
-        ({"neighbours": 5}, "neighbours"),
+        ({"neighbours": 5}, "denoise in 2 dimensions needs 4 or 8 neighbours"),
+        ({"neighbours": "8"}, "denoise in 2 dimensions needs 4 or 8 neighbours"),
+        ({"method": "graph-cut", "momentum": 7}, "momentum of denoise"),
+        ({"method": "max-product", "loss": 0.1}, "cannot weigh a loss"),
+        ({"coupling": None}, "coupling of denoise must be one of 'estimate'"),
+        ({"callback": 3}, "callback of denoise must be a function"),
         ({"loss": -1.0}, "cost of rejecting"),
         ({"threads": 0}, "threads"),
         ({"dtype": "int8"}, "dtype of denoise"),

@@ -77,6 +77,9 @@ def test_no_impulses_and_two_values_with_gaussian_noise():
     noisy = credo.add_noise(shades(), kind="gaussian", sigma=20, seed=1)
     found = credo.denoise(noisy, 0, sigma=20, levels=16)
     assert found.flip_probability == 0
+    assert far(found.image, shades()) < far(noisy, shades()) / 2
+    sharp = credo.denoise(shades(), 0, 0.3, sigma=0.05, levels=16)  # 38 sigma is out of sight
+    assert np.abs(sharp.image - shades().astype(float)).max() <= np.ptp(shades()) / 30 + 1
     two = credo.denoise(np.eye(12), noise="gaussian", sigma=0.2, levels=5)
     assert two.posterior.n_labels == 5
 
@@ -106,7 +109,7 @@ def test_settings_of_grey_images_are_refused_for_two_values():
 
 def test_a_picture_that_does_not_fit_is_refused_before_anything_is_allocated():
     photograph = np.broadcast_to(np.arange(256, dtype=np.uint8), (40_000, 256))
-    with pytest.raises(BudgetError, match=r"denoise needs about 18.4 GB .* budget is 4GB"):
+    with pytest.raises(BudgetError, match=r"denoise needs about 21 GB .* budget is 4GB"):
         credo.denoise(photograph)
     field = credo.GridField.ising(np.zeros((100, 100)), 0.5)
     with pytest.raises(BudgetError, match="infer_grid needs about 560 kB"):

@@ -16,9 +16,9 @@ Floats: TypeAlias = npt.NDArray[Any]
 Colours: TypeAlias = npt.NDArray[np.int64]
 Result = TypeVar("Result")
 
-#: Slabs of several sweeps that a core works on at a time should stay within its share of the caches.
-#: From half a megabyte to eight, two labels took the same time; 64 labels took a third less at four
-#: than at a half.
+#: Slabs of several sweeps that a core works on at a time should stay in its share of the caches.
+#: From half a megabyte to eight, two labels took the same time; 64 labels took a third less at
+#: four than at a half.
 _CACHE = 2**22
 #: More sweeps at a time than this gain nothing, and each costs a slab on either side of a block.
 _MOST_SWEEPS = 20

@@ -29,8 +29,9 @@ class GridPosterior:
         no promise of accuracy.
     residuals : ndarray
         Largest change of a message in each sweep, before it was mixed with the old one: of a
-        probability, or for max-product with more than two labels, of a log. Empty if neither a
-        tolerance nor a callback was given.
+        probability, or for max-product with more than two labels, of a log. With 8 neighbours,
+        ``"sweep"`` sends diagonal messages twice, and what counts is where they end. Empty if
+        neither a tolerance nor a callback was given.
     sweeps : int
         How many sweeps were made.
 

@@ -68,7 +68,7 @@ class LabelMessages(AbstractMessages):
         logs = np.moveaxis(self._field.log_potentials[first:last], -1, 0)
         with np.errstate(over="ignore"):
             logs = logs - logs.max(axis=0)
-        values = (logs if self._maximum else np.exp(logs)).astype(self._type)
+            values = (logs if self._maximum else np.exp(logs)).astype(self._type)
         lines = self._layout.lines(values, 0.0 if self._maximum else 1.0)
         return np.ascontiguousarray(np.swapaxes(lines, 0, 1))
 

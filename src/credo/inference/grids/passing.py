@@ -21,6 +21,8 @@ from credo.inference.grids.messages import AbstractMessages, Settings
 from credo.inference.grids.ratios import RatioMessages, number_type as ratio_type
 
 _WHO = "infer_grid"
+#: With less of the new message, thousands of sweeps would not get anywhere.
+_LEAST_SHARE = 1e-4
 
 
 def infer_grid(  # noqa: PLR0913 - one parameter per setting
@@ -52,7 +54,7 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
     sweeps : int
         How many sweeps to make; with a tolerance, at most.
     momentum : float
-        The share :math:`\eta` of the new message, above 0 and at most 1.
+        The share :math:`\eta` of the new message, from 0.0001 to 1.
     schedule : {"flooding", "checkerboard", "sweep"}
         All messages at once; those of the even pixels and then those of the odd ones (4 neighbours
         in a plane, 6 in a volume); or along each dimension forth and back, which carries news
@@ -87,8 +89,8 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
 
     Notes
     -----
-    Time is linear in pixels and sweeps, and for every smoothness in the number of labels (sums of
-    truncated quadratics: times the labels within the limit). Two labels take one number per
+    Time is linear in pixels and sweeps, and in the number of labels (truncated quadratics: times
+    the labels within the limit). Two labels take one number per
     message, a ratio; nothing in the loop takes an exponential or a logarithm. Several sweeps run
     through the picture one a row behind the other, so that rows stay in the cache. Every
     operation is rounded as IEEE 754 says, and none depends on where a pixel stands: tiles and
@@ -123,7 +125,7 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
     if tolerance is not None and stop < 0.0:
         raise InputError(f"The tolerance of {_WHO} must be at least 0, or None. Got {tolerance}.")
     check_callback({"callback": callback}, _WHO)
-    check_memory(field.shape, len(field.axes), field.n_labels, settings.dtype, budget)
+    check_memory(field, settings, budget, watched=stop >= 0.0 or callback is not None)
     messages = messages_on(field, settings, positive_int(threads, _WHO, "threads"))
     residuals = pass_messages(messages, count, stop, callback)
     is_done = len(residuals) > 0 and residuals[-1] <= stop
@@ -152,17 +154,23 @@ def pass_messages(
 
 
 def check_memory(
-    shape: tuple[int, ...],
-    n_axes: int,
-    n_labels: int,
-    dtype: Any,
-    budget: Budget,
-    who: str = _WHO,
+    field: GridField, settings: Settings, budget: Budget, who: str = _WHO, *, watched: bool = False
 ) -> None:
-    """Refuse a field whose potentials, messages and beliefs do not fit a budget."""
-    numbers = 1 if n_labels == 2 else n_labels
-    pixels = float(math.prod(shape))
-    needed = pixels * numbers * np.dtype(dtype).itemsize * (2 * n_axes + 3)
+    """Refuse a field whose potentials, messages, weights and beliefs do not fit a budget."""
+    size, n = np.dtype(settings.dtype).itemsize, field.n_labels
+    lines, directions = 1 if n == 2 else n, 2 * len(field.axes)
+    each = lines * size * (directions + 3)
+    if not all(isinstance(strength, float) for strength in field.strengths):
+        each += directions * (3 * 8 + 2 * size)
+    if settings.schedule == "sweep":
+        each *= 1 + len(field.shape)
+    each += lines * size * directions * watched
+    refuse_memory(math.prod(field.shape), each, n, budget, who)
+
+
+def refuse_memory(pixels: int, each: float, n_labels: int, budget: Budget, who: str) -> None:
+    """Raise BudgetError if so many pixels of so many bytes do not fit."""
+    needed = float(pixels) * each
     if needed > as_bytes(budget, who):
         raise BudgetError(
             f"{who} needs about {as_text(needed)} for {pixels:.3g} pixels of {n_labels} labels; "
@@ -192,19 +200,25 @@ def settings_for(
             "credo.infer(model, method='loopy')."
         )
     one_of(method, ("sum-product", "max-product"), who, "method")
-    eta = as_number(momentum, who, "momentum")
-    if not 0.0 < eta <= 1.0:
-        raise InputError(
-            f"The momentum of {who} is the share of the new message, above 0 and at most 1. Got "
-            f"{momentum!r}."
-        )
+    eta = as_share(momentum, who)
     _check_schedule(field, schedule, who)
-    maximum, wanted = method == "max-product", _number(dtype, who)
+    maximum, wanted = method == "max-product", as_number_type(dtype, who)
     if field.n_labels == 2:
         number = ratio_type(field, wanted, who)
     else:
         number = label_type(field, wanted, who, maximum=maximum)
     return Settings(maximum, eta, schedule, number)
+
+
+def as_share(momentum: Any, who: str) -> float:
+    """Check the share of the new message."""
+    eta = as_number(momentum, who, "momentum")
+    if not _LEAST_SHARE <= eta <= 1.0:
+        raise InputError(
+            f"The momentum of {who} is the share of the new message, at least {_LEAST_SHARE:g} and "
+            f"at most 1. Got {momentum!r}."
+        )
+    return eta
 
 
 def _check_schedule(field: GridField, schedule: Any, who: str) -> None:
@@ -218,7 +232,7 @@ def _check_schedule(field: GridField, schedule: Any, who: str) -> None:
         )
 
 
-def _number(dtype: Any, who: str) -> Any:
+def as_number_type(dtype: Any, who: str) -> Any:
     """Check a type of number; None leaves the choice."""
     if dtype is None:
         return None

@@ -49,7 +49,9 @@ class Range:
 def number_type(field: GridField, dtype: Any, who: str) -> Any:
     """Choose the type of number: the one asked for; by default float32 if that is safe."""
     layout = Layout.of(field.shape, field.axes)
-    weight = float(np.abs(log_weights(field, layout)).max(initial=0.0))
+    unit = field.smoothness.units(2)
+    strongest = max(float(np.abs(s).max(initial=0.0)) for s in map(np.asarray, field.strengths))
+    weight = strongest * abs(float(unit[0] - unit[1]))
     largest = max(
         float(np.abs(field.log_odds_of(rows)).max(initial=0.0))
         for rows in _few(0, layout.slabs, layout.length)
