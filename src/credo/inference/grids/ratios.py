@@ -13,6 +13,7 @@ from credo._validation.arrays import frozen
 from credo.exceptions import InputError
 from credo.graphs.grids import GridField
 from credo.inference.grids.blocks import Block, Colours, on_threads
+from credo.inference.grids.jobs import rooms_needed
 from credo.inference.grids.layout import Floats, Layout, directed_strengths
 from credo.inference.grids.messages import AbstractMessages, Settings
 from credo.posterior import PosteriorMap
@@ -108,11 +109,10 @@ class RatioMessages(AbstractMessages):
         from credo._kernels import grid_ratios  # noqa: PLC0415
 
         layout = self._layout
-        n_axes, width = len(layout.axes), layout.length + 2 * layout.margin
+        count = rooms_needed(len(layout.axes), len(colours))
         grid_ratios.flood(
             block.nodes, block.messages, block.weights, layout.axes, layout.outside, layout.margin,
-            self._eta, self._maximum, colours, np.ones((2 * n_axes, width), self._type),
-            np.ones((len(colours), 2, n_axes, width), self._type),
+            self._eta, self._maximum, colours, self._rooms(layout, count),
         )  # fmt: skip
 
     def _pass(self, block: Block, layout: Layout, *, backward: bool) -> None:
@@ -120,9 +120,12 @@ class RatioMessages(AbstractMessages):
 
         grid_ratios.sweep(
             block.nodes, block.messages, block.weights, layout.axes, layout.outside, layout.margin,
-            self._eta, self._maximum, backward,
-            np.ones((1, layout.length + 2 * layout.margin), self._type),
+            self._eta, self._maximum, backward, self._rooms(layout, 1),
         )  # fmt: skip
+
+    def _rooms(self, layout: Layout, count: int) -> Floats:
+        """Make room for lines of products, with ones at either end."""
+        return np.ones((count, layout.length + 2 * layout.margin), self._type)
 
     def posterior(self) -> PosteriorMap:
         """Give the beliefs: a node's ratio times its messages."""
