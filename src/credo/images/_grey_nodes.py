@@ -71,9 +71,9 @@ class GreyNodes:
 
     def log_table(self, sigma: float, impulse: float) -> F64:
         """Give log p(value | level); zero for NaN."""
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.log1p(-impulse), np.log(impulse * self.impulses())
-        mixed: F64 = np.logaddexp(shares[0] + self.log_gaussian(sigma), shares[1][:, None])
+            mixed: F64 = np.logaddexp(shares[0] + self.log_gaussian(sigma), shares[1][:, None])
         mixed[np.isnan(self.values)] = 0.0
         return mixed
 
