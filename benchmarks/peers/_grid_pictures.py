@@ -15,7 +15,7 @@ from _grid_contest import INTERPRETER, PEERS, has_pgmax
 from _grid_peers import COUPLING, FLIP, MOMENTUM, SWEEPS, half_log_odds
 from _grid_planes import STYLES
 from _measure import Row, best_of, significant
-from loopy import ONE_THREAD
+from _turns import ONE_THREAD
 from PIL import Image
 
 import credo

@@ -143,6 +143,12 @@ def _place(row: Row) -> str:
     return ", ".join(f"{key} {row[key]}" for key in _PLACE if key in row)
 
 
+def told_columns(table: Sequence[Row]) -> list[Row]:
+    """Leave out the columns that nobody filled, such as those of peers that are not there."""
+    told = [name for name in table[0] if any(row[name] != "" for row in table)]
+    return [{name: row[name] for name in told} for row in table]
+
+
 def significant(value: float, digits: int = 3) -> float:
     """Round to so many significant digits."""
     return float(f"{value:.{digits}g}")

@@ -34,6 +34,7 @@ from _measure import (
     in_fresh_process,
     seconds,
     significant,
+    told_columns,
     verdict,
     write,
     write_machine,
@@ -107,7 +108,7 @@ def sweeps(scale: Scale, into: Path) -> None:
         table += _sweeps_rows(side, took, {w: each.ready["bytes"] for w, each in memory.items()})
         print(*table[-len(who) :], sep="\n", flush=True)
     write("grid_sweeps", table, into)
-    write("grid_ratios", _told([_short(side, table) for side in scale.sides]), into)
+    write("grid_ratios", told_columns([_short(side, table) for side in scale.sides]), into)
     _sweeps_verdicts(table)
 
 
@@ -151,12 +152,6 @@ def _short(side: int, table: Sequence[Row]) -> Row:
     return told
 
 
-def _told(table: Sequence[Row]) -> list[Row]:
-    """Leave out the columns that nobody filled."""
-    told = [name for name in table[0] if any(row[name] != "" for row in table)]
-    return [{name: row[name] for name in told} for row in table]
-
-
 def _sweeps_verdicts(table: Sequence[Row]) -> None:
     """Hold the times against their bars."""
     large = [row for row in table if row["model"] != _square(128)]
@@ -197,7 +192,7 @@ def labels(scale: Scale, into: Path) -> None:
             job = {"kind": kind, "method": method, "sweeps": scale.labels_sweeps}
             table += _labels_rows(job, scale)
             print(*table[-2:], sep="\n", flush=True)
-    write("grid_labels", _told(table), into)
+    write("grid_labels", told_columns(table), into)
     verdict("labels", table[1::2], "64 / 16", "< 4.5")
     known = [row for row in table if row["PGMax / credo"] != ""]
     if known:
@@ -293,7 +288,7 @@ def pictures(scale: Scale, into: Path) -> None:
     ]
     theirs = by_pgmax(np.stack([seen for *_, seen in cases]), [flip for _, flip, *_ in cases])
     table = [picture_row(*case, theirs[i]) for i, case in enumerate(cases)]
-    write("grid_pictures", _told(table), into)
+    write("grid_pictures", told_columns(table), into)
     for who in ("NumPy", "PGMax"):
         known = [row | {"more": row["credo"] - row[who]} for row in table if row[who] != ""]
         if known:

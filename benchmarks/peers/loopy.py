@@ -33,21 +33,17 @@ from _measure import (
     in_fresh_process,
     seconds,
     significant,
+    told_columns,
     verdict,
     write,
     write_machine,
 )
+from _turns import Turns
 
 HERE = Path(__file__).parent
 JOBS, PEERS = HERE / "_loopy_jobs.py", HERE / "_loopy_peers.py"
 #: Where the peers' interpreters are told.
 INTERPRETERS = {"PGMax": "CREDO_PGMAX_PYTHON", "mrftools": "CREDO_MRFTOOLS_PYTHON"}
-#: One thread for everyone, and no remarks of JAX on how long it compiles.
-ONE_THREAD = {
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
-    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
-}
 #: Cells of edge tables up to which a peer is asked: above, set-up takes minutes or memory runs out.
 ASKED = {"PGMax": 8_000_000, "mrftools": 8_000_000}
 #: Cells above which tables in float64 leave no room for anything else.
@@ -94,39 +90,13 @@ def main() -> None:
     print(f"\nThe tables are in {read.into}")
 
 
-class Contestant:
-    """A process that has set up a model, and runs its sweeps whenever it is asked."""
+class Contestant(Turns):
+    """A model that is set up, and whose sweeps are run by turns."""
 
     def __init__(self, who: str, job: Row) -> None:
         ours = who == "credo"
         python = sys.executable if ours else os.environ[INTERPRETERS[who]]
-        given = job | {"who": who, "job": "turns", "core": 0}
-        self._process: Any = subprocess.Popen(
-            [python, str(JOBS if ours else PEERS), json.dumps(given)],
-            env=os.environ | ONE_THREAD,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.ready = self._read()
-        self.best = float("inf")
-
-    def _read(self) -> Row:
-        line = self._process.stdout.readline()
-        if not line:
-            raise SystemExit(f"A contestant ended without an answer: {self._process.args!r}")
-        told: Row = json.loads(line)
-        return told
-
-    def run(self) -> None:
-        """Run once more, and keep the best time."""
-        self._process.stdin.write("run\n")
-        self._process.stdin.flush()
-        self.best = min(self.best, self._read()["seconds"])
-
-    def close(self) -> None:
-        """Let the process end."""
-        self._process.communicate()
+        super().__init__(python, JOBS if ours else PEERS, job | {"who": who, "core": 0})
 
 
 def contest(job: Row, turns: int) -> dict[str, Contestant]:
@@ -156,18 +126,14 @@ def sweeps(scale: Scale, into: Path) -> None:
                 if _edges(job) * k * k <= MOST:
                     table.append(_sweeps_row(job, contest(job, scale.turns)))
                     print(table[-1], flush=True)
-    write("loopy_sweeps", _told(table), into)
+    write("loopy_sweeps", told_columns(table), into)
     for k, bar in BARS.items():
         known = [row for row in table if row["states"] == k and row["PGMax / credo"] != ""]
         if known:
             verdict(f"sweeps, {k} states", known, "PGMax / credo", f">= {bar}")
-    write("loopy_ratios", _told([_short(row) for row in table if row["PGMax ns"] != ""]), into)
-
-
-def _told(table: Sequence[Row]) -> list[Row]:
-    """Leave out the columns of peers that were left out."""
-    told = [name for name in table[0] if any(row[name] != "" for row in table)]
-    return [{name: row[name] for name in told} for row in table]
+    short = [_short(row) for row in table if row["PGMax ns"] != ""]
+    if short:
+        write("loopy_ratios", told_columns(short), into)
 
 
 def _sweeps_row(job: Row, took: Mapping[str, Contestant]) -> Row:

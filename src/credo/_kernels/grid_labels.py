@@ -3,8 +3,9 @@
 Slabs and directions are those of ``grid_ratios``; each message has a line for every label:
 ``messages[slab, direction, label, place]``. A job is a row of five numbers: what to do, in which
 direction, at which slab, in which room, and for which colour. ``GATHER`` puts together what the
-pixels of a slab know, laid where their messages arrive; ``SEND`` makes messages of that. There is a
-runner for each kind of message, so that only the kind that is needed is compiled.
+pixels of a slab know, laid where their messages arrive; any other job makes messages of that.
+There is a runner for each kind of message, alike but for the send: functions that are handed to a
+kernel are not kept compiled, and only the kind that is needed should be.
 ``weights[slab, direction, 0]`` are, where messages arrive, what a step between labels weighs (in
 logs for maxima), and ``weights[slab, direction, 1]`` what all labels beyond the reach do.
 """
@@ -25,7 +26,6 @@ from credo._kernels.grid_messages import (
 )
 
 GATHER: Final = 0
-SEND: Final = 1
 
 
 @strict_kernel

@@ -65,6 +65,15 @@ def frozen(array: Any) -> Any:
     return array
 
 
+def is_read_only(array: Any) -> bool:
+    """Tell whether neither the array nor what it is a view of can be written to."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return True
+
+
 def in_unit_interval(value: float, owner: str, what: str, *, open_ends: bool = False) -> float:
     """Check a number between zero and one; with ``open_ends``, strictly between."""
     number = as_number(value, owner, what)

@@ -106,20 +106,14 @@ class TileEngine:
         pixel outside at most.
         """
         core = second[inside]
+        beta = self.beta
         nodes = (
-            [self._counted(core == x[inside]) for x in (second, restored)]
-            if self.beta is not None
-            else self._summed(field, second, restored, inside)
+            self._summed(field, second, restored, inside)
+            if beta is None
+            else [_counted(core == x[inside], beta) for x in (second, restored)]
         )
         edges = [self._edges(field, x, inside) for x in (second, restored)]
         return Energies(nodes[0] + edges[0], nodes[1] + edges[1])
-
-    def _counted(self, agree: Bool) -> float:
-        """Sum the log potentials of pixels that all have the same odds."""
-        beta = math.nan if self.beta is None else self.beta
-        same = int(np.count_nonzero(agree))
-        counts = ((same, beta), (agree.size - same, -beta))
-        return sum(n * b for n, b in counts if n and b != math.inf)
 
     def _summed(
         self, field: GridField, second: Bool, restored: Bool, inside: Window
@@ -151,3 +145,10 @@ def named(second: Bool, labels: Labels, dtype: Any) -> npt.NDArray[Any]:
     first, other = np.array(labels).astype(dtype)
     found: npt.NDArray[Any] = np.where(second, other, first)
     return found
+
+
+def _counted(agree: Bool, beta: float) -> float:
+    """Sum the log potentials of pixels that all have the same odds."""
+    same = int(np.count_nonzero(agree))
+    counts = ((same, beta), (agree.size - same, -beta))
+    return sum(n * b for n, b in counts if n and b != math.inf)

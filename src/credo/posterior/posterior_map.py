@@ -9,7 +9,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from credo._types import Labels
-from credo._validation.arrays import as_floats, frozen
+from credo._validation.arrays import as_floats, frozen, is_read_only
 from credo._validation.labels import as_labels, listing, names_in, position
 from credo._validation.probabilities import BLOCK_BYTES, blocks, row_fault, tolerance
 from credo.exceptions import InputError, ShapeError
@@ -245,12 +245,7 @@ def _as_floating(values: Any) -> Any:
 
 def _immutable(array: Any) -> Any:
     """Give the array itself if nobody can write to it, and a copy otherwise."""
-    owner = array
-    while isinstance(owner, np.ndarray):
-        if owner.flags.writeable:
-            return array.copy(order="K")
-        owner = owner.base
-    return array
+    return array if is_read_only(array) else array.copy(order="K")
 
 
 def _row_blocks(array: Any) -> Iterator[slice]:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from credo._validation.arrays import as_floats, frozen
+from credo._validation.arrays import as_floats, frozen, is_read_only
 from credo.exceptions import InputError, ShapeError
 from credo.graphs.grids.axes import Shape
 from credo.graphs.grids.coordinates import pixel_at
@@ -165,19 +165,10 @@ def owned_floats(values: Any, owner: str, what: str) -> Floats:
     """
     array = floats_as_given(values, owner, what)
     made = isinstance(values, (np.ndarray, list, tuple)) and array is not values
-    is_ours = (made and array.base is None) or _is_read_only(array)
+    is_ours = (made and array.base is None) or is_read_only(array)
     if not (is_ours and array.flags.c_contiguous):
         array = np.array(array, order="C")
     return frozen(array)
-
-
-def _is_read_only(array: Any) -> bool:
-    """Tell whether neither the array nor what it is a view of can be written to."""
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return False
-        array = array.base
-    return True
 
 
 def floats_as_given(values: Any, owner: str, what: str) -> Floats:
