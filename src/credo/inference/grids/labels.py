@@ -31,7 +31,8 @@ def number_type(field: GridField, dtype: Any, who: str, *, maximum: bool) -> Any
         return kinds[0]
     strongest = max(float(np.abs(s).max(initial=0.0)) for s in map(np.asarray, field.strengths))
     spread = float(np.ptp(field.smoothness.units(field.n_labels))) * strongest
-    least = 2 * len(field.axes) * (spread + math.log(field.n_labels))
+    most = sum(_most_ends(field.shape, axis) for axis in field.axes)
+    least = most * (spread + math.log(field.n_labels))
     for kind in kinds:
         if least < -float(np.log(np.finfo(kind).tiny)):
             return kind
@@ -40,6 +41,11 @@ def number_type(field: GridField, dtype: Any, who: str, *, maximum: bool) -> Any
         f"in {np.dtype(kinds[-1]).name}. Use a weaker or truncated smoothness, dtype='float64' if "
         "it is not that, or method='max-product', which takes any."
     )
+
+
+def _most_ends(shape: tuple[int, ...], axis: tuple[int, ...]) -> int:
+    """Count the edges along an axis that a pixel can have: none, one or two."""
+    return min(min(n - 1, 2) for n, step in zip(shape, axis, strict=True) if step)
 
 
 @final
