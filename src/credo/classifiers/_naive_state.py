@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -18,10 +18,11 @@ from sklearn.utils.validation import (
 from credo._types import Bool
 from credo._validation.labels import as_labels, order_of
 from credo._validation.probabilities import as_weights
-from credo.classifiers._generative import prior_probabilities
+from credo.classifiers._generative import prior_probabilities, unchanged_on_error
 from credo.classifiers._labels import encode_labels
 from credo.classifiers._targets import refuse_gaps
 from credo.classifiers._term_classifier import TermClassifier
+from credo.classifiers.columns.rebuilt import arrow_kind
 from credo.classifiers.columns.table import Table, read_table
 from credo.classifiers.columns.weighted import with_weight
 from credo.classifiers.naive.estimates import Smoothing, estimate_term
@@ -202,6 +203,15 @@ class NaiveState(TermClassifier):
             for name in _LEARNED:
                 self.__dict__.pop(name, None)
             return self
+
+    def _fit_summary(self, summary: NaiveSummary, names: Sequence[str]) -> Self:
+        """Fit from the summary of all rows of a table, as if it had been an Arrow table."""
+        with unchanged_on_error(self):
+            self._warned, self._labels = False, None
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self._kind = arrow_kind()
+            return self._set(summary, sparse=False)
 
     def _set_priors(self) -> Self:
         weights = self.summary_.weights

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -12,11 +12,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from credo._storable import Storable
 from credo._types import F64, Bool, Int
 from credo._validation.arrays import as_floats
 from credo._validation.labels import listing
 from credo._validation.probabilities import as_weights
 from credo.classifiers._gaussian_fit import Options, second_pass_over
+from credo.classifiers._generative import unchanged_on_error
 from credo.classifiers._labels import without_mask
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
 from credo.families.gaussians.class_gaussians import ClassGaussians
@@ -216,7 +218,7 @@ def check_columns(first: Any, second: Any, owner: str) -> None:
         )
 
 
-class RegressorState(RegressorMixin, BaseEstimator):
+class RegressorState(Storable, RegressorMixin, BaseEstimator):
     """Private half of ``GaussianRegressor``: what it reads, what it keeps, what it shows."""
 
     summary_: ClassMoments | None
@@ -227,13 +229,16 @@ class RegressorState(RegressorMixin, BaseEstimator):
 
     def _predict(self, X: Any) -> tuple[F64, F64]:
         """Give mean and variance of the target of each row."""
-        check_is_fitted(self)
-        if self._problem is not None:
-            raise NumericalError(self._problem)
+        self._check_ready()
         rows = validate_data(
             self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False
         )
         return self._joint.target.predict(rows)
+
+    def _check_ready(self) -> None:
+        check_is_fitted(self)
+        if self._problem is not None:
+            raise NumericalError(self._problem)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Rows:
         """Check rows, target and weights; give those of positive weight, joined."""
@@ -294,6 +299,16 @@ class RegressorState(RegressorMixin, BaseEstimator):
             for name in [each for each in vars(self) if each.endswith("_")]:
                 if name not in _OF_THE_ROWS:
                     delattr(self, name)
+        return self
+
+    def _fit_summary(self, summary: ClassMoments, names: Sequence[str]) -> Self:
+        """Fit from the moments of all rows of a table."""
+        options = Options.checked(self)
+        with unchanged_on_error(self):
+            self._warned = False
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self._set(fit_joint_moments(summary, options, self._names()), summary)
         return self
 
     def __sklearn_tags__(self) -> Any:

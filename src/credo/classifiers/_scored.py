@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
+from credo._storable import Storable
 from credo._types import F64
 from credo.families.gaussians.scores import (
     Finish,
@@ -20,13 +22,17 @@ from credo.families.gaussians.scores import (
 from credo.posterior import Posterior
 
 
-class ScoredClassifier(ClassifierMixin, BaseEstimator, ABC):
+class ScoredClassifier(Storable, ClassifierMixin, BaseEstimator, ABC):
     """Base of classifiers whose posterior is the softmax of scores.
 
     A subclass sets ``classes_``, and writes ``_rows`` and ``_score``.
     """
 
     classes_: Any
+
+    def _check_ready(self) -> None:
+        """Refuse to predict before anything was learned."""
+        check_is_fitted(self)
 
     @abstractmethod
     def _rows(self, X: Any) -> Any:

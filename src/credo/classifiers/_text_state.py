@@ -11,7 +11,7 @@ from credo._types import F64, Int
 from credo._validation.arrays import frozen, positive_int
 from credo._validation.labels import one_of
 from credo._validation.probabilities import as_weights
-from credo.classifiers._generative import prior_probabilities
+from credo.classifiers._generative import prior_probabilities, unchanged_on_error
 from credo.classifiers._labels import encode_labels
 from credo.classifiers._targets import refuse_gaps
 from credo.classifiers._term_classifier import TermClassifier
@@ -61,8 +61,18 @@ class TextState(TermClassifier):
             documents = [text for text, keep in zip(documents, kept.tolist(), strict=True) if keep]
             labels, weights = labels[kept], weights[kept]
         refuse_gaps(labels, _OWNER)
+        return self._counted(documents, encode_labels(labels, None), weights)
+
+    def _counted(self, documents: list[str], labels: tuple[Any, Int], weights: F64) -> WordSummary:
+        """Count the words of documents; ``labels`` are the classes and the code of each."""
         reading = self.model, *Reader.of(self, _OWNER).learn(documents, _OWNER)
-        return WordSummary.of(reading, encode_labels(labels, None), weights, _OWNER)
+        return WordSummary.of(reading, labels, weights, _OWNER)
+
+    def _fit_summary(self, summary: WordSummary) -> Self:
+        """Fit from the summary of all documents."""
+        self._check_options()
+        with unchanged_on_error(self):
+            return self._set(summary)
 
     def _check_options(self) -> None:
         """Check the choices."""

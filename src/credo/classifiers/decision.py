@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from credo._storable import Storable
 from credo._types import F64
 from credo._validation.arrays import as_floats
 from credo._validation.labels import as_labels
@@ -35,7 +36,7 @@ def _estimator_has(name: str) -> Callable[[Any], bool]:
     return has
 
 
-class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     r"""Act under a loss with the probabilities of any classifier.
 
     ``predict`` returns :math:`\arg\min_a \sum_k L_{ka}\, p(k \mid x)`, where the posterior comes
@@ -123,13 +124,16 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if get_config()["enable_metadata_routing"]:
             fit_params = process_routing(self, "fit", **fit_params).estimator.fit
         labels = y if y is None else column_or_1d(y, warn=True)
-        fitted = clone(self.estimator).fit(X, labels, **fit_params)
+        return self._adopt(clone(self.estimator).fit(X, labels, **fit_params))
+
+    def _adopt(self, fitted: Any) -> Self:
+        """Decide by a fitted classifier from now on."""
         if isinstance(self.loss, Loss):
             classes = as_labels(fitted.classes_, "DecisionClassifier", "classes")
             rows_for(self.loss, classes, "DecisionClassifier")
         self.estimator_ = fitted
         self.classes_ = fitted.classes_
-        for name in ("n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_", "schema_"):
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
         return self

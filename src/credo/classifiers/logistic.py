@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -181,11 +182,17 @@ class LogisticClassifier(LogisticState):
         InputError
             If the source can be read only once, or gives other rows in a later pass.
         """
+        return self._fit_named(source, classes, None)
+
+    def _fit_named(self, source: Any, classes: Any, names: Sequence[str] | None) -> Self:
+        """Fit to batches of arrays, whose columns may be given names."""
         options = Options.checked(self)
         with unchanged_on_error(self):
             problem = self._streamed(source, classes, options)
             rules = options.rules_for(problem.design.total)
             found = solve(problem, options.penalty, options.strength, rules)
+            if names is not None:
+                self.feature_names_in_ = np.array(names, dtype=object)
             return self._set(problem, found, options)
 
     def coefficient_table(

@@ -17,6 +17,13 @@ def kind_of(X: Any) -> Any:
     return None if frame is None else frame.implementation
 
 
+def arrow_kind() -> Any:
+    """Give what ``kind_of`` gives for Arrow tables."""
+    import narwhals as nw  # noqa: PLC0415 - arrays do without it
+
+    return nw.Implementation.PYARROW
+
+
 def rebuilt(columns: list[Any], names: Any, kind: Any) -> Any:
     """Put columns together: a data frame of that library, or an array."""
     if kind is not None:

@@ -90,7 +90,7 @@ class NaiveSummary:
     @classmethod
     def of(cls, rows: Labelled, classes: Any, parts: tuple[Part, ...]) -> Self:
         """Summarise labelled rows."""
-        return cls(classes, rows.class_weights, tuple(_summarise(rows, part) for part in parts))
+        return cls(classes, rows.class_weights, tuple(summarise_part(rows, part) for part in parts))
 
     def merge(self, other: Self, owner: str) -> NaiveSummary:
         """Join two summaries of the same parts; the classes of both are kept."""
@@ -115,7 +115,7 @@ def _described(parts: list[Part]) -> str:
     return listing([f"{p.family} of columns {list(p.columns[:8])}" for p in parts])
 
 
-def _summarise(rows: Labelled, part: Part) -> PartSummary:
+def summarise_part(rows: Labelled, part: Part) -> PartSummary:
     """Summarise the columns of one part."""
     if isinstance(rows.rows, SparseRows):
         return PartSummary(part, _sparse_summary(rows, rows.rows, part))

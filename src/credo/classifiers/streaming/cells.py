@@ -1,0 +1,109 @@
+"""Cells of Arrow columns: numbers, labels and weights, and where one of them is not usable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from credo._types import F64, Int
+from credo._validation.probabilities import as_weights
+from credo.classifiers._labels import encode_labels
+from credo.classifiers.table_schema import LabelKind
+from credo.exceptions import InputError
+
+#: Arrow's names of whole numbers that fit 64 bits with a sign.
+_WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+
+#: Gives the number of a row in its table, counted from one.
+Number: TypeAlias = Callable[[int], int]
+
+
+def numbers_of(column: Any) -> F64:
+    """Give an Arrow column of numbers or truth values as float64, NaN where null."""
+    if str(column.type) == "double" and not column.null_count:
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    if str(column.type) == "bool":
+        column = column.cast("uint8")
+    result: F64 = column.cast("float64").to_numpy(zero_copy_only=False)
+    return result
+
+
+def texts_of(column: Any, name: str, owner: str, number: Number) -> list[str]:
+    """Give an Arrow column of documents; ``number`` says which row of the table a row is."""
+    if column.null_count:
+        row = number(first_null(column))
+        raise InputError(
+            f"{owner}: the text {name!r} is missing in row {row}. Leave such rows out, or "
+            "write an empty text for a document without words."
+        )
+    result: list[str] = column.to_pylist()
+    return result
+
+
+def first_null(column: Any) -> int:
+    """Give the number of the first null of a column that has one."""
+    return int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+
+
+def weights_of(column: Any, name: str, owner: str, start: int) -> F64:
+    """Give an Arrow column of weights, none of them missing."""
+    if column.null_count:
+        row = start + first_null(column)
+        raise InputError(f"{owner}: the weight {name!r} is missing in row {row + 1}.")
+    values = numbers_of(column)
+    if not values.any():  # a batch may have none, as long as the table has some
+        return values
+    try:
+        return as_weights(values, len(column), owner)
+    except InputError as error:
+        raise InputError(f"{owner}: the weights in column {name!r}: {error}") from error
+
+
+def labels_of(
+    column: Any, kind: LabelKind, name: str, owner: str, number: Number
+) -> tuple[Any, Int]:
+    """Give the sorted classes of an Arrow column of labels, and the code of each row."""
+    if column.null_count:
+        row = number(first_null(column))
+        raise InputError(
+            f"{owner}: the label {name!r} is missing in row {row}. Leave rows without a label out."
+        )
+    if str(column.type) in _WHOLE:
+        return encode_labels(column.to_numpy(zero_copy_only=False).astype(np.int64), None)
+    encoded = column if hasattr(column.type, "value_type") else column.dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
+    values = _values(encoded.dictionary, kind, name, owner)
+    order = np.argsort(values, kind="stable")
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    used = np.bincount(codes, minlength=len(values))[order] > 0
+    if used.all():
+        return values[order], ranks[codes]
+    places = np.cumsum(used) - 1  # a declared category need not occur
+    return values[order][used], places[ranks[codes]]
+
+
+def _values(dictionary: Any, kind: LabelKind, name: str, owner: str) -> Any:
+    """Give distinct labels as an array that sorts."""
+    listed = dictionary.to_pylist()
+    if kind == "text":
+        return np.array(listed, dtype=str) if listed else np.empty(0, dtype="<U1")
+    if kind == "boolean":
+        return np.array(listed, dtype=bool)
+    broken = [value for value in listed if value != int_or_none(value)]
+    if broken:
+        raise InputError(
+            f"{owner}: labels are whole numbers, text or truth values. Got {broken[0]!r} in column "
+            f"{name!r}. Is it a quantity? Then fit a GaussianRegressor."
+        )
+    return np.array([int(value) for value in listed], dtype=np.int64)
+
+
+def int_or_none(value: Any) -> int | None:
+    """Give a number as a whole number, None if it is NaN, infinite or not whole."""
+    try:
+        return int(value)
+    except (ValueError, OverflowError):
+        return None

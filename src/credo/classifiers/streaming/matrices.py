@@ -1,0 +1,57 @@
+"""Arrow batches as what a model takes: arrays of numbers, tables or documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credo._types import F64
+from credo._validation.labels import listing
+from credo.classifiers.streaming.cells import first_null, numbers_of
+from credo.classifiers.table_schema import ColumnSpec, TableSchema
+from credo.exceptions import InputError
+
+
+def matrix_of(batch: Any, schema: TableSchema, owner: str, start: int = 0) -> F64:
+    """Give the features of a batch as an array (B, F); categories as zeros and ones."""
+    result = np.empty((len(batch), len(schema.inputs)))
+    place = 0
+    for spec in schema.features:
+        column = batch.column(spec.name)
+        if spec.kind == "category":
+            codes = category_codes(column, spec, owner, start)
+            width = len(spec.categories) - 1
+            result[:, place : place + width] = codes[:, None] == np.arange(1, width + 1)
+            place += width
+        else:
+            result[:, place] = numbers_of(column)
+            place += 1
+    return result
+
+
+def category_codes(column: Any, spec: ColumnSpec, owner: str, start: int) -> Any:
+    """Give the place of each category among those of the schema."""
+    if column.null_count:
+        row = start + first_null(column)
+        raise InputError(
+            f"{owner}: column {spec.name!r} has no value in row {row + 1}, and a model that only "
+            "knows p(y | x) cannot do without. Fill it in, or use NaiveBayes."
+        )
+    encoded = column if hasattr(column.type, "value_type") else column.dictionary_encode()
+    places = {category: place for place, category in enumerate(spec.categories)}
+    found = [places.get(value, -1) for value in encoded.dictionary.to_pylist()]
+    codes = np.array([*found, -1])[encoded.indices.to_numpy(zero_copy_only=False)]
+    if codes.min(initial=0) < 0:
+        row = int(codes.argmin())
+        raise InputError(
+            f"{owner}: row {start + row + 1} has {column[row].as_py()!r} in column {spec.name!r}, "
+            f"which was not seen in fit. Known: {listing(spec.categories)}."
+        )
+    return codes
+
+
+def found_categories(column: Any) -> set[Any]:
+    """Give the categories that occur in an Arrow column."""
+    plain = column.dictionary_decode() if hasattr(column.type, "value_type") else column
+    return {value for value in plain.unique().to_pylist() if value is not None}

@@ -1,0 +1,170 @@
+"""From the columns of a table to the ``TableSchema`` of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sklearn.base import clone
+
+from credo._validation.labels import listing, position
+from credo.classifiers.decision import DecisionClassifier
+from credo.classifiers.gaussian import GaussianClassifier
+from credo.classifiers.logistic import LogisticClassifier
+from credo.classifiers.naive_bayes import NaiveBayes
+from credo.classifiers.regression import GaussianRegressor
+from credo.classifiers.table_schema import ColumnKind, ColumnSpec, LabelKind, TableSchema
+from credo.classifiers.text import TextClassifier
+from credo.exceptions import InputError
+
+#: Models that learn from tables, and the kinds of columns they take.
+_KINDS: dict[type, tuple[ColumnKind, ...]] = {
+    GaussianClassifier: ("number", "boolean"),
+    GaussianRegressor: ("number", "boolean"),
+    NaiveBayes: ("number", "boolean", "category"),
+    LogisticClassifier: ("number", "boolean", "category"),
+    TextClassifier: ("text",),
+}
+
+
+def learner_of(model: Any, owner: str) -> Any:
+    """Give the model that learns: itself, or a copy of what a DecisionClassifier holds."""
+    inner = clone(model.estimator) if isinstance(model, DecisionClassifier) else model
+    if type(inner) not in _KINDS:
+        raise InputError(
+            f"{owner} needs one of {', '.join(each.__name__ for each in _KINDS)}, or a "
+            f"DecisionClassifier of one. Got {type(inner).__name__}. Read the table into a frame "
+            "and call its fit."
+        )
+    return inner
+
+
+def fitted_learner(model: Any) -> Any:
+    """Give the fitted model itself, or the one that a fitted DecisionClassifier holds."""
+    return model.estimator_ if isinstance(model, DecisionClassifier) else model
+
+
+def adopt(model: Any, learner: Any, schema: TableSchema) -> Any:
+    """Keep the schema of a model that has learned; a DecisionClassifier takes it over."""
+    learner.schema_ = schema
+    return model if learner is model else model._adopt(learner)  # noqa: SLF001 - of this room
+
+
+def schema_of(
+    model: Any,
+    columns: Any,
+    target: str,
+    features: Sequence[str] | None = None,
+    weight: str | None = None,
+    *,
+    owner: str = "fit_table",
+) -> TableSchema:
+    """Say what each column of an Arrow schema is to a model."""
+    names = tuple(columns.names)
+    taken = [target] if weight is None else [target, weight]
+    for name in taken:
+        position(name, names, owner, "column")
+    if features is None:
+        features = [name for name in names if name not in taken]
+    if isinstance(features, str):
+        raise InputError(f"{owner} needs features as a list of columns. Got {features!r}.")
+    chosen = tuple(features)
+    _check_features(chosen, names, taken, owner)
+    if weight is not None and kind_of_type(columns.field(weight).type) not in {"number", "boolean"}:
+        raise InputError(
+            f"{owner}: the weights in column {weight!r} must be numbers. Got "
+            f"{columns.field(weight).type}."
+        )
+    specs = tuple(_spec(model, columns.field(name), owner) for name in chosen)
+    return TableSchema(target, _label_kind(model, columns.field(target), owner), specs, weight)
+
+
+def _check_features(chosen: tuple[str, ...], names: Any, taken: list[str], owner: str) -> None:
+    """Refuse columns that are not there, repeat, or have another part to play."""
+    for place, name in enumerate(chosen):
+        position(name, names, owner, "column")
+        if name in taken:
+            raise InputError(f"{owner}: column {name!r} is the target or the weight, no feature.")
+        if name in chosen[:place]:
+            raise InputError(f"{owner}: the features name column {name!r} twice.")
+    if not chosen:
+        raise InputError(f"{owner}: the table has no column of features. Got {listing(names)}.")
+
+
+def kind_of_type(kind: Any) -> ColumnKind | None:
+    """Say what an Arrow type is to a model; None if it is nothing that one learns from."""
+    from pyarrow import types  # type: ignore[import-untyped]  # noqa: PLC0415 - optional, no stubs
+
+    if types.is_dictionary(kind):
+        return "category" if kind_of_type(kind.value_type) is not None else None
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view":
+        return "category"
+    return None
+
+
+def _spec(model: Any, field: Any, owner: str) -> ColumnSpec:
+    """Say what a column is to a model, or why it is nothing to it."""
+    kind, known = kind_of_type(field.type), _KINDS[type(model)]
+    if kind == "category" and "text" in known:
+        kind = "text"
+    if kind in known:
+        return ColumnSpec(field.name, kind)
+    name = type(model).__name__
+    if kind is None:
+        raise InputError(_unusable(field, owner))
+    if "text" in known:
+        raise InputError(
+            f"{owner}: {name} reads text, and column {field.name!r} is {field.type}. Name the "
+            "column of text with features=[…]."
+        )
+    raise InputError(
+        f"{owner}: {name} takes numbers, and column {field.name!r} holds categories. Use "
+        "NaiveBayes or LogisticClassifier, or leave it out with features=[…]."
+    )
+
+
+def _unusable(field: Any, owner: str) -> str:
+    """Word the refusal of a column that is neither numbers nor categories."""
+    kind = str(field.type)
+    if kind.startswith(("date", "time", "duration")):
+        return (
+            f"{owner}: column {field.name!r} is a date or a time ({kind}), which no model takes as "
+            "it is. Turn it into a number, such as days since an event, or leave it out with "
+            "features=[…]."
+        )
+    if kind == "null":
+        return f"{owner}: column {field.name!r} has no values. Leave it out with features=[…]."
+    return (
+        f"{owner}: column {field.name!r} is of type {kind}. Models learn from numbers, truth "
+        "values and text. Leave it out with features=[…]."
+    )
+
+
+def _label_kind(model: Any, field: Any, owner: str) -> LabelKind:
+    """Say what the labels are."""
+    kind = kind_of_type(field.type)
+    if kind is None:
+        raise InputError(_unusable(field, owner))
+    if isinstance(model, GaussianRegressor) and kind not in {"number", "boolean"}:
+        raise InputError(
+            f"{owner}: the target {field.name!r} of a GaussianRegressor must be numbers. Got "
+            f"{field.type}."
+        )
+    if kind == "category":
+        inner = getattr(field.type, "value_type", None)
+        kind = "text" if inner is None else kind_of_type(inner)
+        return "text" if kind == "category" or kind is None else kind
+    return kind
+
+
+def schema_for_one_hot(schema: TableSchema, categories: dict[str, tuple[Any, ...]]) -> TableSchema:
+    """Give the schema with the categories that were found in columns of text."""
+    features = tuple(
+        replace(each, categories=categories.get(each.name, ())) for each in schema.features
+    )
+    return replace(schema, features=features)

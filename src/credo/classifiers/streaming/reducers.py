@@ -1,0 +1,288 @@
+"""Reducers: from Arrow batches to the summary that a model is estimated from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from sklearn.base import clone
+
+from credo._types import F64, Int
+from credo.classifiers._gaussian_fit import Options
+from credo.classifiers.columns.table import read_table
+from credo.classifiers.gaussian import GaussianClassifier
+from credo.classifiers.naive.learning import Labelled, NaiveSummary, PartSummary, summarise_part
+from credo.classifiers.naive.parts import ColumnNames, Part
+from credo.classifiers.naive.planning import plan
+from credo.classifiers.naive_bayes import NaiveBayes
+from credo.classifiers.regression import GaussianRegressor
+from credo.classifiers.streaming.cells import labels_of, numbers_of, texts_of, weights_of
+from credo.classifiers.summary import ClassSummary
+from credo.classifiers.table_schema import TableSchema
+from credo.classifiers.text import TextClassifier
+from credo.classifiers.words.counting import WordSummary
+from credo.exceptions import InputError
+from credo.families.gaussians.columnar import reduce_columns
+from credo.families.gaussians.moments import ClassMoments, Detail
+from credo.families.gaussians.observed import reduce_observed
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Rows of positive weight, with their place in the table."""
+
+    rows: Any
+    weights: F64 | None
+    start: int
+    #: Which rows of the table they are, counted from the start; None if all.
+    kept: Int | None = None
+
+    @classmethod
+    def of(cls, batch: Any, schema: TableSchema, owner: str, start: int) -> Batch:
+        """Read the weights, and leave out rows without any."""
+        if schema.weight is None:
+            return cls(batch, None, start)
+        weights = weights_of(batch.column(schema.weight), schema.weight, owner, start)
+        if weights.all():
+            return cls(batch, weights, start)
+        kept = np.flatnonzero(weights)
+        return cls(batch.take(_indices(kept)), weights[kept], start, kept)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def number(self, row: int) -> int:
+        """Give the number of a row in the table, counted from one."""
+        return self.start + (row if self.kept is None else int(self.kept[row])) + 1
+
+
+def _indices(rows: Int) -> Any:
+    """Give numbers of rows as Arrow takes them."""
+    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - optional, no stubs
+
+    return pa.array(rows)
+
+
+class Reducer(ABC):
+    """Turns batches into summaries, merges them, and fits a model from one.
+
+    Small and without rows: it travels to wherever the rows are.
+    """
+
+    def __init__(self, model: Any, schema: TableSchema, owner: str) -> None:
+        self.model, self.schema, self.owner = clone(model), schema, owner
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns to read."""
+        weight = () if self.schema.weight is None else (self.schema.weight,)
+        return (*self.schema.names, self.schema.target, *weight)
+
+    def summarise(self, batch: Any, start: int = 0) -> Any:
+        """Summarise an Arrow batch that begins at that row; None if no row has a weight."""
+        rows = Batch.of(batch, self.schema, self.owner, start)
+        return self._summary(rows) if len(rows) else None
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Join two summaries, either of which may be None."""
+        if first is None or second is None:
+            return second if first is None else first
+        return self._merged(first, second)
+
+    @abstractmethod
+    def _summary(self, batch: Batch) -> Any:
+        """Summarise rows, at least one."""
+
+    def _merged(self, first: Any, second: Any) -> Any:
+        return first.merge(second, self.owner)
+
+    @abstractmethod
+    def finish(self, model: Any, summary: Any) -> None:
+        """Fit a model of this kind from the summary of all rows."""
+
+    def _labels(self, batch: Batch) -> tuple[Any, Int]:
+        """Give the classes of a batch and the code of each row."""
+        schema = self.schema
+        column = batch.rows.column(schema.target)
+        return labels_of(column, schema.label_kind, schema.target, self.owner, batch.number)
+
+    def _numbers(self, batch: Batch, names: tuple[str, ...]) -> list[F64]:
+        """Give columns of numbers."""
+        return [numbers_of(batch.rows.column(name)) for name in names]
+
+    def _refuse(self, batch: Batch, columns: list[F64], names: tuple[str, ...]) -> str:
+        """Name the first value that no moments can be had of."""
+        for name, column in zip(names, columns, strict=True):
+            bad = ~np.isfinite(column)
+            if bad.any():
+                row = int(bad.argmax())
+                what = "no value" if np.isnan(column[row]) else "infinity"
+                return f"column {name!r} has {what} in row {batch.number(row)}"
+        return "some values are so large that their squares are not numbers"
+
+
+@final
+class GaussianReducer(Reducer):
+    """For ``GaussianClassifier``."""
+
+    def __init__(self, model: Any, schema: TableSchema, owner: str) -> None:
+        super().__init__(model, schema, owner)
+        options = Options.checked(model)
+        if options.recipe.shrinkage == "auto":
+            raise InputError(
+                f"{owner}: shrinkage='auto' (Ledoit-Wolf) needs all rows at once. For a table that "
+                "is streamed pass shrinkage='oas', which needs second moments only, or a number."
+            )
+        self.detail: Detail = options.detail
+
+    def _summary(self, batch: Batch) -> ClassSummary:
+        names = self.schema.names
+        classes, codes = self._labels(batch)
+        columns = self._numbers(batch, names)
+        moments = moments_of(columns, codes, batch.weights, len(classes), self.detail)
+        if moments is None:
+            raise InputError(
+                f"{self.owner}: {self._refuse(batch, columns, names)}. Correlations are learned "
+                "from missing values by EM over all rows at once: read the table into a frame and "
+                "call fit, or use covariance='diagonal' or NaiveBayes."
+            )
+        return ClassSummary(classes, moments, names)
+
+    def _merged(self, first: ClassSummary, second: ClassSummary) -> ClassSummary:
+        return first.merge(second)
+
+    def finish(self, model: GaussianClassifier, summary: ClassSummary) -> None:
+        """Fit the classifier."""
+        model.fit_summary(summary)
+
+
+@final
+class RegressionReducer(Reducer):
+    """For ``GaussianRegressor``: one Gaussian of features and target."""
+
+    def _summary(self, batch: Batch) -> ClassMoments:
+        names = (*self.schema.names, self.schema.target)
+        columns = self._numbers(batch, names)
+        codes = np.zeros(len(batch), dtype=np.intp)
+        moments = moments_of(columns, codes, batch.weights, 1, "tied")
+        if moments is None:
+            raise InputError(
+                f"{self.owner}: {self._refuse(batch, columns, names)}. Missing values are learned "
+                "from by EM over all rows at once: read the table into a frame and call fit."
+            )
+        return moments
+
+    def _merged(self, first: ClassMoments, second: ClassMoments) -> ClassMoments:
+        return first.merge(second)
+
+    def finish(self, model: GaussianRegressor, summary: ClassMoments) -> None:
+        """Fit the regressor."""
+        model._fit_summary(summary, self.schema.inputs)  # noqa: SLF001 - of this room
+
+
+@final
+class NaiveReducer(Reducer):
+    """For ``NaiveBayes``; families that are ``"auto"`` come from the first rows, or a fit."""
+
+    def __init__(self, model: Any, schema: TableSchema, owner: str, head: Any) -> None:
+        super().__init__(model, schema, owner)
+        self.names = ColumnNames(owner, schema.names)
+        if head is None:
+            self.parts = tuple(each.part for each in model.summary_.parts)
+        else:
+            self.parts = plan(model.families, self._table(head), self.names)
+
+    def _table(self, batch: Any) -> Any:
+        """Give the features of a batch as a table."""
+        import pyarrow as pa  # noqa: PLC0415 - see above
+
+        columns = {name: batch.column(name) for name in self.schema.names}
+        return read_table(pa.table(columns), self.owner)
+
+    def _summary(self, batch: Batch) -> NaiveSummary:
+        classes, codes = self._labels(batch)
+        rows: Any = None
+        if any(part.family != "gaussian" for part in self.parts):
+            table = self._table(batch.rows)
+            rows = Labelled(table, self.names, codes, batch.weights, len(classes))
+        weights = np.bincount(codes, batch.weights, len(classes)).astype(np.float64)
+        parts = tuple(
+            self._moments(part, batch, codes, len(classes))
+            if part.family == "gaussian"
+            else summarise_part(rows, part)
+            for part in self.parts
+        )
+        return NaiveSummary(classes, weights, parts)
+
+    def _moments(self, part: Part, batch: Batch, codes: Int, n_classes: int) -> PartSummary:
+        """Summarise Gaussian columns as they are stored."""
+        names = tuple(self.schema.names[j] for j in part.columns)
+        for j in part.columns:
+            spec = self.schema.features[j]
+            if spec.kind == "category":
+                raise InputError(
+                    f"{self.owner}: column {spec.name!r} of family 'gaussian' needs numbers. Use "
+                    "the family 'categorical' for text."
+                )
+        columns = self._numbers(batch, names)
+        moments = moments_of(columns, codes, batch.weights, n_classes, "diagonal")
+        if moments is None:
+            raise InputError(f"{self.owner}: {self._refuse(batch, columns, names)}.")
+        return PartSummary(part, moments)
+
+    def finish(self, model: NaiveBayes, summary: NaiveSummary) -> None:
+        """Fit the classifier."""
+        model._fit_summary(summary, self.schema.names)  # noqa: SLF001 - of this room
+
+
+@final
+class WordReducer(Reducer):
+    """For ``TextClassifier``: one or more columns of text, read one after the other."""
+
+    def _summary(self, batch: Batch) -> WordSummary:
+        labels = self._labels(batch)
+        documents = documents_of(batch.rows, self.schema, self.owner, batch.number)
+        weights = np.ones(len(batch)) if batch.weights is None else batch.weights
+        summary: WordSummary = self.model._counted(documents, labels, weights)  # noqa: SLF001
+        return summary
+
+    def finish(self, model: TextClassifier, summary: WordSummary) -> None:
+        """Fit the classifier."""
+        model._fit_summary(summary)  # noqa: SLF001 - of this room
+
+
+def documents_of(
+    batch: Any, schema: TableSchema, owner: str, number: Callable[[int], int]
+) -> list[str]:
+    """Give one document per row: the texts of the row's columns, joined."""
+    texts = [texts_of(batch.column(name), name, owner, number) for name in schema.names]
+    return texts[0] if len(texts) == 1 else list(map("\n".join, zip(*texts, strict=True)))
+
+
+def moments_of(
+    columns: list[F64], codes: Int, weights: F64 | None, n_classes: int, detail: Detail
+) -> ClassMoments | None:
+    """Summarise columns, by what is observed if something is missing and that can be done."""
+    found = reduce_columns(columns, codes, weights, n_classes, detail)
+    if np.isfinite(found.means).all() and np.isfinite(found.scatter).all():
+        return found
+    if detail != "diagonal" or any(np.isinf(column).any() for column in columns):
+        return None
+    seen = reduce_observed(np.column_stack(columns), codes, weights, n_classes)
+    return seen if np.isfinite(seen.scatter).all() else None
+
+
+def reducer_for(model: Any, schema: TableSchema, head: Any, owner: str) -> Reducer:
+    """Choose how a model learns from batches; ``head`` are the first rows, None of an update."""
+    if isinstance(model, NaiveBayes):
+        return NaiveReducer(model, schema, owner, head)
+    kinds: dict[type, type[Reducer]] = {
+        GaussianClassifier: GaussianReducer,
+        GaussianRegressor: RegressionReducer,
+        TextClassifier: WordReducer,
+    }
+    return kinds[type(model)](model, schema, owner)

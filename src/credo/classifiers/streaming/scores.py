@@ -1,0 +1,103 @@
+"""What a fitted model says of an Arrow batch: posteriors, densities, or values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from credo._types import F64
+from credo.classifiers._generative import GenerativeClassifier
+from credo.classifiers.columns.table import read_table
+from credo.classifiers.logistic import LogisticClassifier
+from credo.classifiers.naive_bayes import NaiveBayes
+from credo.classifiers.regression import GaussianRegressor
+from credo.classifiers.streaming.cells import numbers_of
+from credo.classifiers.streaming.matrices import matrix_of
+from credo.classifiers.streaming.reducers import documents_of
+from credo.classifiers.table_schema import TableSchema
+from credo.classifiers.text import TextClassifier
+from credo.exceptions import InputError
+from credo.families.gaussians.scores import Finish
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Posterior probabilities of rows, and their log density if the model has one."""
+
+    #: (B, K), columns in the order of ``classes_``.
+    probabilities: F64
+    #: (B,), or None.
+    log_density: F64 | None
+
+
+def scores_of(model: Any, batch: Any, schema: TableSchema, owner: str, start: int = 0) -> Scores:
+    """Score a batch that begins at that row of its table, in one pass."""
+    model._check_ready()  # noqa: SLF001 - of this room
+    table = np.empty((len(batch), len(model.classes_)))
+    generative = isinstance(model, GenerativeClassifier)
+    totals = np.empty(len(batch)) if generative else None
+    if not len(batch):
+        return Scores(table, totals)
+    rows = inputs_of(model, batch, schema, owner, start)
+    try:
+        model._score(rows, _into(table, totals), densities=generative)  # noqa: SLF001 - as above
+    except InputError as error:  # what scores rows counts them from the start of the batch
+        raise InputError(f"{owner}, in the rows from {start + 1} on: {error}") from error
+    return Scores(table, totals)
+
+
+def values_of(
+    model: GaussianRegressor, batch: Any, schema: TableSchema, owner: str
+) -> tuple[F64, F64]:
+    """Give mean and variance of the target of each row of a batch."""
+    model._check_ready()  # noqa: SLF001 - of this room
+    return model._joint.target.predict(matrix_of(batch, schema, owner))  # noqa: SLF001 - as above
+
+
+def inputs_of(model: Any, batch: Any, schema: TableSchema, owner: str, start: int = 0) -> Any:
+    """Give the features of a batch as the scores of a model are computed from."""
+    if isinstance(model, TextClassifier):
+        documents = documents_of(batch, schema, owner, lambda row: start + row + 1)
+        return model._rows(documents)  # noqa: SLF001 - of this room
+    if isinstance(model, NaiveBayes):
+        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - optional, no stubs
+
+        return read_table(pa.table({name: batch.column(name) for name in schema.names}), owner)
+    matrix = matrix_of(batch, schema, owner, start)
+    if isinstance(model, LogisticClassifier):
+        refuse_gaps(batch, schema, matrix, owner, start)
+    return matrix
+
+
+def refuse_gaps(batch: Any, schema: TableSchema, matrix: F64, owner: str, start: int) -> None:
+    """Refuse rows that a model of p(y | x) has no answer for, by name of the column."""
+    if np.isfinite(matrix.sum()) or np.isfinite(matrix).all():
+        return
+    for spec in schema.features:
+        column = None if spec.kind == "category" else numbers_of(batch.column(spec.name))
+        if column is not None and not np.isfinite(column).all():
+            row = int((~np.isfinite(column)).argmax())
+            raise InputError(
+                f"{owner}: column {spec.name!r} has no finite value in row {start + row + 1}, and "
+                "a model that only knows p(y | x) cannot do without. Fill it in, or use "
+                "GaussianClassifier or NaiveBayes, which marginalise what is missing."
+            )
+
+
+def _into(table: F64, totals: F64 | None) -> Finish:
+    """Write posteriors, and the logarithm of what they were divided by."""
+
+    def finish(scores: F64, rows: Any) -> None:
+        top = scores.max(axis=0)
+        scores -= top
+        np.exp(scores, out=scores)
+        whole = scores.sum(axis=0)
+        scores /= whole
+        table[rows] = scores.T
+        if totals is not None:
+            totals[rows] = top + np.log(whole)
+
+    return finish

@@ -1,0 +1,261 @@
+"""``fit_table`` and ``update_table``: what ``fit`` gives, from batches, and clear refusals."""
+
+import datetime as dt
+import pickle  # noqa: TID251 - jobs travel by whatever a cluster uses
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import credo
+from credo.exceptions import InputError, LabelError, NumericalError
+from credo.tables import ColumnSpec, FitJob, TableSchema
+from credo.tables.fitting import reducer_for
+from credo.tables.sources.abstract import BATCH_ROWS
+
+N = BATCH_ROWS + 5_000  # more than one batch
+NUMBERS = ["age", "visits"]
+MIXED = ["age", "visits", "city", "member"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age": rng.normal(40, 9, N),
+            "visits": rng.integers(0, 30, N),
+            "city": rng.choice(["Bonn", "Köln", "Ulm"], N, p=[0.5, 0.3, 0.2]),
+            "member": rng.random(N) < 0.3,
+            "weight": rng.integers(0, 3, N),
+        }
+    )
+    score = 0.1 * (table.age - 40) + (table.city == "Ulm") + rng.normal(size=N)
+    return table.assign(left=np.where(score > 0.7, "yes", "no"))
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal", "proportional", "spherical"])
+def test_gaussians_learn_what_fit_learns(frame, covariance, weight):
+    make = credo.GaussianClassifier
+    found = credo.fit_table(make(covariance=covariance), frame, "left", NUMBERS, weight)
+    w = None if weight is None else frame[weight]
+    expected = make(covariance=covariance).fit(frame[NUMBERS], frame.left, sample_weight=w)
+    np.testing.assert_allclose(found.means_, expected.means_, rtol=1e-12)
+    np.testing.assert_allclose(found.covariances_, expected.covariances_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.priors_, expected.priors_, rtol=1e-13)
+    assert found.classes_.tolist() == ["no", "yes"]
+    assert found.feature_names_in_.tolist() == NUMBERS
+    assert found.schema_ == TableSchema(
+        "left",
+        "text",
+        (ColumnSpec("age", "number"), ColumnSpec("visits", "number")),
+        weight,
+    )
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_naive_bayes_learns_what_fit_learns(frame, weight):
+    found = credo.fit_table(credo.NaiveBayes(), frame, "left", MIXED, weight)
+    w = None if weight is None else frame[weight]
+    expected = credo.NaiveBayes().fit(frame[MIXED], frame.left, sample_weight=w)
+    assert found.families_ == expected.families_
+    np.testing.assert_allclose(
+        found.predict_log_proba(frame[MIXED]), expected.predict_log_proba(frame[MIXED]), atol=1e-9
+    )
+    assert type(found.sample(2, 0)[0]) is pa.Table  # rows as they came
+
+
+def test_gaps_are_left_out_by_models_without_correlations(frame):
+    holes = frame[NUMBERS].where(np.random.default_rng(1).random((N, 2)) < 0.9)
+    holes["left"] = frame.left
+    for model in (credo.NaiveBayes(), credo.GaussianClassifier(covariance="diagonal")):
+        found = credo.fit_table(model, holes, "left")
+        expected = type(model)(**model.get_params()).fit(holes[NUMBERS], holes.left)
+        np.testing.assert_allclose(
+            found.predict_log_proba(frame[NUMBERS]),
+            expected.predict_log_proba(frame[NUMBERS]),
+            atol=1e-10,
+        )
+    row = int(holes.age.isna().to_numpy().argmax()) + 1
+    with pytest.raises(InputError, match=f"column 'age' has no value in row {row}.*EM"):
+        credo.fit_table(credo.GaussianClassifier(), holes, "left", ["age"])
+
+
+def test_logistic_regression_sees_categories_as_zeros_and_ones(frame):
+    found = credo.fit_table(credo.LogisticClassifier(), frame, "left", MIXED, "weight")
+    coded = pd.get_dummies(frame[MIXED], columns=["city"], drop_first=True).astype(float)
+    order = ["age", "visits", "city_Köln", "city_Ulm", "member"]
+    expected = credo.LogisticClassifier().fit(coded[order], frame.left, sample_weight=frame.weight)
+    assert found.schema_.features[2].categories == ("Bonn", "Köln", "Ulm")
+    assert found.feature_names_in_.tolist() == [
+        "age", "visits", "city=Köln", "city=Ulm", "member",
+    ]  # fmt: skip
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
+    assert "city=Ulm" in [row["feature"] for row in found.coefficient_table().rows()]
+
+
+def test_a_regressor_learns_what_fit_learns(frame):
+    found = credo.fit_table(credo.GaussianRegressor(), frame, "age", ["visits", "member"])
+    expected = credo.GaussianRegressor().fit(frame[["visits", "member"]].astype(float), frame.age)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9)
+    np.testing.assert_allclose(found.variance_, expected.variance_, rtol=1e-12)
+
+
+def test_texts_are_counted_batch_by_batch():
+    words = ["alpha beta", "beta gamma", "gamma gamma delta", "alpha alpha"]
+    table = pa.table({"text": words * 20_000, "label": [1, 1, 2, 2] * 20_000})
+    found = credo.fit_table(credo.TextClassifier(), table, "label")
+    expected = credo.TextClassifier().fit(words, [1, 1, 2, 2])
+    assert found.words_ == expected.words_
+    assert found.schema_.features == (ColumnSpec("text", "text"),)
+    np.testing.assert_allclose(
+        np.exp(found.log_probabilities_), np.exp(expected.log_probabilities_), atol=0.2
+    )
+    both = credo.fit_table(
+        credo.TextClassifier(), table.append_column("more", table["text"]), "label"
+    )
+    np.testing.assert_allclose(both.summary_.counts, 2 * found.summary_.counts)
+
+
+def test_a_policy_keeps_its_loss_and_the_schema(frame):
+    loss = credo.Loss.zero_one(["no", "yes"]).with_reject(0.2)
+    policy = credo.DecisionClassifier(credo.NaiveBayes(), loss)
+    assert credo.fit_table(policy, frame, "left", MIXED) is policy
+    assert policy.schema_ is policy.estimator_.schema_
+    assert set(policy.predict(frame[MIXED])) == {"no", "yes", "reject"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind", "classes"),
+    [
+        (["b", "a", "b", "a"], "text", ["a", "b"]),
+        ([3, 1, 3, 1], "number", [1, 3]),
+        ([3.0, 1.0, 3.0, 1.0], "number", [1, 3]),
+        ([True, False, True, False], "boolean", [False, True]),
+        (pa.array(["b", "a", "b", "a"]).dictionary_encode(), "text", ["a", "b"]),
+    ],
+)
+def test_labels_are_text_whole_numbers_or_truth_values(labels, kind, classes):
+    table = pa.table({"x": [1.0, 2.0, 4.0, 3.0], "y": labels})
+    model = credo.fit_table(credo.GaussianClassifier(covariance="tied"), table)
+    assert model.classes_.tolist() == classes
+    assert model.schema_.label_kind == kind
+
+
+def test_a_declared_category_need_not_occur():
+    labels = pa.DictionaryArray.from_arrays(pa.array([0, 2, 0, 2]), ["c", "b", "a"])
+    table = pa.table({"x": [1.0, 2.0, 3.0, 5.0], "y": labels})
+    model = credo.fit_table(credo.GaussianClassifier(covariance="tied"), table)
+    assert model.classes_.tolist() == ["a", "c"]
+    np.testing.assert_allclose(model.means_, [[3.5], [2.0]])
+
+
+def test_more_rows_are_added_to_a_model(frame):
+    for make in (credo.GaussianClassifier, credo.NaiveBayes):
+        model = credo.fit_table(make(), frame[:20_000], "left", NUMBERS)
+        again = credo.update_table(model, frame[20_000:][[*NUMBERS[::-1], "city", "left"]])
+        assert again is model
+        expected = make().fit(frame[NUMBERS], frame.left)
+        np.testing.assert_allclose(
+            model.predict_log_proba(frame[NUMBERS]),
+            expected.predict_log_proba(frame[NUMBERS]),
+            atol=1e-9,
+        )
+
+
+def test_a_model_of_passes_takes_no_more_rows(frame):
+    model = credo.fit_table(credo.LogisticClassifier(), frame, "left", NUMBERS)
+    with pytest.raises(InputError, match="LogisticClassifier keeps no summary"):
+        credo.update_table(model, frame)
+
+
+def test_a_table_of_one_batch_or_many_gives_the_same(frame):
+    table = pa.Table.from_pandas(frame[:1_000])
+    pieces = pa.Table.from_batches(table.to_batches(max_chunksize=17))
+    one, many = (
+        credo.fit_table(credo.NaiveBayes(), each, "left", MIXED).predict_log_proba(frame[MIXED])
+        for each in (table, pieces)
+    )
+    np.testing.assert_allclose(one, many, atol=1e-11)
+
+
+def test_a_job_travels(frame):
+    table = pa.Table.from_pandas(frame[:500])
+    schema = TableSchema("left", "text", tuple(ColumnSpec(name, "number") for name in NUMBERS))
+    job = FitJob(reducer_for(credo.GaussianClassifier(), schema, table, "fit_table"))
+    there = pickle.loads(pickle.dumps(job))  # noqa: S301
+    batch = table.to_batches()[0]
+    first, second = (each.reducer.summarise(batch).means for each in (job, there))
+    assert np.array_equal(first, second)
+
+
+def test_rows_per_batch_are_told(frame):
+    told = []
+    credo.fit_table(
+        credo.GaussianClassifier(), frame, "left", NUMBERS, progress=lambda *seen: told.append(seen)
+    )
+    assert told == [(BATCH_ROWS, BATCH_ROWS / N), (N, 1.0)]
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(frame):
+    model = credo.fit_table(credo.GaussianClassifier(), frame, "left", NUMBERS)
+    before = dict(vars(model))
+    with pytest.raises(InputError):
+        credo.fit_table(model, frame.assign(left=[None, *frame.left[1:]]), "left", NUMBERS)
+    with pytest.raises(NumericalError):
+        credo.fit_table(model.set_params(singular="error"), frame[:3], "left", NUMBERS)
+    assert {**vars(model), "singular": "repair"} == before
+
+
+def test_a_schema_of_an_earlier_fit_is_not_believed(frame):
+    model = credo.fit_table(credo.NaiveBayes(), frame, "left", MIXED)
+    model.fit(frame[NUMBERS], frame.left)
+    with pytest.raises(InputError, match="fitted to a table"):
+        credo.predict_table(model, frame)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "error", "message"),
+    [
+        ({}, {"target": "lft"}, LabelError, "Did you mean 'left'"),
+        ({}, {"features": ["ag"]}, LabelError, "Did you mean 'age'"),
+        ({}, {"features": "age"}, InputError, "a list of columns"),
+        ({}, {"features": []}, InputError, "no column of features"),
+        ({}, {"features": ["age", "age"]}, InputError, "'age' twice"),
+        ({}, {"features": ["left"]}, InputError, "no feature"),
+        ({}, {"features": ["city"]}, InputError, "'city' holds categories. Use NaiveBayes"),
+        ({}, {"weight": "city"}, InputError, "'city' must be numbers"),
+        ({"age": dt.date(2020, 1, 1)}, {}, InputError, "'age' is a date or a time"),
+        ({"age": None}, {}, InputError, "'age' has no values"),
+        ({"left": 0.5}, {}, InputError, "Got 0.5 in column 'left'.*GaussianRegressor"),
+        ({"weight": -1.0}, {"weight": "weight"}, InputError, "column 'weight'.*at least zero"),
+        ({"weight": 0.0}, {"weight": "weight"}, InputError, "no rows with a positive weight"),
+    ],
+)
+def test_what_cannot_be_learned_from_is_refused(frame, change, options, error, message):
+    some = frame[[*NUMBERS, "city", "weight", "left"]][:50]
+    table = pa.Table.from_pandas(some, preserve_index=False)
+    for name, value in change.items():
+        table = table.set_column(table.schema.get_field_index(name), name, pa.array([value] * 50))
+    given = {"target": "left", "features": NUMBERS, **options}
+    with pytest.raises(error, match=message):
+        credo.fit_table(credo.GaussianClassifier(), table, **given)
+
+
+def test_rows_without_labels_are_named(frame):
+    labels = frame.left.where(np.arange(N) != BATCH_ROWS + 6)
+    with pytest.raises(InputError, match=f"'left' is missing in row {BATCH_ROWS + 7}"):
+        credo.fit_table(credo.GaussianClassifier(), frame.assign(left=labels), "left", NUMBERS)
+
+
+def test_other_estimators_and_options_are_refused(frame):
+    from sklearn.naive_bayes import GaussianNB
+
+    with pytest.raises(InputError, match="Got GaussianNB"):
+        credo.fit_table(GaussianNB(), frame, "left")
+    with pytest.raises(InputError, match="shrinkage='oas'"):
+        credo.fit_table(credo.GaussianClassifier(shrinkage="auto"), frame, "left", NUMBERS)
+    with pytest.raises(InputError, match="has no rows"):
+        credo.fit_table(credo.NaiveBayes(), frame[:0], "left", NUMBERS)
