@@ -67,6 +67,13 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         PosteriorMap as PosteriorMap,
         PriorEstimate as PriorEstimate,
     )
+    from credo.storage import load as load
+    from credo.tables import (
+        evaluate_table as evaluate_table,
+        fit_table as fit_table,
+        predict_table as predict_table,
+        update_table as update_table,
+    )
 
 __getattr__, __dir__, __all__ = doors(
     __name__,
@@ -102,6 +109,8 @@ __getattr__, __dir__, __all__ = doors(
             "plan",
         ],
         "credo.posterior": ["JointTable", "Posterior", "PosteriorMap", "PriorEstimate"],
+        "credo.storage": ["load"],
+        "credo.tables": ["evaluate_table", "fit_table", "predict_table", "update_table"],
     },
     rooms=[
         "classifiers",
@@ -114,6 +123,7 @@ __getattr__, __dir__, __all__ = doors(
         "inference",
         "plots",
         "posterior",
+        "storage",
         "tables",
     ],
 )

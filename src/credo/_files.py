@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -29,9 +29,32 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
         yield stream
 
 
+@contextmanager
+def bytes_written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file of bytes that appears under ``path`` only if the block succeeds."""
+    with _place(path) as (place, mode), place.open(f"{mode}b") as stream:
+        yield stream
+
+
+@contextmanager
+def path_written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a library that opens its own files a name to write to; rename it on success.
+
+    Whatever the library thinks of permissions, the file gets those of any new file.
+    """
+    with _place(path) as (place, mode):
+        if mode == "w":
+            yield place
+            return
+        place.touch(exist_ok=False)
+        usual = stat.S_IMODE(place.stat().st_mode)
+        yield place
+        place.chmod(usual)
+
+
 def write_bytes_whole(path: str | os.PathLike[str], content: bytes | memoryview) -> None:
     """Write a file of bytes that appears under ``path`` only when it is whole."""
-    with _place(path) as (place, mode), place.open(f"{mode}b") as stream:
+    with bytes_written_whole(path) as stream:
         stream.write(content)
 
 
@@ -52,9 +75,21 @@ def _place(path: str | os.PathLike[str]) -> Iterator[tuple[Path, str]]:
     temporary = target.with_name(f".credo-{secrets.token_hex(8)}.part")
     try:
         yield temporary, "x"
+        _settle(temporary, os.O_RDWR)  # the name must not reach the disk before the content
         if target.exists():
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    with suppress(OSError):  # Windows and some network disks cannot settle a folder
+        _settle(target.parent, os.O_RDONLY)
+
+
+def _settle(path: Path, access: int) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, access)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -211,8 +211,8 @@ class GaussianClassifier(GaussianState):
         before = getattr(self, "summary_", None)
         if before is None and hasattr(self, "classes_"):
             raise InputError(
-                f"{_OWNER}.partial_fit: the model was fitted to missing values by EM, which "
-                "leaves no summary to add to. Fit all rows at once."
+                f"{_OWNER}.partial_fit: the model has no summary to add to: it was fitted to "
+                "missing values by EM, or saved without it. Fit all rows at once."
             )
         with unchanged_on_error(self):
             rows, found = self._read(X, y, sample_weight, reset=before is None)
@@ -274,8 +274,8 @@ class GaussianClassifier(GaussianState):
         check_is_fitted(other)
         if self.summary_ is None or other.summary_ is None:
             raise InputError(
-                f"{_OWNER}.merge: a model fitted to missing values by EM has no summary to merge. "
-                "Fit all rows at once."
+                f"{_OWNER}.merge: a model fitted to missing values by EM, or saved without its "
+                "summary, has none to merge. Fit all rows at once."
             )
         summary = self.summary_.merge(other.summary_)
         merged = copy.copy(self)

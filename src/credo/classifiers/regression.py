@@ -187,8 +187,8 @@ class GaussianRegressor(RegressorState):
         before = getattr(self, "summary_", None)
         if before is None and hasattr(self, "summary_"):
             raise InputError(
-                f"{_OWNER}.partial_fit: the model was fitted to missing values by EM, which "
-                "leaves no summary to add to. Fit all rows at once."
+                f"{_OWNER}.partial_fit: the model has no summary to add to: it was fitted to "
+                "missing values by EM, or saved without it. Fit all rows at once."
             )
         with unchanged_on_error(self):
             rows = self._read(X, y, sample_weight, reset=before is None)
@@ -220,8 +220,8 @@ class GaussianRegressor(RegressorState):
         check_is_fitted(other)
         if self.summary_ is None or other.summary_ is None:
             raise InputError(
-                f"{_OWNER}.merge: a model fitted to missing values by EM has no summary to merge. "
-                "Fit all rows at once."
+                f"{_OWNER}.merge: a model fitted to missing values by EM, or saved without its "
+                "summary, has none to merge. Fit all rows at once."
             )
         check_columns(self, other, _OWNER)
         summary = self.summary_.merge(other.summary_)

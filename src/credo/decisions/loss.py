@@ -8,6 +8,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
+from credo._storable import Storable
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import as_finite, as_number, frozen
 from credo._validation.labels import as_labels, plain, position
@@ -22,7 +23,7 @@ _AXES = ("truth", "act")
 
 
 @final
-class Loss:
+class Loss(Storable):
     r"""Hold the loss :math:`L_{ka}` of taking act :math:`a` when the truth is :math:`k`.
 
     Rows are truths, columns are acts, both named. There may be more acts than truths or fewer.

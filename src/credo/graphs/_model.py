@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from typing import Any, Self
 
+from credo._storable import Storable
 from credo._types import Label, Labels
 from credo._validation.labels import listing
 from credo.exceptions import InputError
@@ -14,7 +15,7 @@ from credo.graphs.variables import Variable, VariableLike, Variables
 from credo.graphs.wiring import Wiring
 
 
-class AbstractModel(ABC):
+class AbstractModel(Storable, ABC):
     """Variables and factors, open to additions until they are compiled.
 
     A model made from arrays holds these (``_arrays``) and makes objects when they are asked for.

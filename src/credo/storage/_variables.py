@@ -1,0 +1,103 @@
+"""How the variables of networks are stored: names, and states that many of them share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, final
+
+import numpy as np
+
+from credo._validation.labels import as_labels
+from credo.graphs.grids.coordinates import Coordinates
+from credo.graphs.variables import Same, as_states
+from credo.storage._faults import Fault
+from credo.storage._json import Json
+from credo.storage._kinds import Kind, Labels, Numbers, Record
+from credo.storage._page import Page, Scope
+
+
+@final
+class Names(Kind):
+    """Names of V variables: a tuple, a range, or the pixels of a picture."""
+
+    _listed = Labels("V", tuple, range)
+
+    def write(self, value: Any, path: str, page: Page) -> Json:
+        """Write names, or the shape of the picture."""
+        if isinstance(value, Coordinates) and len(value) == math.prod(value.shape):
+            return {"pixels": list(value.shape)}
+        return self._listed.write(value if isinstance(value, range) else tuple(value), path, page)
+
+    def read(self, node: Json, path: str, scope: Scope) -> Any:
+        """Read names, which must differ."""
+        if isinstance(node, dict) and set(node) == {"pixels"}:
+            return _pixels(node["pixels"], path, scope)
+        names = self._listed.read(node, path, scope)
+        return names if isinstance(names, range) or not names else as_labels(names, path, "names")
+
+
+def _pixels(shape: Json, path: str, scope: Scope) -> Coordinates:
+    """Name the pixels of a picture."""
+    sizes = shape if isinstance(shape, list) else []
+    if len(sizes) not in (2, 3) or not all(type(n) is int and n > 0 for n in sizes):
+        raise Fault(f"{path} is no shape of a picture")
+    scope.bind("V", (math.prod(sizes),), path)
+    return Coordinates(tuple(sizes))
+
+
+@final
+class States(Kind):
+    """States of V variables: lists of which each is written once."""
+
+    _same = Labels("N", tuple)
+    _table = Record(
+        dict,
+        {
+            "labels": Labels("N", list),
+            "ends": Numbers("U", "<i8", least=0),
+            "which": Numbers("V", "<i8", least=0),
+        },
+    )
+
+    def write(self, value: Any, path: str, page: Page) -> Json:
+        """Write each list of states once; 1, 1.0 and True are not the same state."""
+        if isinstance(value, Same):
+            return {"same": self._same.write(tuple(value.item), path, page)}
+        numbers: dict[tuple[Any, ...], int] = {}
+        which = [numbers.setdefault((s, tuple(map(type, s))), len(numbers)) for s in value]
+        distinct = [states for states, _ in numbers]
+        table = _Listed(
+            [label for states in distinct for label in states],
+            np.cumsum([len(states) for states in distinct], dtype=np.int64),
+            np.array(which, dtype=np.int64),
+        )
+        return self._table.write(table, path, page)
+
+    def read(self, node: Json, path: str, scope: Scope) -> Any:
+        """Read one list of states per variable."""
+        inner = scope.inner(own_sizes=True)
+        if isinstance(node, dict) and set(node) == {"same"}:
+            states = self._same.read(node["same"], path, inner)
+            return Same(as_states(states, path), scope.sizes["V"])
+        found = self._table.read(node, path, inner)
+        labels, ends, which = found["labels"], found["ends"].tolist(), found["which"]
+        starts = [0, *ends[:-1]] if ends else []
+        if any(a > b for a, b in zip(starts, ends, strict=True)) or len(labels) != (
+            ends[-1] if ends else 0
+        ):
+            raise Fault(f"the states of {path} do not fit their ends")
+        if which.size and which.max() >= len(ends):
+            raise Fault(f"{path} refers to states that are not there")
+        pairs = zip(starts, ends, strict=True)
+        distinct = [as_states(tuple(labels[a:b]), path) for a, b in pairs]
+        return tuple(distinct[number] for number in which.tolist())
+
+
+@final
+class _Listed:
+    """Distinct lists of states, one after the other, and which of them each variable has."""
+
+    __slots__ = ("ends", "labels", "which")
+
+    def __init__(self, labels: list[Any], ends: Any, which: Any) -> None:
+        self.labels, self.ends, self.which = labels, ends, which

@@ -1,0 +1,287 @@
+"""Whatever is saved comes back as it was."""
+
+import copy
+import inspect
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.unit.storage.stored_models import (
+    NAMES,
+    all_models,
+    answers,
+    codes,
+    documents,
+    rows,
+)
+
+import credo
+from credo.exceptions import InputError
+from credo.graphs import BayesianNetwork
+from credo.storage import describe, load, pack, save, unpack
+
+MODELS = all_models()
+#: Objects that are compared by what they answer.
+OBJECTS = {
+    *("_terms", "_reader", "_fitted", "_model", "_joint", "summary_", "_information"),
+    *("estimator", "estimator_", "separation_", "vectorizer", "progress", "families"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_model_answers_bit_for_bit_as_the_saved_one(name):
+    model = MODELS[name]
+    assert repr(answers(unpack(pack(model)))) == repr(answers(model))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_saving_a_loaded_model_gives_the_same_bytes(name):
+    content = pack(MODELS[name])
+    assert pack(unpack(content)) == content
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if hasattr(MODELS[name], "get_params")])
+def test_a_loaded_estimator_shows_the_same_attributes_of_the_same_types(name):
+    before, after = vars(MODELS[name]), vars(unpack(pack(MODELS[name])))
+    assert set(before) == set(after)
+    for key in set(before) - OBJECTS:
+        assert type(before[key]) is type(after[key]), key
+        if isinstance(before[key], np.ndarray):
+            assert before[key].dtype == after[key].dtype
+            assert before[key].tolist() == after[key].tolist()
+        else:
+            assert before[key] == after[key], key
+
+
+def test_the_file_and_the_packed_bytes_are_the_same(tmp_path):
+    for name in ("gaussian_tied", "text"):
+        save(MODELS[name], tmp_path / "model.credo")
+        assert (tmp_path / "model.credo").read_bytes() == pack(MODELS[name])
+
+
+def test_the_method_saves_what_the_function_saves(tmp_path):
+    MODELS["loss"].save(tmp_path / "loss.credo")
+    assert load(str(tmp_path / "loss.credo")) == MODELS["loss"]
+    MODELS["bayesian_chain"].save(tmp_path / "net.credo")
+    assert len(credo.load(tmp_path / "net.credo")) == 6
+
+
+def test_a_large_file_is_mapped_and_cannot_be_written_to(tmp_path):
+    X = np.random.default_rng(0).normal(size=(600, 1100))
+    model = credo.GaussianClassifier("tied", shrinkage=0.5).fit(X, np.arange(600) % 3)
+    model.save(tmp_path / "model.credo")
+    assert (tmp_path / "model.credo").stat().st_size > 2**23
+    loaded = load(tmp_path / "model.credo")
+    assert not loaded.means_.flags.writeable
+    assert loaded.predict_log_proba(X[:9]).tolist() == model.predict_log_proba(X[:9]).tolist()
+    assert np.shares_memory(loaded.means_, loaded.summary_.means)  # stored once
+
+
+@pytest.mark.parametrize("name", ["gaussian_full", "gaussian_diagonal", "naive_auto", "regressor"])
+def test_a_loaded_model_learns_on_and_merges_as_the_saved_one_would(name):
+    model = MODELS[name]
+    y = rows()[:, 3] if name == "regressor" else model.classes_[codes()]
+    X = rows()[:, : model.n_features_in_]
+    loaded = unpack(pack(model))
+    assert answers(copy.copy(loaded).partial_fit(X, y)) == answers(
+        copy.copy(model).partial_fit(X, y)
+    )
+    assert answers(loaded.merge(unpack(pack(model)))) == answers(model.merge(model))
+
+
+def test_a_loaded_text_model_learns_new_words():
+    model = unpack(pack(MODELS["text"]))
+    model.partial_fit(["umbrella rain"], [NAMES[0]])
+    assert "umbrella" in model.words_
+    assert model.predict(["umbrella"])[0] == NAMES[0]
+
+
+def test_summaries_from_several_sites_merge_to_the_model_of_all_rows():
+    X, y = rows(), NAMES[codes()]
+    parts = [unpack(pack(credo.summarise(X[i::3], y[i::3]))) for i in range(3)]
+    merged = parts[0].merge(parts[1]).merge(parts[2])
+    whole = credo.GaussianClassifier().fit(X, y)
+    again = credo.GaussianClassifier().fit_summary(merged)
+    np.testing.assert_allclose(again.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-10)
+
+
+def test_without_its_summary_a_model_is_smaller_and_predicts_the_same():
+    model = MODELS["gaussian_full"]
+    small = pack(model, summary=False)
+    assert len(small) < len(pack(model))
+    loaded = unpack(small)
+    assert loaded.summary_ is None
+    assert answers(loaded) == answers(model)
+    with pytest.raises(InputError, match="summary"):
+        loaded.partial_fit(rows(), NAMES[codes()])
+
+
+def test_a_model_that_waits_for_more_rows_can_wait_in_a_file():
+    waiting = credo.GaussianClassifier("full", singular="error").partial_fit(
+        rows()[:4], codes()[:4]
+    )
+    loaded = unpack(pack(waiting))
+    with pytest.raises(credo.exceptions.NumericalError):
+        loaded.predict(rows())
+    loaded.partial_fit(rows()[4:], codes()[4:])
+    whole = credo.GaussianClassifier("full").fit(rows(), codes())
+    np.testing.assert_allclose(loaded.means_, whole.means_, rtol=1e-12)
+    with pytest.raises(InputError, match="summary=True"):
+        pack(waiting, summary=False)
+
+
+def test_the_schema_of_a_table_comes_back():
+    model = MODELS["gaussian_tied"]
+    assert unpack(pack(model)).schema_ == model.schema_
+    assert not hasattr(unpack(pack(MODELS["gaussian_full"])), "schema_")
+
+
+def test_progress_is_left_out():
+    assert MODELS["gaussian_em"].progress is not None
+    assert unpack(pack(MODELS["gaussian_em"])).progress is None
+
+
+def test_families_given_as_classes_come_back_as_names():
+    assert unpack(pack(MODELS["naive_numbered"])).families == "gaussian"
+
+
+def test_stop_words_come_back_as_a_set():
+    assert unpack(pack(MODELS["text_stops"])).stop_words == {"the"}
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([3, 1, 2], dtype=np.int16),
+        np.array([2.5, 1.0, 0.5], dtype=np.float32).round(),
+        np.array([7, 9, 8], dtype=np.uint64),
+        np.array(["a", "bb", "ccc"], dtype="<U9"),
+        np.array(["a", "ß", "東"], dtype=object),
+        np.array([True, False, True]),
+    ],
+    ids=["int16", "float32", "uint64", "text", "objects", "bool"],
+)
+def test_labels_keep_their_values_and_their_type(labels):
+    model = credo.GaussianClassifier("tied").fit(rows(), labels[codes()])
+    loaded = unpack(pack(model))
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert [type(x) for x in loaded.classes_.tolist()] == [type(x) for x in model.classes_.tolist()]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([1, True, 2.5], dtype=object)[[0, 2]],
+        np.array(["a", None, 7], dtype=object),
+        np.array([2**70, -(2**70), 0], dtype=object),
+        np.array([False, True], dtype=object),
+        np.array([float("inf"), 0.1], dtype=object),
+        np.array([("a", 1), ("b", (2, None))], dtype="O,O").astype(object),
+        np.array(["\ud800", "", "\x00"], dtype=object),
+        np.array(["ab", "c"], dtype=np.dtypes.StringDType()),
+        np.array([1, 2, 3], dtype=">i8"),
+    ],
+    ids=["mixed", "none", "large", "bools", "floats", "tuples", "odd text", "strings", "swapped"],
+)
+def test_labels_of_any_kind_come_back(labels):
+    n = len(labels)
+    summary = credo.summarise(rows()[:n], np.arange(n), covariance="diagonal")
+    found = unpack(pack(replace(summary, classes=labels))).classes
+    assert found.tolist() == labels.tolist()
+    assert list(map(type, found.tolist())) == list(map(type, labels.tolist()))
+    assert found.dtype.kind == labels.dtype.kind
+
+
+@pytest.mark.parametrize(
+    "priors",
+    [
+        [0.2, 0.3, 0.5],
+        (0.2, 0.3, 0.5),
+        np.array([0.2, 0.3, 0.5], dtype=np.float32).astype(float),
+        {0: 0.2, 1: 0.3, 2: 0.5},
+        "uniform",
+        None,
+    ],
+    ids=["list", "tuple", "array", "dict", "word", "none"],
+)
+def test_parameters_come_back_as_they_were(priors):
+    model = credo.GaussianClassifier(priors=priors).fit(rows(), codes())
+    loaded = unpack(pack(model))
+    assert type(loaded.priors) is type(priors)
+    assert loaded.priors_.tolist() == model.priors_.tolist()
+
+
+def test_numbers_in_the_description_keep_all_digits():
+    model = credo.GaussianClassifier(tol=0.1 + 0.2, shrinkage=1 / 3).fit(rows(), codes())
+    loaded = unpack(pack(model))
+    assert (loaded.tol, loaded.shrinkage) == (0.1 + 0.2, 1 / 3)
+
+
+def test_many_priors_and_many_names_do_not_lengthen_the_header(tmp_path):
+    n = 5000
+    X = np.random.default_rng(0).normal(size=(2 * n, 2))
+    y = np.array([f"class number {i}" for i in range(n)] * 2)
+    priors = {f"class number {i}": 1 / n for i in range(n)}
+    credo.GaussianClassifier("tied", priors=priors).fit(X, y).save(tmp_path / "m.credo")
+    found = describe(tmp_path / "m.credo")
+    loaded = load(tmp_path / "m.credo")
+    assert loaded.priors == priors
+    assert found["about"]["labels"][-1] == "… (5000 in all)"
+
+
+def test_a_table_of_many_categories_is_stored_in_a_few_arrays():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {f"column {j}": rng.choice(["yes", "no", "maybe", "né"], 50) for j in range(400)}
+    )
+    model = credo.NaiveBayes().fit(frame, np.arange(50) % 2)
+    content = pack(model)
+    assert content.count(b"data_offsets") < 30
+    loaded = unpack(content)
+    assert loaded.categories_ == model.categories_
+    assert loaded.predict_log_proba(frame).tolist() == model.predict_log_proba(frame).tolist()
+
+
+def test_an_open_network_stays_open_and_the_loaded_one_is_open_too():
+    net = BayesianNetwork()
+    net.variable("a", ["no", "yes"])
+    net.cpt("a", table=[0.3, 0.7])
+    loaded = unpack(pack(net))
+    for each in (net, loaded):
+        each.variable("b", 2)
+        each.cpt("b", ["a"], [[0.5, 0.5], [0.1, 0.9]])
+    assert answers(loaded) == answers(net)
+    assert loaded.tolerance == net.tolerance
+
+
+def test_names_of_factors_and_states_that_look_alike_come_back():
+    graph = unpack(pack(MODELS["factor_graph"]))
+    assert [getattr(each, "name", None) for each in graph.factors] == [None, None, "pair", None]
+    markov = unpack(pack(MODELS["markov"]))
+    assert [type(state) for state in markov["b"].states] == [float, bool, type(None)]
+    assert [type(state) for state in markov["a"].states] == [int, int]
+
+
+def test_a_description_tells_what_a_file_holds(tmp_path):
+    save(MODELS["gaussian_two"], tmp_path / "m.credo")
+    found = describe(tmp_path / "m.credo")
+    assert (found["format"], found["class"]) == (1, "GaussianClassifier")
+    assert found["library"] == credo.__version__
+    assert found["parameters"]["priors"] == [[False, 0.4], [True, 0.6]]
+    assert found["about"]["rows"] == 60.0
+    assert found["size"] == (tmp_path / "m.credo").stat().st_size
+    assert "float64 (2, 4)" in found["arrays"].values()
+
+
+def test_every_parameter_of_every_estimator_is_stored():
+    for name, model in MODELS.items():
+        if hasattr(model, "get_params"):
+            given = set(inspect.signature(type(model)).parameters)
+            assert given == set(unpack(pack(model)).get_params(deep=False)), name
+
+
+def test_documents_are_still_read_as_before():
+    model = unpack(pack(MODELS["text_pairs"]))
+    assert model.predict(documents()).tolist() == MODELS["text_pairs"].predict(documents()).tolist()
