@@ -25,6 +25,7 @@ ROOMS = [
     "inference",
     "plots",
     "posterior",
+    "storage",
     "tables",
 ]
 

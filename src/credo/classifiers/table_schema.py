@@ -7,8 +7,9 @@ from typing import Literal, TypeAlias, final
 
 from credo._types import Label
 
-#: What a column is to a model: numbers, truth values, categories, or running text.
-ColumnKind: TypeAlias = Literal["number", "boolean", "category", "text"]
+#: What a column is to a model: numbers, truth values, categories (of text; of numbers that are
+#: names), or running text.
+ColumnKind: TypeAlias = Literal["number", "boolean", "category", "code", "text"]
 #: What the labels are.
 LabelKind: TypeAlias = Literal["text", "number", "boolean"]
 
@@ -22,8 +23,8 @@ class ColumnSpec:
     ----------
     name : str
         The column.
-    kind : {"number", "boolean", "category", "text"}
-        What its values are.
+    kind : {"number", "boolean", "category", "code", "text"}
+        What its values are; a code is a category whose names are numbers.
     categories : tuple
         For models that need numbers (logistic regression): the categories, sorted, each but the
         first of which is a column of zeros and ones to the model. Empty for all others.
@@ -40,6 +41,11 @@ class ColumnSpec:
     name: str
     kind: ColumnKind
     categories: tuple[Label, ...] = ()
+
+    @property
+    def is_category(self) -> bool:
+        """Whether its values are names, of whatever kind."""
+        return self.kind in ("category", "code")
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -21,6 +21,11 @@ from credo.cli.costs import plan
 from credo.cli.decide import decide
 from credo.cli.denoising import denoise
 from credo.cli.graphs import infer
+from credo.cli.table_evaluate import evaluate
+from credo.cli.table_fit import fit
+from credo.cli.table_predict import predict
+from credo.cli.table_show import show
+from credo.cli.table_update import merge, update
 from credo.cli.uai_task import uai
 from credo.cli.weighing import explain
 from credo.exceptions import CredoError, NumericalError
@@ -36,7 +41,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (decide, infer, plan, mpe, bounds, explain, convert, uai, denoise, noise):
+for command in (
+    *(fit, predict, evaluate, update, merge, show),
+    *(decide, infer, plan, mpe, bounds, explain, convert, uai, denoise, noise),
+):
     app.command()(command)
 
 

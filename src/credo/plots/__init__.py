@@ -12,5 +12,6 @@ import credo.plots.messages
 import credo.plots.networks
 import credo.plots.regions  # noqa: F401 - each of the eight registers its figures with draw
 from credo.plots._draw import draw
+from credo.plots.report import write_report
 
-__all__ = ["draw"]
+__all__ = ["draw", "write_report"]

@@ -29,7 +29,7 @@ from credo.storage._values import Value
 
 #: What scikit-learn keeps in estimators for itself, and is no part of the model.
 _NOT_THE_MODEL = {"_metadata_request", "_sklearn_output_config"}
-_KINDS_OF_COLUMNS = ("number", "boolean", "category", "text")
+_KINDS_OF_COLUMNS = ("number", "boolean", "category", "code", "text")
 
 
 @final

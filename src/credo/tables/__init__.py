@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     )
     from credo.tables.merging import merge_models as merge_models
     from credo.tables.scoring import predict_table as predict_table, score_batch as score_batch
+    from credo.tables.sinks import Sink as Sink, open_sink as open_sink
     from credo.tables.sources import (
         Part as Part,
         Source as Source,
@@ -49,6 +50,7 @@ __getattr__, __dir__, __all__ = doors(
         "credo.tables.fitting": ["FitJob", "fit_table", "update_table"],
         "credo.tables.merging": ["merge_models"],
         "credo.tables.scoring": ["predict_table", "score_batch"],
+        "credo.tables.sinks": ["Sink", "open_sink"],
         "credo.tables.sources": ["Part", "Source", "open_source"],
         "credo.tables.spark_engine": ["SparkEngine"],
     },

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it has no stubs
+
 #: Anything with a number of rows.
 Sized: TypeAlias = Any
 Item = TypeVar("Item")
@@ -24,7 +26,8 @@ def map_in_order(
 
     The items are made by the thread that asks for results, with at most one more under way than
     there are threads; by default as many as the machine has, up to four. With one thread nothing
-    runs beside anything. An error ends it.
+    runs beside anything. An error ends it. Meanwhile linear algebra runs on one thread for each
+    batch, so that threads do not wait for each other and sums do not depend on their number.
     """
     count = min(os.cpu_count() or 1, _MOST_THREADS) if threads is None else threads
     if count == 1:
@@ -32,6 +35,7 @@ def map_in_order(
         return
     waiting: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(count)
+    limit = threadpool_limits(1, "blas")
     try:
         for item in items:
             waiting.append(pool.submit(function, item))
@@ -41,6 +45,7 @@ def map_in_order(
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+        limit.restore_original_limits()
 
 
 def with_starts(batches: Iterable[Sized]) -> Iterator[tuple[int, Sized]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from credo._validation.labels import listing, position
 from credo.classifiers.streaming.planning import kind_of_type
-from credo.classifiers.table_schema import ColumnSpec, TableSchema
+from credo.classifiers.table_schema import ColumnKind, ColumnSpec, TableSchema
 from credo.exceptions import InputError
 from credo.tables.sources import Source, open_source
 from credo.tables.sources.arrow import pa
@@ -34,11 +34,17 @@ def open_checked(
     source: Any,
     schema: TableSchema,
     owner: str,
-    columns: tuple[str, ...] = (),
+    *,
+    labels: bool = False,
+    keep: tuple[str, ...] = (),
     engine: Any = None,
 ) -> Source:
-    """Open a table, in which the features of a model and these columns must be."""
-    types = {spec.name: _type_of(spec) for spec in schema.features}
+    """Open a table, in which the features of a model must be as they were.
+
+    With ``labels`` the target and the weight must be, too; columns to keep must be there.
+    """
+    specs = (*schema.features, *_label_specs(schema)) if labels else schema.features
+    types = {spec.name: _TYPES[spec.kind]() for spec in specs}
     opening = open_source if engine is None else engine.open
     opened: Source = opening(source, types=types, missing=schema.missing or None)
     known = tuple(opened.schema.names)
@@ -48,37 +54,57 @@ def open_checked(
             f"{owner}: {opened.name} lacks the columns {listing(absent)} that the model learned "
             f"from. It has {listing(known)}."
         )
-    for name in (*schema.names, *columns):
+    for name in (*(spec.name for spec in specs), *keep):
         position(name, known, f"{owner}: {opened.name}", "column")
-    for spec in schema.features:
+    for spec in specs:
         _check_kind(spec, opened, owner)
     return opened
 
 
-def _type_of(spec: ColumnSpec) -> Any:
-    """Give the type that a column of a text file is read as."""
-    if spec.kind == "number":
-        return pa.float64()
-    if spec.kind == "boolean":
-        return pa.bool_()
-    return pa.string()
+def _label_specs(schema: TableSchema) -> tuple[ColumnSpec, ...]:
+    """Say what the target and the weight are."""
+    kind: ColumnKind = "category" if schema.label_kind == "text" else schema.label_kind
+    target = ColumnSpec(schema.target, kind)
+    return (target,) if schema.weight is None else (target, ColumnSpec(schema.weight, "number"))
+
+
+def check_weights(opened: Source, weight: str | None, owner: str) -> None:
+    """Refuse a column of weights that holds something else."""
+    if weight is not None:
+        _check_kind(ColumnSpec(weight, "number"), opened, owner)
+
+
+#: Types that columns of a text file are read as.
+_TYPES: dict[ColumnKind, Any] = {
+    "number": pa.float64,
+    "code": pa.float64,
+    "boolean": pa.bool_,
+    "category": pa.string,
+    "text": pa.string,
+}
+#: Kinds that serve as another: names that are numbers may come as such, and text is text.
+_SERVES: dict[ColumnKind, tuple[ColumnKind, ...]] = {
+    "number": ("number", "code"),
+    "code": ("code", "number"),
+    "boolean": ("boolean",),
+    "category": ("category",),
+    "text": ("category",),
+}
+_REMEDIES: dict[ColumnKind, str] = {
+    "number": "Convert it to numbers",
+    "code": "Convert it to numbers, which the model takes as names",
+    "boolean": "Convert it to true and false",
+    "category": "Convert it to text",
+    "text": "Convert it to text",
+}
 
 
 def _check_kind(spec: ColumnSpec, opened: Source, owner: str) -> None:
     """Refuse a column that is something else than it was when the model was fitted."""
     found = opened.schema.field(spec.name).type
-    kind = kind_of_type(found)
-    if kind == "category" and spec.kind == "text":
-        kind = "text"
-    if kind == spec.kind:
+    if kind_of_type(found) in _SERVES[spec.kind]:
         return
-    remedy = {
-        "number": "Convert it to numbers",
-        "boolean": "Convert it to true and false",
-        "category": "Convert it to text, as the model learned it",
-        "text": "Convert it to text",
-    }[spec.kind]
     raise InputError(
-        f"{owner}: column {spec.name!r} of {opened.name} is {found}, and the model learned it as "
-        f"a {spec.kind}. {remedy}."
+        f"{owner}: column {spec.name!r} of {opened.name} is {found}, and a {spec.kind} to the "
+        f"model. {_REMEDIES[spec.kind]}."
     )

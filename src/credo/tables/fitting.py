@@ -54,7 +54,8 @@ class FitJob:
         The summaries are merged in the order of the rows, whatever the threads.
         """
         summary = None
-        numbered = with_starts(source.batches(self.reducer.columns, progress))
+        labels = source.coded([self.reducer.schema.target])  # few words: Parquet has them coded
+        numbered = with_starts(labels.batches(self.reducer.columns, progress))
         for found in map_in_order(self._summarise, numbered, threads):
             summary = self.merge(summary, found)
         return summary
@@ -222,8 +223,7 @@ def update_table(
             f"{owner}: the {type(learner).__name__} keeps no summary of its rows to add to. Fit "
             "all rows at once."
         )
-    weight = () if schema.weight is None else (schema.weight,)
-    opened = open_checked(source, schema, owner, (schema.target, *weight), engine)
+    opened = open_checked(source, schema, owner, labels=True, engine=engine)
     reducer = reducer_for(learner, schema, None, owner)
     added = _summary(FitJob(reducer), opened, engine, progress)
     reducer.finish(learner, reducer.merge(before, added))

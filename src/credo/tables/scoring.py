@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from credo._validation.labels import names_in, position
+from credo._types import Labels
+from credo._validation.labels import as_labels, position
 from credo.classifiers.decision import DecisionClassifier
 from credo.classifiers.regression import GaussianRegressor
 from credo.classifiers.streaming.planning import fitted_learner
@@ -17,6 +18,7 @@ from credo.decisions import Loss, decide
 from credo.exceptions import InputError
 from credo.tables.batch_threads import map_in_order, with_starts
 from credo.tables.checking import open_checked, schema_of_model
+from credo.tables.label_names import label_text, loss_for
 from credo.tables.sinks import open_sink
 from credo.tables.sources import Progress
 from credo.tables.sources.arrow import pa
@@ -86,6 +88,8 @@ def predict_table(
     >>> credo.predict_table(model, new, loss=loss, keep=["id"])["act"].to_pylist()
     ['reject', 'yes']
     """
+    if isinstance(keep, str):
+        raise InputError(f"predict_table needs keep as a list of columns. Got {keep!r}.")
     scored = _scored(model, source, loss, tuple(keep), progress)
     if out is None:
         return pa.Table.from_batches(scored)
@@ -102,7 +106,7 @@ def _scored(
 ) -> Iterator[Any]:
     """Score batch by batch; at least one, which may have no rows."""
     schema = schema_of_model(model, "predict_table")
-    opened = open_checked(source, schema, "predict_table", keep)
+    opened = open_checked(source, schema, "predict_table", keep=keep)
     columns = (*schema.names, *(name for name in keep if name not in schema.names))
 
     def score(batch: tuple[int, Any]) -> Any:
@@ -168,15 +172,20 @@ def score_batch(
 
 def _loss_of(model: Any, learner: Any, loss: Loss | None) -> Loss:
     """Give the loss that was passed, the model's own, or zero-one."""
-    if loss is not None:
-        return loss
-    own = model.loss if isinstance(model, DecisionClassifier) else None
+    own = model.loss if isinstance(model, DecisionClassifier) and loss is None else loss
     if own is not None and not isinstance(own, Loss):
         raise InputError(
             "predict_table: the loss of this DecisionClassifier is a function of the rows. Pass "
             "loss=, one matrix for all rows."
         )
-    return Loss.zero_one(learner.classes_) if own is None else own
+    return loss_for(as_labels(learner.classes_, "predict_table", "classes"), own)
+
+
+def _acts(acts: Labels) -> Any:
+    """Give the names of acts as an Arrow array: as text, if they are not all of one kind."""
+    kinds = {type(act) for act in acts}
+    plain = len(kinds) == 1 and kinds <= {str, int, bool}
+    return pa.array(acts if plain else [label_text(act) for act in acts])
 
 
 def _decided(learner: Any, scores: Scores, loss: Loss) -> dict[str, Any]:
@@ -184,11 +193,10 @@ def _decided(learner: Any, scores: Scores, loss: Loss) -> dict[str, Any]:
     labels = learner.classes_.tolist()
     table = np.ascontiguousarray(scores.probabilities.T)
     columns: dict[str, Any] = {
-        f"p_{label}": pa.array(line) for label, line in zip(labels, table, strict=True)
+        f"p_{label_text(label)}": pa.array(line) for label, line in zip(labels, table, strict=True)
     }
     chosen = decide(scores.probabilities, loss, labels=learner.classes_)
-    acts = pa.array(names_in(loss.acts).tolist())
-    columns["act"] = acts.take(pa.array(chosen.act_index))
+    columns["act"] = _acts(loss.acts).take(pa.array(chosen.act_index))
     columns["expected_loss"] = pa.array(chosen.risk)
     if scores.log_density is not None:
         columns["log_density"] = pa.array(scores.log_density)

@@ -1,7 +1,9 @@
 """``fit_table`` and ``update_table``: what ``fit`` gives, from batches, and clear refusals."""
 
 import datetime as dt
+import decimal
 import pickle  # noqa: TID251 - jobs travel by whatever a cluster uses
+from warnings import catch_warnings
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import credo
-from credo.exceptions import InputError, LabelError, NumericalError
+from credo.exceptions import InputError, LabelError, NumericalError, SingularWarning
 from credo.tables import ColumnSpec, FitJob, TableSchema
 from credo.tables.fitting import reducer_for
 from credo.tables.sources.abstract import BATCH_ROWS
@@ -259,3 +261,77 @@ def test_other_estimators_and_options_are_refused(frame):
         credo.fit_table(credo.GaussianClassifier(shrinkage="auto"), frame, "left", NUMBERS)
     with pytest.raises(InputError, match="has no rows"):
         credo.fit_table(credo.NaiveBayes(), frame[:0], "left", NUMBERS)
+
+
+def test_equal_labels_are_one_class():
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0, 1]), pa.array(["a", "b", "a"]))
+    table = pa.table({"x": [1.0, 5.0, 2.0, 3.0, 6.0], "y": twice})
+    assert credo.fit_table(credo.NaiveBayes(), table).classes_.tolist() == ["a", "b"]
+    zeros = pa.table({"x": [1.0, 5.0, 2.0, 3.0], "y": [0.0, -0.0, 1.0, 1.0]})
+    assert credo.fit_table(credo.NaiveBayes(), zeros).classes_.tolist() == [0, 1]
+
+
+def test_a_null_in_the_dictionary_is_a_missing_label():
+    labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["a", None]))
+    with pytest.raises(InputError, match="'y' is missing in row 2"):
+        credo.fit_table(credo.NaiveBayes(), pa.table({"x": [1.0, 2.0, 3.0], "y": labels}))
+
+
+def test_numbers_of_every_size_are_numbers():
+    for values in (
+        pa.array([2**53 + 1, 5, 1, 0]),
+        pa.array([2**64 - 1, 5, 1, 0], pa.uint64()),
+        pa.array([decimal.Decimal("1.5"), decimal.Decimal(2)] * 2, pa.decimal256(60, 2)),
+        pa.array([1.5, None, 2.5, 7.0], pa.float16()),
+    ):
+        table = pa.table({"x": values, "y": ["a", "b", "a", "b"]})
+        with catch_warnings(action="ignore", category=SingularWarning):
+            found = credo.fit_table(credo.NaiveBayes(families="gaussian"), table)
+        floats = [np.nan if v is None else float(v) for v in values.to_pylist()]
+        means = found.summary_.parts[0].summary.means
+        np.testing.assert_allclose(means[:, 0], np.nanmean(np.reshape(floats, (2, 2)), axis=0))
+
+
+@pytest.mark.parametrize(
+    ("labels", "others"),
+    [
+        ([True, False], ["yes", "no"]),
+        ([True, False], [1, 2]),
+        ([True, False], [1.0, 2.0]),
+        (["a", "b"], [1, 2]),
+        ([1, 2], ["1", "2"]),
+        ([1, 2], [True, False]),
+    ],
+)
+def test_labels_of_another_kind_are_not_added(labels, others):
+    table = pa.table({"x": [1.0, 5.0, 2.0, 3.0], "y": labels * 2})
+    model = credo.fit_table(credo.NaiveBayes(), table)
+    with pytest.raises(InputError, match="column 'y'.* to the model"):
+        credo.update_table(model, pa.table({"x": [1.0, 2.0], "y": others}))
+    assert model.summary_.weights.tolist() == [2, 2]
+
+
+def test_a_file_of_more_rows_is_read_as_the_first_table_was(tmp_path):
+    table = pa.table({"x": [1.0, 5.0, 2.0, 4.0], "y": ["1", "2"] * 2})
+    model = credo.fit_table(credo.NaiveBayes(), table)
+    (tmp_path / "more.csv").write_text("x,y\n1,1\n5,2\n")
+    assert credo.update_table(model, tmp_path / "more.csv").classes_.tolist() == ["1", "2"]
+
+
+def test_weights_of_an_update_are_numbers(frame):
+    model = credo.fit_table(credo.NaiveBayes(), frame, "left", NUMBERS, "weight")
+    with pytest.raises(InputError, match="'weight'.*a number to the model"):
+        credo.update_table(model, frame.assign(weight=frame.weight.astype(str)))
+
+
+def test_a_column_has_one_part_to_play(frame):
+    with pytest.raises(InputError, match="'visits' cannot be both the target and the weight"):
+        credo.fit_table(credo.NaiveBayes(), frame, "visits", weight="visits")
+
+
+def test_names_of_categories_do_not_collide():
+    table = pa.table({"a": ["b", "c"] * 2, "a=c": [1.0, 2.0, 3.0, 5.0], "y": ["u", "v"] * 2})
+    with pytest.raises(InputError, match="'a=c' has the name of another column"):
+        credo.fit_table(credo.LogisticClassifier("l2", strength=1.0), table)
+    with pytest.raises(InputError, match="one category only"):
+        credo.fit_table(credo.LogisticClassifier(), pa.table({"a": ["b"] * 2, "y": ["u", "v"]}))

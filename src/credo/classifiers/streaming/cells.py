@@ -21,12 +21,17 @@ Number: TypeAlias = Callable[[int], int]
 
 
 def numbers_of(column: Any) -> F64:
-    """Give an Arrow column of numbers or truth values as float64, NaN where null."""
+    """Give an Arrow column of numbers or truth values as float64, NaN where null.
+
+    Whole numbers beyond 2**53 are rounded, as in any array of float64.
+    """
     if str(column.type) == "double" and not column.null_count:
         return np.asarray(column.to_numpy(zero_copy_only=False))
+    if hasattr(column.type, "value_type"):
+        column = column.dictionary_decode()
     if str(column.type) == "bool":
         column = column.cast("uint8")
-    result: F64 = column.cast("float64").to_numpy(zero_copy_only=False)
+    result: F64 = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
     return result
 
 
@@ -74,20 +79,26 @@ def labels_of(
         return encode_labels(column.to_numpy(zero_copy_only=False).astype(np.int64), None)
     encoded = column if hasattr(column.type, "value_type") else column.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
-    values = _values(encoded.dictionary, kind, name, owner)
-    order = np.argsort(values, kind="stable")
-    ranks = np.empty_like(order)
-    ranks[order] = np.arange(len(order))
-    used = np.bincount(codes, minlength=len(values))[order] > 0
-    if used.all():
-        return values[order], ranks[codes]
-    places = np.cumsum(used) - 1  # a declared category need not occur
-    return values[order][used], places[ranks[codes]]
+    counts = np.bincount(codes, minlength=len(encoded.dictionary))
+    listed = [
+        value for value, n in zip(encoded.dictionary.to_pylist(), counts.tolist(), strict=True) if n
+    ]  # a declared category need not occur
+    if None in listed:
+        nowhere = encoded.dictionary.is_null().to_numpy(zero_copy_only=False)
+        raise InputError(_without_label(name, number(int(nowhere[codes].argmax())), owner))
+    classes, places = np.unique(_values(listed, kind, name, owner), return_inverse=True)
+    lookup = np.zeros(len(counts), dtype=np.intp)
+    lookup[counts > 0] = places
+    return classes, lookup[codes]
 
 
-def _values(dictionary: Any, kind: LabelKind, name: str, owner: str) -> Any:
-    """Give distinct labels as an array that sorts."""
-    listed = dictionary.to_pylist()
+def _without_label(name: str, row: int, owner: str) -> str:
+    """Word the refusal of a row without a label."""
+    return f"{owner}: the label {name!r} is missing in row {row}. Leave rows without a label out."
+
+
+def _values(listed: list[Any], kind: LabelKind, name: str, owner: str) -> Any:
+    """Give labels as an array that sorts."""
     if kind == "text":
         return np.array(listed, dtype=str) if listed else np.empty(0, dtype="<U1")
     if kind == "boolean":
@@ -98,7 +109,14 @@ def _values(dictionary: Any, kind: LabelKind, name: str, owner: str) -> Any:
             f"{owner}: labels are whole numbers, text or truth values. Got {broken[0]!r} in column "
             f"{name!r}. Is it a quantity? Then fit a GaussianRegressor."
         )
-    return np.array([int(value) for value in listed], dtype=np.int64)
+    whole = [int(value) for value in listed]
+    large = [value for value in whole if not -(2**63) <= value < 2**63]
+    if large:
+        raise InputError(
+            f"{owner}: labels that are numbers must fit 64 bits with a sign. Got {large[0]} in "
+            f"column {name!r}. Make them text."
+        )
+    return np.array(whole, dtype=np.int64)
 
 
 def int_or_none(value: Any) -> int | None:

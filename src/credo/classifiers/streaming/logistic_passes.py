@@ -55,7 +55,7 @@ def _numbers(batch: Batch, schema: TableSchema, owner: str) -> tuple[Any, ...]:
 
 def _with_categories(schema: TableSchema, read: Reading, owner: str) -> TableSchema:
     """Find the categories of all columns that have some, in a pass of its own."""
-    names = tuple(each.name for each in schema.features if each.kind == "category")
+    names = tuple(each.name for each in schema.features if each.is_category)
     if not names:
         return schema
     found: dict[str, set[Any]] = {name: set() for name in names}
@@ -71,4 +71,5 @@ def _with_categories(schema: TableSchema, read: Reading, owner: str) -> TableSch
     for name, values in found.items():
         if not values:
             raise InputError(f"{owner}: column {name!r} has no values. Leave it out.")
-    return schema_for_one_hot(schema, {name: tuple(sorted(found[name])) for name in names})
+    listed = {name: tuple(sorted(found[name])) for name in names}
+    return schema_for_one_hot(schema, listed, owner)

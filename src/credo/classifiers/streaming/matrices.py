@@ -8,6 +8,7 @@ import numpy as np
 
 from credo._types import F64
 from credo._validation.labels import listing
+from credo.classifiers.columns.table import Table, read_table
 from credo.classifiers.streaming.cells import first_null, numbers_of
 from credo.classifiers.table_schema import ColumnSpec, TableSchema
 from credo.exceptions import InputError
@@ -19,7 +20,7 @@ def matrix_of(batch: Any, schema: TableSchema, owner: str, start: int = 0) -> F6
     place = 0
     for spec in schema.features:
         column = batch.column(spec.name)
-        if spec.kind == "category":
+        if spec.is_category:
             codes = category_codes(column, spec, owner, start)
             width = len(spec.categories) - 1
             result[:, place : place + width] = codes[:, None] == np.arange(1, width + 1)
@@ -28,6 +29,18 @@ def matrix_of(batch: Any, schema: TableSchema, owner: str, start: int = 0) -> F6
             result[:, place] = numbers_of(column)
             place += 1
     return result
+
+
+def table_of(batch: Any, schema: TableSchema, owner: str) -> Table:
+    """Give the features of a batch as a table of columns, each read as what it is."""
+    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - optional, no stubs
+
+    columns = {}
+    for name in schema.names:
+        column = batch.column(name)
+        is_decimal = str(column.type).startswith("decimal")  # of which there are four sizes
+        columns[name] = column.cast("float64") if is_decimal else column
+    return read_table(pa.table(columns), owner)
 
 
 def category_codes(column: Any, spec: ColumnSpec, owner: str, start: int) -> Any:

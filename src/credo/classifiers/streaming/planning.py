@@ -22,8 +22,8 @@ from credo.exceptions import InputError
 _KINDS: dict[type, tuple[ColumnKind, ...]] = {
     GaussianClassifier: ("number", "boolean"),
     GaussianRegressor: ("number", "boolean"),
-    NaiveBayes: ("number", "boolean", "category"),
-    LogisticClassifier: ("number", "boolean", "category"),
+    NaiveBayes: ("number", "boolean", "category", "code"),
+    LogisticClassifier: ("number", "boolean", "category", "code"),
     TextClassifier: ("text",),
 }
 
@@ -65,6 +65,8 @@ def schema_of(
     taken = [target] if weight is None else [target, weight]
     for name in taken:
         position(name, names, owner, "column")
+    if weight == target:
+        raise InputError(f"{owner}: column {target!r} cannot be both the target and the weight.")
     if features is None:
         features = [name for name in names if name not in taken]
     if isinstance(features, str):
@@ -97,7 +99,8 @@ def kind_of_type(kind: Any) -> ColumnKind | None:
     from pyarrow import types  # type: ignore[import-untyped]  # noqa: PLC0415 - optional, no stubs
 
     if types.is_dictionary(kind):
-        return "category" if kind_of_type(kind.value_type) is not None else None
+        inner = kind_of_type(kind.value_type)
+        return "code" if inner == "number" else inner
     if types.is_boolean(kind):
         return "boolean"
     if types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind):
@@ -155,16 +158,24 @@ def _label_kind(model: Any, field: Any, owner: str) -> LabelKind:
             f"{owner}: the target {field.name!r} of a GaussianRegressor must be numbers. Got "
             f"{field.type}."
         )
-    if kind == "category":
-        inner = getattr(field.type, "value_type", None)
-        kind = "text" if inner is None else kind_of_type(inner)
-        return "text" if kind == "category" or kind is None else kind
-    return kind
+    kinds: dict[str, LabelKind] = {"category": "text", "code": "number", "boolean": "boolean"}
+    return kinds.get(kind, "number")
 
 
-def schema_for_one_hot(schema: TableSchema, categories: dict[str, tuple[Any, ...]]) -> TableSchema:
+def schema_for_one_hot(
+    schema: TableSchema, categories: dict[str, tuple[Any, ...]], owner: str
+) -> TableSchema:
     """Give the schema with the categories that were found in columns of text."""
     features = tuple(
         replace(each, categories=categories.get(each.name, ())) for each in schema.features
     )
-    return replace(schema, features=features)
+    coded = replace(schema, features=features)
+    inputs = coded.inputs
+    if not inputs:
+        raise InputError(f"{owner}: every column has one category only, so none tells anything.")
+    twice = [name for place, name in enumerate(inputs) if name in inputs[:place]]
+    if twice:
+        raise InputError(
+            f"{owner}: the category {twice[0]!r} has the name of another column. Rename one."
+        )
+    return coded

@@ -12,7 +12,6 @@ from sklearn.base import clone
 
 from credo._types import F64, Int
 from credo.classifiers._gaussian_fit import Options
-from credo.classifiers.columns.table import read_table
 from credo.classifiers.gaussian import GaussianClassifier
 from credo.classifiers.naive.learning import Labelled, NaiveSummary, PartSummary, summarise_part
 from credo.classifiers.naive.parts import ColumnNames, Part
@@ -20,6 +19,7 @@ from credo.classifiers.naive.planning import plan
 from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.regression import GaussianRegressor
 from credo.classifiers.streaming.cells import labels_of, numbers_of, texts_of, weights_of
+from credo.classifiers.streaming.matrices import table_of
 from credo.classifiers.summary import ClassSummary
 from credo.classifiers.table_schema import TableSchema
 from credo.classifiers.text import TextClassifier
@@ -194,20 +194,13 @@ class NaiveReducer(Reducer):
         if head is None:
             self.parts = tuple(each.part for each in model.summary_.parts)
         else:
-            self.parts = plan(model.families, self._table(head), self.names)
-
-    def _table(self, batch: Any) -> Any:
-        """Give the features of a batch as a table."""
-        import pyarrow as pa  # noqa: PLC0415 - see above
-
-        columns = {name: batch.column(name) for name in self.schema.names}
-        return read_table(pa.table(columns), self.owner)
+            self.parts = plan(model.families, table_of(head, schema, owner), self.names)
 
     def _summary(self, batch: Batch) -> NaiveSummary:
         classes, codes = self._labels(batch)
         rows: Any = None
         if any(part.family != "gaussian" for part in self.parts):
-            table = self._table(batch.rows)
+            table = table_of(batch.rows, self.schema, self.owner)
             rows = Labelled(table, self.names, codes, batch.weights, len(classes))
         weights = np.bincount(codes, batch.weights, len(classes)).astype(np.float64)
         parts = tuple(
@@ -223,7 +216,7 @@ class NaiveReducer(Reducer):
         names = tuple(self.schema.names[j] for j in part.columns)
         for j in part.columns:
             spec = self.schema.features[j]
-            if spec.kind == "category":
+            if spec.is_category:
                 raise InputError(
                     f"{self.owner}: column {spec.name!r} of family 'gaussian' needs numbers. Use "
                     "the family 'categorical' for text."

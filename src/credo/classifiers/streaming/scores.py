@@ -9,12 +9,11 @@ import numpy as np
 
 from credo._types import F64
 from credo.classifiers._generative import GenerativeClassifier
-from credo.classifiers.columns.table import read_table
 from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.regression import GaussianRegressor
 from credo.classifiers.streaming.cells import numbers_of
-from credo.classifiers.streaming.matrices import matrix_of
+from credo.classifiers.streaming.matrices import matrix_of, table_of
 from credo.classifiers.streaming.reducers import documents_of
 from credo.classifiers.table_schema import TableSchema
 from credo.classifiers.text import TextClassifier
@@ -44,8 +43,9 @@ def scores_of(model: Any, batch: Any, schema: TableSchema, owner: str, start: in
     rows = inputs_of(model, batch, schema, owner, start)
     try:
         model._score(rows, _into(table, totals), densities=generative)  # noqa: SLF001 - as above
-    except InputError as error:  # what scores rows counts them from the start of the batch
-        raise InputError(f"{owner}, in the rows from {start + 1} on: {error}") from error
+    except InputError as error:  # what scores rows counts them from zero, within the batch
+        rows = f"rows {start + 1} to {start + len(batch)}"
+        raise InputError(f"{owner}, {rows}, counted from 0 in what follows: {error}") from error
     return Scores(table, totals)
 
 
@@ -63,9 +63,7 @@ def inputs_of(model: Any, batch: Any, schema: TableSchema, owner: str, start: in
         documents = documents_of(batch, schema, owner, lambda row: start + row + 1)
         return model._rows(documents)  # noqa: SLF001 - of this room
     if isinstance(model, NaiveBayes):
-        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - optional, no stubs
-
-        return read_table(pa.table({name: batch.column(name) for name in schema.names}), owner)
+        return table_of(batch, schema, owner)
     matrix = matrix_of(batch, schema, owner, start)
     if isinstance(model, LogisticClassifier):
         refuse_gaps(batch, schema, matrix, owner, start)
@@ -77,7 +75,7 @@ def refuse_gaps(batch: Any, schema: TableSchema, matrix: F64, owner: str, start:
     if np.isfinite(matrix.sum()) or np.isfinite(matrix).all():
         return
     for spec in schema.features:
-        column = None if spec.kind == "category" else numbers_of(batch.column(spec.name))
+        column = None if spec.is_category else numbers_of(batch.column(spec.name))
         if column is not None and not np.isfinite(column).all():
             row = int((~np.isfinite(column)).argmax())
             raise InputError(

@@ -1,0 +1,123 @@
+"""The newcomer's session: a table, a price list, a model, a page, acts; as the pages show it."""
+
+import io
+import json
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from credo.cli import main as cli
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "examples" / "data"
+REAL = ROOT.parent / "shared" / "data" / "tabular" / "german_credit.csv"
+PAGES = [ROOT / "docs" / "tutorials" / "credit.md", ROOT / "README.md"]
+#: Commands with what they print, also where the output names a version and a size.
+SESSION = re.compile(r"^```(?:console|text)\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
+#: Rows of a file that was written, cut to four digits.
+EXCERPT = re.compile(r'^"id".*?(?=\n```)', re.MULTILINE | re.DOTALL)
+#: What is another one on another day.
+CHANGING = re.compile(r"\d+ bytes, by credo \S+")
+
+
+def steps_of(page):
+    """Commands that are about the credit tables, each with its output."""
+    blocks = SESSION.findall(page.read_text(encoding="utf-8"))
+    steps = [step for block in blocks for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+    pairs = [tuple(step.split("\n", 1)) for step in steps]
+    return [(command, output) for command, output in pairs if "credit" in command]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if steps_of(page)], ids=lambda p: p.stem)
+def test_the_session_of_a_page_goes_as_it_is_shown(page, tmp_path):
+    for path in SAMPLE.glob("*.csv"):
+        shutil.copy(path, tmp_path)
+    for command, output in steps_of(page):
+        program, *arguments = shlex.split(command)
+        start = [sys.executable, "-m", "credo"] if program == "credo" else [program]
+        done = subprocess.run(
+            [*start, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        found = done.stdout + done.stderr
+        assert CHANGING.sub("…", found) == CHANGING.sub("…", output), command
+    assert "refuse" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    excerpt = EXCERPT.search(page.read_text(encoding="utf-8"))
+    if excerpt is not None:
+        check_excerpt(excerpt[0], pd.read_csv(tmp_path / "scored.csv"))
+
+
+def check_excerpt(text, scored):
+    """Compare rows as a page shows them, with four digits, with those that were written."""
+    shown = pd.read_csv(io.StringIO(text))
+    assert list(shown.columns) == list(scored.columns)
+    for name, column in shown.items():
+        found = scored[name][: len(shown)]
+        if column.dtype == float:
+            np.testing.assert_allclose(column, found, atol=5e-5)
+        else:
+            assert column.tolist() == found.tolist()
+
+
+def test_the_tutorial_goes_from_a_table_to_acts():
+    commands = [command.split()[:2] for command, _ in steps_of(PAGES[0])]
+    done = [name for program, name in commands if program == "credo"]
+    assert {"fit", "show", "evaluate", "predict", "update"} <= set(done)
+
+
+def test_the_sample_is_what_its_script_draws(tmp_path, monkeypatch, capsys):
+    drawn = runpy.run_path(str(ROOT / "examples" / "make_credit_sample.py"))
+    monkeypatch.setitem(drawn["main"].__globals__, "FOLDER", tmp_path)
+    drawn["main"]()
+    assert str(tmp_path) in capsys.readouterr().out
+    names = sorted(path.name for path in SAMPLE.glob("credit_*.csv"))
+    assert names == sorted(path.name for path in tmp_path.iterdir())
+    for name in names:
+        assert (tmp_path / name).read_bytes() == (SAMPLE / name).read_bytes()
+        assert (SAMPLE / name).stat().st_size < 60_000
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command in an empty folder; give what it prints."""
+    monkeypatch.chdir(tmp_path)
+
+    def ask(*arguments):
+        monkeypatch.setattr(sys, "argv", ["credo", *arguments])
+        code = cli.exit_code()
+        captured = capsys.readouterr()
+        assert code == 0, captured.err
+        return captured.out
+
+    return ask
+
+
+@pytest.mark.parametrize("model", ["naive-bayes", "logistic"] if REAL.exists() else [])
+def test_on_the_real_table_deciding_by_the_costs_is_cheaper(model, tmp_path, run):
+    frame = pd.read_csv(REAL)
+    third = np.random.default_rng(0).random(len(frame)) < 1 / 3
+    frame[~third].to_csv(tmp_path / "train.csv", index=False)
+    frame[third].to_csv(tmp_path / "test.csv", index=False)
+    (tmp_path / "loss.csv").write_text("truth,1,2\n1,0,1\n2,5,0\n")
+    fit = ("fit", "train.csv", "--target", "class", "--model", model, "--loss", "loss.csv")
+    assert run(*fit, "--out", "m.credo", "--quiet") == ""
+    evaluate = ("evaluate", "m.credo", "test.csv", "--report", "report.html", "--json")
+    found = json.loads(run(*evaluate))
+    plain, constant = (found["alternatives"][name] for name in ("most_probable", "constant"))
+    assert found["n_rows"] == third.sum()
+    assert found["accuracy"] > 0.7
+    assert found["mean_loss"] < constant["loss"] < plain["loss"]
+    assert plain["saved"] > 2 * plain["standard_error"]
+    run("predict", "m.credo", "test.csv", "--out", "scored.parquet")
+    acts = pd.read_parquet("scored.parquet").act
+    truth = frame["class"][third].to_numpy()
+    loss = np.where(truth == 2, 5, 1) * (acts.to_numpy() != truth)
+    assert loss.mean() == pytest.approx(found["mean_loss"])
+    assert (tmp_path / "report.html").stat().st_size > 10_000
