@@ -61,7 +61,8 @@ def write_bytes_whole(path: str | os.PathLike[str], content: bytes | memoryview)
 @contextmanager
 def _place(path: str | os.PathLike[str]) -> Iterator[tuple[Path, str]]:
     """Give the name to write to and how to open it; rename afterwards if the block succeeds."""
-    if os.fspath(path).startswith(_STREAMS):  # they may lead to a file that others write to as well
+    path = os.fsdecode(path)
+    if path.startswith(_STREAMS):  # they may lead to a file that others write to as well
         yield Path(path), "w"
         return
     target = Path(path).resolve()

@@ -4,6 +4,7 @@ import doctest
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,8 @@ def test_the_examples_of_a_page_give_what_they_show(page, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("page", SESSIONS, ids=_name)
 def test_the_commands_of_a_page_print_what_they_show(page, tmp_path):
+    for path in (ROOT / "examples" / "data").glob("*.csv"):
+        shutil.copy(path, tmp_path)
     for name, text in SHOWN_FILE.findall(page.read_text(encoding="utf-8")):
         (tmp_path / name).write_text(text, encoding="utf-8")
     for command, output in _sessions(page):

@@ -230,14 +230,15 @@ def test_a_quiet_fit_says_nothing(credo):
     assert credo("fit", "train.csv", *arguments) == (0, "", "")
 
 
-def test_warnings_are_sentences(folder, credo):
-    people(40, 0).assign(age=30.0).to_csv(folder / "flat.csv", index=False)
-    code, _, err = credo(
-        *("fit", "flat.csv", "--target", "outcome", "--model", "gaussian", "--out", "m.credo"),
-        *("--features", "age,income", "--covariance", "full"),
-    )
+def test_warnings_are_sentences_that_speak_of_options(folder, credo):
+    frame = people(40, 0).assign(told=lambda f: (f.outcome == "bad").astype(int))
+    frame.to_csv(folder / "told.csv", index=False)
+    fit = ("fit", "told.csv", "--target", "outcome", "--out", "m.credo", "--features", "age,told")
+    code, _, err = credo(*fit, "--model", "logistic")
     assert code == 0
-    assert all(line.startswith("credo: warning: ") for line in err.splitlines())
+    assert err.startswith("credo: warning: LogisticClassifier: ")
+    assert "Pass --penalty l2" in err
+    assert err.count("\n") == 1
 
 
 def test_without_a_summary_a_model_cannot_learn_more(fit, credo):

@@ -80,3 +80,17 @@ def test_missing_values_are_left_in_the_means():
     columns = [np.array([1.0, np.nan, 3.0]), np.array([1.0, 2.0, 3.0])]
     found = reduce_columns(columns, np.array([0, 1, 0]), None, 2, "diagonal")
     assert np.isnan(found.means).tolist() == [[False, False], [True, False]]
+
+
+def test_a_far_row_of_next_to_no_weight_costs_no_digits():
+    values, weights = np.array([1e9, 1.0, 2.0, 4.0]), np.array([1e-30, 1.0, 1.0, 1.0])
+    found = reduce_columns([values], np.zeros(4, dtype=int), weights, 1, "diagonal")
+    alone = np.array([1.0, 2.0, 4.0])
+    np.testing.assert_allclose(found.scatter[0, 0], ((alone - alone.mean()) ** 2).sum(), rtol=1e-9)
+
+
+def test_a_constant_column_has_no_scatter_below_zero():
+    values = np.full(1001, 0.1)
+    for detail in ("full", "tied", "diagonal"):
+        found = reduce_columns([values, values**2], np.arange(1001) % 3, None, 3, detail)
+        assert np.min(found.diagonals() if detail != "tied" else found.pooled_diagonal()) >= 0

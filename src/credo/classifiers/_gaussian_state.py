@@ -66,6 +66,8 @@ class GaussianState(GenerativeClassifier):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         """Check rows, labels and weights; give them encoded, and the classes."""
+        if reset:
+            self._forget("schema_")
         rows, labels = validate_data(
             self, without_mask(X), y, reset=reset, dtype="numeric", ensure_all_finite=False
         )

@@ -107,7 +107,9 @@ class LogisticState(ScoredClassifier):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int = 1) -> Batch:
         """Check rows, labels and weights; rows of weight zero are left out. Labels, no codes."""
-        if not reset and sample_weight is None and self._is_plain(X, y):
+        if reset:
+            self.__dict__.pop("schema_", None)
+        elif sample_weight is None and self._is_plain(X, y):
             return Batch(X, y, None)
         rows, labels = validate_data(
             self,

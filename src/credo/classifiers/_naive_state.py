@@ -68,6 +68,7 @@ class NaiveState(TermClassifier):
         rows = _opened(X)
         validate_data(self, X, y, reset=reset, skip_check_array=True)
         if reset:
+            self.__dict__.pop("schema_", None)
             self._labels = rows.labels if isinstance(rows, Table) else None
         labels = column_or_1d(y, warn=True)
         weights = None

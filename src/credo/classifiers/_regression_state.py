@@ -242,6 +242,8 @@ class RegressorState(Storable, RegressorMixin, BaseEstimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Rows:
         """Check rows, target and weights; give those of positive weight, joined."""
+        if reset:
+            self.__dict__.pop("schema_", None)
         rows, target = validate_data(
             self,
             without_mask(X),

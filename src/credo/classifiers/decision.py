@@ -134,6 +134,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         self.estimator_ = fitted
         self.classes_ = fitted.classes_
         for name in ("n_features_in_", "feature_names_in_", "schema_"):
+            self.__dict__.pop(name, None)
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
         return self

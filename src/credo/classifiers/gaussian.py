@@ -250,7 +250,7 @@ class GaussianClassifier(GaussianState):
         with unchanged_on_error(self):
             self._warned = False
             self.n_features_in_ = summary.moments.n_features
-            self._forget("feature_names_in_")
+            self._forget("feature_names_in_", "schema_")
             if summary.feature_names is not None:
                 self.feature_names_in_ = np.array(summary.feature_names, dtype=object)
             fitted = fit_moments(summary.moments, options, self._names(summary.classes))

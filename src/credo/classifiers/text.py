@@ -150,6 +150,7 @@ class TextClassifier(TextState):
             Itself.
         """
         with unchanged_on_error(self):
+            self.__dict__.pop("schema_", None)
             return self._set(self._summarise(X, y, sample_weight))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -103,10 +103,10 @@ class _Tally:
 
     def write(self, source: Any, place: Path, keep: list[str], meter: Any) -> None:
         """Score batch by batch into a file that appears whole."""
-        from credo.tables.scoring import _scored
+        from credo.tables.scoring import scored_batches
         from credo.tables.sinks import open_sink
 
-        batches = _scored(self.model, source, self.loss, tuple(keep), meter)
+        batches = scored_batches(self.model, source, self.loss, tuple(keep), meter)
         first = next(batches)
         with open_sink(place, first.schema) as sink:
             self._take(first, sink)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -23,6 +24,7 @@ _WORDS = {
     "GaussianClassifier or NaiveBayes": "--model gaussian or naive-bayes",
     "read the table into a frame and call fit, or use": "use",
     "pass shrinkage='oas'": "pass --shrinkage oas",
+    "Pass penalty='l2'": "Pass --penalty l2",
     "fit_table": "credo fit",
     "update_table": "credo update",
     "predict_table": "credo predict",
@@ -84,14 +86,22 @@ def _load() -> None:
 
 @contextmanager
 def _in_our_words() -> Iterator[None]:
-    """Reword errors about the input: options in the place of parameters."""
-    from credo.exceptions import InputError
+    """Reword warnings, and errors about the input: options in the place of parameters."""
+    from credo.exceptions import CredoWarning, InputError
 
-    try:
-        yield
-    except InputError as error:
-        text = str(error)
-        for theirs, ours in _WORDS.items():
-            text = text.replace(theirs, ours)
-        text = _MISSING.sub(r"Fit with --missing \1 if", text)
-        raise InputError(text) from error
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", CredoWarning)
+        try:
+            yield
+        except InputError as error:
+            raise InputError(_reworded(str(error))) from error
+    for warning in caught:
+        warnings.warn(_reworded(str(warning.message)), CredoWarning, stacklevel=2)
+
+
+def _reworded(text: str) -> str:
+    """Speak of options."""
+    for theirs, ours in _WORDS.items():
+        text = text.replace(theirs, ours)
+    return _MISSING.sub(r"Fit with --missing \1 if", text)

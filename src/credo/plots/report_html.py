@@ -155,7 +155,9 @@ def bar(value: float, low: float, high: float, kind: str = "") -> Cell:
 
 def json_block(numbers: dict[str, Any]) -> str:
     """Write numbers as JSON that nothing in them can end or turn into markup."""
-    text = json.dumps(numbers, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(
+        numbers, allow_nan=False, ensure_ascii=True, separators=(",", ":"), default=str
+    )
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return f'<script type="application/json" id="credo-numbers">{text}</script>'

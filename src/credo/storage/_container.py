@@ -159,6 +159,11 @@ class Arrays:
     def __init__(self, buffer: Buffer, header: Header) -> None:
         self._buffer, self._header = buffer, header
 
+    @property
+    def size(self) -> int:
+        """Bytes of the whole file."""
+        return len(self._buffer)
+
     def __getitem__(self, name: str) -> Any:
         entry = self._header.entries[name]
         count = math.prod(entry.shape)

@@ -143,7 +143,8 @@ def _restore_columns(model: Any, found: dict[str, Any]) -> None:
     is_sparse = [each == range(width) for each in columns if isinstance(each, range)]
     if found["_sparse"] != bool(is_sparse) or not all(is_sparse):
         raise Fault("the columns of the parts are not those of the model")
-    if not is_sparse and sorted(j for each in columns for j in each) != list(range(width)):
+    placed = [] if is_sparse else sorted(j for each in columns for j in each)
+    if not is_sparse and (len(placed) != width or placed != list(range(len(placed)))):
         raise Fault("the columns of the parts are not those of the model")
     model.classes_ = summary.classes
     if found["_problem"] is None:

@@ -62,16 +62,28 @@ class Scope:
     sizes: dict[str, int] = field(default_factory=dict)
     fields: dict[str, Any] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
+    #: Items that may still be made of arrays: no more than the file has bytes.
+    room: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.room:
+            self.room.append(self.arrays.size)
+
+    def spend(self, count: int, path: str) -> None:
+        """Refuse to make Python's own values of the same array over and over."""
+        self.room[0] -= count
+        if self.room[0] < 0:
+            raise Fault(f"{path} repeats an array that others are made of")
 
     def inner(self, *, own_sizes: bool = False) -> Scope:
         """Give the scope of an object within; it sees all sizes, and may keep its own."""
         sizes = dict(self.sizes) if own_sizes else self.sizes
-        return Scope(self.arrays, self.names, sizes, {}, self.used)
+        return Scope(self.arrays, self.names, sizes, {}, self.used, self.room)
 
     def only(self, *symbols: str) -> Scope:
         """Give the scope of an object within that sees some of the sizes only."""
         sizes = {symbol: self.sizes[symbol] for symbol in symbols}
-        return Scope(self.arrays, self.names, sizes, {}, self.used)
+        return Scope(self.arrays, self.names, sizes, {}, self.used, self.room)
 
     def array(self, reference: Any, path: str) -> Any:
         """Find the array of a reference."""

@@ -63,6 +63,7 @@ def read_sequence(node: Json, path: str, scope: Scope, check: Check = _anything)
         if array.ndim != 1 or array.dtype.str.replace("|", "<") not in ("<b1", "<i8", "<f8"):
             raise Fault(f"{path} is no sequence of numbers")
         check(len(array))
+        scope.spend(len(array), path)
         return array.tolist()  # type: ignore[no-any-return]
     if kind not in ("texts", "json"):
         raise Fault(f"{path} is a sequence of an unknown kind")
@@ -80,6 +81,7 @@ def _read_texts(node: Json, path: str, scope: Scope, check: Check) -> list[str]:
     if joined.dtype != np.uint8 or ends.dtype != np.int64 or joined.ndim != 1 or ends.ndim != 1:
         raise Fault(f"{path} is no sequence of texts")
     check(len(ends))
+    scope.spend(len(ends), path)
     if (np.diff(ends, prepend=0) < 0).any() or joined.size != (ends[-1] if ends.size else 0):
         raise Fault(f"the ends of the texts of {path} do not fit")
     whole = joined.tobytes()

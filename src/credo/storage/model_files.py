@@ -160,13 +160,13 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         length = header_length(stream.read(8), size)
         header = read_header(stream.read(length), size)
         tree = described(header)
-    content = tree["content"]
-    parameters = content.get("parameters") if isinstance(content, dict) else None
-    told = parameters if isinstance(parameters, dict) else {}
-    kept = {name: tree[name] for name in ("format", "library", "class", "about")}
-    arrays = {name: f"{e.dtype.name} {e.shape}" for name, e in header.entries.items()}
-    shown_parameters = {name: shown(value) for name, value in told.items()}
-    return {**kept, "size": size, "parameters": shown_parameters, "arrays": arrays}
+        content = tree["content"]
+        parameters = content.get("parameters") if isinstance(content, dict) else None
+        told = parameters if isinstance(parameters, dict) else {}
+        kept = {name: tree[name] for name in ("format", "library", "class", "about")}
+        arrays = {name: f"{e.dtype.name} {e.shape}" for name, e in header.entries.items()}
+        shown_parameters = {name: shown(value) for name, value in told.items()}
+        return {**kept, "size": size, "parameters": shown_parameters, "arrays": arrays}
 
 
 def pack(value: Any, *, summary: bool = True) -> bytes:
@@ -243,11 +243,10 @@ def _rebuilt(buffer: Buffer, size: int) -> Any:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[Any, int]]:
     """Open a file and tell its size; only a plain file has one."""
+    if not stat.S_ISREG(Path(path).stat().st_mode):  # asked first: a pipe would wait for a writer
+        raise Fault("it is no plain file")
     with Path(path).open("rb") as stream:
-        status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise Fault("it is no plain file")
-        yield stream, status.st_size
+        yield stream, os.fstat(stream.fileno()).st_size
 
 
 @contextmanager

@@ -10,22 +10,23 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Self, final
-from warnings import catch_warnings, filterwarnings
 
 from credo.exceptions import CredoError, InputError
-from credo.tables.dask_frames import DaskSource, delayed, distributed, is_dask_frame, lazy_parts
+from credo.tables.dask_cluster import (
+    connected_to,
+    count_workers,
+    drop,
+    local_cluster,
+    send,
+    translated,
+)
+from credo.tables.dask_frames import DaskSource, delayed, is_dask_frame, lazy_parts
 from credo.tables.sources import Part, Progress, Source, open_source
 
 #: Summaries merged at a time: the tree of 4096 parts is four levels deep.
 _FAN = 8
 #: Seconds between two looks at the workers while nothing is finished.
 _LOOK = 1.0
-#: Seconds for a scheduler to answer: on a network it takes milliseconds.
-_CONNECT = 10.0
-#: How Dask begins to say that a scheduler or worker cannot import what it is sent.
-_UNREAD = "Error during deserialization"
-#: Log level of a cluster of our own: what goes wrong is raised, and need not be printed too.
-_SILENT = 50
 
 
 class _Told:
@@ -125,8 +126,8 @@ class DaskEngine:
         """Connect, or start a cluster."""
         if self._client is None:
             with ExitStack() as stack:
-                where = self._address or stack.enter_context(_local_cluster(self._n_workers))
-                self._client = stack.enter_context(_connected(where))
+                where = self._address or stack.enter_context(local_cluster(self._n_workers))
+                self._client = stack.enter_context(connected_to(where))
                 stack.callback(setattr, self, "_client", None)
                 self._stack = stack.pop_all()
         return self
@@ -180,7 +181,7 @@ class DaskEngine:
             return None
         client, told = self._open(), _Told(len(parts), progress)
         leaves = lazy_parts(job.reduce, parts, job.reducer.columns)
-        *futures, last = _computed(client, [*leaves, _tree(leaves, partial(_merged, job))])
+        *futures, last = send(client, [*leaves, _tree(leaves, partial(_merged, job))])
         finished: SimpleQueue[Any] = SimpleQueue()
         for future in (*futures, last):
             future.add_done_callback(finished.put)
@@ -188,7 +189,7 @@ class DaskEngine:
         try:
             summary = self._result(last, finished, told)
         finally:
-            _dropped(client, [last])
+            drop(client, [last])
         told.the_rest()
         return summary
 
@@ -231,7 +232,7 @@ class DaskEngine:
                 waiting.popleft()
                 told.one_more()
         finally:
-            _dropped(client, [future for future, _ in waiting])
+            drop(client, [future for future, _ in waiting])
 
     def _open(self) -> Any:
         """Give the client, or say that there is none yet."""
@@ -252,7 +253,7 @@ class DaskEngine:
                 "run this again."
             )
         if last.status == "error":
-            raise _translated(last.exception())
+            raise translated(last.exception())
         return last.result()
 
     def _next(self, finished: SimpleQueue[Any]) -> Any:
@@ -262,7 +263,7 @@ class DaskEngine:
             try:
                 return finished.get(timeout=_LOOK)
             except Empty:
-                alone = _n_workers(self._open()) == 0
+                alone = count_workers(self._open()) == 0
                 lonely_since = (lonely_since or monotonic()) if alone else None
             if lonely_since is not None and monotonic() - lonely_since >= self._patience:
                 raise CredoError(
@@ -270,29 +271,6 @@ class DaskEngine:
                     "workers (dask worker SCHEDULER) and run it again. If they died, look at "
                     "their memory: smaller parts need less."
                 )
-
-
-def _local_cluster(n_workers: int | None) -> Any:
-    """Start processes on this machine that listen to nobody else."""
-    return distributed().LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        silence_logs=_SILENT,
-    )
-
-
-def _connected(where: Any) -> Any:
-    """Open a client of a scheduler or a cluster."""
-    try:
-        return distributed().Client(where, timeout=_CONNECT, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"No Dask scheduler answers at {where!r}: {error}. Start one with: dask "
-            "scheduler, and pass the address it prints, such as tcp://127.0.0.1:8786."
-        ) from error
 
 
 def _tree(leaves: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
@@ -306,51 +284,11 @@ def _tree(leaves: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
 
 def _sent(client: Any, lazy: Any) -> tuple[Any, SimpleQueue[Any]]:
     """Send one task off; it is put into the queue when it is done."""
-    (future,), finished = _computed(client, [lazy]), SimpleQueue[Any]()
+    (future,), finished = send(client, [lazy]), SimpleQueue[Any]()
     future.add_done_callback(finished.put)
     return future, finished
-
-
-def _dropped(client: Any, futures: list[Any]) -> None:
-    """Call off what is still to be done, unless nobody is there to hear it."""
-    if futures and client.status == "running":
-        client.cancel(futures)
-
-
-def _n_workers(client: Any) -> int:
-    """Count the workers; none if the scheduler does not answer."""
-    if client.status != "running":
-        return 0
-    try:
-        return len(client.nthreads())
-    except OSError:
-        return 0
-
-
-def _translated(error: BaseException) -> BaseException:
-    """Say what the errors of Dask mean; others say it themselves."""
-    if isinstance(error, distributed().KilledWorker):
-        return CredoError(
-            "Workers of the Dask cluster died again and again with the same part. It probably "
-            "needs more memory than a worker has. Cut the table into smaller files or row "
-            "groups, or give the workers more memory."
-        )
-    if isinstance(error, RuntimeError) and _UNREAD in str(error):
-        return CredoError(
-            "The Dask cluster cannot read the work. Its scheduler and workers need the versions of "
-            "Credo, Dask and Python that are installed here."
-        )
-    return error
 
 
 def _merged(job: Any, summaries: list[Any]) -> Any:
     """Merge summaries from the first to the last."""
     return reduce(job.merge, summaries)
-
-
-def _computed(client: Any, lazies: list[Any]) -> list[Any]:
-    """Send tasks off; a table in memory goes with them, however large."""
-    with catch_warnings():
-        filterwarnings("ignore", "Sending large graph", UserWarning)
-        futures: list[Any] = client.compute(lazies)
-    return futures

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, final
 
 from credo.classifiers.logistic import LogisticClassifier
+from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.streaming.logistic_passes import fit_by_passes
 from credo.classifiers.streaming.planning import adopt, fitted_learner, learner_of, schema_of
 from credo.classifiers.streaming.reducers import Reducer, reducer_for
@@ -56,8 +59,9 @@ class FitJob:
         summary = None
         labels = source.coded([self.reducer.schema.target])  # few words: Parquet has them coded
         numbered = with_starts(labels.batches(self.reducer.columns, progress))
-        for found in map_in_order(self._summarise, numbered, threads):
-            summary = self.merge(summary, found)
+        with closing(map_in_order(self._summarise, numbered, threads)) as summaries:
+            for found in summaries:
+                summary = self.merge(summary, found)
         return summary
 
     def _summarise(self, batch: tuple[int, Any]) -> Any:
@@ -105,6 +109,7 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
         ``credo.tables.DaskEngine`` or ``SparkEngine``: summarise on a cluster.
     progress : callable, optional
         Called after each batch with the rows done and their share of all, None if unknown.
+        Logistic regression begins anew with each pass, and calls it from another thread.
 
     Returns
     -------
@@ -160,7 +165,8 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
             )
         schema = fit_by_passes(learner, schema, _reading(opened, progress), owner)
         return adopt(model, learner, schema)
-    reducer = reducer_for(learner, schema, _head(opened, schema), owner)
+    head = _head(opened, schema) if isinstance(learner, NaiveBayes) else None
+    reducer = reducer_for(learner, schema, head, owner)
     summary = _summary(FitJob(reducer), opened, engine, progress)
     reducer.finish(learner, summary)
     return adopt(model, learner, schema)
@@ -226,14 +232,15 @@ def update_table(
     opened = open_checked(source, schema, owner, labels=True, engine=engine)
     reducer = reducer_for(learner, schema, None, owner)
     added = _summary(FitJob(reducer), opened, engine, progress)
-    reducer.finish(learner, reducer.merge(before, added))
-    return adopt(model, learner, schema)
+    changed = learner if learner is model else copy.copy(learner)  # a policy may refuse it yet
+    reducer.finish(changed, reducer.merge(before, added))
+    return adopt(model, changed, schema)
 
 
 def _opened(source: Any, missing: Sequence[str], engine: Engine | None) -> Source:
     """Open a table, here or where the engine is."""
     opening = open_source if engine is None else engine.open
-    return opening(source, missing=tuple(missing) or None)
+    return opening(source, missing=missing or None)
 
 
 def _head(source: Source, schema: TableSchema) -> Any:

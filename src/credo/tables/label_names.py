@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from credo._types import Label, Labels
+from credo.classifiers.decision import DecisionClassifier
 from credo.decisions.loss import Loss
+from credo.exceptions import InputError
 
 
 def codes_of(labels: Labels) -> dict[Label, int]:
@@ -31,6 +35,17 @@ def loss_for(labels: Labels, loss: Loss | None) -> Loss:
     acts = [names.get(label_text(act), act) for act in loss.acts]
     reject = None if loss.reject is None else acts[loss.acts.index(loss.reject)]
     return Loss(loss.matrix, [names[label_text(t)] for t in loss.truths], acts, reject=reject)
+
+
+def own_loss(model: Any, owner: str) -> Loss | None:
+    """Give the loss that a DecisionClassifier brings with it."""
+    own = model.loss if isinstance(model, DecisionClassifier) else None
+    if own is not None and not isinstance(own, Loss):
+        raise InputError(
+            f"{owner}: the loss of this DecisionClassifier is a function of the rows. Pass loss=, "
+            "one matrix for all rows."
+        )
+    return own
 
 
 def label_text(label: Label) -> str:

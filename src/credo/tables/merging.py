@@ -56,7 +56,7 @@ def merge_models(first: Any, second: Any) -> Any:
     --------
     >>> import credo
     >>> import pyarrow as pa
-    >>> from credo.tables.merging import merge_models
+    >>> from credo.tables import merge_models
     >>> here = pa.table({"x": [1.0, 2.0, 6.0, 7.0], "y": ["no", "no", "yes", "yes"]})
     >>> there = pa.table({"x": [3.0, 4.0, 8.0, 9.0, 5.0, 1.0],
     ...                   "y": ["no", "no", "yes", "yes", "no", "no"]})

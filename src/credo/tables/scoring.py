@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 
 from credo._types import Labels
 from credo._validation.labels import as_labels, position
-from credo.classifiers.decision import DecisionClassifier
 from credo.classifiers.regression import GaussianRegressor
 from credo.classifiers.streaming.planning import fitted_learner
 from credo.classifiers.streaming.scores import Scores, scores_of, values_of
@@ -18,7 +18,7 @@ from credo.decisions import Loss, decide
 from credo.exceptions import InputError
 from credo.tables.batch_threads import map_in_order, with_starts
 from credo.tables.checking import open_checked, schema_of_model
-from credo.tables.label_names import label_text, loss_for
+from credo.tables.label_names import label_text, loss_for, own_loss
 from credo.tables.sinks import open_sink
 from credo.tables.sources import Progress
 from credo.tables.sources.arrow import pa
@@ -90,20 +90,21 @@ def predict_table(
     """
     if isinstance(keep, str):
         raise InputError(f"predict_table needs keep as a list of columns. Got {keep!r}.")
-    scored = _scored(model, source, loss, tuple(keep), progress)
-    if out is None:
-        return pa.Table.from_batches(scored)
-    first = next(scored)
-    with open_sink(out, first.schema) as sink:
-        sink.write(first)
-        for batch in scored:
-            sink.write(batch)
+    scored = scored_batches(model, source, loss, tuple(keep), progress)
+    with closing(scored):
+        if out is None:
+            return pa.Table.from_batches(scored)
+        first = next(scored)
+        with open_sink(out, first.schema) as sink:
+            sink.write(first)
+            for batch in scored:
+                sink.write(batch)
     return out
 
 
-def _scored(
+def scored_batches(
     model: Any, source: Any, loss: Loss | None, keep: tuple[str, ...], progress: Progress | None
-) -> Iterator[Any]:
+) -> Generator[Any]:
     """Score batch by batch; at least one, which may have no rows."""
     schema = schema_of_model(model, "predict_table")
     opened = open_checked(source, schema, "predict_table", keep=keep)
@@ -118,8 +119,7 @@ def _scored(
         yield scored
         nothing = False
     if nothing:
-        empty = opened.head(columns, 0).to_batches()
-        yield score_batch(model, empty[0] if empty else _no_rows(opened, columns), loss, keep)
+        yield score_batch(model, _no_rows(opened, columns), loss, keep)
 
 
 def _no_rows(opened: Any, columns: tuple[str, ...]) -> Any:
@@ -150,17 +150,38 @@ def score_batch(
     -------
     pyarrow.RecordBatch
         The columns that ``predict_table`` describes.
+
+    Raises
+    ------
+    InputError
+        If a cell is none that the model can score; names its row.
+
+    See Also
+    --------
+    credo.predict_table : All of a table.
+
+    Examples
+    --------
+    >>> import credo
+    >>> import pyarrow as pa
+    >>> from credo.tables import score_batch
+    >>> rows = pa.table({"x": [1.0, 2.0, 5.0, 7.0], "y": ["no", "no", "yes", "yes"]})
+    >>> model = credo.fit_table(credo.GaussianClassifier(covariance="tied"), rows)
+    >>> score_batch(model, pa.record_batch({"x": [6.0]}))["act"].to_pylist()
+    ['yes']
     """
     owner = "predict_table"
     schema, learner = schema_of_model(model, owner), fitted_learner(model)
     known = tuple(batch.schema.names)
     kept = {name: batch.column(position(name, known, owner, "column")) for name in keep}
     if isinstance(learner, GaussianRegressor):
-        mean, variance = values_of(learner, batch, schema, owner)
+        mean, variance = values_of(learner, batch, schema, owner, start)
         added = {"mean": pa.array(mean), "std": pa.array(np.sqrt(variance))}
     else:
         scores = scores_of(learner, batch, schema, owner, start)
-        added = _decided(learner, scores, _loss_of(model, learner, loss))
+        given = own_loss(model, owner) if loss is None else loss
+        labels = as_labels(learner.classes_, owner, "classes")
+        added = _decided(learner, scores, loss_for(labels, given))
     twice = [name for name in keep if name in added]
     if twice:
         raise InputError(
@@ -168,17 +189,6 @@ def score_batch(
             "Rename it."
         )
     return pa.RecordBatch.from_pydict({**kept, **added})
-
-
-def _loss_of(model: Any, learner: Any, loss: Loss | None) -> Loss:
-    """Give the loss that was passed, the model's own, or zero-one."""
-    own = model.loss if isinstance(model, DecisionClassifier) and loss is None else loss
-    if own is not None and not isinstance(own, Loss):
-        raise InputError(
-            "predict_table: the loss of this DecisionClassifier is a function of the rows. Pass "
-            "loss=, one matrix for all rows."
-        )
-    return loss_for(as_labels(learner.classes_, "predict_table", "classes"), own)
 
 
 def _acts(acts: Labels) -> Any:

@@ -22,7 +22,7 @@ from credo.exceptions import (
     MissingExtraError,
     ShapeError,
 )
-from credo.tables import dask_engine, spark_frames
+from credo.tables import dask_cluster, dask_engine, spark_frames, spark_session
 from credo.tables.dask_engine import DaskEngine
 from credo.tables.engine_frames import infer_partitions, predict_partitions
 from credo.tables.spark_engine import SparkEngine
@@ -155,7 +155,7 @@ def test_dask_says_what_became_of_a_task(status, error, message):
 
 
 def test_dask_says_that_nobody_answers(monkeypatch):
-    monkeypatch.setattr(dask_engine, "_CONNECT", 0.2)
+    monkeypatch.setattr(dask_cluster, "_CONNECT", 0.2)
     with (
         pytest.raises(InputError, match="No Dask scheduler answers at 'tcp://127.0.0.1:1'"),
         DaskEngine("tcp://127.0.0.1:1"),
@@ -189,6 +189,13 @@ def test_engines_name_the_extra_that_is_not_installed(monkeypatch):
         pass
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(MissingExtraError, match="credo\\[spark\\]"), SparkEngine():
+        pass
+
+
+def test_spark_says_that_java_is_missing(monkeypatch):
+    monkeypatch.setattr(spark_session, "which", lambda _name: None)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(MissingExtraError, match="Spark needs Java 17 or later"), SparkEngine():
         pass
 
 

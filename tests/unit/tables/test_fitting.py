@@ -213,9 +213,19 @@ def test_a_failed_fit_leaves_the_model_as_it_was(frame):
 
 def test_a_schema_of_an_earlier_fit_is_not_believed(frame):
     model = credo.fit_table(credo.NaiveBayes(), frame, "left", MIXED)
-    model.fit(frame[NUMBERS], frame.left)
+    model.fit(frame[MIXED], frame.left)
     with pytest.raises(InputError, match="fitted to a table"):
         credo.predict_table(model, frame)
+    for make in (credo.GaussianClassifier, credo.GaussianRegressor, credo.LogisticClassifier):
+        other = credo.fit_table(make(), frame, "member", NUMBERS)
+        assert hasattr(other, "schema_")
+        other.fit(frame[NUMBERS], frame.member)
+        assert not hasattr(other, "schema_")
+    policy = credo.fit_table(credo.DecisionClassifier(make()), frame, "left", NUMBERS)
+    assert not hasattr(policy.fit(frame[NUMBERS], frame.left), "schema_")
+    words = pa.table({"t": ["red blue", "green grey"], "y": [0, 1]})
+    text = credo.fit_table(credo.TextClassifier(), words).fit(["red blue", "green"], [0, 1])
+    assert not hasattr(text, "schema_")
 
 
 @pytest.mark.parametrize(
@@ -335,3 +345,19 @@ def test_names_of_categories_do_not_collide():
         credo.fit_table(credo.LogisticClassifier("l2", strength=1.0), table)
     with pytest.raises(InputError, match="one category only"):
         credo.fit_table(credo.LogisticClassifier(), pa.table({"a": ["b"] * 2, "y": ["u", "v"]}))
+
+
+def test_an_update_that_a_policy_refuses_changes_nothing():
+    table = pa.table({"x": [1.0, 2.0, 3.0, 5.0, 4.0, 7.0], "y": [0, 0, 0, 1, 1, 1]})
+    loss = credo.Loss.zero_one([0, 1])
+    policy = credo.fit_table(credo.DecisionClassifier(credo.GaussianClassifier(), loss), table)
+    before = credo.predict_table(policy, table)
+    with pytest.raises(InputError, match="differ in 2"):
+        credo.update_table(policy, pa.table({"x": [1.0, 2.0, 3.0], "y": [2, 2, 2]}))
+    assert policy.estimator_.classes_.tolist() == [0, 1]
+    assert credo.predict_table(policy, table).equals(before)
+
+
+def test_words_for_missing_cells_are_a_list(frame):
+    with pytest.raises(InputError, match="sequence of texts"):
+        credo.fit_table(credo.NaiveBayes(), frame, "left", missing="unknown")

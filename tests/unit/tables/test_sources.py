@@ -1,6 +1,7 @@
 """What all sources have in common, whatever they read from."""
 
 import gzip
+import os
 import pickle  # noqa: TID251 - parts travel by it
 import subprocess
 import sys
@@ -100,7 +101,7 @@ ONCE = {"reader": lambda _: TABLE.to_reader(70)}
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch):
     """Cut everything small, so that the seams show."""
-    for room in ("abstract", "parquet", "frames", "streams", "datasets"):
+    for room in ("abstract", "frames", "streams"):
         monkeypatch.setattr(f"credo.tables.sources.{room}.BATCH_ROWS", 64)
     for room in ("parquet", "ipc"):
         monkeypatch.setattr(f"credo.tables.sources.{room}.PART_ROWS", 200)
@@ -359,6 +360,31 @@ def test_batches_are_at_most_as_long_as_promised(monkeypatch):
     assert sum(sizes) == N
 
 
+def test_wide_batches_have_fewer_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(abstract, "BATCH_CELLS", 120)
+    pq.write_table(TABLE, tmp_path / "t.parquet")
+    for source in (TABLE, tmp_path / "t.parquet"):
+        for names, most in ((["x"], 64), (["x", "name"], 60), (["x", "name", "flag"], 40)):
+            sizes = [batch.num_rows for batch in open_source(source).batches(names)]
+            assert max(sizes) == most
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_noticed(tmp_path):
+    path = tmp_path / "t.parquet"
+    many = pa.table({"x": np.random.default_rng(0).random(200_000)})
+    pq.write_table(many, path, row_group_size=10_000)
+    batches = open_source(path).batches()
+    next(batches)
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises((InputError, FileFormatError)):
+        list(batches)
+
+
+def test_an_empty_path_is_no_source():
+    with pytest.raises(InputError, match="Got an empty path"):
+        open_source("")
+
+
 @pytest.mark.parametrize("room", ["sources", "sinks", "sources.parquet"])
 def test_without_arrow_the_extra_is_named(room):
     code = f"import sys; sys.modules['pyarrow'] = None; import credo.tables.{room} as room; room."
@@ -370,7 +396,7 @@ def test_without_arrow_the_extra_is_named(room):
 
 
 def test_a_huge_row_group_does_not_come_into_memory_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("credo.tables.sources.parquet.BATCH_ROWS", 2**14)
+    monkeypatch.setattr("credo.tables.sources.abstract.BATCH_ROWS", 2**14)
     n_rows, n_columns = 400_000, 8
     table = pa.table({f"x{i}": np.random.default_rng(i).random(n_rows) for i in range(n_columns)})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=n_rows, use_dictionary=False)

@@ -20,6 +20,16 @@ _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 Number: TypeAlias = Callable[[int], int]
 
 
+def is_coded(column: Any) -> bool:
+    """Tell whether an Arrow column holds codes and a dictionary."""
+    return str(column.type).startswith("dictionary")
+
+
+def coded(column: Any) -> Any:
+    """Give an Arrow column as codes and a dictionary."""
+    return column if is_coded(column) else column.dictionary_encode()
+
+
 def numbers_of(column: Any) -> F64:
     """Give an Arrow column of numbers or truth values as float64, NaN where null.
 
@@ -27,7 +37,7 @@ def numbers_of(column: Any) -> F64:
     """
     if str(column.type) == "double" and not column.null_count:
         return np.asarray(column.to_numpy(zero_copy_only=False))
-    if hasattr(column.type, "value_type"):
+    if is_coded(column):
         column = column.dictionary_decode()
     if str(column.type) == "bool":
         column = column.cast("uint8")
@@ -77,7 +87,7 @@ def labels_of(
         )
     if str(column.type) in _WHOLE:
         return encode_labels(column.to_numpy(zero_copy_only=False).astype(np.int64), None)
-    encoded = column if hasattr(column.type, "value_type") else column.dictionary_encode()
+    encoded = coded(column)
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
     counts = np.bincount(codes, minlength=len(encoded.dictionary))
     listed = [

@@ -47,8 +47,8 @@ def _numbers(batch: Batch, schema: TableSchema, owner: str) -> tuple[Any, ...]:
     """Give a batch as arrays: features, labels and weights."""
     column = batch.rows.column(schema.target)
     classes, codes = labels_of(column, schema.label_kind, schema.target, owner, batch.number)
-    X = matrix_of(batch.rows, schema, owner, batch.start)
-    refuse_gaps(batch.rows, schema, X, owner, batch.start)
+    X = matrix_of(batch.rows, schema, owner, batch.number)
+    refuse_gaps(batch.rows, schema, X, owner, batch.number)
     weights = np.ones(len(batch)) if batch.weights is None else batch.weights
     return X, classes[codes], weights
 
@@ -59,7 +59,9 @@ def _with_categories(schema: TableSchema, read: Reading, owner: str) -> TableSch
     if not names:
         return schema
     found: dict[str, set[Any]] = {name: set() for name in names}
-    for batch in read(names):
+    weight = () if schema.weight is None else (schema.weight,)
+    for raw in read((*names, *weight)):
+        batch = Batch.of(raw, schema, owner, 0).rows  # a row without weight is no row
         for name in names:
             found[name] |= found_categories(batch.column(name))
             if len(found[name]) > _MOST_CATEGORIES:

@@ -12,13 +12,13 @@ from credo.classifiers._generative import GenerativeClassifier
 from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.regression import GaussianRegressor
-from credo.classifiers.streaming.cells import numbers_of
+from credo.classifiers.streaming.cells import Number, numbers_of
 from credo.classifiers.streaming.matrices import matrix_of, table_of
 from credo.classifiers.streaming.reducers import documents_of
 from credo.classifiers.table_schema import TableSchema
 from credo.classifiers.text import TextClassifier
 from credo.exceptions import InputError
-from credo.families.gaussians.scores import Finish
+from credo.families.gaussians.scores import Finish, log_probabilities_into
 
 
 @final
@@ -34,52 +34,82 @@ class Scores:
 
 def scores_of(model: Any, batch: Any, schema: TableSchema, owner: str, start: int = 0) -> Scores:
     """Score a batch that begins at that row of its table, in one pass."""
-    model._check_ready()  # noqa: SLF001 - of this room
     table = np.empty((len(batch), len(model.classes_)))
     generative = isinstance(model, GenerativeClassifier)
     totals = np.empty(len(batch)) if generative else None
-    if not len(batch):
-        return Scores(table, totals)
-    rows = inputs_of(model, batch, schema, owner, start)
-    try:
-        model._score(rows, _into(table, totals), densities=generative)  # noqa: SLF001 - as above
-    except InputError as error:  # what scores rows counts them from zero, within the batch
-        rows = f"rows {start + 1} to {start + len(batch)}"
-        raise InputError(f"{owner}, {rows}, counted from 0 in what follows: {error}") from error
+    finish = _into(table, totals)
+    _score(model, batch, schema, finish, owner, start, densities=generative)
     return Scores(table, totals)
 
 
+def log_posterior_of(
+    model: Any, batch: Any, schema: TableSchema, owner: str, start: int = 0
+) -> F64:
+    """Give the log-probabilities (n, K) of a batch, exact where probabilities are zero."""
+    table = np.empty((len(batch), len(model.classes_)))
+    _score(model, batch, schema, log_probabilities_into(table), owner, start)
+    return table
+
+
+def _score(  # noqa: PLR0913 - what to score, where to put it, and whom to blame
+    model: Any,
+    batch: Any,
+    schema: TableSchema,
+    finish: Finish,
+    owner: str,
+    start: int,
+    *,
+    densities: bool = False,
+) -> None:
+    """Hand the scores of a batch on; what is wrong with a row is said with its number."""
+    model._check_ready()  # noqa: SLF001 - of this room
+    if not len(batch):
+        return
+    rows = inputs_of(model, batch, schema, owner, start)
+    try:
+        model._score(rows, finish, densities=densities)  # noqa: SLF001 - as above
+    except InputError as error:  # what scores rows counts them from zero, within the batch
+        told = f"rows {start + 1} to {start + len(batch)}"
+        raise InputError(f"{owner}, {told}, counted from 0 in what follows: {error}") from error
+
+
 def values_of(
-    model: GaussianRegressor, batch: Any, schema: TableSchema, owner: str
+    model: GaussianRegressor, batch: Any, schema: TableSchema, owner: str, start: int = 0
 ) -> tuple[F64, F64]:
     """Give mean and variance of the target of each row of a batch."""
     model._check_ready()  # noqa: SLF001 - of this room
-    return model._joint.target.predict(matrix_of(batch, schema, owner))  # noqa: SLF001 - as above
+    rows = matrix_of(batch, schema, owner, _counted_from(start))
+    return model._joint.target.predict(rows)  # noqa: SLF001 - as above
+
+
+def _counted_from(start: int) -> Number:
+    """Give the numbers of the rows of a batch that begins there, counted from one."""
+    return lambda row: start + row + 1
 
 
 def inputs_of(model: Any, batch: Any, schema: TableSchema, owner: str, start: int = 0) -> Any:
     """Give the features of a batch as the scores of a model are computed from."""
+    number = _counted_from(start)
     if isinstance(model, TextClassifier):
-        documents = documents_of(batch, schema, owner, lambda row: start + row + 1)
-        return model._rows(documents)  # noqa: SLF001 - of this room
+        return model._rows(documents_of(batch, schema, owner, number))  # noqa: SLF001 - as above
     if isinstance(model, NaiveBayes):
         return table_of(batch, schema, owner)
-    matrix = matrix_of(batch, schema, owner, start)
+    matrix = matrix_of(batch, schema, owner, number)
     if isinstance(model, LogisticClassifier):
-        refuse_gaps(batch, schema, matrix, owner, start)
+        refuse_gaps(batch, schema, matrix, owner, number)
     return matrix
 
 
-def refuse_gaps(batch: Any, schema: TableSchema, matrix: F64, owner: str, start: int) -> None:
+def refuse_gaps(batch: Any, schema: TableSchema, matrix: F64, owner: str, number: Number) -> None:
     """Refuse rows that a model of p(y | x) has no answer for, by name of the column."""
     if np.isfinite(matrix.sum()) or np.isfinite(matrix).all():
         return
     for spec in schema.features:
         column = None if spec.is_category else numbers_of(batch.column(spec.name))
         if column is not None and not np.isfinite(column).all():
-            row = int((~np.isfinite(column)).argmax())
+            row = number(int((~np.isfinite(column)).argmax()))
             raise InputError(
-                f"{owner}: column {spec.name!r} has no finite value in row {start + row + 1}, and "
+                f"{owner}: column {spec.name!r} has no finite value in row {row}, and "
                 "a model that only knows p(y | x) cannot do without. Fill it in, or use "
                 "GaussianClassifier or NaiveBayes, which marginalise what is missing."
             )

@@ -89,7 +89,7 @@ class _Sums:
     def _add_class(self, k: int, part: F64, w: F64 | None) -> None:
         """Add the rows of one class."""
         if not self.known[k]:
-            self.shifts[k] = part.mean(axis=1)
+            self.shifts[k] = part.mean(axis=1) if w is None else part @ (w / w.sum())
             self.known[k] = True
         part -= self.shifts[k][:, None]
         if w is None:
@@ -113,5 +113,8 @@ class _Sums:
             scatter -= part.T @ part
         else:
             scatter -= part[:, :, None] * part[:, None, :]
+        if detail != "diagonal":  # rounding may leave less than nothing of a constant column
+            squares = np.einsum("...ii->...i", scatter)
+            np.maximum(squares, 0.0, out=squares)
         means, rests = two_sum(self.shifts, offsets)
         return ClassMoments(counts, weights, means, scatter, detail, rests=rests)

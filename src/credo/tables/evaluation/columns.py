@@ -158,7 +158,10 @@ class ColumnTally:
 
 def _as_floats(values: pa.Array, kind: ColumnKind) -> F64:
     """Turn numbers and truth values into floats, and texts into their lengths; gaps into NaN."""
-    return numbers_of(pc.utf8_length(values) if kind == "text" else values)
+    if kind != "text":
+        return numbers_of(values)
+    plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    return numbers_of(pc.utf8_length(plain))
 
 
 def _cut(value: Any) -> Any:

@@ -12,8 +12,8 @@ from credo._types import F64, RandomState
 from credo._validation.arrays import generator
 from credo._validation.labels import as_labels
 from credo.classifiers._generative import GenerativeClassifier
-from credo.classifiers.decision import DecisionClassifier
 from credo.classifiers.streaming.planning import fitted_learner
+from credo.classifiers.streaming.scores import log_posterior_of
 from credo.classifiers.table_schema import TableSchema
 from credo.classifiers.text import TextClassifier
 from credo.decisions.loss import Loss
@@ -28,10 +28,10 @@ from credo.tables.evaluation.contributions import (
 from credo.tables.evaluation.gathering import Gathering, RowSample
 from credo.tables.evaluation.measuring import measure
 from credo.tables.evaluation.memory import remembered
-from credo.tables.evaluation.posteriors import log_posterior_of
 from credo.tables.evaluation.result import TableEvaluation
-from credo.tables.label_names import loss_for
+from credo.tables.label_names import loss_for, own_loss
 from credo.tables.sources.abstract import Progress
+from credo.tables.sources.opening import as_missing
 
 _OWNER = "evaluate_table"
 #: Rows in which columns are hidden: the standard error of a rise is then a fiftieth of its spread.
@@ -124,13 +124,16 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
     schema = _roles(schema_of_model(model, _OWNER), target, weight, missing)
     learner = _classifier(model)
     labels = as_labels(learner.classes_, _OWNER, "classes")
-    used = loss_for(labels, _own_loss(model) if loss is None else loss)
+    used = loss_for(labels, own_loss(model, _OWNER) if loss is None else loss)
     extra = (schema.target,) if weight is None else (schema.target, weight)
     rows = open_checked(source, schema, _OWNER, keep=extra)
     check_weights(rows, weight, _OWNER)
     rng = generator(random_state, _OWNER)
     sample = RowSample(_sample_size(learner, len(schema.names), len(labels)), rng)
-    score = log_posterior_of(learner, schema, _OWNER)
+
+    def score(batch: Any, start: int) -> F64:
+        return log_posterior_of(learner, batch, schema, _OWNER, start)
+
     found = Gathering(rows.name, labels, schema, score, sample)
     for batch in rows.batches([*schema.names, *extra], progress):
         found.add(batch)
@@ -202,19 +205,8 @@ def _roles(
         schema,
         target=schema.target if target is None else target,
         weight=weight,
-        missing=schema.missing if missing is None else tuple(missing),
+        missing=schema.missing if missing is None else as_missing(missing),
     )
-
-
-def _own_loss(model: Any) -> Loss | None:
-    """Give the loss that a DecisionClassifier brings with it."""
-    own = model.loss if isinstance(model, DecisionClassifier) else None
-    if own is not None and not isinstance(own, Loss):
-        raise InputError(
-            f"{_OWNER}: the loss of this DecisionClassifier is a function of the rows. Pass loss=, "
-            "one matrix for all rows."
-        )
-    return own
 
 
 def _classifier(model: Any) -> Any:

@@ -35,7 +35,7 @@ def _of_part(part: PartSummary, names: tuple[str, ...]) -> dict[str, Before]:
     if part.categories is None:
         return {}
     counts = part.summary.counts.sum(axis=0)
-    total = max(float(counts.sum()), 1.0)
+    total = float(counts.sum()) or 1.0
     pairs = zip(part.categories.values, counts.tolist(), strict=False)
     return {names[0]: Before(shares={value: count / total for value, count in pairs})}
 

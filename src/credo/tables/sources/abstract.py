@@ -14,6 +14,9 @@ from credo.tables.sources.arrow import pa
 #: Most rows of a batch: 20 columns of numbers are then 10 MB, well past any overhead per batch.
 BATCH_ROWS = 2**16
 
+#: Most cells of a batch: 16 MB of numbers, whatever the number of columns.
+BATCH_CELLS = 2**21
+
 #: Rows that make a part worth sending: it is then read in a tenth of a second or so.
 PART_ROWS = 100_000
 
@@ -216,15 +219,25 @@ class Source(ABC):
 
     def _told(self, names: list[str], progress: Progress | None) -> Iterator[pa.RecordBatch]:
         """Cut batches to size, put their columns in order, and tell how far it is."""
-        rows, total = 0, self.n_rows
+        rows, total, most = 0, self.n_rows, rows_at_once(len(names))
         for batch, share in self.steps(names):
             picked = batch if batch.schema.names == names else batch.select(names)
-            for start in range(0, picked.num_rows, BATCH_ROWS):
-                piece = picked.slice(start, BATCH_ROWS)
+            for start in range(0, picked.num_rows, most):
+                piece = picked.slice(start, most)
                 rows += piece.num_rows
                 yield piece
                 if progress is not None:
                     progress(rows, share if total is None else rows / total)
+        if total is not None and rows != total:
+            raise InputError(
+                f"{self.name} was changed while it was read: of {total} rows, {rows} came. Read it "
+                "again when nobody writes to it."
+            )
+
+
+def rows_at_once(n_columns: int) -> int:
+    """Tell how many rows of so many columns make a batch."""
+    return max(1, min(BATCH_ROWS, BATCH_CELLS // max(n_columns, 1)))
 
 
 def check_names(schema: pa.Schema, name: str) -> None:

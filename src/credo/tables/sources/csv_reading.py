@@ -64,10 +64,13 @@ class Reading:
         return replace(best, schema=pa.schema(found))
 
     @classmethod
-    def as_text(cls, layout: Layout) -> Reading:
-        """Read all cells as text."""
-        schema = pa.schema([(name, pa.string()) for name in layout.header])
-        return cls(layout, schema, decimal=".", missing=(), threads=False)
+    def as_text(
+        cls, layout: Layout, types: Mapping[str, pa.DataType], missing: Sequence[str]
+    ) -> Reading:
+        """Read all cells as text, but for columns whose type is known."""
+        schema = pa.schema([(name, types.get(name, pa.string())) for name in layout.header])
+        texts = (*pcsv.ConvertOptions().null_values, *missing)
+        return cls(layout, schema, decimal=".", missing=texts, threads=False)
 
     def of_another(self, layout: Layout) -> Reading:
         """Read another file alike; a column that this one does not have will be refused later."""

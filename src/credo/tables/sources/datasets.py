@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 
-from credo.tables.sources.abstract import BATCH_ROWS, Part, Source, Step, check_names
+from credo.tables.sources.abstract import Part, Source, Step, check_names, rows_at_once
 from credo.tables.sources.arrow import blaming_input, pa
 from credo.tables.sources.frames import FramePart
 from credo.tables.sources.parquet import BUFFER
@@ -46,7 +46,7 @@ class DatasetSource(Source):
         with blaming_input(self.name):
             scanner = self._dataset.scanner(
                 columns=names,
-                batch_size=BATCH_ROWS,
+                batch_size=rows_at_once(len(names)),
                 batch_readahead=2,
                 fragment_readahead=1,
                 use_threads=self._threads,

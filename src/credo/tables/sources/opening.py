@@ -100,7 +100,7 @@ def open_source(
     >>> source.head().to_pydict()
     {'age': [31.0, None, 47.0], 'ill': ['no', 'yes', None]}
     """
-    opening = _Opening(dict(types or {}), _texts(missing), threads)
+    opening = _Opening(dict(types or {}), as_missing(missing), threads)
     if isinstance(source, (str, os.PathLike)):
         return opening.path(os.fspath(source))
     if isinstance(source, (list, tuple)):
@@ -108,7 +108,7 @@ def open_source(
     return opening.blanked(opening.frame(source))
 
 
-def _texts(missing: Sequence[str] | None) -> tuple[str, ...]:
+def as_missing(missing: Sequence[str] | None) -> tuple[str, ...]:
     """Check the texts that mean a missing value."""
     texts = tuple(missing or ())
     if isinstance(missing, str) or not all(isinstance(text, str) for text in texts):
@@ -133,6 +133,8 @@ class _Opening:
 
     def path(self, path: str) -> Source:
         """Open a file or a folder."""
+        if not path:
+            raise InputError("A source of rows must have a name. Got an empty path.")
         if not Path(path).is_dir():
             return self.files([path], path)
         return self.files(files_in(path), path)
@@ -156,7 +158,8 @@ class _Opening:
         """Open text files: the first that has rows sets the types of all."""
         layouts = [Layout.of(path) for path in paths]
         first = next((layout for layout in layouts if not layout.empty), layouts[0])
-        with blaming_file(first.name), blaming_line(Reading.as_text(first), []):
+        plain = Reading.as_text(first, self.types, self.missing)
+        with blaming_file(first.name), blaming_line(plain, []):
             model = Reading.of(first, self.types, self.missing, threads=self.threads)
         return [CsvSource(model.of_another(layout)) for layout in layouts]
 
