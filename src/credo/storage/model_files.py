@@ -243,7 +243,8 @@ def _rebuilt(buffer: Buffer, size: int) -> Any:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[Any, int]]:
     """Open a file and tell its size; only a plain file has one."""
-    if not stat.S_ISREG(Path(path).stat().st_mode):  # asked first: a pipe would wait for a writer
+    mode = Path(path).stat().st_mode  # asked first: a pipe would wait for a writer
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening says what a folder is
         raise Fault("it is no plain file")
     with Path(path).open("rb") as stream:
         yield stream, os.fstat(stream.fileno()).st_size

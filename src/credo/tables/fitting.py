@@ -18,6 +18,7 @@ from credo.exceptions import InputError
 from credo.tables.batch_threads import map_in_order, with_starts
 from credo.tables.checking import open_checked, schema_of_model
 from credo.tables.sources import Part, Progress, Source, open_source, read_ahead
+from credo.tables.sources.arrow import plain_batch
 
 
 class Engine(Protocol):
@@ -66,7 +67,7 @@ class FitJob:
 
     def _summarise(self, batch: tuple[int, Any]) -> Any:
         start, rows = batch
-        return self.reducer.summarise(rows, start)
+        return self.reducer.summarise(plain_batch(rows), start)
 
     def merge(self, first: Any, second: Any) -> Any:
         """Join two summaries, either of which may be None."""
@@ -155,7 +156,9 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
     owner = "fit_table"
     learner = learner_of(model, owner)
     opened = _opened(source, missing, engine)
-    schema = schema_of(learner, opened.schema, target, features, weight, owner=owner)
+    schema = schema_of(
+        learner, opened.schema, target, features, weight, owner=owner, fault=opened.fault_of
+    )
     schema = replace(schema, missing=tuple(missing))
     if isinstance(learner, LogisticClassifier):
         if engine is not None:
@@ -248,7 +251,7 @@ def _head(source: Source, schema: TableSchema) -> Any:
     head = source.head(schema.names)
     if not head.num_rows:
         raise InputError(f"fit_table: {source.name} has no rows.")
-    return head
+    return plain_batch(head.combine_chunks().to_batches()[0])
 
 
 def _summary(job: FitJob, source: Source, engine: Engine | None, progress: Progress | None) -> Any:

@@ -361,3 +361,24 @@ def test_an_update_that_a_policy_refuses_changes_nothing():
 def test_words_for_missing_cells_are_a_list(frame):
     with pytest.raises(InputError, match="sequence of texts"):
         credo.fit_table(credo.NaiveBayes(), frame, "left", missing="unknown")
+
+
+def test_views_of_text_are_text():
+    view = pa.string_view()
+    labels = pa.array(["u", "v", "u", "v", "v", "u"], view)
+    names = pa.array(["a", "b", "a", "b", "b", "b"], view)
+    table = pa.table({"x": names, "w": [0, 1, 1, 1, 2, 1], "y": labels})
+    model = credo.fit_table(credo.NaiveBayes(), table, weight="w")
+    assert model.summary_.weights.tolist() == [2, 4]
+    assert credo.evaluate_table(model, table).n_rows == 6
+    coded = table.set_column(0, "x", table["x"].cast("string").dictionary_encode())
+    assert credo.predict_table(model, table).equals(credo.predict_table(model, coded))
+    texts = table.set_column(0, "x", pa.array(["red wine", "blue sea"] * 3).dictionary_encode())
+    text = credo.fit_table(credo.TextClassifier(), texts.drop_columns("w"))
+    assert credo.evaluate_table(text, texts).n_rows == 6
+
+
+def test_a_column_that_arrow_cannot_take_is_told_why():
+    mixed = pd.DataFrame({"x": pd.Series([1, "a", 2.5, None], dtype=object), "y": ["a", "b"] * 2})
+    with pytest.raises(InputError, match="column 'x' cannot be read"):
+        credo.fit_table(credo.NaiveBayes(), mixed)

@@ -50,8 +50,8 @@ def texts_of(column: Any, name: str, owner: str, number: Number) -> list[str]:
     if column.null_count:
         row = number(first_null(column))
         raise InputError(
-            f"{owner}: the text {name!r} is missing in row {row}. Leave such rows out, or "
-            "write an empty text for a document without words."
+            f"{owner}: the text {name!r} is missing in row {row}. Leave such rows out. In text "
+            "files, empty cells, NA and null are missing."
         )
     result: list[str] = column.to_pylist()
     return result
@@ -110,6 +110,8 @@ def _without_label(name: str, row: int, owner: str) -> str:
 def _values(listed: list[Any], kind: LabelKind, name: str, owner: str) -> Any:
     """Give labels as an array that sorts."""
     if kind == "text":
+        if any(label.endswith("\0") for label in listed):  # an array of text would lose it
+            raise InputError(f"{owner}: a label in column {name!r} ends with a null character.")
         return np.array(listed, dtype=str) if listed else np.empty(0, dtype="<U1")
     if kind == "boolean":
         return np.array(listed, dtype=bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -51,7 +51,7 @@ def adopt(model: Any, learner: Any, schema: TableSchema) -> Any:
     return model if learner is model else model._adopt(learner)  # noqa: SLF001 - of this room
 
 
-def schema_of(
+def schema_of(  # noqa: PLR0913 - a model, a table, and what its columns are for
     model: Any,
     columns: Any,
     target: str,
@@ -59,8 +59,12 @@ def schema_of(
     weight: str | None = None,
     *,
     owner: str = "fit_table",
+    fault: Callable[[str], str | None] = lambda _: None,
 ) -> TableSchema:
-    """Say what each column of an Arrow schema is to a model."""
+    """Say what each column of an Arrow schema is to a model.
+
+    ``fault`` tells why a column cannot be read, if so.
+    """
     names = tuple(columns.names)
     taken = [target] if weight is None else [target, weight]
     for name in taken:
@@ -78,6 +82,9 @@ def schema_of(
             f"{owner}: the weights in column {weight!r} must be numbers. Got "
             f"{columns.field(weight).type}."
         )
+    for name in (*taken, *chosen):
+        if found := fault(name):
+            raise InputError(f"{owner}: column {name!r} cannot be read: {found}")
     specs = tuple(_spec(model, columns.field(name), owner) for name in chosen)
     return TableSchema(target, _label_kind(model, columns.field(target), owner), specs, weight)
 

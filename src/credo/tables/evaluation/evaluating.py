@@ -31,6 +31,7 @@ from credo.tables.evaluation.memory import remembered
 from credo.tables.evaluation.result import TableEvaluation
 from credo.tables.label_names import loss_for, own_loss
 from credo.tables.sources.abstract import Progress
+from credo.tables.sources.arrow import plain_batch
 from credo.tables.sources.opening import as_missing
 
 _OWNER = "evaluate_table"
@@ -136,7 +137,7 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
 
     found = Gathering(rows.name, labels, schema, score, sample)
     for batch in rows.batches([*schema.names, *extra], progress):
-        found.add(batch)
+        found.add(plain_batch(batch))
     return _evaluated(learner, found, used, rng)
 
 

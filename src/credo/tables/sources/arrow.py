@@ -26,6 +26,7 @@ __all__ = [
     "pa",
     "pc",
     "pcsv",
+    "plain_batch",
     "plain_type",
     "pq",
     "said_by",
@@ -101,3 +102,14 @@ def _without_views(column: pa.Array) -> pa.Array:
         return column
     words = column.dictionary.cast(plain_type(column.type))
     return pa.DictionaryArray.from_arrays(column.indices, words)
+
+
+def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Give a batch without views of text, which not all of Arrow's functions know."""
+    columns = [
+        column.cast(pa.large_string())
+        if pa.types.is_string_view(column.type)
+        else _without_views(column)
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
