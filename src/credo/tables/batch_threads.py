@@ -27,17 +27,23 @@ def map_in_order(
     """Give the results of a function for items that are made, one after the other, meanwhile.
 
     The items are made by the thread that asks for results, with at most one more under way than
-    there are threads; by default as many as the machine has, up to four. With one thread nothing
-    runs beside anything. An error ends it; who stops asking closes the iterator. Meanwhile linear
-    algebra runs on one thread for each batch, so that threads do not wait for each other and sums
-    do not depend on their number.
+    there are threads; by default as many as the process may use, up to four. With one thread
+    nothing runs beside anything. An error ends it; who stops asking closes the iterator. Meanwhile
+    linear algebra runs on one thread for each batch, so that threads do not wait for each other
+    and sums do not depend on their number.
     """
-    count = min(os.cpu_count() or 1, _MOST_THREADS) if threads is None else threads
+    count = min(_cores(), _MOST_THREADS) if threads is None else threads
     with _one_thread_of_algebra():
         if count == 1:
             yield from map(function, items)
         else:
             yield from _mapped(function, items, count)
+
+
+def _cores() -> int:
+    """Count the cores that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 def _mapped(

@@ -6,7 +6,7 @@ from typing import Any
 
 from credo._validation.labels import listing, position
 from credo.classifiers.streaming.planning import kind_of_type
-from credo.classifiers.table_schema import ColumnKind, ColumnSpec, TableSchema
+from credo.classifiers.table_schema import ColumnKind, ColumnSpec, LabelKind, TableSchema
 from credo.exceptions import InputError
 from credo.tables.sources import Source, open_source
 from credo.tables.sources.arrow import pa
@@ -30,21 +30,24 @@ def _is_current(model: Any, schema: TableSchema) -> bool:
     return is_text or (names is not None and tuple(names.tolist()) == schema.inputs)
 
 
-def open_checked(
+def open_checked(  # noqa: PLR0913 - a table, and what is asked of it
     source: Any,
     schema: TableSchema,
     owner: str,
     *,
     labels: bool = False,
     keep: tuple[str, ...] = (),
+    also: tuple[str, ...] = (),
     engine: Any = None,
 ) -> Source:
     """Open a table, in which the features of a model must be as they were.
 
-    With ``labels`` the target and the weight must be, too; columns to keep must be there.
+    With ``labels`` the target and the weight must be, too. Other columns must be there: those to
+    keep come from a text file as they are written, others as what they look like.
     """
     specs = (*schema.features, *_label_specs(schema)) if labels else schema.features
-    types = {spec.name: _TYPES[spec.kind]() for spec in specs}
+    types = {name: pa.string() for name in keep if name not in schema.names}
+    types |= {spec.name: _TYPES[spec.kind]() for spec in specs if spec.kind in _TYPES}
     opening = open_source if engine is None else engine.open
     opened: Source = opening(source, types=types, missing=schema.missing or None)
     known = tuple(opened.schema.names)
@@ -54,30 +57,37 @@ def open_checked(
             f"{owner}: {opened.name} lacks the columns {listing(absent)} that the model learned "
             f"from. It has {listing(known)}."
         )
-    for name in (*(spec.name for spec in specs), *keep):
+    for name in (*(spec.name for spec in specs), *keep, *also):
         position(name, known, f"{owner}: {opened.name}", "column")
     for spec in specs:
         _check_kind(spec, opened, owner)
+    check_weights(opened, schema.weight if labels else None, owner)
     return opened
 
 
 def _label_specs(schema: TableSchema) -> tuple[ColumnSpec, ...]:
-    """Say what the target and the weight are."""
-    kind: ColumnKind = "category" if schema.label_kind == "text" else schema.label_kind
-    target = ColumnSpec(schema.target, kind)
-    return (target,) if schema.weight is None else (target, ColumnSpec(schema.weight, "number"))
+    """Say what the labels are; numbers are names, of as many digits as they may have."""
+    kinds: dict[LabelKind, ColumnKind] = {"text": "category", "number": "code"}
+    return (ColumnSpec(schema.target, kinds.get(schema.label_kind, "boolean")),)
 
 
 def check_weights(opened: Source, weight: str | None, owner: str) -> None:
     """Refuse a column of weights that holds something else."""
-    if weight is not None:
-        _check_kind(ColumnSpec(weight, "number"), opened, owner)
+    if weight is None:
+        return
+    known = tuple(opened.schema.names)
+    kind = opened.schema.field(known[position(weight, known, owner, "column")]).type
+    if kind_of_type(kind) not in {"number", "boolean"}:
+        raise InputError(
+            f"{owner}: the weights in column {weight!r} of {opened.name} must be numbers. Got "
+            f"{kind}."
+        )
 
 
-#: Types that columns of a text file are read as.
+#: Types that columns of a text file are read as; codes are read by what they look like, since a
+#: float has not all digits of a long one.
 _TYPES: dict[ColumnKind, Any] = {
     "number": pa.float64,
-    "code": pa.float64,
     "boolean": pa.bool_,
     "category": pa.string,
     "text": pa.string,

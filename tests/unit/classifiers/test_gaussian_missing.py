@@ -261,9 +261,9 @@ def test_a_model_from_em_cannot_be_continued():
     model = GaussianClassifier().fit(oracle.with_holes(X, 9), Y)
     with pytest.raises(InputError, match="fitted to missing values by EM.*all rows at once"):
         model.partial_fit(X, Y)
-    with pytest.raises(InputError, match="by EM has no summary to merge"):
+    with pytest.raises(InputError, match="by EM.*has none to merge"):
         model.merge(GaussianClassifier().fit(X, Y))
-    with pytest.raises(InputError, match="by EM has no summary to merge"):
+    with pytest.raises(InputError, match="by EM.*has none to merge"):
         GaussianClassifier().fit(X, Y).merge(model)
     assert model.fit(X, Y).summary_ is not None
     model.partial_fit(X, Y)

@@ -330,7 +330,7 @@ def test_a_file_of_more_rows_is_read_as_the_first_table_was(tmp_path):
 
 def test_weights_of_an_update_are_numbers(frame):
     model = credo.fit_table(credo.NaiveBayes(), frame, "left", NUMBERS, "weight")
-    with pytest.raises(InputError, match="'weight'.*a number to the model"):
+    with pytest.raises(InputError, match="'weight'.*must be numbers"):
         credo.update_table(model, frame.assign(weight=frame.weight.astype(str)))
 
 
@@ -382,3 +382,16 @@ def test_a_column_that_arrow_cannot_take_is_told_why():
     mixed = pd.DataFrame({"x": pd.Series([1, "a", 2.5, None], dtype=object), "y": ["a", "b"] * 2})
     with pytest.raises(InputError, match="column 'x' cannot be read"):
         credo.fit_table(credo.NaiveBayes(), mixed)
+
+
+def test_truth_values_are_weights_too(frame):
+    model = credo.fit_table(credo.NaiveBayes(), frame, "left", NUMBERS, "member")
+    before = model.summary_.weights
+    credo.update_table(model, frame)
+    assert np.array_equal(model.summary_.weights, 2 * before)
+    assert credo.evaluate_table(model, frame, weight="member").n_rows == N
+
+
+def test_an_identifier_is_no_target(frame):
+    with pytest.raises(InputError, match="Is it an identifier"):
+        credo.fit_table(credo.NaiveBayes(), frame.assign(id=np.arange(N)), "id", NUMBERS)

@@ -196,3 +196,36 @@ def test_decimal_commas_are_read_in_every_table(tmp_path):
 def test_columns_to_keep_are_a_list(frame, model):
     with pytest.raises(InputError, match="keep as a list of columns. Got 'id'"):
         credo.predict_table(model, frame[:5], keep="id")
+
+
+def test_identifiers_are_handed_on_as_they_are_written(tmp_path):
+    (tmp_path / "rows.csv").write_text("id,x\n007,1\n12345678901234567890,5\n1e5,2\n")
+    table = pa.table({"x": [1.0, 5.0, 2.0, 3.0], "y": ["a", "b", "a", "b"]})
+    model = credo.fit_table(credo.NaiveBayes(), table)
+    kept = credo.predict_table(model, tmp_path / "rows.csv", keep=["id", "x"])
+    assert kept["id"].to_pylist() == ["007", "12345678901234567890", "1e5"]
+    assert kept["x"].to_pylist() == [1.0, 5.0, 2.0]
+
+
+def test_long_codes_keep_their_digits(tmp_path):
+    codes = [2**53 + 1, 2**53 + 2] * 4
+    frame = pd.DataFrame({"c": pd.Categorical(codes), "y": codes[::-1]})
+    frame.loc[:1, "y"] = codes[:2]
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    model = credo.fit_table(credo.NaiveBayes(), frame)
+    first = credo.predict_table(model, frame)
+    assert first.equals(credo.predict_table(model, tmp_path / "rows.csv"))
+    before = model.summary_.weights
+    credo.update_table(model, tmp_path / "rows.csv")
+    assert model.classes_.tolist() == codes[:2]
+    assert np.array_equal(model.summary_.weights, 2 * before)
+
+
+def test_the_decimal_point_is_that_of_the_models_columns(tmp_path):
+    (tmp_path / "rows.csv").write_text("x;k\n1,5;3.5\n2,5;4.5\n")
+    table = pa.table({"x": [1.0, 5.0, 2.0, 3.0], "y": ["a", "b", "a", "b"]})
+    model = credo.fit_table(credo.NaiveBayes(), table)
+    found = credo.predict_table(model, tmp_path / "rows.csv", keep=["k"])
+    assert found.equals(
+        credo.predict_table(model, pa.table({"x": [1.5, 2.5], "k": ["3.5", "4.5"]}), keep=["k"])
+    )

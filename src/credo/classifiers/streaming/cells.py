@@ -16,6 +16,9 @@ from credo.exceptions import InputError
 #: Arrow's names of whole numbers that fit 64 bits with a sign.
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
+#: Whole numbers in a range of so many are told apart by one byte.
+_FEW = 256
+
 #: Gives the number of a row in its table, counted from one.
 Number: TypeAlias = Callable[[int], int]
 
@@ -86,7 +89,7 @@ def labels_of(
             f"{owner}: the label {name!r} is missing in row {row}. Leave rows without a label out."
         )
     if str(column.type) in _WHOLE:
-        return encode_labels(column.to_numpy(zero_copy_only=False).astype(np.int64), None)
+        return _whole_labels(column.to_numpy(zero_copy_only=False))
     encoded = coded(column)
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
     counts = np.bincount(codes, minlength=len(encoded.dictionary))
@@ -100,6 +103,18 @@ def labels_of(
     lookup = np.zeros(len(counts), dtype=np.intp)
     lookup[counts > 0] = places
     return classes, lookup[codes]
+
+
+def _whole_labels(values: Any) -> tuple[Any, Int]:
+    """Give the sorted classes of whole numbers; of few, with as little new memory as can be."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if high - low >= _FEW:
+        return encode_labels(values.astype(np.int64), None)
+    offsets = (values - values.dtype.type(low)).astype(np.uint8)
+    present = np.zeros(_FEW, dtype=bool)
+    present[offsets] = True
+    places = np.cumsum(present) - 1
+    return np.flatnonzero(present) + low, places[offsets]
 
 
 def _without_label(name: str, row: int, owner: str) -> str:

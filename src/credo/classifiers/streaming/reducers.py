@@ -29,6 +29,9 @@ from credo.families.gaussians.columnar import reduce_columns
 from credo.families.gaussians.moments import ClassMoments, Detail
 from credo.families.gaussians.observed import reduce_observed
 
+#: More labels than this in one batch are not classes but names of rows.
+_MOST_CLASSES = 2**15
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +111,13 @@ class Reducer(ABC):
         """Give the classes of a batch and the code of each row."""
         schema = self.schema
         column = batch.rows.column(schema.target)
-        return labels_of(column, schema.label_kind, schema.target, self.owner, batch.number)
+        found = labels_of(column, schema.label_kind, schema.target, self.owner, batch.number)
+        if len(found[0]) > _MOST_CLASSES:
+            raise InputError(
+                f"{self.owner}: column {schema.target!r} has more than {_MOST_CLASSES} labels. Is "
+                "it an identifier? Name the column of labels as the target."
+            )
+        return found
 
     def _numbers(self, batch: Batch, names: tuple[str, ...]) -> list[F64]:
         """Give columns of numbers."""

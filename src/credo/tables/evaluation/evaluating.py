@@ -127,7 +127,7 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
     labels = as_labels(learner.classes_, _OWNER, "classes")
     used = loss_for(labels, own_loss(model, _OWNER) if loss is None else loss)
     extra = (schema.target,) if weight is None else (schema.target, weight)
-    rows = open_checked(source, schema, _OWNER, keep=extra)
+    rows = open_checked(source, schema, _OWNER, also=extra)
     check_weights(rows, weight, _OWNER)
     rng = generator(random_state, _OWNER)
     sample = RowSample(_sample_size(learner, len(schema.names), len(labels)), rng)

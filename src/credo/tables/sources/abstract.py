@@ -15,7 +15,7 @@ from credo.tables.sources.arrow import pa
 BATCH_ROWS = 2**16
 
 #: Most cells of a batch: 16 MB of numbers, whatever the number of columns.
-BATCH_CELLS = 2**21
+BATCH_CELLS = 2**22
 
 #: Rows that make a part worth sending: it is then read in a tenth of a second or so.
 PART_ROWS = 100_000

@@ -106,6 +106,8 @@ def _without_views(column: pa.Array) -> pa.Array:
 
 def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Give a batch without views of text, which not all of Arrow's functions know."""
+    if all(map(pa.types.is_primitive, batch.schema.types)):
+        return batch
     columns = [
         column.cast(pa.large_string())
         if pa.types.is_string_view(column.type)

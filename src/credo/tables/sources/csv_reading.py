@@ -59,7 +59,8 @@ class Reading:
         known = {name: types[name] for name in layout.header if name in types}
         open_ones = known if len(points) == 1 else _without_numbers(known)
         guesses = [_guess(replace(reading, decimal=point), open_ones) for point in points]
-        best = max(guesses, key=_n_numbers)  # the first of equals
+        wanted = [name for name, kind in known.items() if _is_number(kind)]
+        best = max(guesses, key=lambda guess: _n_numbers(guess, wanted))  # the first of equals
         found = [(field.name, known.get(field.name, field.type)) for field in best.schema]
         return replace(best, schema=pa.schema(found))
 
@@ -125,9 +126,10 @@ def _without_numbers(known: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]
     return {name: kind for name, kind in known.items() if not _is_number(kind)}
 
 
-def _n_numbers(reading: Reading) -> int:
-    """Count the columns of numbers."""
-    return sum(map(_is_number, reading.schema.types))
+def _n_numbers(reading: Reading, wanted: Sequence[str]) -> int:
+    """Count the columns of numbers, among those that should be if some should."""
+    fields = [field for field in reading.schema if not wanted or field.name in wanted]
+    return sum(_is_number(field.type) for field in fields)
 
 
 def _is_number(kind: pa.DataType) -> bool:
