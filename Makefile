@@ -50,6 +50,7 @@ bench: $(READY)      ## the measured tables of the README
 	$(BIN)/python benchmarks/peers/loopy.py
 	$(BIN)/python benchmarks/peers/ldpc.py
 	$(BIN)/python benchmarks/peers/grid.py
+	$(BIN)/python benchmarks/peers/tables.py
 	$(BIN)/python benchmarks/accuracy.py
 
 rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph

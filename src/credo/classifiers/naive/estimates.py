@@ -175,13 +175,19 @@ def gaussian_term(learned: PartSummary, share: float, names: ColumnNames) -> Gau
     active = ~moments.constant_features() & (overall > 0)
     flat = flat_features(moments, "diagonal", active) & ~unseen
     varied = with_variation(moments, flat, 1 / (weights + 1)) if flat.any() else moments
-    variances = np.where(unseen, overall, varied.diagonals() / np.where(unseen, 1.0, weights))
+    means, squares = moments.means, varied.diagonals()
+    if unseen.any():
+        means = np.where(unseen, centre, means)
+        variances = np.where(unseen, overall, squares / np.where(unseen, 1.0, weights))
+    else:
+        variances = squares / weights
     low = (variances < share * overall) & active
-    variances = np.where(low, share * overall, variances)
-    used = np.where(active, variances, 1.0)
+    if low.any():
+        variances = np.where(low, share * overall, variances)
+    used = variances if active.all() else np.where(active, variances, 1.0)
     model = ClassGaussians(
         shape="diagonal",
-        means=np.where(unseen, centre, moments.means),
+        means=means,
         covariances=variances,
         whiteners=np.where(active, 1 / np.sqrt(used), 0.0),
         log_determinants=np.log(used).sum(axis=1),

@@ -122,6 +122,9 @@ class ClassMoments:
 
     def grand_mean(self) -> F64:
         """Give the mean of all rows, (D,)."""
+        if self.observed is None and self.weights.sum() > 0:
+            whole: F64 = (self.weights / self.weights.sum()) @ self.means
+            return whole
         weights = self.feature_weights
         total = weights.sum(axis=0)
         share = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
