@@ -159,7 +159,7 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
     schema = schema_of(
         learner, opened.schema, target, features, weight, owner=owner, fault=opened.fault_of
     )
-    schema = replace(schema, missing=tuple(missing))
+    schema = replace(schema, missing=tuple(missing or ()))
     if isinstance(learner, LogisticClassifier):
         if engine is not None:
             raise InputError(

@@ -395,3 +395,13 @@ def test_truth_values_are_weights_too(frame):
 def test_an_identifier_is_no_target(frame):
     with pytest.raises(InputError, match="Is it an identifier"):
         credo.fit_table(credo.NaiveBayes(), frame.assign(id=np.arange(N)), "id", NUMBERS)
+
+
+def test_families_cannot_change_on_the_way(frame):
+    model = credo.fit_table(credo.NaiveBayes(), frame, "left", NUMBERS)
+    with pytest.raises(InputError, match="'visits' was learned as 'gaussian'.*'poisson'"):
+        credo.update_table(model.set_params(families={"visits": "poisson"}), frame)
+    with pytest.raises(InputError, match="'age' was learned as 'gaussian'.*'laplace'"):
+        credo.update_table(model.set_params(families="laplace"), frame)
+    credo.update_table(model.set_params(families={"visits": "gaussian", "age": "auto"}), frame)
+    assert model.summary_.weights.sum() == 2 * N

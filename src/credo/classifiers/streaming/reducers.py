@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -14,7 +14,7 @@ from credo._types import F64, Int
 from credo.classifiers._gaussian_fit import Options
 from credo.classifiers.gaussian import GaussianClassifier
 from credo.classifiers.naive.learning import Labelled, NaiveSummary, PartSummary, summarise_part
-from credo.classifiers.naive.parts import ColumnNames, Part
+from credo.classifiers.naive.parts import ColumnNames, Part, family_name
 from credo.classifiers.naive.planning import plan
 from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.regression import GaussianRegressor
@@ -201,6 +201,7 @@ class NaiveReducer(Reducer):
         super().__init__(model, schema, owner)
         self.names = ColumnNames(owner, schema.names)
         if head is None:
+            _refuse_other_families(model, owner)
             self.parts = tuple(each.part for each in model.summary_.parts)
         else:
             self.parts = plan(model.families, table_of(head, schema, owner), self.names)
@@ -239,6 +240,22 @@ class NaiveReducer(Reducer):
     def finish(self, model: NaiveBayes, summary: NaiveSummary) -> None:
         """Fit the classifier."""
         model._fit_summary(summary, self.schema.names)  # noqa: SLF001 - of this room
+
+
+def _refuse_other_families(model: NaiveBayes, owner: str) -> None:
+    """Refuse to go on from a summary with families that were named after it was made."""
+    learned = getattr(model, "families_", {})
+    named = model.families
+    if not isinstance(named, Mapping):
+        named = dict.fromkeys(learned, named)
+    for column, family in named.items():
+        known = learned.get(column)
+        wanted = None if family == "auto" else family_name(family, owner)
+        if known is not None and wanted is not None and known != wanted:
+            raise InputError(
+                f"{owner}: column {column!r} was learned as {known!r}, and families= says "
+                f"{wanted!r} now. Fit all rows again, or set families back."
+            )
 
 
 @final
