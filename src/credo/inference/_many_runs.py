@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from credo._types import F64
 from credo._validation.arrays import positive_int
+from credo._validation.cores import usable_cores
 from credo.inference._many_rows import Codes
 from credo.inference._many_tree import RowTree
 from credo.inference._threads import run_in_rooms
@@ -31,9 +31,7 @@ def count_threads(threads: int | None, owner: str) -> int:
     """Give the number of threads: by default one per core that may be used, at most eight."""
     if threads is not None:
         return positive_int(threads, owner, "threads")
-    usable = getattr(os, "sched_getaffinity", None)
-    cores = len(usable(0)) if usable is not None else os.cpu_count() or 1
-    return min(cores, _MOST_THREADS)
+    return min(usable_cores(), _MOST_THREADS)
 
 
 def distinct(codes: Codes) -> tuple[Int64, Int64]:

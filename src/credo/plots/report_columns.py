@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from credo.plots.report_html import (
+    SIDE,
     Cell,
     Row,
     amount,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:  # of the room above; a page only reads its numbers
 
 #: Columns that are listed; the rest is among the numbers.
 _MOST_COLUMNS = 60
-#: Standard errors to either side of a 95 % interval.
-_SIDE = 1.96
 _HOW = {
     "hidden": (
         "Each column is hidden in turn, and the model answers without it, exactly, as it does for "
@@ -84,7 +83,7 @@ def _rises(found: Contributions) -> str:
             name(each.name),
             [
                 bar(each.rise, low, high, "less" if each.rise < 0 else ""),
-                with_error(each.rise, _SIDE * each.standard_error),
+                with_error(each.rise, SIDE * each.standard_error),
             ],
         )
         for each in shown
@@ -161,13 +160,8 @@ def _numbers(columns: list[ColumnSummary]) -> str:
         "cases.",
         kind="small soft",
     )
-    known = any(each.shift is not None for each in columns)
-    return (
-        "<h3>Columns of numbers</h3>"
-        + table("Numbers", head, rows, "plain")
-        + (moved if known else "")
-        + _more(len(columns))
-    )
+    described = table("Numbers", head, rows, "plain")
+    return "<h3>Columns of numbers</h3>" + described + _after(columns, moved)
 
 
 def _number_cells(each: ColumnSummary) -> list[str]:
@@ -188,13 +182,14 @@ def _others(columns: list[ColumnSummary]) -> str:
         "that the model was fitted to.",
         kind="small soft",
     )
+    described = table("Categories", head, rows, "plain")
+    return "<h3>Columns of categories</h3>" + described + _after(columns, moved)
+
+
+def _after(columns: list[ColumnSummary], moved: str) -> str:
+    """Say what a shift is, if one is known, and how many columns are left out."""
     known = any(each.shift is not None for each in columns)
-    return (
-        "<h3>Columns of categories</h3>"
-        + table("Categories", head, rows, "plain")
-        + (moved if known else "")
-        + _more(len(columns))
-    )
+    return (moved if known else "") + _more(len(columns))
 
 
 def _category_cells(each: ColumnSummary) -> list[Cell | str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from credo.plots.report_html import (
+    SIDE,
     Cell,
     Row,
     amount,
@@ -23,8 +24,6 @@ if TYPE_CHECKING:  # of the room above; a page only reads its numbers
     from credo.tables.evaluation.measuring import Alternative, Measures
     from credo.tables.evaluation.result import TableEvaluation
 
-#: Standard errors to either side of a 95 % interval.
-_SIDE = 1.96
 #: Classes whose table of losses or of counts still fits on a page.
 _MOST_CLASSES = 40
 _AT_END = "It is among the numbers at the end of this file."
@@ -203,7 +202,7 @@ def _warning(found: Measures) -> str:
 
 def _is_clear(other: Alternative) -> bool:
     """Tell whether a difference is beyond its 95 % interval."""
-    return abs(other.saved) > _SIDE * other.standard_error
+    return abs(other.saved) > SIDE * other.standard_error
 
 
 def _tiles(result: TableEvaluation) -> str:
@@ -240,7 +239,7 @@ def _loss_table(found: Measures) -> str:
 
 def _saved(other: Alternative) -> str:
     """Write what was saved, with its interval."""
-    return with_error(other.saved, _SIDE * other.standard_error)
+    return with_error(other.saved, SIDE * other.standard_error)
 
 
 def _by_act(result: TableEvaluation) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, TypeAlias
 
+#: Standard errors to either side of a 95 % interval.
+SIDE = 1.96
 #: Characters of a name that are shown in a cell or a sentence, and in a figure.
 _LONGEST, _LONGEST_IN_FIGURE = 120, 28
 #: Numbers outside of these are written with an exponent.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,6 +10,8 @@ from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it has no stubs
+
+from credo._validation.cores import usable_cores
 
 #: Anything with a number of rows.
 Sized: TypeAlias = Any
@@ -32,18 +33,12 @@ def map_in_order(
     linear algebra runs on one thread for each batch, so that threads do not wait for each other
     and sums do not depend on their number.
     """
-    count = min(_cores(), _MOST_THREADS) if threads is None else threads
+    count = min(usable_cores(), _MOST_THREADS) if threads is None else threads
     with _one_thread_of_algebra():
         if count == 1:
             yield from map(function, items)
         else:
             yield from _mapped(function, items, count)
-
-
-def _cores() -> int:
-    """Count the cores that this process may use."""
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 def _mapped(
