@@ -7,6 +7,8 @@ import pytest
 from hypothesis import settings
 
 mpl.use("Agg")
+#: Kernels are compiled whatever their size, so that what is tested is what large problems run.
+os.environ.setdefault("CREDO_KERNELS", "compiled")
 
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)

@@ -14,6 +14,7 @@
 
     CredoWarning (UserWarning)
     ├── ApproximationWarning                the exact answer was out of reach; says what was given
+    ├── CompilingWarning                    a large problem waits for the compiler, once per machine
     ├── ConvergenceWarning                  message passing did not settle; says how it ended
     ├── ExpansionWarning                    a structured factor was written out as a table
     ├── SeparationWarning                   no largest likelihood: the classes are separable
@@ -28,6 +29,7 @@ from typing import Any
 __all__ = [
     "ApproximationWarning",
     "BudgetError",
+    "CompilingWarning",
     "ConvergenceWarning",
     "CredoError",
     "CredoWarning",
@@ -136,6 +138,10 @@ class CredoWarning(UserWarning):
 
 class ApproximationWarning(CredoWarning):
     """The exact answer was out of reach; the text says what was given in its place, and why."""
+
+
+class CompilingWarning(CredoWarning):
+    """A large problem waits for the compiler, once per machine; ``credo warm-up`` does it ahead."""
 
 
 class ConvergenceWarning(CredoWarning):

@@ -4,7 +4,6 @@ import itertools
 import json
 import math
 import re
-import subprocess
 import sys
 import warnings
 
@@ -12,16 +11,11 @@ import numpy as np
 import pytest
 
 import credo as library
-from credo._kernels import _jit
-from credo.cli import main as cli, progress, quick_start
-from credo.cli.quick_start import QuickStart
-from credo.cli.sweeps import sweep
+from credo.cli import main as cli, progress
 from credo.cli.text_tables import bound_text
 from credo.formats.network_files import read_network
 from credo.inference.certificates.bounding import bounds
 
-#: Kernels are loaded now, so that commands and functions below use the same.
-KERNELS = re.compile(f"{_jit.__package__}[.]")
 LAWN = """network lawn {}
 variable rain { type discrete [ 2 ] { no, yes }; }
 variable sprinkler { type discrete [ 2 ] { no, yes }; }
@@ -359,115 +353,11 @@ class TestProgress:
         assert credo(*self.ARGUMENTS)[2] == ""
 
 
-class TestQuickStart:
-    class Network:
-        """Only what sweeping looks at."""
-
-        def __init__(self, folder):
-            self.model = read_network(folder / "lawn.bif")
-            self.start = QuickStart(is_plain=True)
-            self.start.end = self.end
-
-        def end(self):
-            self.start.is_plain = False
-
-    @pytest.fixture
-    def network(self, folder):
-        return self.Network(folder)
-
-    def test_few_sweeps_stay_plain(self, network):
-        def run(callback):
-            for number in range(1, 11):
-                callback(number, 0.1)
-            return "done"
-
-        assert sweep(network, 10, run) == "done"
-        assert network.start.is_plain
-
-    def test_many_sweeps_begin_again_with_the_compiler(self, network):
-        begun = []
-
-        def run(callback):
-            begun.append(network.start.is_plain)
-            if callback is not None:
-                for number in range(1, 100_000):
-                    callback(number, 0.1)
-
-        sweep(network, 10, run)
-        assert begun == [True, False]
-
-    def test_sweeps_that_are_usually_many_are_compiled_at_once(self, network):
-        sweep(network, 1e6, lambda _: None)
-        assert not network.start.is_plain
-
-    LOOPY = ("infer", "lawn.bif", "--evidence", "wet=yes", "--method", "loopy", "--json")
-
-    @pytest.fixture
-    def fresh(self, monkeypatch):
-        """As if no kernel had been loaded yet; gives whether the compiler was, by then."""
-        monkeypatch.delenv("CREDO_KERNELS", raising=False)
-        loaded = {name: each for name, each in sys.modules.items() if KERNELS.match(name)}
-        for name in loaded:
-            monkeypatch.delitem(sys.modules, name)
-        ended = []
-
-        def end(start):
-            start.is_plain = False
-            sys.modules.update(loaded)  # to load them once more would compile them once more
-            ended.append(start)
-
-        monkeypatch.setattr(QuickStart, "end", end)
-        return lambda: bool(ended)
-
-    def test_a_small_question_needs_no_compiler(self, credo, fresh):
-        plain = json.loads(credo(*self.LOOPY)[1])
-        assert not fresh()
-        assert (plain["status"], plain["sweeps"] < 100) == ("CONVERGED", True)
-        expected = library.infer(read_network("lawn.bif"), {"wet": "yes"}, method="loopy")
-        assert plain["log_evidence"] == pytest.approx(expected.log_evidence, rel=1e-12)
-
-    def test_a_small_question_that_takes_many_sweeps_is_compiled(self, credo, fresh, monkeypatch):
-        monkeypatch.setattr(quick_start, "_MOST_VISITS", 500)
-        slow = ("--momentum", "0.1", "--sweeps", "100", "--on-failure", "return")
-        found = json.loads(credo(*self.LOOPY, *slow)[1])
-        assert fresh()
-        assert (found["sweeps"], found["status"]) == (100, "MAX_SWEEPS")
-
-    def test_the_compiler_is_there_when_it_is_needed(self, folder, monkeypatch):
-        monkeypatch.delenv("CREDO_KERNELS", raising=False)
-        code = (
-            "import sys\n"
-            "from credo.cli import main, quick_start\n"
-            "quick_start._MOST_VISITS = 500\n"
-            f"sys.argv = ['credo', *{self.LOOPY}, '--momentum', '0.2']\n"
-            "assert main.exit_code() == 0\n"
-            "assert 'numba' in sys.modules"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        assert json.loads(done.stdout)["status"] == "CONVERGED"
-
-    def test_a_question_above_the_budget_is_compiled(self, credo, fresh):
-        code, out, _ = credo("infer", "lawn.bif", "--budget", "8 B", "--json")
-        assert (code, json.loads(out)["engine"]) == (0, "loopy")
-        assert fresh()
-
-    def test_a_large_network_is_compiled(self, credo, folder, fresh):
-        singles = " ".join(f"1 {i}" for i in range(201))
-        tables = " ".join("2 1 3" for _ in range(201))
-        (folder / "many.uai").write_text(f"MARKOV 201 {'2 ' * 201} 201 {singles} {tables}")
-        found = json.loads(credo("infer", "many.uai", "--query", "7", "--json")[1])
-        assert found["variables"]["7"] == {"0": pytest.approx(0.25), "1": pytest.approx(0.75)}
-        assert fresh()
-
-    def test_a_network_without_factors_is_no_error(self, credo, folder, fresh):
-        (folder / "free.uai").write_text("MARKOV 1 2 0")
-        found = json.loads(credo("infer", "free.uai", "--method", "loopy", "--json")[1])
-        assert found["variables"] == {"0": {"0": 0.5, "1": 0.5}}
-        assert found["log_evidence"] == pytest.approx(math.log(2))
-        assert not fresh()
+def test_a_network_without_factors_is_no_error(credo, folder):
+    (folder / "free.uai").write_text("MARKOV 1 2 0")
+    found = json.loads(credo("infer", "free.uai", "--method", "loopy", "--json")[1])
+    assert found["variables"] == {"0": {"0": 0.5, "1": 0.5}}
+    assert found["log_evidence"] == pytest.approx(math.log(2))
 
 
 class TestBounds:

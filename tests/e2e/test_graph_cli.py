@@ -768,7 +768,12 @@ class TestProcess:
             "print(*sys.modules, file=sys.stderr)"
         )
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            env={name: value for name, value in os.environ.items() if name != "CREDO_KERNELS"},
         )
         assert done.returncode == 0, done.stderr
         return set(done.stderr.split())
@@ -793,29 +798,3 @@ class TestProcess:
         write_network(net, folder / "dense.uai")
         evidence = ",".join(f"c{i}_{j}=0" for i, j in itertools.combinations(range(11), 2))
         assert "numba" in self.loaded_by(folder, "infer", "dense.uai", "--evidence", evidence)
-
-
-class TestQuickStart:
-    def test_kernels_are_compiled_again_after_a_quick_start(self, folder):
-        code = (
-            "import os, sys; sys.argv = ['credo', 'infer', 'lawn.bif']\n"
-            "from credo.cli.main import exit_code\n"
-            "assert exit_code() == 0\n"
-            "assert 'numba' not in sys.modules and 'CREDO_KERNELS' not in os.environ\n"
-            "from credo._kernels import _jit, junction_sums\n"
-            "assert _jit.njit is not None and hasattr(junction_sums.collect, 'py_func')"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder
-        )
-        assert done.returncode == 0, done.stderr
-
-    def test_compiled_kernels_that_are_loaded_stay(self, folder):
-        from credo._kernels import _jit
-        from credo.cli import quick_start
-
-        with quick_start.quick_start(folder / "lawn.bif") as start:
-            assert not start.is_plain
-            from credo._kernels import _jit as same
-
-            assert same is _jit

@@ -710,18 +710,3 @@ def test_help_loads_nothing_heavy():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.endswith("\n[]\n")
-
-
-def test_pandas_is_not_loaded_for_files(folder, fit):
-    fit("--drop", "id,w")
-    script = (
-        "import sys\n"
-        "from credo.cli import main\n"
-        "sys.argv = ['credo', 'predict', 'm.credo', 'test.csv', '--out', 's.csv']\n"
-        "assert main.exit_code() == 0\n"
-        "print('pandas' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "False\n"

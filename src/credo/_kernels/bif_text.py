@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 _QUOTE, _BACKSLASH, _LINE_FEED, _RETURN = ord('"'), ord("\\"), ord("\n"), ord("\r")
 _DOT, _PLUS, _MINUS, _SMALL_E, _LARGE_E = ord("."), ord("+"), ord("-"), ord("e"), ord("E")

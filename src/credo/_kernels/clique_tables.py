@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 #: A product of positive numbers below this may be a zero that was not one: the least normal
 #: float64 is 2.2e-308, and a table of 1e15 cells still sums its terms above it without loss.
@@ -184,4 +184,4 @@ def log_of(product):
     """Give the logarithm of a product kept as mantissa and exponent, of zero too."""
     if product[0] == 0.0:
         return -np.inf
-    return np.log(product[0]) + product[1] * LOG_2
+    return math.log(product[0]) + product[1] * LOG_2

@@ -6,7 +6,7 @@ are given in the order of first appearance; the comparison is exact, the hash on
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 #: An odd number near 2³⁰ / φ, and the largest hash: products stay below 2⁶² and never overflow.
 _FACTOR = 663608941

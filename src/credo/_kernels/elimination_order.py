@@ -18,7 +18,6 @@ The kernels allocate nothing and use one type of integer and one of reals: code 
 compiles soon. What needs more room, or the next group, is asked for and called again.
 """
 
-from credo._kernels._jit import kernel
 from credo._kernels.elimination_graph import (
     AROUND,
     CELLS,
@@ -38,6 +37,7 @@ from credo._kernels.elimination_graph import (
     TIE,
     WEIGHT,
 )
+from credo._kernels.tiers import kernel
 
 #: What the next variable has least of. GIVEN: its place in an order that is given.
 GIVEN, BY_FILL, BY_WEIGHTED_FILL, BY_DEGREE, BY_WEIGHT = range(5)
@@ -265,7 +265,7 @@ def _take_away(count, real, pool, heap, stale, state, v, kind):
         _rank(count, real, heap, state[SIZE], x, kind)
 
 
-@kernel
+@kernel(visits=3)
 def eliminate(count, real, pool, table, heap, stale, state, kind, limit, spent, sequence):
     """Go on with one greedy order until it is done or asks for something; tell which.
 

@@ -13,7 +13,7 @@ are drawn where the large cliques are, and eliminated greedily with shaken keys.
 
 import math
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 #: Variables in a piece; the sign bit stays free.
 BITS = 62
@@ -265,7 +265,7 @@ def _put_back(tree, rest, table, piece, real, count, root, orphans):
             c = tree[c, NEXT]
 
 
-@kernel
+@kernel(visits=10)
 def sweep(out, tree, rest, table, piece, real, border, handed, state, most, gap):
     """Improve a clique tree once around; ``state`` holds the generator, the tries, the work."""
     ahead = gap * _draw(state)

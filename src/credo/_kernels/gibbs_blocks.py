@@ -29,7 +29,6 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.gibbs_sweeps import (
     BASE,
     BATCH,
@@ -42,6 +41,7 @@ from credo._kernels.gibbs_sweeps import (
     move,
     pick,
 )
+from credo._kernels.tiers import kernel
 
 #: Columns of ``plan`` beside those of ``gibbs_sweeps``: the blocks of the sweep.
 FIRST, LAST = 3, 4
@@ -358,7 +358,7 @@ def _distribute(model, blocks, room, b, with_beliefs, u, t):
             drawn //= k
 
 
-@kernel
+@kernel(visits=5)
 def run_trees(model, blocks, room, out, beta, plan, u):
     """Sweep over blocks; as ``run_sites``, with the blocks that plan[t] names for sweep t."""
     start, field, _, _, _, logs = model

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 #: Columns of ``near``, and rows of ``field``.
 FACTOR, STRIDE = 0, 1
@@ -113,7 +113,7 @@ def _pair(start, field, near_start, near, logs, beta, states, cells, v, work):
     return 1.0 + less
 
 
-@kernel
+@kernel(visits=5)
 def run_sites(
     start,
     field,

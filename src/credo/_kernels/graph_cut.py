@@ -12,7 +12,7 @@ sink. A capacity may be infinite: it stays so, whatever is sent.
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 #: Sides of a cut; a node on neither can be moved to either, with all others of its kind.
 SOURCE, SINK, NEITHER = 1, -1, 0
@@ -244,7 +244,7 @@ def _adopt(
                 _make_orphan(j, parent, next_orphan, register, False)  # noqa: FBT003 - compiled
 
 
-@kernel
+@kernel(visits=3)
 def minimum_cut(terminal, side, sent, arc_start, head, sister, residual):
     """Find a minimum cut: write the side of each node, and what the source sends through it.
 

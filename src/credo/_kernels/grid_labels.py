@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from credo._kernels._jit import strict_kernel
 from credo._kernels.grid_messages import (
     send_cut_linear_sum,
     send_linear_max,
@@ -24,11 +23,12 @@ from credo._kernels.grid_messages import (
     send_quadratic_max,
     send_quadratic_sum,
 )
+from credo._kernels.tiers import kernel
 
 GATHER: Final = 0
 
 
-@strict_kernel
+@kernel(visits=8)
 def potts_sums(jobs, nodes, messages, weights, places, rooms, old, work, eta):
     """Sum over labels that are equal or not."""
     for at in range(len(jobs)):
@@ -38,7 +38,7 @@ def potts_sums(jobs, nodes, messages, weights, places, rooms, old, work, eta):
             _settle(jobs[at], message, places, 1.0 / len(message), old)
 
 
-@strict_kernel
+@kernel(visits=8)
 def linear_sums(jobs, nodes, messages, weights, places, rooms, old, work, eta):
     """Sum over labels that weigh less the further they are."""
     for at in range(len(jobs)):
@@ -48,7 +48,7 @@ def linear_sums(jobs, nodes, messages, weights, places, rooms, old, work, eta):
             _settle(jobs[at], message, places, 1.0 / len(message), old)
 
 
-@strict_kernel
+@kernel(visits=8)
 def cut_linear_sums(jobs, nodes, messages, weights, places, rooms, old, work, eta, reach):
     """Sum over labels that weigh less the further they are, up to a limit."""
     for at in range(len(jobs)):
@@ -58,7 +58,7 @@ def cut_linear_sums(jobs, nodes, messages, weights, places, rooms, old, work, et
             _settle(jobs[at], message, places, 1.0 / len(message), old)
 
 
-@strict_kernel
+@kernel(visits=8)
 def quadratic_sums(jobs, nodes, messages, weights, places, rooms, old, work, eta, reach):
     """Sum over labels that weigh less by the square of how far they are."""
     for at in range(len(jobs)):
@@ -68,7 +68,7 @@ def quadratic_sums(jobs, nodes, messages, weights, places, rooms, old, work, eta
             _settle(jobs[at], message, places, 1.0 / len(message), old)
 
 
-@strict_kernel
+@kernel(visits=8)
 def potts_maxima(jobs, nodes, messages, weights, places, rooms, old, work, eta):
     """Take the best of labels that are equal or not."""
     for at in range(len(jobs)):
@@ -78,7 +78,7 @@ def potts_maxima(jobs, nodes, messages, weights, places, rooms, old, work, eta):
             _settle(jobs[at], message, places, 0.0, old)
 
 
-@strict_kernel
+@kernel(visits=8)
 def linear_maxima(jobs, nodes, messages, weights, places, rooms, old, work, eta, limit):
     """Take the best of labels that lose by how far they are."""
     for at in range(len(jobs)):
@@ -88,7 +88,7 @@ def linear_maxima(jobs, nodes, messages, weights, places, rooms, old, work, eta,
             _settle(jobs[at], message, places, 0.0, old)
 
 
-@strict_kernel
+@kernel(visits=8)
 def quadratic_maxima(jobs, nodes, messages, weights, places, rooms, old, work, eta, limit):
     """Take the best of labels that lose by the square of how far they are."""
     for at in range(len(jobs)):
@@ -98,7 +98,7 @@ def quadratic_maxima(jobs, nodes, messages, weights, places, rooms, old, work, e
             _settle(jobs[at], message, places, 0.0, old)
 
 
-@strict_kernel
+@kernel
 def _begin(job, nodes, messages, places, rooms, old, maximum):
     """Gather, if the job is that; if it is to send, keep old messages where a colour waits."""
     if job[0] == GATHER:
@@ -111,7 +111,7 @@ def _begin(job, nodes, messages, places, rooms, old, maximum):
     return True
 
 
-@strict_kernel
+@kernel
 def _parts(job, messages, weights, rooms):
     """Give the products of a job, what steps weigh, what lies beyond, and the messages."""
     way, slab = job[1], job[2]
@@ -119,7 +119,7 @@ def _parts(job, messages, weights, rooms):
     return rooms[job[3]], weights[own, way, 0], weights[own, way, 1], messages[slab, way]
 
 
-@strict_kernel
+@kernel
 def _settle(job, message, places, uniform, old):
     """Leave messages that come from outside as they began, and those that another colour sends.
 
@@ -136,7 +136,7 @@ def _settle(job, message, places, uniform, old):
                 line[place] = old[label, place]
 
 
-@strict_kernel
+@kernel
 def _gather(job, nodes, messages, places, maximum, out):
     """Put together what pixels know, but for what they have from the pixel that they send to."""
     way, slab = job[1], job[2]
@@ -160,35 +160,35 @@ def _gather(job, nodes, messages, places, maximum, out):
                     _multiply_both(line, one, two)
 
 
-@strict_kernel
+@kernel
 def _copy(line, out):
     """Copy a line."""
     for j in range(len(line)):
         out[j] = line[j]
 
 
-@strict_kernel
+@kernel
 def _add(a, b, out):
     """Add two lines."""
     for j in range(len(out)):
         out[j] = a[j] + b[j]
 
 
-@strict_kernel
+@kernel
 def _multiply(a, b, out):
     """Multiply two lines."""
     for j in range(len(out)):
         out[j] = a[j] * b[j]
 
 
-@strict_kernel
+@kernel
 def _add_both(line, one, two):
     """Add the sum of two lines to a line."""
     for j in range(len(line)):
         line[j] += one[j] + two[j]
 
 
-@strict_kernel
+@kernel
 def _multiply_both(line, one, two):
     """Multiply a line by the product of two."""
     for j in range(len(line)):

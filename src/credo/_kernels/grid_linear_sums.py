@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo._kernels._jit import strict_kernel
 from credo._kernels.grid_rows import copy, fill, largest, revive
+from credo._kernels.tiers import kernel
 
 
-@strict_kernel
+@kernel
 def find_scale(scale, q, one, part):
     """Write the factor that makes the largest q one, so that far products do not underflow."""
     tiny = np.finfo(q.dtype).tiny
@@ -31,7 +31,7 @@ def find_scale(scale, q, one, part):
         scale[p] = one / max(scale[p], tiny)
 
 
-@strict_kernel
+@kernel
 def start_row(new, a, q, scale, part):
     """Write q at its scale."""
     out, row = new[a], q[a, part]
@@ -39,7 +39,7 @@ def start_row(new, a, q, scale, part):
         out[p] = row[p] * scale[p]
 
 
-@strict_kernel
+@kernel
 def climb(q, a, d, scale, part):
     """Go one label up in place: what came so far decays, and q is added."""
     row, so_far = q[a, part], q[a - 1, part]
@@ -47,7 +47,7 @@ def climb(q, a, d, scale, part):
         row[p] = row[p] * scale[p] + d[p] * so_far[p]
 
 
-@strict_kernel
+@kernel
 def descend(q, a, d, own, norm, part):
     """Go one label down in place, and count the sum."""
     row, later = q[a, part], q[a + 1, part]
@@ -57,7 +57,7 @@ def descend(q, a, d, own, norm, part):
         norm[p] += new
 
 
-@strict_kernel
+@kernel
 def linear_sum(q, d, one, scale, norm, own, part):
     """Turn q into the sums of linear edges without a limit, in place; ``own`` is scratch."""
     k = q.shape[0]
@@ -72,7 +72,7 @@ def linear_sum(q, d, one, scale, norm, own, part):
         descend(q, a, d, own, norm, part)
 
 
-@strict_kernel
+@kernel
 def cut_factors(d, f, reach, one, scale, edge, tail):
     """Write the factors of the first label beyond the reach and of the others, at q's scale."""
     zero = one - one
@@ -86,7 +86,7 @@ def cut_factors(d, f, reach, one, scale, edge, tail):
         tail[p] = (one - d[p]) * f[p] * scale[p]
 
 
-@strict_kernel
+@kernel
 def go_up(new, a, q, d, scale, part):
     """Go one label up: what came so far decays, and q is added."""
     out, so_far, row = new[a], new[a - 1], q[a, part]
@@ -94,7 +94,7 @@ def go_up(new, a, q, d, scale, part):
         out[p] = row[p] * scale[p] + d[p] * so_far[p]
 
 
-@strict_kernel
+@kernel
 def go_down(new, a, q, d, scale, carry, norm, part):
     """Go one label down: add what comes from above, and count the sum."""
     out, row = new[a], q[a + 1, part]
@@ -105,7 +105,7 @@ def go_down(new, a, q, d, scale, carry, norm, part):
         norm[p] += out[p]
 
 
-@strict_kernel
+@kernel
 def add_far(new, a, q, b, edge, tail, past, carry, norm, part):
     """Add what comes from ``b`` and all labels passed before, which are beyond the reach.
 
@@ -120,7 +120,7 @@ def add_far(new, a, q, b, edge, tail, past, carry, norm, part):
         norm[p] += more
 
 
-@strict_kernel
+@kernel
 def go_up_by_four(new, a, q, b, d, scale, edge, tail, past, part):
     """Go four labels up, ``b`` and the three above it leaving the reach."""
     out0, out1, out2, out3, so_far = new[a], new[a + 1], new[a + 2], new[a + 3], new[a - 1]
@@ -141,7 +141,7 @@ def go_up_by_four(new, a, q, b, d, scale, edge, tail, past, part):
         past[p] = gone + late3[p]
 
 
-@strict_kernel
+@kernel
 def go_down_by_four(new, a, q, b, d, scale, edge, tail, past, carry, norm, part):
     """Go four labels down, ``b`` and the three below it leaving the reach."""
     out0, out1, out2, out3 = new[a], new[a - 1], new[a - 2], new[a - 3]
@@ -169,7 +169,7 @@ def go_down_by_four(new, a, q, b, d, scale, edge, tail, past, carry, norm, part)
         norm[p] += (new0 + new1) + (new2 + new3)
 
 
-@strict_kernel
+@kernel
 def cut_linear_sum(q, d, f, reach, one, new, scale, norm, carry, past, edge, tail, part):
     """Write the sums of linear edges whose limit cuts differences above ``reach`` off.
 

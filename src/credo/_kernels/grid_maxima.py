@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo._kernels._jit import strict_kernel
 from credo._kernels.grid_rows import copy, fill, largest, typed
+from credo._kernels.tiers import kernel
 
 
-@strict_kernel
+@kernel
 def potts_row(message, a, q, s, best, rate, keep, part):
     """Mix the new message for one label with the old one where s >= 0 everywhere."""
     old, row = message[a, part], q[a, part]
@@ -30,7 +30,7 @@ def potts_row(message, a, q, s, best, rate, keep, part):
         old[p] = rate * max(row[p] - best[p], -s[p]) + keep * old[p]
 
 
-@strict_kernel
+@kernel
 def take_next(best, second, q, a, part):
     """Keep the two largest entries."""
     row = q[a, part]
@@ -39,7 +39,7 @@ def take_next(best, second, q, a, part):
         best[p] = max(best[p], row[p])
 
 
-@strict_kernel
+@kernel
 def potts_row_apart(message, a, q, s, best, second, rate, keep, part):
     """Mix the new message for one label with the old one.
 
@@ -56,7 +56,7 @@ def potts_row_apart(message, a, q, s, best, second, rate, keep, part):
         old[p] = rate * new + keep * old[p]
 
 
-@strict_kernel
+@kernel
 def count_below(row, bound):
     """Count the entries smaller than ``bound``."""
     count = 0
@@ -65,7 +65,7 @@ def count_below(row, bound):
     return count
 
 
-@strict_kernel
+@kernel
 def potts_max(message, q, s, rate, one, best, second, part):
     """Send over edges that only ask whether labels are equal; ``second`` is scratch."""
     k, keep = q.shape[0], one - rate
@@ -85,7 +85,7 @@ def potts_max(message, q, s, rate, one, best, second, part):
         potts_row_apart(message, a, q, s, best, second, rate, keep, part)
 
 
-@strict_kernel
+@kernel
 def find_floor(floor, s, limit, highest):
     """Write the least message: -s limit, or -inf where no difference costs as much."""
     cut = limit < highest
@@ -94,7 +94,7 @@ def find_floor(floor, s, limit, highest):
         floor[p] = -(s[p] * bound) if cut else bound
 
 
-@strict_kernel
+@kernel
 def climb(q, a, s, best, part):
     """Go one label up in place: shift, and hear from the label below."""
     row, below = q[a, part], q[a - 1, part]
@@ -102,7 +102,7 @@ def climb(q, a, s, best, part):
         row[p] = max(row[p] - best[p], below[p] - s[p])
 
 
-@strict_kernel
+@kernel
 def descend(message, a, q, s, floor, rate, keep, part):
     """Go one label down in place: hear from the label above, and mix with the old message."""
     old, row, above = message[a, part], q[a, part], q[a + 1, part]
@@ -112,7 +112,7 @@ def descend(message, a, q, s, floor, rate, keep, part):
         old[p] = rate * max(new, floor[p]) + keep * old[p]
 
 
-@strict_kernel
+@kernel
 def linear_max(message, q, s, limit, rate, one, best, floor, part):
     """Send over edges whose cost grows with the difference of labels, up to a limit."""
     k, keep = q.shape[0], one - rate
@@ -129,7 +129,7 @@ def linear_max(message, q, s, limit, rate, one, best, floor, part):
         descend(message, a, q, s, floor, rate, keep, part)
 
 
-@strict_kernel
+@kernel
 def shift(q, a, best, lowest, deep, steep, part):
     """Take the largest entry off a row, and keep the deepest entry and the steepest step.
 
@@ -144,7 +144,7 @@ def shift(q, a, best, lowest, deep, steep, part):
         steep[p] = max(steep[p], step, -step)
 
 
-@strict_kernel
+@kernel
 def felt_reach(s, reach, deep, steep, cell):
     """Give the largest difference, up to the reach, that may matter at any pixel.
 
@@ -162,7 +162,7 @@ def felt_reach(s, reach, deep, steep, cell):
     return reach
 
 
-@strict_kernel
+@kernel
 def hear_four(out, q, a, by, m, last, s, cell, part):
     """Hear from four labels, ``m`` and more to the side ``by``, but none beyond the ``last``."""
     m1, m2, m3 = min(m + 1, last), min(m + 2, last), min(m + 3, last)
@@ -176,7 +176,7 @@ def hear_four(out, q, a, by, m, last, s, cell, part):
         out[p] = max(out[p], one, two)
 
 
-@strict_kernel
+@kernel
 def hear_four_pairs(out, q, a, m, last, s, cell, part):
     """Hear from four labels on either side, ``m`` and more away, but none beyond the ``last``."""
     m1, m2, m3 = min(m + 1, last), min(m + 2, last), min(m + 3, last)
@@ -190,7 +190,7 @@ def hear_four_pairs(out, q, a, m, last, s, cell, part):
         out[p] = max(out[p], one, two)
 
 
-@strict_kernel
+@kernel
 def mix_row(message, a, out, floor, rate, keep, part):
     """Mix the larger of a row and the floor with the old message."""
     old = message[a, part]
@@ -198,7 +198,7 @@ def mix_row(message, a, out, floor, rate, keep, part):
         old[p] = rate * max(out[p], floor[p]) + keep * old[p]
 
 
-@strict_kernel
+@kernel
 def quadratic_max(message, q, s, limit, rate, one, best, floor, out, deep, steep, cell, part):
     """Send over edges whose cost grows with the squared difference of labels, up to a limit.
 

@@ -11,11 +11,11 @@ however pixels are grouped.
 
 from __future__ import annotations
 
-from credo._kernels._jit import strict_kernel
 from credo._kernels.grid_linear_sums import cut_linear_sum, find_scale, linear_sum
 from credo._kernels.grid_maxima import linear_max, potts_max, quadratic_max
 from credo._kernels.grid_rows import STEP, scratch, typed, work_rows
 from credo._kernels.grid_sums import mix, potts_sum, quadratic_sum
+from credo._kernels.tiers import kernel
 
 __all__ = [
     "send_cut_linear_sum",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-@strict_kernel
+@kernel
 def send_potts_sum(q, decay, eta, message, work):
     """Sum over labels that are equal, or not."""
     k, n = q.shape
@@ -42,7 +42,7 @@ def send_potts_sum(q, decay, eta, message, work):
         potts_sum(message, q, decay[part], rate, one, new, row0, row1, row2, row3, part)
 
 
-@strict_kernel
+@kernel
 def send_linear_sum(q, decay, eta, message, work):
     """Sum over labels that weigh less the further they are."""
     k, n = q.shape
@@ -56,7 +56,7 @@ def send_linear_sum(q, decay, eta, message, work):
         mix(message, q, part, row1, rate, one, part)
 
 
-@strict_kernel
+@kernel
 def send_cut_linear_sum(q, decay, floor, reach, eta, message, work):
     """Sum over labels that weigh less the further they are, up to a limit."""
     k, n = q.shape
@@ -73,7 +73,7 @@ def send_cut_linear_sum(q, decay, floor, reach, eta, message, work):
         mix(message, new, here, row1, rate, one, part)
 
 
-@strict_kernel
+@kernel
 def send_quadratic_sum(q, decay, floor, reach, eta, message, work):
     """Sum over labels that weigh less by the square of how far they are, up to a limit."""
     k, n = q.shape
@@ -89,7 +89,7 @@ def send_quadratic_sum(q, decay, floor, reach, eta, message, work):
         mix(message, new, here, row1, rate, one, part)
 
 
-@strict_kernel
+@kernel
 def send_potts_max(q, slope, eta, message, work):
     """Take the best of labels that are equal, or not; slopes may be below zero."""
     k, n = q.shape
@@ -100,7 +100,7 @@ def send_potts_max(q, slope, eta, message, work):
         potts_max(message, q, slope[part], rate, one, side[0, here], side[1, here], part)
 
 
-@strict_kernel
+@kernel
 def send_linear_max(q, slope, limit, eta, message, work):
     """Take the best of labels that lose by how far they are, up to a limit."""
     k, n = q.shape
@@ -111,7 +111,7 @@ def send_linear_max(q, slope, limit, eta, message, work):
         linear_max(message, q, slope[part], limit, rate, one, side[0, here], side[1, here], part)
 
 
-@strict_kernel
+@kernel
 def send_quadratic_max(q, slope, limit, eta, message, work):
     """Take the best of labels that lose by the square of how far they are, up to a limit."""
     k, n = q.shape

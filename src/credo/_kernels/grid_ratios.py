@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo._kernels._jit import strict_kernel
+from credo._kernels.tiers import kernel
 
 
-@strict_kernel
+@kernel(visits=20)
 def flood(phi, messages, weights, axes, outside, margin, eta, maximum, colours, rooms):
     """Make a sweep for each of ``colours``, one slab behind the other, so that slabs stay in cache.
 
@@ -53,7 +53,7 @@ def flood(phi, messages, weights, axes, outside, margin, eta, maximum, colours, 
                     )  # fmt: skip
 
 
-@strict_kernel
+@kernel
 def sweep(phi, messages, weights, axes, outside, margin, eta, maximum, backward, rooms):
     """Pass messages from slab to slab, each made of those that have just arrived."""
     slabs = len(phi)
@@ -68,7 +68,7 @@ def sweep(phi, messages, weights, axes, outside, margin, eta, maximum, backward,
                 _send(target, 2 * axis + way, messages, weights, rooms, 0, begin, eta, maximum, -1)
 
 
-@strict_kernel
+@kernel
 def _gather(slab, way, phi, messages, outside, margin, rooms, room):
     """Multiply what each pixel knows, but for what it has from the pixel that it will send to."""
     here, only, to = np.uint64(slab), np.uint64(way), np.uint64(room)
@@ -93,7 +93,7 @@ def _gather(slab, way, phi, messages, outside, margin, rooms, room):
         rooms[to, start + np.uint64(position)] = 1
 
 
-@strict_kernel
+@kernel
 def _send(slab, way, messages, weights, rooms, room, begin, eta, maximum, colour):
     """Update a line of messages: the new one, of which both numbers sum to one, and the old, mixed.
 

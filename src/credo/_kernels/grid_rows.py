@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from credo._kernels._jit import strict_kernel
+from credo._kernels.tiers import kernel
 
 #: Pixels computed together. Measured with rows of 1024 and 4096 pixels: 512 at a time take about
 #: 1.1 times as long, and 256 1.2 to 1.4 times, for each loop over pixels costs some 20 ns to start;
@@ -22,14 +22,14 @@ _GAP: Final = 16
 _SPARE: Final = 7
 
 
-@strict_kernel
+@kernel
 def work_rows(k):
     """Give how many rows of scratch, as long as those of messages, ``k`` labels need."""
     rows = 2 * k + _SPARE
     return rows + rows // _GAP + 1
 
 
-@strict_kernel
+@kernel
 def scratch(work, k, n):
     """Lay the rows of scratch for ``n`` pixels out, gaps between them where there is room."""
     rows = 2 * k + _SPARE
@@ -39,21 +39,21 @@ def scratch(work, k, n):
     return work.reshape(work.size)[: rows * width].reshape((rows, width))
 
 
-@strict_kernel
+@kernel
 def typed(value, cell):
     """Give a number the type of an array, whose first entry it becomes."""
     cell[0] = value
     return cell[0]
 
 
-@strict_kernel
+@kernel
 def fill(out, value):
     """Set all entries of a row."""
     for p in range(out.size):
         out[p] = value
 
 
-@strict_kernel
+@kernel
 def copy(out, source, a, part):
     """Copy part of a row."""
     row = source[a, part]
@@ -61,7 +61,7 @@ def copy(out, source, a, part):
         out[p] = row[p]
 
 
-@strict_kernel
+@kernel
 def take_largest(out, q, a, part):
     """Keep the largest of a row and the four from ``a`` on, the last one standing in for more."""
     last = q.shape[0] - 1
@@ -71,7 +71,7 @@ def take_largest(out, q, a, part):
         out[p] = max(out[p], row0[p], row1[p], row2[p], row3[p])
 
 
-@strict_kernel
+@kernel
 def largest(out, q, part):
     """Write the largest entry over labels into a row."""
     copy(out, q, 0, part)
@@ -79,7 +79,7 @@ def largest(out, q, part):
         take_largest(out, q, a, part)
 
 
-@strict_kernel
+@kernel
 def count_above(row, bound):
     """Count the entries larger than ``bound``."""
     count = 0
@@ -88,7 +88,7 @@ def count_above(row, bound):
     return count
 
 
-@strict_kernel
+@kernel
 def revive(q, known, top, one, part):
     """Let pixels know nothing whose q are all zero, as ``known``, their sum or largest, tells.
 

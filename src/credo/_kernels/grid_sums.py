@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo._kernels._jit import strict_kernel
 from credo._kernels.grid_linear_sums import start_row
 from credo._kernels.grid_rows import copy, count_above, fill, revive, typed
+from credo._kernels.tiers import kernel
 
 
-@strict_kernel
+@kernel
 def add_row(out, q, a, part):
     """Add part of a row to a row."""
     row = q[a, part]
@@ -30,7 +30,7 @@ def add_row(out, q, a, part):
         out[p] += row[p]
 
 
-@strict_kernel
+@kernel
 def add_rows(out, q, a, part):
     """Add the four rows from ``a`` on to a row."""
     row0, row1, row2, row3 = q[a, part], q[a + 1, part], q[a + 2, part], q[a + 3, part]
@@ -38,7 +38,7 @@ def add_rows(out, q, a, part):
         out[p] += (row0[p] + row1[p]) + (row2[p] + row3[p])
 
 
-@strict_kernel
+@kernel
 def total(out, q, k, part):
     """Write the sum over labels into a row."""
     copy(out, q, 0, part)
@@ -49,7 +49,7 @@ def total(out, q, k, part):
         add_rows(out, q, a, part)
 
 
-@strict_kernel
+@kernel
 def mix_row(message, a, new, here, share, keep, part):
     """Mix the new message for one label with the old one."""
     old, row = message[a, part], new[a, here]
@@ -57,7 +57,7 @@ def mix_row(message, a, new, here, share, keep, part):
         old[p] = row[p] * share[p] + keep * old[p]
 
 
-@strict_kernel
+@kernel
 def mix(message, new, here, norm, rate, one, part):
     """Mix new messages, parts ``here`` of rows, over their sums with the old ones."""
     for p in range(norm.size):
@@ -66,7 +66,7 @@ def mix(message, new, here, norm, rate, one, part):
         mix_row(message, a, new, here, norm, one - rate, part)
 
 
-@strict_kernel
+@kernel
 def potts_factors(d, others, rate, one, tiny, own, rest, both):
     """Turn sums of q, in ``own``, into factors: new(a) = own q(a) + both + rest Σ_{b != a} q(b).
 
@@ -86,7 +86,7 @@ def potts_factors(d, others, rate, one, tiny, own, rest, both):
         both[p] = zero if apart else lag * share
 
 
-@strict_kernel
+@kernel
 def potts_row(message, a, q, own, both, keep, part):
     """Mix the new message for one label with the old one where d <= 1 everywhere."""
     old, row = message[a, part], q[a, part]
@@ -94,7 +94,7 @@ def potts_row(message, a, q, own, both, keep, part):
         old[p] = (own[p] * row[p] + both[p]) + keep * old[p]
 
 
-@strict_kernel
+@kernel
 def potts_row_apart(message, a, q, above, own, rest, both, below, keep, part):
     """Mix the new message for one label with the old one, other labels being summed apart."""
     old, row, later = message[a, part], q[a, part], above[a]
@@ -104,7 +104,7 @@ def potts_row_apart(message, a, q, above, own, rest, both, below, keep, part):
         below[p] += row[p]
 
 
-@strict_kernel
+@kernel
 def next_above(above, a, q, part):
     """Write the sum of q above a label, from that above the next one."""
     out, later, row = above[a], above[a + 1], q[a + 1, part]
@@ -112,7 +112,7 @@ def next_above(above, a, q, part):
         out[p] = later[p] + row[p]
 
 
-@strict_kernel
+@kernel
 def potts_sum(message, q, d, rate, one, above, own, rest, both, below, part):
     """Send over edges that only ask whether labels are equal; ``above`` to ``below`` is scratch."""
     k, keep, zero = q.shape[0], one - rate, one - one
@@ -132,7 +132,7 @@ def potts_sum(message, q, d, rate, one, above, own, rest, both, below, part):
         potts_row_apart(message, a, q, above, own, rest, both, below, keep, part)
 
 
-@strict_kernel
+@kernel
 def quadratic_weight(weights, m, d, odd):
     """Write d^(m²) into row m, from the row before and an odd power of d; make the next power."""
     out, last = weights[m], weights[m - 1]
@@ -141,7 +141,7 @@ def quadratic_weight(weights, m, d, odd):
         odd[p] *= d[p] * d[p]
 
 
-@strict_kernel
+@kernel
 def quadratic_weights(weights, d, reach, one, scale, odd):
     """Write weights into rows 1, 2, ... at the scale of q; give the last one above zero.
 
@@ -164,7 +164,7 @@ def quadratic_weights(weights, d, reach, one, scale, odd):
     return felt
 
 
-@strict_kernel
+@kernel
 def add_beyond(new, a, q, b, f, scale, past, part):
     """Add what comes from ``b`` and all labels passed before, which are beyond the reach."""
     out, late = new[a], q[b, part]
@@ -173,7 +173,7 @@ def add_beyond(new, a, q, b, f, scale, past, part):
         out[p] += f[p] * past[p]
 
 
-@strict_kernel
+@kernel
 def add_four(new, a, q, by, weights, m, last, part):
     """Add what up to four labels give that lie ``m`` and more to the side ``by``.
 
@@ -195,7 +195,7 @@ def add_four(new, a, q, by, weights, m, last, part):
         out[p] += one + two
 
 
-@strict_kernel
+@kernel
 def add_four_pairs(new, a, q, weights, m, last, part):
     """Add what up to four labels on either side give that lie ``m`` and more away."""
     out = new[a]
@@ -210,7 +210,7 @@ def add_four_pairs(new, a, q, weights, m, last, part):
         out[p] += one + two
 
 
-@strict_kernel
+@kernel
 def quadratic_sum(q, d, f, reach, one, new, weights, scale, norm, past, odd, part):
     """Write the sums of quadratic edges; ``past`` and ``odd`` are scratch."""
     k, zero, beyond = q.shape[0], one - one, reach + 1

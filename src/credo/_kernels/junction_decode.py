@@ -6,11 +6,13 @@ Of these the last may be summed out instead: ``inner`` is their number of joint 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.clique_tables import advance
 from credo._kernels.junction_logs import add
+from credo._kernels.tiers import kernel
 
 #: Half the distance from 1.0 to the next float64: the largest relative error of one rounding.
 UNIT = 2.0**-53
@@ -110,8 +112,8 @@ def _sum_inside(table, start, stop, inner):
             continue
         total = 0.0
         for i in range(t, t + inner):
-            total += np.exp(table[i] - largest)
-        table[t] = largest + np.log(total)
+            total += math.exp(table[i] - largest)
+        table[t] = largest + math.log(total)
 
 
 @kernel
@@ -286,7 +288,7 @@ def chosen_logs(n_states, scope_start, scope, cell_start, logs, states, out):
         out[f] = logs[cell_start[f] + cell]
 
 
-@kernel
+@kernel(visits=50)
 def k_best(
     states, table, table_start, row_start, dim_start, dims, residual, inner, n_states, message,
     error,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.junction_logs import add
+from credo._kernels.tiers import kernel
 
 #: Tables of no more cells are filled factor by factor: for them the order takes longer to find out
 #: than it saves. A chain of 1e5 steps takes a third of the time.

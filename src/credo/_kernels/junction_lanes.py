@@ -17,10 +17,12 @@ marked as lost; in all others a zero is a true zero.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.clique_tables import TINY, advance
+from credo._kernels.tiers import kernel
 
 #: Messages a table is multiplied by before it is scaled again: eight of 1e-36 are above TINY.
 RESCALE_AFTER = 8
@@ -256,7 +258,7 @@ def _judge(room, calm, least_base, nodes, live, bound, lane):
         p, where = nodes[k, PARENT], nodes[k, TOTAL]
         total = room[where, lane] if live[k] else calm[where]
         least = room[where + 1, lane] if live[k] else calm[where + 1]
-        log_z += np.log(total) if total > 0.0 else -np.inf
+        log_z += math.log(total) if total > 0.0 else -np.inf
         lost = lost or bound[k] < TINY
         if p >= 0 and total > 0.0:
             bound[p] *= least / total
@@ -265,7 +267,7 @@ def _judge(room, calm, least_base, nodes, live, bound, lane):
                 again = room[where + 2, lane] if live[p] else calm[where + 2]
                 smallest = room[where + 3, lane] if live[p] else calm[where + 3]
                 bound[p] = smallest / again if again > 0.0 else 1.0
-                log_z += np.log(again) if again > 0.0 else -np.inf
+                log_z += math.log(again) if again > 0.0 else -np.inf
     return log_z, lost
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 #: Siblings compared with each node: keeps a star of many leaves linear.
 SIBLINGS_LOOKED_AT = 64
@@ -93,7 +93,7 @@ def elimination_cliques(scope_start, scope, order):
             parent[i] = members[begin + 1]
             child_next[i] = child_head[parent[i]]
             child_head[parent[i]] = i
-    return position, start, members, parent
+    return position, start, members[: start[n]], parent
 
 
 @kernel
@@ -317,7 +317,7 @@ def message_groups(n_states, dim_start, dims, residual, node_parent):
                 filled,
             )
         group_start[k + 1] = filled
-    return group_start, lengths, strides
+    return group_start, lengths[:filled], strides[:filled]
 
 
 @kernel
@@ -392,4 +392,4 @@ def factor_groups(n_states, scope_start, scope, position, node, dim_start, dims)
                 filled,
             )
         group_start[f + 1] = filled
-    return home, ordered, group_start, lengths, strides
+    return home, ordered, group_start, lengths[:filled], strides[:filled]

@@ -6,10 +6,12 @@ for factors that span more than float64 holds.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.clique_tables import advance
+from credo._kernels.tiers import kernel
 
 
 @kernel
@@ -56,11 +58,11 @@ def gather(source, s, out, o, cells, lengths, strides, first, stop, counters, ma
     m = np.int64(0)
     for i in range(s, s + outer):
         if source[i] > -np.inf:
-            sums[m] += np.exp(source[i] - out[o + m])
+            sums[m] += math.exp(source[i] - out[o + m])
         m = advance(m, lengths, strides, first, stop - 1, counters)
     for k in range(cells):
         if out[o + k] > -np.inf:
-            out[o + k] += np.log(sums[k])
+            out[o + k] += math.log(sums[k])
 
 
 @kernel

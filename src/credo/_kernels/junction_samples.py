@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.junction_decode import put, row_of
+from credo._kernels.tiers import kernel
 
 
 @kernel

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.clique_tables import TINY, absorb, add_up, count_in, log_of, rescale
 from credo._kernels.junction_fill import factors_by_node, next_outside, outside_of, repeat
+from credo._kernels.tiers import kernel
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 
 @kernel
@@ -91,4 +91,4 @@ def climb_and_fall(n, scope_start, scope, factor_of, incident_start, incident, t
         if order[i] < n and parent_slot[order[i]] >= 0:
             listed[count] = parent_slot[order[i]]
             count += 1
-    return listed, count
+    return listed[:count]

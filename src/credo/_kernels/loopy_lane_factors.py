@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.loopy_lane_products import (
     BOTH,
     ETA,
@@ -25,6 +24,7 @@ from credo._kernels.loopy_lane_products import (
     send,
     send_two,
 )
+from credo._kernels.tiers import kernel
 
 TABLE, EVEN, ODD, AT_MOST_ONE, NOISY_OR, NOISY_AND = range(6)
 #: Fields of a factor: what it is, its slots, and where its cells or numbers start.

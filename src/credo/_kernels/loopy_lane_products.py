@@ -13,7 +13,7 @@ true one and a message without a positive number is a contradiction.
 
 from __future__ import annotations
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 #: Rows side by side. Half as many are slower: loops so short the compiler writes out, number by
 #: number, before it looks for vectors.

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.loopy_lane_factors import (
     AT_MOST_ONE,
     CELLS,
@@ -24,6 +23,7 @@ from credo._kernels.loopy_lane_factors import (
     link,
 )
 from credo._kernels.loopy_lane_products import FAR, FLOOR, LANES, ONE, ZERO, join
+from credo._kernels.tiers import kernel
 
 #: Fields of a variable: the place of its weights, how many states and messages it has, the first of
 #: these in the order of variables, its place, its first column of weights, and of the result or -1.

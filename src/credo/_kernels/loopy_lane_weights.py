@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 
 @kernel

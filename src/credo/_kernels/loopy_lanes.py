@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 
-from credo._kernels._jit import kernel
 from credo._kernels.loopy_lane_factors import speak
 from credo._kernels.loopy_lane_products import (
     BOTH,
@@ -43,6 +42,7 @@ from credo._kernels.loopy_lane_rows import (
     enter,
     log_of_row,
 )
+from credo._kernels.tiers import kernel
 
 #: Settings: the number of sweeps, and whether to stop at chosen states that are possible, to
 #: give up a row whose numbers are too small, and to compute logs of sums.
@@ -116,7 +116,7 @@ def fill(room, variables, floors, shift, numbers, settings, weights, taken, log_
     return taken, running
 
 
-@kernel
+@kernel(visits=50)
 def run_rows(
     room,
     variables,

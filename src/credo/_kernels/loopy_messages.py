@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 #: Products of numbers above exp(-640) in all are above 1e-278: float64 loses none of them.
 SAFE = 640.0

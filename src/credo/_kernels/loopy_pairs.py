@@ -7,9 +7,11 @@ Messages must be positive and beliefs within what the type of number holds: who 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 #: Edges that are gathered, computed and scattered together: their numbers stay in the first cache.
 _BLOCK = 256
@@ -135,10 +137,11 @@ def log_sum_two(ends, tables, messages, beliefs):
     to_left, to_right = messages
     result = 0.0
     for v in range(beliefs.shape[0]):
-        result += np.log1p(float(beliefs[v, 1]))
+        result += math.log1p(float(beliefs[v, 1]))
     for e in range(left.size):
         a, b = float(beliefs[left[e], 1]), float(beliefs[right[e], 1])
         p, q = a / to_left[e], b / to_right[e]
         sum_ = 1.0 + v10[e] * p + v01[e] * q + v11[e] * p * q
-        result += np.log(sum_ / ((1.0 + a) * (1.0 + b)))
+        share = sum_ / ((1.0 + a) * (1.0 + b))
+        result += math.log(share) if share != 0.0 else -math.inf
     return result

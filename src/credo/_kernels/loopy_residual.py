@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.loopy_messages import listen
 from credo._kernels.loopy_rules import speak
 from credo._kernels.loopy_sweeps import blend, put
+from credo._kernels.tiers import kernel
 
 
 @kernel
@@ -127,7 +127,7 @@ def alarm(wires, queue, s, moved):
                 sift_up(heap, place, priority, place[t])
 
 
-@kernel
+@kernel(visits=2)
 def chase(wires, state, room, queue, updates, floor, eta, in_logs, maximum):
     """Update up to so many messages, always one of the largest priority, until that is small.
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from credo._kernels._jit import kernel
 from credo._kernels.loopy_messages import SAFE, plus, table_messages
+from credo._kernels.tiers import kernel
 
 TABLE, EVEN, ODD, AT_MOST_ONE, NOISY_OR, NOISY_AND = range(6)
 

@@ -5,10 +5,12 @@ With few states, many edges are computed side by side; with many, the states of 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.loopy_pairs import largest_of
+from credo._kernels.tiers import kernel
 
 #: Edges that are gathered, computed and scattered together.
 _BLOCK = 128
@@ -125,11 +127,12 @@ def settle(computed, message, scale, eta):
 
 
 @kernel
-def sweep_many(begin, end, ends, table, values, messages, beliefs, eta, maximum):
+def sweep_many(begin, end, ends, table, values, turned, messages, beliefs, eta, maximum):
     """Pass the messages of some edges; give the largest change.
 
     Messages and beliefs have a row for each way of an edge, and for this sweep and the next of a
-    variable; messages sum to one.
+    variable; messages sum to one. Tables stand there turned as well, so that both ways add whole
+    rows up: a row's own sum would have to be made one number at a time.
     """
     k = beliefs.shape[2]
     near, far = np.empty(k, beliefs.dtype), np.empty(k, beliefs.dtype)
@@ -142,23 +145,19 @@ def sweep_many(begin, end, ends, table, values, messages, beliefs, eta, maximum)
             near[x] = beliefs[i, 0, x] / messages[e, 0, x]
             far[x] = beliefs[j, 0, x] / messages[e, 1, x]
             there[x] = eta - eta
-        if maximum:
-            for x in range(k):
-                best = eta - eta
+            back[x] = eta - eta
+        for x in range(k):
+            a, b = near[x], far[x]
+            if maximum:
                 for y in range(k):
-                    best = max(best, values[t, x, y] * far[y])
-                    there[y] = max(there[y], values[t, x, y] * near[x])
-                back[x] = best
-        else:
-            for x in range(k):
-                sum_ = eta - eta
+                    there[y] = max(there[y], values[t, x, y] * a)
                 for y in range(k):
-                    sum_ += values[t, x, y] * far[y]
-                back[x] = sum_
-            for x in range(k):
-                weight = near[x]
+                    back[y] = max(back[y], turned[t, x, y] * b)
+            else:
                 for y in range(k):
-                    there[y] += values[t, x, y] * weight
+                    there[y] += values[t, x, y] * a
+                for y in range(k):
+                    back[y] += turned[t, x, y] * b
         here, over = eta - eta, eta - eta
         for x in range(k):
             here += back[x]
@@ -188,7 +187,7 @@ def sums_of(beliefs, sums):
         sums[v] = 0.0
         for x in range(beliefs.shape[2]):
             sums[v] += beliefs[v, 1, x]
-        result += np.log(sums[v])
+        result += math.log(sums[v]) if sums[v] != 0.0 else -math.inf
     return result
 
 
@@ -206,7 +205,7 @@ def log_sum_many(ends, table, values, messages, beliefs):
             for y in range(k):
                 q = beliefs[j, 1, y] / (messages[e, 1, y] * sums[j])
                 sum_ += values[table[e], x, y] * p * q
-        result += np.log(sum_)
+        result += math.log(sum_) if sum_ != 0.0 else -math.inf
     return result
 
 
@@ -224,5 +223,5 @@ def log_sum_few(ends, values, messages, beliefs):
             for y in range(k):
                 q = beliefs[j, 1, y] / (messages[1, y, e] * sums[j])
                 sum_ += values[x, y, e] * p * q
-        result += np.log(sum_)
+        result += math.log(sum_) if sum_ != 0.0 else -math.inf
     return result

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.loopy_messages import listen
 from credo._kernels.loopy_rules import utter
+from credo._kernels.tiers import kernel
 
 
 @kernel

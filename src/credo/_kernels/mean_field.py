@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.forest_sums import RUN, collect, distribute, find_root, root_sum
+from credo._kernels.tiers import kernel
 
 
 class Factors(NamedTuple):

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 
 @kernel
@@ -104,7 +104,7 @@ def _fill_by_covariance(covariance, gone, seen, n_gone, n_seen, factor, total, b
             spread[gone[d], gone[c]] += total * s
 
 
-@kernel
+@kernel(visits=5)
 def marginal_rows(
     z,
     pz,
@@ -173,7 +173,7 @@ def marginal_rows(
             _fill_by_covariance(covariance, gone, seen, n_gone, n_seen, factor, weight, b, spread)
 
 
-@kernel
+@kernel(visits=5)
 def marginal_shared(
     z,
     pz,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 
 @kernel

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 #: Sums of exponentials above this have lost nothing to underflow that float64 could show: a table
 #: of 2**30 terms, all of them below the least normal number, adds up to less than 1e-298.

@@ -5,12 +5,14 @@ For graphs that are answered in less time than a larger search would take to beg
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 
-@kernel
+@kernel(visits=100)
 def weighted_min_fill(n_states, scope_start, scope, group, sequence, costs):
     """Fill ``sequence`` by least weighted fill, group 0 first; give the largest clique.
 
@@ -116,7 +118,7 @@ def _count(n_states, sequence, start, pool, costs):
         if cells > most:
             most = cells
             top = i
-    costs[0] = np.log2(most) if n > 0 else 0.0
+    costs[0] = math.log2(most) if n > 0 else 0.0
     clique = np.empty(start[top + 1] - start[top] if n > 0 else 0, np.int64)
     for a in range(clique.size):
         clique[a] = pool[start[top] + a]

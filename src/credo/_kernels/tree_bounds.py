@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
 from credo._kernels.forest_sums import collect, distribute
+from credo._kernels.tiers import kernel
 
 
 @kernel
@@ -60,7 +60,7 @@ def reparametrise(graph, unary, logs, rho, shift, digit, new_unary, tables):
     return wear
 
 
-@kernel
+@kernel(visits=5)
 def mean_of_sums(
     graph, unary, tables, start, edges, ups, weights, members, room, mean, at_slot, belief
 ):

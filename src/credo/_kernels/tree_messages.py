@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 from credo._kernels.tree_order import OPEN, ROOT, SHIFT, SMALLEST, STRIDE, WIDTH
 
 #: What the arithmetic is done on.

@@ -7,7 +7,7 @@ closed.
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 #: In the place of the link up: not reached, and reached first.
 UNSEEN, ROOT = -2, -1

@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from credo._kernels._jit import kernel
+from credo._kernels.tiers import kernel
 
 
 @kernel

@@ -51,7 +51,7 @@ def noise(
     """Add noise to a picture: flips of single pixels, bursts, salt and pepper, or Gaussian."""
     from credo._validation.labels import one_of
     from credo.cli.destinations import refuse_overwriting
-    from credo.cli.image_start import hush_decoders
+    from credo.cli.image_jobs import hush_decoders
     from credo.cli.networks import spoken_warnings
     from credo.images.files import image_format, open_image, save_image
 

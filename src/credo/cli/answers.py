@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from credo.cli.networks import Network
-    from credo.cli.sweeps import Callback
     from credo.inference import ApproximatePosterior, GraphPosterior
 
 #: Details of an engine that a person should see.
@@ -75,9 +73,8 @@ def _check(wanted: Ask) -> None:
 def _asked(wanted: Ask, net: Network) -> GraphPosterior | ApproximatePosterior:
     """Put the question, with as much machinery as it needs."""
     from credo.cli.findings import evidence_of, names_of
-    from credo.cli.sweeps import USUAL, sweep
+    from credo.cli.progress import sweep_progress
     from credo.cli.weight_files import weights_of
-    from credo.inference._budget import as_bytes
     from credo.inference.approximating import METHODS, check_options
     from credo.inference.asking import infer
 
@@ -100,22 +97,11 @@ def _asked(wanted: Ask, net: Network) -> GraphPosterior | ApproximatePosterior:
             **options,
         )
 
-    def heard(callback: Callback | None) -> GraphPosterior | ApproximatePosterior:
+    if wanted.method not in METHODS:
+        return run()
+    check_options(wanted.method, wanted.options)
+    with sweep_progress() as callback:
         return run(callback=callback)
-
-    if wanted.method in METHODS:
-        check_options(wanted.method, wanted.options)
-        return sweep(net, USUAL[wanted.method], heard)
-    limit = as_bytes(wanted.budget, "infer")
-    net.start.settle(net.model, findings, names, _answers(wanted), limit)
-    return run()
-
-
-def _answers(wanted: Ask) -> float:
-    """Tell how much more than the plan of one answer a question costs."""
-    if wanted.method not in ("auto", "exact"):
-        return math.inf
-    return 1 if wanted.jeffrey is None else 100  # rounds of proportional fitting
 
 
 def _log_evidence(post: GraphPosterior | ApproximatePosterior) -> float | None:

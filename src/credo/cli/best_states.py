@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,7 +82,7 @@ def _found(
 ) -> list[Configuration]:
     """Find one configuration, or several."""
     from credo.cli.findings import evidence_of, names_of
-    from credo.cli.sweeps import USUAL_FOR_BEST, Callback, sweep
+    from credo.cli.progress import sweep_progress
     from credo.cli.weight_files import weights_of
     from credo.inference import maximum
     from credo.inference.maxima.choosing import OPTIONS
@@ -94,18 +93,13 @@ def _found(
         "budget": budget,
     }
     names = names_of(net, variables, "--variables")
-    if method not in USUAL_FOR_BEST:
-        net.start.settle(net.model, asked["evidence"], None, k if names is None else math.inf)
     if names is not None:
         return [maximum.marginal_map(net.model, names, **asked)]
     if k != 1:
         return maximum.k_best(net.model, k, **asked)
-
-    def run(callback: Callback | None) -> Configuration:
+    with sweep_progress() as callback:
         options: dict[str, Any] = {"callback": callback} if "callback" in OPTIONS[method] else {}
-        return maximum.mpe(net.model, **asked, method=method, **options)
-
-    return [sweep(net, USUAL_FOR_BEST.get(method, 0), run)]
+        return [maximum.mpe(net.model, **asked, method=method, **options)]
 
 
 def _text(network: Network, found: list[Configuration]) -> str:

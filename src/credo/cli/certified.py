@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from credo.cli.networks import Network
     from credo.inference.certificates.bounding import Bounds
 
-#: Sweeps that an interval usually took, on grids of 9 to 64 variables.
-_USUAL = 300
-
 
 def bounds(
     network: NetworkFile,
@@ -32,8 +29,6 @@ def bounds(
     with opened(network) as net:
         findings = evidence_of(net, evidence)
         names = names_of(net, query, "--query") or []
-        runs = 1 + sum(len(net.model[name].states) for name in names)
-        net.start.settle_sweeps(net.model, runs * _USUAL)
         found = make(net.model, findings, likelihood=weights_of(net, likelihood), query=names)
         intervals = {name: _by_state(net, found, name) for name in names}
     if as_json:

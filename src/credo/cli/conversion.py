@@ -21,11 +21,10 @@ def convert(
     """Write a network in another format, read it back, and say what is lost."""
     from credo.cli.destinations import refuse_overwriting
     from credo.cli.networks import spoken_warnings
-    from credo.cli.quick_start import quick_start
     from credo.formats.network_files import read_network, write_network
 
     refuse_overwriting(target, {"the network to read": network})
-    with spoken_warnings(), quick_start(network):
+    with spoken_warnings():
         model = read_network(network)
         write_network(model, target)
         back = read_network(target) if target.is_file() else model

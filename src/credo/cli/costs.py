@@ -34,7 +34,6 @@ def plan(
     limit = as_bytes(as_budget(budget), "plan")
     with opened(network) as net:
         findings, wanted = evidence_of(net, evidence), names_of(net, query, "--query")
-        net.start.settle(net.model, findings, wanted)
         made = make(net.model, findings, wanted)
     fits = made.n_bytes <= limit
     if as_json:

@@ -92,12 +92,10 @@ def denoise(
     _check_extras(method, reject, rejected, posterior)
     numbers = _number(flip, "--flip", 0, 1), _number(coupling, "--coupling", -math.inf, math.inf)
 
-    from credo.cli.image_start import hush_decoders, light_start
+    from credo.cli.image_jobs import Settings, hush_decoders
+    from credo.cli.image_places import Places
 
     hush_decoders()
-    with light_start():
-        from credo.cli.image_jobs import Settings
-        from credo.cli.image_places import Places
 
     settings = Settings(*numbers, sweeps, momentum, method, reject, threads)
     places = Places(noisy, clean, rejected, posterior, strip, compare)

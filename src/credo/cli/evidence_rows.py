@@ -47,7 +47,6 @@ def answer_rows(request: RowsRequest) -> None:
     from credo.cli.findings import names_of
     from credo.cli.networks import Network, spoken_warnings
     from credo.cli.progress import file_progress
-    from credo.cli.quick_start import QuickStart
     from credo.tables import open_csv
 
     out = None if request.out is None or str(request.out) == "-" else request.out
@@ -59,7 +58,7 @@ def answer_rows(request: RowsRequest) -> None:
         file_progress("inferring") as progress,
         open_csv(request.rows, progress) as rows,
     ):
-        network = Network(request.network, QuickStart(is_plain=False))
+        network = Network(request.network)
         job = _Job(request, network, rows, names_of(network, request.query, "--query"))
         job.write(stream)
     if request.as_json:

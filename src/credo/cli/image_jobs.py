@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -73,12 +74,8 @@ def _truth(places: Places, noisy: Any) -> Any:
 
 def _restored(noisy: Any, settings: Settings, callback: Any) -> Restoration:
     """Restore an array."""
-    from credo.cli.image_start import light_start
+    from credo.images.denoising import denoise
 
-    with light_start():
-        from credo.images.denoising import denoise
-
-        denoise(np.zeros((2, 2), np.bool_), 0.1, 0.1, sweeps=1)  # loads the compiled loops
     return denoise(
         noisy,
         settings.flip,
@@ -167,3 +164,8 @@ def _panels(found: Restoration, noisy: Any) -> list[tuple[str, Any]]:
     low, high = (0.0, 1.0) if bits else (float(noisy.min()), float(noisy.max()))
     shown = [as_bytes(picture, low, high) for picture in (noisy, *pictures)]
     return [*zip(["noisy", *words], shown, strict=True), *last]
+
+
+def hush_decoders() -> None:
+    """Keep Pillow from writing to the terminal what our own message says in a sentence."""
+    logging.getLogger("PIL").addHandler(logging.NullHandler())

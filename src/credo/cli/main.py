@@ -27,6 +27,7 @@ from credo.cli.table_predict import predict
 from credo.cli.table_show import show
 from credo.cli.table_update import merge, update
 from credo.cli.uai_task import uai
+from credo.cli.warm_up import warm_up
 from credo.cli.weighing import explain
 from credo.exceptions import CredoError, NumericalError
 
@@ -43,7 +44,7 @@ app = typer.Typer(
 )
 for command in (
     *(fit, predict, evaluate, update, merge, show),
-    *(decide, infer, plan, mpe, bounds, explain, convert, uai, denoise, noise),
+    *(decide, infer, plan, mpe, bounds, explain, convert, uai, denoise, noise, warm_up),
 ):
     app.command()(command)
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-
-from credo.cli.quick_start import QuickStart, quick_start
 
 if TYPE_CHECKING:
     from credo._types import Label
@@ -20,11 +18,10 @@ if TYPE_CHECKING:
 class Network:
     """A model from a file, with its names and states found by their text."""
 
-    def __init__(self, path: Path, start: QuickStart) -> None:
+    def __init__(self, path: Path) -> None:
         from credo.formats.network_files import read_network
 
         self.path = path
-        self.start = start
         self.model: Any = read_network(path)
         for name, states in zip(self.model.names, self._all_states(), strict=True):
             if not all(isinstance(state, str) for state in states):
@@ -77,20 +74,30 @@ def _by_text(labels: Iterable[Label], what: str) -> dict[str, Label]:
 @contextmanager
 def opened(path: Path) -> Iterator[Network]:
     """Read a network for one question; warnings on the way are sentences on stderr."""
-    with spoken_warnings(), quick_start(path) as start:
-        yield Network(path, start)
+    with spoken_warnings():
+        yield Network(path)
 
 
 @contextmanager
-def spoken_warnings() -> Iterator[None]:
-    """Turn warnings into sentences on stderr."""
-    from credo.exceptions import CredoWarning
+def spoken_warnings(reword: Callable[[str], str] = str) -> Iterator[None]:
+    """Turn warnings into sentences on stderr: of a wait at once, of the others at the end."""
+    from credo.exceptions import CompilingWarning, CredoWarning
 
-    with warnings.catch_warnings(record=True) as caught:
+    said: dict[str, None] = {}
+
+    def show(message: object, category: type[Warning], *_: object) -> None:
+        text = reword(str(message))
+        if issubclass(category, CompilingWarning):
+            typer.echo(f"credo: {text}", err=True)
+        else:
+            said[text] = None
+
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", CredoWarning)
+        warnings.showwarning = show  # type: ignore[assignment]  # file and line are not said
         try:
             yield
         finally:
-            for text in dict.fromkeys(str(warning.message) for warning in caught):
+            for text in said:
                 typer.echo(f"credo: warning: {text}", err=True)

@@ -31,6 +31,25 @@ def file_progress(what: str) -> Iterator[Callable[[int, int | None], None] | Non
 
 
 @contextmanager
+def step_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Give a callback for the name of a step, its number and how many there are."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def moved(name: str, done: int, total: int) -> None:
+            bar.update(task, description=name, completed=done, total=total)
+
+        yield moved
+
+
+@contextmanager
 def sweep_progress() -> Iterator[Callable[[int, float], None] | None]:
     """Give a callback for sweeps and residuals, which shows them if it takes long."""
     if not sys.stderr.isatty():

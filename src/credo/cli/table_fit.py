@@ -128,7 +128,7 @@ def fit(
 
     check_place(out)
     refuse_inputs(out, {"a table to learn from": tables, "the loss": [loss] if loss else []})
-    with table_command(clusters=dask is not None or spark is not None):
+    with table_command():
         from credo.storage import save
 
         choices = Choices(covariance, shrinkage, families, smoothing, penalty, strength, priors)

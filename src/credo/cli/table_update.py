@@ -43,7 +43,7 @@ def update(
     place = model if out is None else out
     check_place(place)
     refuse_inputs(place, {"a table to learn from": tables})
-    with table_command(clusters=dask is not None or spark is not None):
+    with table_command():
         from credo.storage import save
         from credo.tables import update_table
 

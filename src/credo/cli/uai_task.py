@@ -39,7 +39,6 @@ def uai(
     """Solve a task of the UAI inference competitions and write the result as they do."""
     from credo.cli.destinations import refuse_overwriting, say
     from credo.cli.networks import spoken_warnings
-    from credo.cli.quick_start import quick_start
     from credo.formats.uai import read_uai, read_uai_evidence
     from credo.formats.uai_results import write_uai_result
 
@@ -52,11 +51,10 @@ def uai(
             "the query": query_file or model,
         },
     )
-    with spoken_warnings(), quick_start(model) as start:
+    with spoken_warnings():
         net = read_uai(model)
         findings = {} if evidence is None else read_uai_evidence(evidence, net)
         chosen = [] if query_file is None else _query(query_file, list(net.names))
-        start.settle(net, findings, answers=math.inf if kind == "MMAP" else 1)
         value = _TASKS[kind](net, findings, chosen, as_budget(budget))
     if out is not None and str(out) != "-":
         write_uai_result(out, kind, value)

@@ -43,7 +43,6 @@ def explain(
     with opened(network) as net:
         name = net.name(target)
         findings = evidence_of(net, evidence)
-        net.start.settle(net.model, findings, answers=3 * len(findings) + 2)
         weights = weights_of(net, likelihood)
         post = exact(Request(net.model, findings, weights, [name], as_budget(budget)))
         found = weigh(post, name, None if state is None else net.state(name, state))

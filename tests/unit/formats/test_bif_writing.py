@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from tests.oracles import bif as oracle
+from tests.speeds import both_speeds
 
-from credo._kernels import bif_text
 from credo.exceptions import InputError
 from credo.formats._bif_names import quoted
-from credo.formats._bif_tokens import tokenised
 from credo.formats.bif import read_bif, write_bif
 from credo.graphs.bayesian_network import BayesianNetwork
 from credo.graphs.factor_graph import FactorGraph
@@ -157,16 +156,10 @@ def test_an_unfinished_network_leaves_the_file_as_it_was(file):
     assert file.read_bytes() == before
 
 
-def test_the_kernels_run_as_plain_python(file, monkeypatch):
+def test_the_kernels_are_the_same_at_both_speeds(file, monkeypatch):
     write_bif(network(('a "quoted" name', "grass"), (("0.1", "5-12"), ("dry", "wet"))), file)
     text = file.read_text().replace("0.1, 0.9", "0.12345678901234567, 8.7654321098765433e-1")
     file.write_text(text)
-    tokens, net = tokenised(file.read_bytes(), "file"), read_bif(file)
-    for name in ("_quotient", "tokenise", "read_numbers", "match_states"):
-        compiled = getattr(bif_text, name)
-        monkeypatch.setattr(bif_text, name, getattr(compiled, "py_func", compiled))
-    plain = tokenised(file.read_bytes(), "file")
-    for part in ("kind", "start", "end"):
-        np.testing.assert_array_equal(getattr(plain, part), getattr(tokens, part))
-    assert_same(read_bif(file), net)
+    both_speeds(monkeypatch)
+    net = read_bif(file)
     assert net.table("grass")[0].tolist() == [0.12345678901234567, 0.87654321098765433]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests.oracles import gibbs as oracle
-from tests.unit.kernels.test_junction import plain_kernels
+from tests.speeds import plain_kernels
 
 from credo.exceptions import InputError, NumericalError
 from credo.graphs import FactorGraph
@@ -52,10 +52,6 @@ def as_problem(sizes, factors, evidence=None, *, log=False):
 def kernels(request, monkeypatch):
     if request.param == "plain":
         plain_kernels(monkeypatch)
-    from credo._kernels import gibbs_blocks, gibbs_sweeps
-
-    is_function = type(gibbs_blocks.run_trees) is type(gibbs_sweeps.run_sites) is type(as_problem)
-    assert is_function == (request.param == "plain")
 
 
 @pytest.mark.usefixtures("kernels")
@@ -230,7 +226,7 @@ def test_whole_runs_are_the_same_compiled_and_plain(blocks, monkeypatch):
     compiled = run_gibbs(problem, **run)
     plain_kernels(monkeypatch)
     plain = run_gibbs(problem, **run)
-    np.testing.assert_allclose(plain.beliefs.values, compiled.beliefs.values, rtol=1e-12)
-    assert plain.log_z == pytest.approx(compiled.log_z, rel=1e-12)
+    np.testing.assert_array_equal(plain.beliefs.values, compiled.beliefs.values)
+    assert plain.log_z == compiled.log_z
     for a, b in zip(plain.joints.traces, compiled.joints.traces, strict=True):
         np.testing.assert_array_equal(a, b)

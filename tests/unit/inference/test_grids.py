@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.unit.kernels.test_junction import plain_kernels
+from tests.speeds import plain_kernels
 
 import credo
 from credo.exceptions import InputError

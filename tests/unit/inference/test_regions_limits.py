@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 from tests.oracles import regions as oracle
+from tests.speeds import plain_kernels
 from tests.unit.inference.test_regions import (
     ENGINES,
     assert_exact,
@@ -12,7 +13,6 @@ from tests.unit.inference.test_regions import (
     problem_of,
     random_model,
 )
-from tests.unit.kernels.test_junction import plain_kernels
 
 from credo.exceptions import InputError, LabelError
 from credo.graphs import FactorGraph
@@ -197,4 +197,4 @@ def test_plain_python_computes_the_same(monkeypatch):
     plain_kernels(monkeypatch)
     for one, other in zip(compiled, answers(), strict=True):
         for left, right in zip(one, other, strict=True):
-            np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-12)
+            np.testing.assert_array_equal(left, right)

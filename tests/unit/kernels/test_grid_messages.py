@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from tests.oracles import grid_messages as oracle
-from tests.unit.kernels.test_junction import plain_kernels
+from tests.speeds import plain_kernels
 
 KINDS = oracle.KINDS
 LABELS = (*range(1, 21), 64)
@@ -20,9 +20,7 @@ STRENGTHS = (0.0, 1e-17, 1e-12, 1e-3, 0.1, 1.0, 3.0, 30.0, 300.0, 700.0)
 def sends(request, monkeypatch):
     if request.param == "plain":
         plain_kernels(monkeypatch)
-    module = importlib.import_module("credo._kernels.grid_messages")
-    assert (type(module.send_potts_sum) is type(oracle.mixed)) == (request.param == "plain")
-    return module
+    return importlib.import_module("credo._kernels.grid_messages")
 
 
 @pytest.fixture

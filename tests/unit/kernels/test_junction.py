@@ -1,60 +1,32 @@
 """The kernels of the junction tree: compiled, and as plain Python."""
 
-import importlib
 import itertools
 import math
-import pkgutil
-import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 from tests.oracles import inference as oracle
+from tests.speeds import both_speeds, plain_kernels
 
 import credo
 from credo import _kernels
-from credo._kernels import _jit
+from credo._kernels import (  # noqa: F401 - found below by their names
+    clique_tables,
+    junction_decode,
+    junction_fill,
+    junction_layout,
+    junction_logs,
+    junction_samples,
+)
 from credo.graphs import BayesianNetwork, FactorGraph
-
-ALL = [info.name for info in pkgutil.iter_modules(_kernels.__path__) if info.name != "_jit"]
-
-
-def plain_kernels(monkeypatch):
-    """Forget the compiled kernels, so that engines load them as if Numba were not installed."""
-    for name in ALL:  # all are known before, so all are put back after
-        importlib.import_module(f"credo._kernels.{name}")
-    monkeypatch.setattr(_jit, "njit", None)
-    for name in ALL:
-        monkeypatch.delitem(sys.modules, f"credo._kernels.{name}")
-        monkeypatch.delattr(_kernels, name, raising=False)
-
-
-def load(names):
-    """The modules of kernels, as they are loaded now."""
-    return SimpleNamespace(
-        **{name: importlib.import_module(f"credo._kernels.{name}") for name in names}
-    )
 
 
 @pytest.fixture(params=["compiled", "plain"])
 def kernels(request, monkeypatch):
     if request.param == "plain":
         plain_kernels(monkeypatch)
-    found = load(
-        [
-            "clique_tables",
-            "junction_decode",
-            "junction_fill",
-            "junction_layout",
-            "junction_logs",
-            "junction_samples",
-            "junction_sums",
-        ]
-    )
-    is_function = type(found.junction_samples.draw_down) is type(load)
-    assert is_function == (request.param == "plain")
-    return found
+    return _kernels
 
 
 def loops(sizes, inside):
@@ -312,7 +284,8 @@ def some_models():
 
 
 @pytest.mark.parametrize("name", ["ring", "network", "wide"])
-def test_whole_engines_answer_alike_without_numba(name, monkeypatch):
+def test_whole_engines_answer_alike_at_both_speeds(name, monkeypatch):
+    both_speeds(monkeypatch)
     model = some_models()[name]
     questions = (
         [{}, {"evidence": {0: 1}}, {"likelihood": {1: [0.2, 1.0]}}]
@@ -323,19 +296,10 @@ def test_whole_engines_answer_alike_without_numba(name, monkeypatch):
         ]
     )
 
-    def answers():
-        for question in questions:
-            for method in ("auto", "elimination", "enumeration"):
-                post = credo.infer(model, **question, method=method)
-                yield post.log_evidence
-                for variable in post:
-                    yield from post.probabilities(variable).tolist()
-            yield from post.joint([2, 0]).table.ravel().tolist()
-            tree = credo.JunctionTree(model).infer(**question)
-            yield from tree.probabilities(2).tolist()
-            yield from itertools.chain(*tree.sample(20, random_state=0).values())
-
-    compiled = list(answers())
-    plain_kernels(monkeypatch)
-    np.testing.assert_allclose(list(answers()), compiled, rtol=1e-12, atol=1e-15)
-    assert type(sys.modules["credo._kernels.junction_sums"].collect) is type(load)
+    for question in questions:
+        for method in ("auto", "elimination", "enumeration"):
+            post = credo.infer(model, **question, method=method)
+            assert np.isfinite(post.log_evidence)
+        assert np.isfinite(post.joint([2, 0]).table).all()
+        tree = credo.JunctionTree(model).infer(**question)
+        assert len(tree.sample(20, random_state=0)[2]) == 20

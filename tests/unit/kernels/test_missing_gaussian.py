@@ -1,28 +1,22 @@
 """The kernels of Gaussians with missing entries: compiled, and as plain Python."""
 
-import importlib.util
 from itertools import product
 
 import numpy as np
 import pytest
 from tests.oracles import gaussians as oracle
+from tests.speeds import plain_kernels
 
-from credo._kernels import _jit, missing_gaussian
+from credo._kernels import missing_gaussian
 
 SIZE = 4
 
 
 @pytest.fixture(params=["compiled", "plain"])
 def kernels(request, monkeypatch):
-    """The module as it is, or loaded again as if Numba were not installed."""
-    if request.param == "compiled":
-        return missing_gaussian
-    monkeypatch.setattr(_jit, "njit", None)
-    spec = importlib.util.spec_from_file_location("plain_kernels", missing_gaussian.__file__)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert type(module.marginal_rows) is type(oracle.fit)
-    return module
+    if request.param == "plain":
+        plain_kernels(monkeypatch)
+    return missing_gaussian
 
 
 def patterned(seed=0, each=2):
@@ -150,13 +144,3 @@ def test_a_pivot_that_is_not_positive_gives_a_determinant_of_zero(kernels):
     assert kernels._factor(np.zeros((SIZE, SIZE)), np.arange(SIZE), 1, factor) == -np.inf
     assert kernels._factor(-np.ones((SIZE, SIZE)), np.arange(SIZE), 1, factor) == -np.inf
     assert factor[0, 0] == 0.0
-
-
-def test_without_numba_the_decorator_gives_the_function_itself(monkeypatch):
-    def function(x):
-        return x + 1
-
-    assert _jit.kernel(function) is not function
-    assert _jit.kernel(function)(1) == 2
-    monkeypatch.setattr(_jit, "njit", None)
-    assert _jit.kernel(function) is function

@@ -1,25 +1,18 @@
 """The kernels of sparse rows: compiled, and as plain Python."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
+from tests.speeds import plain_kernels
 
-from credo._kernels import _jit, sparse_rows
+from credo._kernels import sparse_rows
 
 
 @pytest.fixture(params=["compiled", "plain"])
 def kernels(request, monkeypatch):
-    """The module as it is, or loaded again as if Numba were not installed."""
-    if request.param == "compiled":
-        return sparse_rows
-    monkeypatch.setattr(_jit, "njit", None)
-    spec = importlib.util.spec_from_file_location("plain_sparse_rows", sparse_rows.__file__)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert type(module.add_counts) is type(rows_of)
-    return module
+    if request.param == "plain":
+        plain_kernels(monkeypatch)
+    return sparse_rows
 
 
 def rows_of(n=37, d=23, density=0.25, seed=0, index=np.int32):

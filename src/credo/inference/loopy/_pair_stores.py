@@ -200,13 +200,15 @@ class EdgeByEdge(Rows):
         top = tables.max(axis=1, initial=0.0)
         self.log_constant = float(np.log(top)[self._table].sum())
         self._values = (tables / top[:, np.newaxis]).astype(dtype).reshape(-1, pairs.k, pairs.k)
+        self._turned = np.ascontiguousarray(self._values.transpose(0, 2, 1))
         self._messages = np.full((len(order), 2, pairs.k), 1 / pairs.k, dtype)
 
     def sweep(self, begin: int, end: int, eta: Any, maximum: bool) -> float:  # noqa: FBT001
         """Pass the messages of some edges; give the largest change."""
         from credo._kernels.loopy_states import sweep_many  # noqa: PLC0415
 
-        args = (self._ends, self._table, self._values, self._messages, self._beliefs)
+        tables = (self._table, self._values, self._turned)
+        args = (self._ends, *tables, self._messages, self._beliefs)
         return float(sweep_many(begin, end, *args, eta, maximum))
 
     def probabilities(self, step: int = 1) -> Numbers:

@@ -326,8 +326,7 @@ def walks_of(net: Net, factor_of: Int64) -> list[Int64]:
         order = moving[np.argsort(used[moving], kind="stable")]
         taken = choose(n, net.scope_start, net.scope, factor_of, order)
         args = (net.scope_start, net.scope, factor_of, net.incident_start, net.incident, taken)
-        listed, count = climb_and_fall(n, *args)
-        walks.append(listed[:count].copy())
+        walks.append(climb_and_fall(n, *args))
         used += taken
     return walks
 
