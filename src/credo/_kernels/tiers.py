@@ -4,7 +4,8 @@ Loading Numba takes half a second and compiling a kernel about as long again; a 
 variables is answered in less by the very same functions, uncompiled. So a kernel starts plain, and
 compiles once the work it was given in this process would have paid for compiling: at most about
 twice the time of whoever knows the future (the ski-rental rule). Work is counted in array elements,
-never by the clock, so that a run can be repeated.
+never by the clock, so that a run can be repeated; the price is the length of the kernel's code, or
+that of loading Numba where compiled code was kept from an earlier time.
 
 Nothing is reordered or fused, so both speeds give the same bits in float64, and nobody can tell
 from an answer which one it was. Float32 always compiles: plain Python would compute in float64.
@@ -23,6 +24,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -30,14 +32,15 @@ import numpy as np
 
 from credo.exceptions import CompilingWarning
 
-#: Elements that a kernel visits plain before it is compiled. A plain visit was measured to take
-#: from 0.1 to 2 µs, mostly about 0.5; compiling a kernel, and the loading of Numba before the
-#: first, about 0.5 s each.
+#: Seconds of compiling per byte of Python's own code: 284 kernels of 184 kB took 97 s.
+_SECONDS = 0.53e-3
+#: Seconds that a plain visit of an element takes: measured from 0.1 to 2 µs, mostly about this.
+_VISIT = 0.7e-6
+#: Elements that a kernel visits plain even if its compiled code was kept: loading Numba takes as
+#: long.
 PAYS = 1_000_000
 #: What a call costs plain, in elements.
 _CALL = 30
-#: Seconds of compiling per byte of Python bytecode: 210 s for 480 kernels of 250 kB together.
-_SECONDS = 0.8e-3
 #: Seconds of compiling above which it is said.
 _LONG = 2.0
 
@@ -61,6 +64,7 @@ class Kernel:
         self.__module__ = function.__module__
         self._visits = visits
         self._done = 0.0
+        self._price: float | None = None
         self._plain: Any = None
         self._compiled: Any = None
         self._run: Any = self._choose
@@ -80,8 +84,20 @@ class Kernel:
 
     def _pays(self, arguments: tuple[Any, ...]) -> bool:
         """Add the work of a call up; tell whether it is time to compile."""
-        self._done += _CALL + self._visits * sum(array.size for array in _arrays(arguments))
-        return self._done > PAYS or _is_single(arguments)
+        self.expect(_CALL + sum(array.size for array in _arrays(arguments)))
+        if self._done > PAYS and self._price is None:
+            self._price = PAYS if self._is_kept() else max(PAYS, _seconds(self) / _VISIT)
+        return _is_single(arguments) or (self._price is not None and self._done > self._price)
+
+    def expect(self, elements: float) -> None:
+        """Count elements as visited; said ahead of a long run, it is compiled from the start."""
+        self._done += self._visits * elements
+
+    def _is_kept(self) -> bool:
+        """Tell whether compiled code lies beside the source, where Numba puts it if it may."""
+        file = Path(self.function.__code__.co_filename)
+        found = (file.parent / "__pycache__").glob(f"{file.stem}.{self.__name__}-*.nbi")
+        return _KEEPS and any(found)
 
     def plain(self) -> Any:
         """Return the function as it was written."""
@@ -179,7 +195,8 @@ def _compiler() -> Any:
         def on_start(self, event: Any) -> None:
             ours = getattr(event.data["dispatcher"].py_func, "kernel", None)
             if not self.said and ours is not None:
-                seconds = _seconds(ours)
+                beside = vars(sys.modules[ours.__module__]).values()
+                seconds = _seconds(*(each for each in beside if isinstance(each, Kernel)))
                 self.said = seconds > _LONG
                 if self.said:
                     warnings.warn(_NOTICE.format(seconds), CompilingWarning, stacklevel=2)
@@ -197,12 +214,10 @@ _NOTICE = (
 )
 
 
-def _seconds(kernel: Kernel) -> float:
-    """Return about how long it takes to compile a kernel and those of its file, with callees."""
-    beside = sys.modules[kernel.__module__]
-    starts = [k for k in vars(beside).values() if isinstance(k, Kernel)]
-    needed = {id(k): k for start in starts for k in start.callees()}
-    return _SECONDS * sum(len(k.function.__code__.co_code) for k in needed.values())
+def _seconds(*kernels: Kernel) -> float:
+    """Return about how long it takes to compile kernels and what they call."""
+    needed = {id(each): each for kernel in kernels for each in kernel.callees()}
+    return _SECONDS * sum(len(each.function.__code__.co_code) for each in needed.values())
 
 
 def _arrays(value: Any) -> Iterator[Any]:

@@ -9,6 +9,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from credo._kernels.gibbs_blocks import run_trees
+from credo._kernels.gibbs_sweeps import run_sites
 from credo._types import F64, Label
 from credo._validation.arrays import positive_int
 from credo._validation.labels import one_of
@@ -149,6 +151,8 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
     forests = _forests(field, problem, blocks)
     walkers = [_begun(field, forests, lengths, seeds[0], i) for i in range(chains)]
     plan = lengths.plan(field, turns(lengths.sweeps, forests))
+    sweep = run_sites if forests is None else run_trees
+    sweep.expect(chains * lengths.sweeps * field.n_variables)
     residuals = _advanced(walkers, lengths, plan, threads, callback)
     found = LogSum(None, np.inf)
     if log_z is not None:
