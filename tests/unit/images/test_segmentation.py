@@ -103,6 +103,12 @@ def test_a_loss_decides_the_smoothed_posterior():
     assert np.allclose(found.risk.ravel(), rows.risk)
 
 
+def test_a_pixel_whose_risk_is_the_cost_of_rejecting_is_decided():
+    even = np.full((3, 4, 2), 0.5)
+    assert not segment(even, 0.0, loss=0.5).rejected.any()
+    assert segment(even, 0.0, loss=0.499).rejected.all()
+
+
 def test_the_best_labels_as_a_whole_are_those_of_max_product():
     line = RNG.dirichlet(np.ones(2), size=(1, 10))
     found = segment(line, 1.5, method="max-product", sweeps=80)

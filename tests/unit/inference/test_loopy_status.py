@@ -108,6 +108,21 @@ def test_momentum_is_the_share_of_the_new_message(domain):
     assert math.log(said[1] / said[0]) == pytest.approx(ratio, rel=1e-10)
 
 
+def test_small_entries_that_have_far_to_go_are_waited_for():
+    """Two witnesses contradict each other, one surer than the other by a factor of a thousand.
+
+    With half of the old message kept, the small entries of both are still 1e-8 and alike when no
+    probability moves by more than that. A ring beside them keeps the graph from being a tree.
+    """
+    twin = Twin([2] * 6)
+    twin.potential([0, 1], [[1.0, 1e-15]] * 2).potential([2, 1], [[1e-12, 1.0]] * 2)
+    for pair in ((3, 4), (4, 5), (5, 3)):
+        twin.potential(pair, [[1.5, 1.0], [1.0, 1.5]])
+    post = loopy(twin.graph, schedule="flooding", momentum=0.5)
+    assert post.status == "CONVERGED"
+    assert post.probabilities(1)[0] == pytest.approx(1000 / 1001, rel=1e-6)
+
+
 def test_adaptive_momentum_leaves_alone_what_settles_by_itself():
     twin = frustrated(coupling=0.2)
     plain = loopy(twin.graph, schedule="flooding", momentum=1.0)
