@@ -1,6 +1,7 @@
 """Approximate engines through ``infer`` and ``bounds``, next to sums over all configurations."""
 
 import itertools
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from tests.oracles import inference as oracle
 
 import credo
+from credo.exceptions import ApproximationWarning
 
 SIZES = (2, 3, 2, 2, 3)
 RING = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0))
@@ -138,3 +140,52 @@ class TestGibbs:
             off.append(post.log_evidence - exact)
             errors.append(post.details["log_z_standard_error"])
         assert abs(np.mean(off)) < 3 * np.mean(errors) / np.sqrt(len(off))
+
+
+class TestMaxima:
+    @staticmethod
+    def clique(seed, size=6, strength=2.0):
+        """Variables of two states, each pair bound at random: no cut solves it."""
+        rng = np.random.default_rng(seed)
+        pairs = itertools.combinations(range(size), 2)
+        factors = [((v,), rng.normal(size=2)) for v in range(size)]
+        return [*factors, *((pair, strength * rng.normal(size=(2, 2))) for pair in pairs)]
+
+    @staticmethod
+    def best(factors, size):
+        """The largest sum of logs over all configurations."""
+        every = itertools.product((0, 1), repeat=size)
+        return max(sum(t[tuple(x[v] for v in scope)] for scope, t in factors) for x in every)
+
+    def test_a_bound_of_messages_is_never_below_the_best_and_proves_nothing_where_it_is_above(self):
+        above = 0
+        for seed in range(10):
+            factors = self.clique(seed)
+            best = self.best(factors, 6)
+            found = credo.mpe(model_of([2] * 6, factors), method="tree_reweighted")
+            assert found.log_score <= best + 1e-9 <= found.bound + 2e-9
+            assert found.is_exact is (found.bound < found.log_score + 1e-9)
+            above += found.bound > best + 1e-3
+        assert above
+
+    def test_a_cut_swaps_the_states_of_variables_that_repel_each_other(self):
+        repels = np.array([[0.0, 1.5], [1.5, 0.0]])
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            factors = [((v,), rng.normal(size=2)) for v in range(6)]
+            factors += [((v, (v + 1) % 6), repels) for v in range(6)]
+            found = credo.mpe(model_of([2] * 6, factors), method="graph_cut")
+            assert found.log_score == pytest.approx(self.best(factors, 6), abs=1e-12)
+            assert found.is_exact
+
+    def test_above_the_budget_the_better_of_two_engines_answers(self):
+        differ = 0
+        for seed in range(12):
+            model = model_of([2] * 9, self.clique(seed, 9, 3.0))
+            scores = [credo.mpe(model, method=m).log_score for m in ("tree_reweighted", "loopy")]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ApproximationWarning)
+                found = credo.mpe(model, budget="1B")
+            assert found.log_score == pytest.approx(max(scores), abs=1e-9)
+            differ += abs(scores[0] - scores[1]) > 1e-6
+        assert differ
