@@ -18,11 +18,10 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -95,20 +94,23 @@ def read_faults(room: str = "") -> list[Fault]:
     ]
 
 
-def _pytest(source: Path, tests: Iterable[str], *options: str, plain: bool) -> tuple[int, str]:
-    """Run tests against the package below ``source``; give pytest's exit code and its words."""
+def _pytest(source: Path, tests: Iterable[str], *, plain: bool, first: bool) -> tuple[int, str]:
+    """Run tests against the package below ``source``; give pytest's exit code and its words.
+
+    ``plain``: kernels as plain Python. ``first``: up to the first failure, and not for ever.
+    """
     kernels = {"CREDO_KERNELS": "python"} if plain else {}
     # CI: Hypothesis takes the same examples each time, and writes none of them down
     fixed = {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *options]
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, *tests],
+        [*command, *(["-x"] if first else []), *tests],
         cwd=ROOT,
         env=os.environ | fixed | kernels,
         capture_output=True,
         text=True,
         check=False,
-        timeout=_MOST_SECONDS if options else None,
+        timeout=_MOST_SECONDS if first else None,
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -120,7 +122,7 @@ def _try(fault: Fault, source: Path) -> Outcome:
         return Outcome(fault, "NOT PLANTED: the code has moved", is_good=False, seconds=0.0)
     try:
         with fault.planted(source):
-            code, words = _pytest(source, fault.tests, "-x", plain=fault.is_in_kernels)
+            code, words = _pytest(source, fault.tests, plain=fault.is_in_kernels, first=True)
     except subprocess.TimeoutExpired:
         code, words = _NOTICED, f"FAILED the limit of {_MOST_SECONDS} seconds"
     seconds = time.perf_counter() - start
@@ -130,46 +132,45 @@ def _try(fault: Fault, source: Path) -> Outcome:
     return Outcome(fault, "SURVIVED" if code == 0 else _BROKEN, is_good=False, seconds=seconds)
 
 
-def _without_faults(faults: list[Fault], source: Path, *, plain: bool) -> str:
-    """Run the tests of faults on sound source; give their words where one fails."""
+def _without_faults(faults: list[Fault], *, plain: bool) -> str:
+    """Run the tests of faults on the source as it is; give their words where one fails."""
     tests = {test: None for fault in faults if fault.is_in_kernels is plain for test in fault.tests}
-    code, words = _pytest(source, tests, plain=plain) if tests else (0, "")
+    code, words = _pytest(ROOT / "src", tests, plain=plain, first=False) if tests else (0, "")
     return words if code else ""
 
 
-def _on_trees(
-    tasks: list[Callable[[Path], Outcome | str]], trees: list[Path]
-) -> Iterator[Outcome | str]:
-    """Run tasks, as many at a time as there are trees, each in a tree of its own."""
-    free: queue.Queue[Path] = queue.Queue()
-    for tree in trees:
-        free.put(tree)
+def _outcomes(faults: list[Fault], jobs: int) -> Iterator[Outcome]:
+    """Try faults, so many at a time, each in a copy of the source that no other uses just now."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        free: queue.Queue[Path] = queue.Queue()
+        for job in range(jobs):  # with their times, so that compiled kernels stay good
+            free.put(Path(shutil.copytree(ROOT / "src", Path(folder) / str(job))))
 
-    def in_a_tree(task: Callable[[Path], Outcome | str]) -> Outcome | str:
-        tree = free.get()
-        try:
-            return task(tree)
-        finally:
-            free.put(tree)
+        def in_a_copy(fault: Fault) -> Outcome:
+            source = free.get()
+            try:
+                return _try(fault, source)
+            finally:
+                free.put(source)
 
-    with ThreadPoolExecutor(len(trees)) as pool:
-        for future in as_completed([pool.submit(in_a_tree, task) for task in tasks]):
+        for future in as_completed([pool.submit(in_a_copy, fault) for fault in faults]):
             yield future.result()
 
 
-def _run(faults: list[Fault], trees: list[Path]) -> bool:
+def _run(faults: list[Fault], jobs: int) -> bool:
     """Try all faults and print what became of each; tell whether all were noticed."""
     start = time.perf_counter()
-    sound = [partial(_without_faults, faults, plain=plain) for plain in (True, False)]
-    if failures := [words for words in _on_trees(sound, trees) if words]:
-        print("Tests fail before any fault is planted:", *failures, sep="\n")
+    with ThreadPoolExecutor(jobs) as pool:
+        sound = list(pool.map(lambda plain: _without_faults(faults, plain=plain), (True, False)))
+    if any(sound):
+        print("Tests fail before any fault is planted:", *sound, sep="\n")
         return False
     print(f"The tests pass without a fault ({time.perf_counter() - start:.0f} s).", flush=True)
     outcomes = []
-    for outcome in _on_trees([partial(_try, fault) for fault in faults], trees):
+    for outcome in _outcomes(faults, jobs):
         outcomes.append(outcome)
         fault, took = outcome.fault, f"{outcome.seconds:5.1f} s"
-        print(f"{fault.room:14} {took}  {fault.words}\n{'':24}{outcome.words}", flush=True)
+        print(f"{fault.room:21} {took}  {fault.words}\n{'':31}{outcome.words}", flush=True)
     good = sum(outcome.is_good for outcome in outcomes)
     print(f"{good} of {len(faults)} faults noticed in {time.perf_counter() - start:.0f} s.")
     for outcome in outcomes:
@@ -179,7 +180,7 @@ def _run(faults: list[Fault], trees: list[Path]) -> bool:
 
 
 def main() -> int:
-    """Read the command line, copy the source once per job, and try the faults."""
+    """Read the command line and try the faults of the tables asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--room", default="", help="how the names of the tables begin")
     parser.add_argument("--jobs", type=int, default=2, help="faults tried at a time")
@@ -187,11 +188,7 @@ def main() -> int:
     faults = read_faults(options.room)
     if not faults:
         parser.error(f"No table in {TABLES.name} begins with {options.room!r}.")
-    with tempfile.TemporaryDirectory() as folder:
-        trees = [Path(folder) / str(job) for job in range(options.jobs)]
-        for tree in trees:  # with their times, so that compiled kernels stay good
-            shutil.copytree(ROOT / "src", tree)
-        return 0 if _run(faults, trees) else 1
+    return 0 if _run(faults, options.jobs) else 1
 
 
 if __name__ == "__main__":
