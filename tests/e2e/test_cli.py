@@ -105,6 +105,7 @@ def test_many_rows_stream_through_in_blocks(credo, folder):
     assert [line.split(",")[0] for line in written] == expected.acts.tolist()
     assert [float(line.split(",")[1]) for line in written] == expected.risk.tolist()
     assert err.startswith("40000 rows")
+    assert err.endswith(f"mean risk {expected.risk.mean():.6g}\n")
     code, out, _ = credo("decide", "big.csv.gz", "--loss", "loss.csv", "--json")
     assert len(json.loads(out)["decisions"]) == 40_000
 

@@ -152,3 +152,36 @@ def test_trees_are_exact():
         found = credo.infer_grid(field, sweeps=10, momentum=1.0)
         expected = [exact[pixel].probabilities for pixel in field.names]
         np.testing.assert_allclose(found.posterior.rows().probabilities, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_the_first_residual_is_the_same_whatever_the_momentum(labels):
+    """It is how far messages are from those that they ask for, before any are mixed."""
+    field = GridField(np.random.default_rng(4).normal(size=(4, 5, labels)), Potts(0.8))
+    found = [
+        credo.infer_grid(field, sweeps=1, momentum=share, tolerance=0.0).residuals[0]
+        for share in (1.0, 0.5, 0.1)
+    ]
+    assert found[0] > 0.1
+    np.testing.assert_allclose(found, found[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_on_a_checkerboard_even_pixels_send_first(labels):
+    """After a sweep, odd pixels have heard of their neighbours, and even ones of theirs too."""
+    logs = np.random.default_rng(5).normal(size=(1, 6, labels))
+    heard = np.zeros((6, 6), dtype=bool)
+
+    def beliefs(logs):
+        field = GridField(logs, Potts(0.8))
+        options = {"schedule": "checkerboard", "sweeps": 1, "momentum": 1.0}
+        return credo.infer_grid(field, **options).posterior.probabilities[0]
+
+    before = beliefs(logs)
+    for sender in range(6):
+        other = logs.copy()
+        other[0, sender, 0] += 1.0
+        heard[:, sender] = np.abs(beliefs(other) - before).max(axis=1) > 1e-9
+    away = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
+    reach = np.where(np.arange(6) % 2, 1, 2)[:, None]
+    np.testing.assert_array_equal(heard, away <= reach)

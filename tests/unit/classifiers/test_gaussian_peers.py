@@ -144,3 +144,13 @@ def test_a_subspace_is_principal_components_before_the_model(subspace, shape):
     np.testing.assert_allclose(ours.log_density(X), inner.log_density(Z), rtol=1e-8, atol=1e-8)
     assert ours.log_likelihood_ == pytest.approx(inner.log_likelihood_, rel=1e-8)
     assert ours.n_parameters_ == inner.n_parameters_
+
+
+@pytest.mark.parametrize("shape", ["full", "tied"])
+def test_auto_shrinkage_counts_a_weight_of_two_as_the_row_twice(shape):
+    X, y = load_iris(return_X_y=True)
+    times = np.random.default_rng(7).integers(1, 5, len(y))
+    weighted = GaussianClassifier(shape, shrinkage="auto").fit(X, y, times)
+    repeated = GaussianClassifier(shape, shrinkage="auto").fit(X.repeat(times, 0), y.repeat(times))
+    assert np.all(np.asarray(repeated.shrinkage_) > 0)
+    np.testing.assert_allclose(weighted.shrinkage_, repeated.shrinkage_, rtol=1e-10)

@@ -254,3 +254,13 @@ def test_wrong_wishes_for_samples_are_refused():
     for options in ({"n": 0}, {"n": 1.5}, {"total": -1}, {"total": 0.5}):
         with pytest.raises(InputError, match=r"NaiveBayes\.sample"):
             model.sample(**options)
+
+
+def test_zero_is_one_category_whatever_its_sign_and_however_many_rows():
+    values = np.tile([0.0, -0.0, 0.5, 1.5], 2**15)
+    labels = np.tile([0, 0, 1, 1], 2**15)
+    model = NaiveBayes("categorical").fit(values[:, None], labels)
+    plain = NaiveBayes("categorical").fit(np.abs(values)[:, None], labels)
+    np.testing.assert_array_equal(
+        model.predict_proba([[0.0], [-0.0], [0.5]]), plain.predict_proba([[0.0], [0.0], [0.5]])
+    )

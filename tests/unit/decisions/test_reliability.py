@@ -288,3 +288,12 @@ def test_mistakes_are_named():
         calibration(["a", "a"], p, strategy="even")
     with pytest.raises(InputError, match="n_bins of calibration must be a whole number"):
         calibration(["a", "a"], p, n_bins=0)
+
+
+def test_intervals_are_drawn_from_their_low_to_their_high_ends():
+    p = np.repeat([0.1, 0.3, 0.9], 20)
+    y = np.where(np.arange(60) % 20 < 4, "a", "b")
+    posterior = Posterior.from_probabilities(np.stack([p, 1 - p], axis=1), ["a", "b"])
+    report = calibration(y, posterior, label="a")
+    bars = report.plot().containers[1].lines[2][0].get_segments()
+    np.testing.assert_allclose([bar[:, 1] for bar in bars], np.stack([report.low, report.high], 1))

@@ -121,6 +121,13 @@ def test_blocks_may_come_in_any_order(read):
     assert_array_equal(net.table("Pollution"), [0.9, 0.1])
 
 
+@pytest.mark.parametrize("small", ["2.5e-1", "25E-2", "0.025e1", "0.0025E+2", "+.25"])
+def test_numbers_may_have_exponents_of_either_sign(read, small):
+    text = HEAD.replace("table 0.5, 0.5", f"table {small}, 0.75", 1)
+    net = read(f"{text}probability ( C ) {{ table 0, 1e0, 0; }}")
+    assert_array_equal(net.table("P"), [0.25, 0.75])
+
+
 def test_rows_that_are_rounded_are_divided_by_their_sum(read):
     text = HEAD.replace("table 0.5, 0.5", "table 0.33335, 0.6667", 1)
     net = read(f"{text}probability ( C ) {{ table 0, 0, 1; }}")

@@ -7,7 +7,7 @@ from tests.oracles import grids as oracle
 
 import credo
 from credo.exceptions import InputError, LabelError, ShapeError
-from credo.images import portrait
+from credo.images import denoise_tiled, portrait
 
 WHITE = True
 
@@ -126,6 +126,17 @@ def test_a_cost_of_rejecting_marks_the_pixels_that_are_not_sure(noisy):
     best = credo.denoise(noisy, 0.1, 0.8)
     assert np.array_equal(found.image, best.image)
     assert not best.rejected.any()
+
+
+@pytest.mark.parametrize("sweeps", [1, 2, 20])
+def test_a_picture_in_tiles_is_restored_as_the_whole(noisy, sweeps):
+    beliefs = np.empty(noisy.shape, np.float32)
+    given = {"flip_probability": 0.1, "coupling": 0.8, "sweeps": sweeps}
+    found = denoise_tiled(noisy, tile=23, posterior=beliefs, **given)
+    whole = credo.denoise(noisy, dtype="float32", **given)
+    assert found.tiles > 1
+    assert np.array_equal(found.image, whole.image)
+    assert np.array_equal(beliefs, whole.posterior.of(WHITE))
 
 
 def test_a_loss_moves_the_threshold(noisy):

@@ -114,3 +114,11 @@ def test_a_picture_that_does_not_fit_is_refused_before_anything_is_allocated():
     field = credo.GridField.ising(np.zeros((100, 100)), 0.5)
     with pytest.raises(BudgetError, match="infer_grid needs about 560 kB"):
         credo.infer_grid(field, budget="500kB")
+
+
+def test_noise_is_rounded_to_whole_numbers_without_a_lean():
+    """Two standard errors of the mean are 0.03; of numbers that are cut off it is 0.5 lower."""
+    grey = np.full((200, 200), 100, np.uint8)
+    noisy = credo.add_noise(grey, kind="gaussian", sigma=3.0, seed=1)
+    assert noisy.dtype == np.uint8
+    assert noisy.mean() == pytest.approx(100, abs=0.03)

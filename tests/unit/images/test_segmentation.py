@@ -103,6 +103,13 @@ def test_a_loss_decides_the_smoothed_posterior():
     assert np.allclose(found.risk.ravel(), rows.risk)
 
 
+@pytest.mark.parametrize("p", [0.5, 0.5625, 0.625, 0.75, 0.875, 0.9375])
+def test_a_pixel_whose_risk_is_the_cost_of_rejecting_is_decided(p):
+    pixels = np.tile([p, 1 - p], (3, 4, 1))
+    assert not segment(pixels, 0.0, loss=1 - p).rejected.any()
+    assert segment(pixels, 0.0, loss=0.999 * (1 - p)).rejected.all()
+
+
 def test_the_best_labels_as_a_whole_are_those_of_max_product():
     line = RNG.dirichlet(np.ones(2), size=(1, 10))
     found = segment(line, 1.5, method="max-product", sweeps=80)

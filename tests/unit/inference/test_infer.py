@@ -1,5 +1,6 @@
 """``infer`` on models whose answers are known by hand, and at the edges."""
 
+import itertools
 import math
 import tracemalloc
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import credo
-from credo.exceptions import InputError, LabelError
+from credo.exceptions import ImpossibleEvidence, InputError, LabelError
 from credo.graphs import BayesianNetwork, FactorGraph, MarkovNetwork, chain
 
 METHODS = ["auto", "junction_tree", "elimination", "enumeration", "tree"]
@@ -114,6 +115,36 @@ class TestAnswers:
         post = credo.infer(graph, {"a": {0, 1}}, query=["b"], method=method)
         np.testing.assert_allclose(post.probabilities("b"), [1 / 6, 1 / 3, 1 / 2], rtol=1e-14)
         assert post.log_evidence == pytest.approx(math.log(2 * 36), rel=1e-14)
+
+    @pytest.mark.parametrize("method", ["auto", "junction_tree", "elimination", "enumeration"])
+    def test_a_likelihood_on_a_child_that_is_not_asked_for_counts(self, method):
+        weights = {"wet": {"no": 0.1, "yes": 0.7}}
+        post = credo.infer(sprinkler(), likelihood=weights, query=["rain"], method=method)
+        wet_if_rain = 0.99 * 0.8 + 0.01 * 0.99
+        wet_if_dry = 0.4 * 0.9
+        rain, dry = (0.1 + 0.6 * wet for wet in (wet_if_rain, wet_if_dry))
+        total = 0.2 * rain + 0.8 * dry
+        assert post["rain"]["yes"] == pytest.approx(0.2 * rain / total, rel=1e-14)
+        assert post.probability_of_evidence == pytest.approx(total, rel=1e-14)
+
+    @every_method
+    def test_states_that_are_allowed_and_a_likelihood_of_them_multiply(self, method):
+        net = BayesianNetwork()
+        net.variable("v", ["a", "b", "c"])
+        net.cpt("v", table=[0.5, 0.3, 0.2])
+        post = credo.infer(net, {"v": ["a", "b"]}, likelihood={"v": [0.2, 0.5, 0.9]}, method=method)
+        np.testing.assert_allclose(post.probabilities("v"), [0.4, 0.6, 0.0], rtol=1e-14)
+        assert post.probability_of_evidence == pytest.approx(0.25, rel=1e-14)
+
+    @pytest.mark.parametrize("method", ["auto", "junction_tree", "elimination", "enumeration"])
+    def test_the_size_of_a_table_that_edges_share_counts_for_each_of_them(self, method):
+        logs = np.array([[300.0, 299.0], [298.0, 300.5]])
+        edges = [[0, 1], [1, 2], [2, 0]]
+        ring = MarkovNetwork.from_arrays(np.zeros((3, 2)), edges, logs, log=True)
+        every = itertools.product((0, 1), repeat=3)
+        sums = [logs[a, b] + logs[b, c] + logs[c, a] for a, b, c in every]
+        expected = 900.0 + math.log(sum(math.exp(each - 900.0) for each in sums))
+        assert credo.infer(ring, method=method).log_evidence == pytest.approx(expected, rel=1e-14)
 
     def test_a_large_table_that_the_query_does_not_need_is_not_filled(self):
         net = BayesianNetwork()
@@ -310,6 +341,19 @@ class TestRefusals:
             credo.infer(two(), query=["a", "a"])
         with pytest.raises(LabelError, match="no variable 'z'"):
             credo.infer(two(), query=["z"])
+
+    @pytest.mark.parametrize("places", [(0, 1), (1, 4), (3, 5)])
+    def test_impossible_evidence_names_only_findings_that_conflict(self, places):
+        net = BayesianNetwork()
+        for i in range(6):
+            net.variable(f"v{i}", 2)
+        for i in set(range(6)) - {places[1]}:
+            net.cpt(f"v{i}", table=[0.5, 0.5])
+        net.cpt(f"v{places[1]}", given=[f"v{places[0]}"], table=[[1.0, 0.0], [0.0, 1.0]])
+        evidence = {f"v{i}": int(i == places[0]) for i in range(6)}
+        with pytest.raises(ImpossibleEvidence, match=r"\(the other 4 may be true\)") as caught:
+            credo.infer(net, evidence)
+        assert caught.value.conflict == {f"v{places[0]}": 1, f"v{places[1]}": 0}
 
     def test_the_tree_engine_refuses_a_loop(self):
         graph = FactorGraph()

@@ -53,6 +53,28 @@ def test_a_frustrated_graph_oscillates_and_the_period_is_right():
     assert post.log_evidence_is == "ESTIMATE"
 
 
+def test_a_run_that_creeps_is_not_said_to_come_back():
+    """On a ring messages change as a matrix does that is applied again and again.
+
+    Once round turns a deviation and shortens it to the ratio of the two eigenvalues: here, twice
+    round are six sweeps that leave all but two millionths of it. So it settles, and is not said to
+    go round in circles, although one sweep moves messages by far more than that.
+    """
+    coupling, field = 7.75, 0.3
+    twin, once = Twin([2] * 3), np.eye(2)
+    twin.factor([0], [field, -field])
+    for v, strength in enumerate([-coupling, coupling, coupling]):
+        logs = np.array([[strength, -strength], [-strength, strength]])
+        twin.factor([v, (v + 1) % 3], logs)
+        once = once @ np.exp(logs)
+    small, large = sorted(np.linalg.eigvals(np.diag(np.exp([field, -field])) @ once), key=abs)
+    post = loopy(twin.graph, schedule="flooding", momentum=1.0, sweeps=400)
+    assert (post.status, post.sweeps, post.period) == ("MAX_SWEEPS", 400, 0)
+    shortened = 1 - post.residuals[-1] / post.residuals[-7]
+    assert shortened == pytest.approx(1 - (small / large) ** 2, rel=0.01)
+    assert shortened == pytest.approx(2.3e-6, rel=0.05)
+
+
 @pytest.mark.parametrize("momentum", [0.5, 0.3, "adaptive"])
 @pytest.mark.parametrize("domain", ["linear", "log"])
 def test_momentum_settles_what_oscillates_without(momentum, domain):
@@ -66,6 +88,39 @@ def test_momentum_settles_what_oscillates_without(momentum, domain):
     net = frustrated().net()
     assert net.settled(eta=0.4)
     np.testing.assert_allclose(post.probabilities(2), net.belief(2), atol=1e-7)
+
+
+@pytest.mark.parametrize("domain", ["linear", "log"])
+def test_momentum_is_the_share_of_the_new_message(domain):
+    """Five sweeps by the formula of tanh, a quarter of the new message mixed in each time."""
+    coupling, field, share = 1.0, 0.4, 0.25
+    options = {"schedule": "flooding", "domain": domain, "momentum": share, "sweeps": 5}
+    said = loopy(frustrated(coupling, field).graph, **options).message(0, 1).values
+    ratio = 0.0
+    for _ in range(5):
+        new = 2 * math.atanh(math.tanh(-coupling) * math.tanh((field + 2 * ratio) / 2))
+        if domain == "log":
+            ratio = share * new + (1 - share) * ratio
+        else:
+            one, two = (1 / (1 + math.exp(-each)) for each in (new, ratio))
+            mixed = share * one + (1 - share) * two
+            ratio = math.log(mixed / (1 - mixed))
+    assert math.log(said[1] / said[0]) == pytest.approx(ratio, rel=1e-10)
+
+
+def test_small_entries_that_have_far_to_go_are_waited_for():
+    """Two witnesses contradict each other, one surer than the other by a factor of a thousand.
+
+    With half of the old message kept, the small entries of both are still 1e-8 and alike when no
+    probability moves by more than that. A ring beside them keeps the graph from being a tree.
+    """
+    twin = Twin([2] * 6)
+    twin.potential([0, 1], [[1.0, 1e-15]] * 2).potential([2, 1], [[1e-12, 1.0]] * 2)
+    for pair in ((3, 4), (4, 5), (5, 3)):
+        twin.potential(pair, [[1.5, 1.0], [1.0, 1.5]])
+    post = loopy(twin.graph, schedule="flooding", momentum=0.5)
+    assert post.status == "CONVERGED"
+    assert post.probabilities(1)[0] == pytest.approx(1000 / 1001, rel=1e-6)
 
 
 def test_adaptive_momentum_leaves_alone_what_settles_by_itself():

@@ -151,6 +151,16 @@ def test_a_long_chain_is_exact():
         np.testing.assert_allclose(post.probabilities(name), exact.probabilities(name), rtol=1e-10)
 
 
+@pytest.mark.parametrize("schedule", ["flooding", "sequential", "tree"])
+def test_with_counting_numbers_a_tree_is_an_estimate(schedule):
+    twin = random_tree(np.random.default_rng(8), SIZES, strength=2.0)
+    post = loopy(twin.graph, counting=0.7, schedule=schedule)
+    assert (post.status, post.log_evidence_is) == ("CONVERGED", "ESTIMATE")
+    marginals, log_z = oracle.marginals(SIZES, twin.factors)
+    assert max(np.abs(post.probabilities(v) - p).max() for v, p in enumerate(marginals)) > 1e-3
+    assert abs(post.log_evidence - log_z) > 1e-3
+
+
 def test_graphs_with_cycles_are_never_called_exact():
     for seed in range(20):
         rng = np.random.default_rng(seed)

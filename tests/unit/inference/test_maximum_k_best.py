@@ -26,6 +26,19 @@ def test_all_configurations_are_found_once_and_no_more():
     assert {best.log_score for best in found} == {0.0}
 
 
+def test_scores_never_rise_where_products_are_equal_but_for_rounding():
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        graph = FactorGraph()
+        for v in range(5):
+            graph.variable(v, 2)
+            graph.factor([v], rng.choice([0.1, 0.2, 0.3, 0.6, 0.7], 2))
+        for v in range(4):
+            graph.factor([v, v + 1], rng.choice([0.1, 0.2, 0.3, 0.6, 0.7], (2, 2)))
+        scores = [found.log_score for found in k_best(graph, 32)]
+        assert (np.diff(scores) <= 0).all()
+
+
 def test_those_of_zero_probability_are_left_out():
     graph = FactorGraph()
     a, b = graph.variable("a", 3), graph.variable("b", 3)

@@ -1,4 +1,5 @@
 import copy
+import math
 
 import numpy as np
 import pandas as pd
@@ -348,3 +349,9 @@ def test_rows_are_asked_for_by_number_or_mask(rows, which):
     with pytest.raises(InputError, match="Posterior.rows"):
         rows.rows(which)
     assert rows.rows([]).n_rows == 0
+
+
+def test_a_rest_far_below_the_rounding_of_one_is_not_lost():
+    """Of e and 1, with e = 1e-18, the larger share is 1 / (1 + e): its logarithm is -e."""
+    found = Posterior.from_log_joint([math.log(1e-18), 0.0], AB)
+    assert found.log_probabilities[1] == pytest.approx(-1e-18, rel=1e-12, abs=0)

@@ -1,5 +1,6 @@
 """A damaged, cut, strange or hostile file gives a clear error and nothing else."""
 
+import itertools
 import json
 import os
 import re
@@ -78,6 +79,30 @@ def test_a_file_that_is_cut_anywhere_is_refused():
 
 def test_a_file_with_a_tail_is_refused():
     assert "tail" in reason(SMALL + b"\x00")
+
+
+def test_arrays_that_share_their_bytes_are_refused():
+    content = FILES["gaussian_full"]
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + length])
+    entries = [entry for name, entry in header.items() if name != "__metadata__"]
+    one, two = _equal_in_size(entries)
+    one["data_offsets"] = two["data_offsets"]
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    changed = struct.pack("<Q", len(text)) + text + content[8 + length :]
+    assert "its arrays overlap or leave a gap" in reason(changed)
+
+
+def _equal_in_size(entries):
+    """Give two arrays of one type and shape, of which the first is not the last of the file."""
+    last = max(entry["data_offsets"][1] for entry in entries)
+    return next(
+        (one, two)
+        for one, two in itertools.permutations(entries, 2)
+        if (one["dtype"], one["shape"]) == (two["dtype"], two["shape"])
+        and one["data_offsets"][1] < last
+    )
 
 
 def test_any_safetensors_reader_can_open_a_model_file(tmp_path):

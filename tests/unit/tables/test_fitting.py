@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import fractions
 import pickle  # noqa: TID251 - jobs travel by whatever a cluster uses
 from warnings import catch_warnings
 
@@ -405,3 +406,22 @@ def test_families_cannot_change_on_the_way(frame):
         credo.update_table(model.set_params(families="laplace"), frame)
     credo.update_table(model.set_params(families={"visits": "gaussian", "age": "auto"}), frame)
     assert model.summary_.weights.sum() == 2 * N
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "tied"])
+def test_classes_far_from_each_other_keep_the_digits_of_their_variances(covariance):
+    """A hundred thousand deviations apart: squares about one place would lose ten digits."""
+    rng = np.random.default_rng(3)
+    near, far = rng.normal(0.0, 1.0, 4000), rng.normal(1e5, 1.0, 4000)
+    table = pa.table({"x": np.stack([near, far], 1).ravel(), "y": ["a", "b"] * 4000})
+    model = credo.fit_table(credo.GaussianClassifier(covariance), table)
+    exact = [_variance(near), _variance(far)]
+    expected = np.mean(exact) if covariance == "tied" else exact
+    np.testing.assert_allclose(np.ravel(model.covariances_), expected, rtol=1e-11)
+
+
+def _variance(values):
+    """The mean square of deviations, in rational numbers."""
+    exact = [fractions.Fraction(value) for value in values.tolist()]
+    mean = sum(exact) / len(exact)
+    return float(sum((value - mean) ** 2 for value in exact) / len(exact))
