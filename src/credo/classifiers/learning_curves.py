@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Bool, Int
 from credo._validation.arrays import frozen
 

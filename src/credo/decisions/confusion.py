@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import frozen
 from credo._validation.labels import as_labels, distinct

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from credo._types import F64, Int
 from credo.decisions.densities import Density, Range
-from credo.posterior.rows import log_sum_exp
+from credo.posterior.posterior import log_sum_exp
 
 #: A stretch of the line and the index of the act taken there; minus one where no class has mass.
 Cell: TypeAlias = tuple[float, float, int]

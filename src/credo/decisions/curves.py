@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import as_vector, frozen
 from credo._validation.labels import listing, position
