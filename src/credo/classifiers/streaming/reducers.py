@@ -65,7 +65,7 @@ class Batch:
 
 def _indices(rows: Int) -> Any:
     """Give numbers of rows as Arrow takes them."""
-    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - optional, no stubs
+    import pyarrow as pa  # noqa: PLC0415 - loaded with the first batch
 
     return pa.array(rows)
 
