@@ -123,8 +123,7 @@ def is_read_only(array: Any) -> bool:
 def plain(label: Any) -> Label:
     """Return the Python value that a NumPy scalar stands for; dates stay as they are."""
     is_date = isinstance(label, (np.datetime64, np.timedelta64))
-    value: Label = label.item() if isinstance(label, np.generic) and not is_date else label
-    return value
+    return label.item() if isinstance(label, np.generic) and not is_date else label
 
 
 def labels(given: Iterable[Any], what: str = "labels") -> Labels:
@@ -403,8 +402,7 @@ def priors(given: Any, names: Labels, what: str = "priors") -> F64:
             f"The {what} must be at least 0 and sum to 1. Got {values.tolist()}, which sums to "
             f"{total:.9g}."
         )
-    result: F64 = values / total
-    return result
+    return values / total
 
 
 def weights(given: Any, n_rows: int, what: str = "sample weights") -> F64:

@@ -76,8 +76,7 @@ class LearningCurves(Drawable):
         kept = ~self.separated
         sums = np.where(kept, self.log_losses, 0.0).sum(axis=2)
         counts = kept.sum(axis=1)
-        result: F64 = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-        return result
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
     def __repr__(self) -> str:
         first, second = self.names

@@ -54,8 +54,7 @@ class Confusion(Drawable):
                 "'all'."
             )
         totals = self.counts.sum(axis=axes[over], keepdims=True)
-        shares: F64 = self.counts / np.where(totals > 0, totals, 1.0)
-        return shares
+        return self.counts / np.where(totals > 0, totals, 1.0)
 
     @property
     def coverage(self) -> float:

@@ -94,8 +94,7 @@ def _rounding(joint: F64) -> F64:
     """
     top = joint.max(axis=1)
     size = np.abs(np.where(np.isfinite(top), top, 0.0))
-    bound: F64 = _EPS * (joint.shape[1] + 2 + size)
-    return bound
+    return _EPS * (joint.shape[1] + 2 + size)
 
 
 def cells_of(setting: Setting) -> list[Cell]:

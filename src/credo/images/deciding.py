@@ -155,8 +155,7 @@ class _Pixels:
         rejected = choice.rejected[where] = decided.rejected
         chosen = self._names[decided.act_index]
         choice.labels[where] = np.where(rejected, choice.labels[where], chosen)
-        risk: F64 = decided.risk
-        return risk
+        return decided.risk
 
     def weigh(self, cost: float, choice: MapDecision) -> None:
         """Compare the risk of the better of two labels with the cost of rejecting.

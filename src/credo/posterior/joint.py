@@ -150,8 +150,7 @@ class JointTable(Immutable):
         """
         family = self.marginal(*parents, variable).table
         totals = family.sum(axis=-1, keepdims=True)
-        table: F64 = np.divide(family, totals, out=np.full_like(family, np.nan), where=totals > 0)
-        return table
+        return np.divide(family, totals, out=np.full_like(family, np.nan), where=totals > 0)
 
     def chain(self) -> list[F64]:
         r"""Factor the table by the chain rule, :math:`p(x_1)\, p(x_2 \mid x_1) \cdots`.

@@ -91,8 +91,7 @@ class _Steps:
 
     def factors(self, priors: F64) -> F64:
         """Return the factors by which EM multiplies the priors: their mean is one."""
-        result: F64 = ((1.0 / (self.ratio @ priors)) @ self.ratio) / len(self.ratio)
-        return result
+        return ((1.0 / (self.ratio @ priors)) @ self.ratio) / len(self.ratio)
 
     def gap(self, priors: F64) -> float:
         """Bound how much larger the log-likelihood can still become."""
@@ -115,8 +114,7 @@ class _Steps:
 
     def _em(self, priors: F64) -> F64:
         moved = priors * self.factors(priors)
-        result: F64 = moved / moved.sum()
-        return result
+        return moved / moved.sum()
 
 
 def converged_priors(estimate: PriorEstimate) -> F64:
