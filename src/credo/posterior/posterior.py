@@ -64,7 +64,9 @@ class Posterior(Immutable):
         names, log_p = _labelled(log_probabilities, labels, "log-probabilities")
         rows = np.atleast_2d(log_p)
         with np.errstate(over="ignore"):
-            _check_rows(np.exp(log_p), "Pass unnormalised scores to Posterior.from_log_joint(...).")
+            p = np.exp(log_p)
+        remedy = "Pass unnormalised scores to Posterior.from_log_joint(...)."
+        _check_rows(p, remedy, who="Posterior, after exp")
         exact = (rows - log_sum_exp(rows)[:, None]).reshape(log_p.shape)
         self._set(_labels=names, _log=check.frozen(exact), _p=None)
 
@@ -468,10 +470,10 @@ def _labelled(values: Any, labels: Iterable[Any], what: str) -> tuple[Labels, F6
     return names, array
 
 
-def _check_rows(p: F64, remedy: str, *, normalise: bool = False) -> None:
+def _check_rows(p: F64, remedy: str, *, normalise: bool = False, who: str = "Posterior") -> None:
     """Check that a single case, or each row, is a distribution; name the first that is not."""
     first = None if p.ndim == 1 else 0
-    check.distributions(np.atleast_2d(p), "Posterior", remedy, normalise=normalise, first_row=first)
+    check.distributions(np.atleast_2d(p), who, remedy, normalise=normalise, first_row=first)
 
 
 def _check_scores(rows: F64, *, is_single: bool) -> None:
