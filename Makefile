@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+DEMO   := $(VENV)/.demo
 READY  := $(VENV)/.ready
+INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 JOBS   ?= 2
 
 .PHONY: help demo test test-all lint format bench docs rooms clean
@@ -10,18 +12,24 @@ JOBS   ?= 2
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
 
-$(READY): pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Credo needs Python 3.11 or newer; got $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(PYTHON) -m venv $(VENV)
+
+$(DEMO): pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[plots]'
 	@touch $@
+
+$(READY): pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[dev]'
+	@touch $(DEMO) $@
 
 $(VENV)/.docs: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(INSTALL) -e '.[docs]'
 	@touch $@
 
-demo: $(READY)       ## restore a portrait at four levels of noise, with a figure in build/
+demo: $(DEMO)        ## restore a portrait at four levels of noise, with a figure in build/
 	@$(BIN)/python examples/plot_denoising.py
 
 test: lint           ## the everyday suite, with coverage
