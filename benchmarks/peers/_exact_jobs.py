@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from _measure import Row, best_of, seconds
+from _peers import is_there
 
 import credo
 
@@ -35,7 +36,7 @@ def bif_file(network: str) -> Path:
     """Unpack a network of the bnlearn repository, which pgmpy carries, into a temporary file."""
     home = find_spec("pgmpy")
     if home is None or home.origin is None:
-        raise SystemExit("The networks come with pgmpy: pip install 'credo[peers]'.")
+        raise SystemExit("The networks come with pgmpy, which is not installed.")
     packed = Path(home.origin).parent / "utils" / "example_models" / f"{network}.bif.gz"
     path = Path(tempfile.mkdtemp(prefix="credo-bench-")) / f"{network}.bif"
     path.write_bytes(gzip.decompress(packed.read_bytes()))
@@ -195,13 +196,14 @@ def load(job: Row) -> Row:
     credo.formats.read_bif(path)
     found = {"megabytes": path.stat().st_size / 1e6}
     readers: dict[str, Callable[[], Any]] = {"credo": lambda: credo.formats.read_bif(path)}
-    import pyagrum as gum  # noqa: PLC0415
+    if is_there("pyAgrum"):
+        import pyagrum as gum  # noqa: PLC0415
 
+        readers["pyAgrum"] = lambda: gum.loadBN(str(path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pgmpy.readwrite import BIFReader  # noqa: PLC0415
 
-        readers["pyAgrum"] = lambda: gum.loadBN(str(path))
         found |= best_of(readers, job["turns"])
         found["pgmpy"] = seconds(lambda: BIFReader(str(path)).get_model())
     return found
@@ -221,11 +223,13 @@ def rows(job: Row) -> Row:
             codes[i, v] = net[names[v]].index(drawn[names[v]][i])
     credo.infer_many(net, codes[:10], columns=names, threads=1)
     ours = best_of({str(t): _many(net, codes, names, t) for t in (1, 2)}, job["turns"])
-    peer = Peer(engines, "LazyPropagation")
-    peer.first()
-    looped = codes[: job["looped"]]
-    theirs = seconds(lambda: _loop(peer, looped)) * len(codes) / len(looped)
-    return {"credo": ours["1"], "credo two threads": ours["2"], "pyAgrum": theirs}
+    found = {"credo": ours["1"], "credo two threads": ours["2"]}
+    if is_there("pyAgrum"):
+        peer = Peer(engines, "LazyPropagation")
+        peer.first()
+        looped = codes[: job["looped"]]
+        found["pyAgrum"] = seconds(lambda: _loop(peer, looped)) * len(codes) / len(looped)
+    return found
 
 
 def _many(net: Any, codes: Any, names: list[Any], threads: int) -> Callable[[], Any]:
@@ -243,12 +247,10 @@ def query(job: Row) -> Row:
     """Time one variable given evidence, engine and all, over several draws of both."""
     engines = Engines(job["network"], 0)
     net, names = engines.net, engines.names
-    bn = as_pyagrum(net)
-    import pyagrum as gum  # noqa: PLC0415
-
+    bn = as_pyagrum(net) if is_there("pyAgrum") else None
     drawn = credo.infer(net).sample(job["draws"], random_state=3)
     rng = np.random.default_rng(4)
-    totals = {"credo": 0.0, "pyAgrum": 0.0}
+    totals = {"credo": 0.0} | ({} if bn is None else {"pyAgrum": 0.0})
     for i in range(job["draws"]):
         order = rng.permutation(len(names))
         target, chosen = int(order[0]), order[1 : 1 + job["findings"]]
@@ -259,16 +261,24 @@ def query(job: Row) -> Row:
             return credo.infer(net, named, query=[names[target]]).probabilities(names[target])
 
         def peer(coded: Any = coded, target: int = target) -> Any:
-            engine = gum.LazyPropagation(bn)
-            engine.setEvidence(coded)
-            engine.setTargets({f"v{target}"})
-            engine.makeInference()
-            return engine.posterior(f"v{target}").toarray()
+            return _asked_pyagrum(bn, coded, f"v{target}")
 
         ask()
-        for who, took in best_of({"credo": ask, "pyAgrum": peer}, job["turns"]).items():
+        runs = {"credo": ask, "pyAgrum": peer}
+        for who, took in best_of({who: runs[who] for who in totals}, job["turns"]).items():
             totals[who] += took
     return totals
+
+
+def _asked_pyagrum(bn: Any, coded: Row, target: str) -> Any:
+    """Ask pyAgrum for one variable, engine and all."""
+    import pyagrum as gum  # noqa: PLC0415 - a peer, loaded where it is measured
+
+    engine = gum.LazyPropagation(bn)
+    engine.setEvidence(coded)
+    engine.setTargets({target})
+    engine.makeInference()
+    return engine.posterior(target).toarray()
 
 
 def mpe(job: Row) -> Row:
@@ -302,14 +312,15 @@ def map_instance(job: Row) -> Row:
     path = Path(tempfile.mkdtemp(prefix="credo-bench-")) / "model.uai"
     path.write_bytes(gzip.decompress(packed.read_bytes()))
     model = credo.formats.read_uai(path)
-    import pytoulbar2  # noqa: PLC0415
-
     found: Row = {}
     try:
         found["score"] = credo.mpe(model, budget="8GB").log_score
         found["credo"] = _repeated(lambda: credo.mpe(model, budget="8GB"), job["turns"])
     except credo.exceptions.BudgetError:
         found["credo"] = None
+    if not is_there("toulbar2"):
+        return found
+    import pytoulbar2  # noqa: PLC0415 - a peer, loaded where it is measured
 
     def solve() -> Any:
         problem = pytoulbar2.CFN()

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from _loopy_peers import Row
+from _peers import python_of
 from _turns import Turns
 
 JOBS, PEERS = (Path(__file__).parent / name for name in ("_grid_jobs.py", "_grid_peers.py"))
-#: Where PGMax's interpreter is told.
-INTERPRETER = "CREDO_PGMAX_PYTHON"
 CREDO, TWO, WHOLE = "credo", "credo, two threads", "credo.denoise"
 OURS = (CREDO, TWO, WHOLE)
-
-
-def has_pgmax() -> bool:
-    """Tell whether PGMax is there."""
-    return INTERPRETER in os.environ
 
 
 class Contestant(Turns):
@@ -27,12 +20,9 @@ class Contestant(Turns):
 
     def __init__(self, who: str, job: Row) -> None:
         given = job | {"who": who} | ({"threads": 2} if who == TWO else {"core": 0})
-        super().__init__(_python(who), JOBS if who in OURS else PEERS, given)
+        python = python_of(who) if who == "PGMax" else None
+        super().__init__(python or sys.executable, JOBS if who in OURS else PEERS, given)
         self.first = float(self.ready["set-up"] + self.ready["first"])
-
-
-def _python(who: str) -> str:
-    return os.environ[INTERPRETER] if who == "PGMax" else sys.executable
 
 
 def contest(who: Sequence[str], job: Row, turns: int) -> dict[str, Contestant]:

@@ -2,8 +2,8 @@
 
 ``python _grid_peers.py '{"job": "turns", "who": "PGMax", "kind": "ising", "side": 128, ...}'``
 
-Needs NumPy, PGMax for that peer, and Python 3.10. A contestant sets up, runs once, says so as a
-line of JSON, then runs once for each line it is sent and says how long that took.
+Needs NumPy, PGMax for that peer, and Python 3.10 or newer. A contestant sets up, runs once, says so
+as a line of JSON, then runs once for each line it is sent and says how long that took.
 """
 
 from __future__ import annotations

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _grid_contest import INTERPRETER, PEERS, has_pgmax
+from _grid_contest import PEERS
 from _grid_peers import COUPLING, FLIP, MOMENTUM, SWEEPS, half_log_odds
 from _grid_planes import STYLES
 from _measure import Row, best_of, significant
+from _peers import blank, python_of
 from _turns import ONE_THREAD
 from PIL import Image
 
@@ -34,13 +35,14 @@ def clean_pictures() -> dict[str, Any]:
 
 def by_pgmax(seen: Any, flips: Sequence[float]) -> Sequence[Any]:
     """Restore with PGMax, if it is there."""
-    if not has_pgmax():
+    python = python_of("PGMax")
+    if python is None:
         return [None] * len(seen)
     with tempfile.TemporaryDirectory() as folder:
         given, into = Path(folder) / "seen.npz", Path(folder) / "white.npy"
         np.savez(given, seen=seen, flips=flips)
         job = {"job": "restore", "file": str(given), "into": str(into), "sweeps": SWEEPS}
-        command = [os.environ[INTERPRETER], str(PEERS), json.dumps(job)]
+        command = [python, str(PEERS), json.dumps(job)]
         subprocess.run(command, check=True, env=os.environ | ONE_THREAD, stdout=subprocess.DEVNULL)
         return list(np.load(into))
 
@@ -70,7 +72,7 @@ def picture_row(name: str, flip: float, clean: Any, seen: Any, theirs: Any) -> R
         "noisy": share(seen),
         "credo": share(fixed.image),
         "NumPy": share(np.where(planes > 0.5, 1, -1)),
-        "PGMax": share(np.where(theirs, 1, -1)) if theirs is not None else "",
+        "PGMax": share(np.where(theirs, 1, -1)) if theirs is not None else blank("PGMax"),
         "default": share(run(FLIP).image),
         "estimated": share(learnt.image),
         "estimated flip": significant(learnt.flip_probability),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from _exact_jobs import as_pyagrum, bif_file
 from _loopy_peers import COMPARED, Late, Potentials, Row, Run, draw, peak_bytes, say, serve
 from _measure import best_of, seconds
+from _peers import is_there
 
 import credo
 
@@ -189,13 +189,12 @@ def tiny(job: Row) -> None:
         return beliefs(flooding(net, job, job["sweeps"]), names)
 
     ours()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = _pgmpy(model)
-        start = time.perf_counter()
-        theirs()
-        pgmpy = time.perf_counter() - start
-    say({"credo": best_of({"": ours}, job["turns"])[""], "pgmpy": pgmpy})
+    found = best_of({"credo": ours}, job["turns"])
+    if is_there("pgmpy"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found["pgmpy"] = seconds(_pgmpy(model))
+    say(found)
 
 
 def _pgmpy(model: Potentials) -> Run:

@@ -2,8 +2,9 @@
 
 ``python _loopy_peers.py '{"who": "PGMax", "graph": "regular", "size": 10000, "states": 2, ...}'``
 
-Needs NumPy and the library that is asked for, and Python 3.10. A contestant sets up, runs once,
-says so as a line of JSON, then runs once for each line it is sent and says how long that took.
+Needs NumPy and the library that is asked for, and Python 3.10 or newer. A contestant sets up, runs
+once, says so as a line of JSON, then runs once for each line it is sent and says how long that
+took.
 """
 
 from __future__ import annotations

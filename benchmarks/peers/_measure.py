@@ -23,6 +23,9 @@ RESULTS = Path(__file__).parent / "results"
 README = Path(__file__).parents[2] / "README.md"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "credo")
 
+#: What stands in the place of a figure of a peer that is not installed.
+ABSENT = "not measured"
+
 Row = dict[str, Any]
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -124,7 +127,14 @@ def write_machine(into: Path = RESULTS) -> None:
 
 
 def verdict(title: str, rows: Sequence[Row], column: str, bar: str) -> None:
-    """Print whether all rows keep to a bar such as ``"<= 1.3"``, the worst, and all that do not."""
+    """Print whether all rows keep to a bar such as ``"<= 1.3"``, the worst, and all that do not.
+
+    Rows without a figure, as of a peer that is not there, do not count.
+    """
+    rows = [row for row in rows if not isinstance(row[column], str)]
+    if not rows:
+        print(f"no verdict on {title}: {column} was {ABSENT}", flush=True)
+        return
     relation, limit = bar.split()
     missed = [row for row in rows if not _HOLDS[relation](row[column], float(limit))]
     choose = min if relation == ">=" else max
@@ -152,3 +162,13 @@ def told_columns(table: Sequence[Row]) -> list[Row]:
 def significant(value: float, digits: int = 3) -> float:
     """Round to so many significant digits."""
     return float(f"{value:.{digits}g}")
+
+
+def figure(found: Row, peer: str, unit: float = 1.0) -> float | str:
+    """Return a peer's seconds in a unit, rounded; or say that it was not measured."""
+    return significant(found[peer] / unit) if peer in found else ABSENT
+
+
+def ratio(found: Row, peer: str) -> float | str:
+    """Return a peer's seconds over credo's, rounded; or say that it was not measured."""
+    return figure(found, peer, found["credo"])

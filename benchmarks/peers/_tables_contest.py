@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from _peers import python_of
+
 Row = dict[str, Any]
 
 HERE = Path(__file__).parent
-#: Where dask-ml's interpreter is told.
-DASK_ML = "CREDO_DASK_ML_PYTHON"
 #: A contestant whose first turn is slower than so many seconds takes no more than so many turns.
 SLOW, FEW = 3.0, 2
 _THREADS = (
@@ -82,8 +82,8 @@ class Contestant:
 
 def _called(script: str | None, job: Row) -> list[str]:
     """Name the command that does a job of a script."""
-    python = os.environ[DASK_ML] if script == "dask_ml" else sys.executable
-    return [python, str(HERE / f"_tables_{script}.py"), json.dumps(job)]
+    python = python_of("dask-ml") if script == "dask_ml" else None
+    return [python or sys.executable, str(HERE / f"_tables_{script}.py"), json.dumps(job)]
 
 
 def contest(contestants: Sequence[Contestant], turns: int) -> None:
@@ -130,11 +130,6 @@ def make_file(spec: Row) -> str:
     """Generate a file in a process of its own, so that this one stays small; give its path."""
     path: str = json.loads(_run(_called("files", spec), 1, 1)[0].splitlines()[-1])
     return path
-
-
-def has_dask_ml() -> bool:
-    """Tell whether dask-ml is there."""
-    return DASK_ML in os.environ
 
 
 def apart(one: Any, other: Any) -> float:

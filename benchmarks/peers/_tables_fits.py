@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from _measure import Row, significant, verdict
-from _tables_contest import Contestant, apart, has_dask_ml
+from _peers import blank, is_there
+from _tables_contest import Contestant, apart
 
 MODELS = ("naive Bayes", "tied", "full")
 FLOOR, WHOLE_FLOOR = "Arrow, read and discard", "Arrow, whole process"
@@ -74,6 +75,7 @@ def queries(job: Row, models: Sequence[str], cores: int = 1) -> list[Contestant]
         Contestant(name, model, name.lower(), job | {"job": "fit"}, cores)
         for model in models
         for name in ("Polars", "DuckDB")
+        if is_there(name)
     ]
 
 
@@ -88,8 +90,8 @@ def others(job: Row, models: Sequence[str]) -> list[Contestant]:
     ]
     streamed = Contestant(STREAMED, "naive Bayes", "sklearn", job | {"job": "batches"})
     dask_ml = Contestant("dask-ml", "naive Bayes", "dask_ml", job | {"job": "fit"})
-    is_there = has_dask_ml() and job["path"].endswith(".parquet")
-    return [*by_hand, *in_memory, streamed, *([dask_ml] if is_there else [])]
+    is_asked = is_there("dask-ml") and job["path"].endswith(".parquet")
+    return [*by_hand, *in_memory, streamed, *([dask_ml] if is_asked else [])]
 
 
 def fit_rows(who: Sequence[Contestant]) -> list[Row]:
@@ -129,7 +131,7 @@ def short(model: str, table: Sequence[Row]) -> Row:
     told: Row = {"fit": model, "credo, s": here[CREDO]["seconds"]}
     told["credo / reading"] = here[CREDO]["time / floor"]
     for name in ("NumPy by hand", "Polars", "DuckDB", STREAMED, "dask-ml"):
-        told[f"{name} / credo"] = here[name]["time / credo"] if name in here else ""
+        told[f"{name} / credo"] = here[name]["time / credo"] if name in here else blank(name)
     memory = [row for name, row in here.items() if name.startswith(IN_MEMORY)]
     quickest = min(memory, key=lambda row: row["seconds"])
     told[f"{IN_MEMORY} / credo"] = quickest["time / credo"]
@@ -150,9 +152,7 @@ def fit_verdicts(title: str, table: Sequence[Row], bars: Mapping[str, float]) ->
         fitted = [row for row in rows if row["library"] == CREDO]
         verdict(f"{title}, {model}", fitted, "time / floor", f"<= {bar}")
         peers = [row for row in rows if not row["library"].startswith(CREDO)]
-        if peers:
-            verdict(f"{title}, {model}, peers", peers, "time / credo", ">= 1")
-        told = [row for row in rows if row["difference"] != ""]
-        verdict(f"{title}, {model}, agreement", told, "difference", "<= 1e-9")
+        verdict(f"{title}, {model}, peers", peers, "time / credo", ">= 1")
+        verdict(f"{title}, {model}, agreement", rows, "difference", "<= 1e-9")
     commands = [row for row in table if row["library"] == COMMAND]
     verdict(f"{title}, whole command", commands, "peak MB", f"< {MEMORY}")

@@ -4,7 +4,7 @@
 start, size, pictures.
 
 ``CREDO_PGMAX_PYTHON``
-    PGMax's interpreter; ``loopy.py`` says how to make one. Left out if it is not named.
+    PGMax's interpreter, if it is not this one; ``loopy.py`` says how to make one.
 ``CREDO_DATA``
     A folder with ``images/*_128_binary.png``, more pictures to restore, if there is one.
 
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _grid_contest import CREDO, INTERPRETER, JOBS, OURS, TWO, WHOLE, Contestant, contest, has_pgmax
+from _grid_contest import CREDO, JOBS, OURS, TWO, WHOLE, Contestant, contest
 from _grid_peers import COUPLING, FLIP, SWEEPS, draw
 from _grid_pictures import by_pgmax, clean_pictures, picture_row
 from _grid_planes import STYLES
@@ -39,6 +39,7 @@ from _measure import (
     write,
     write_machine,
 )
+from _peers import blank, is_there, say_absent
 from PIL import Image
 
 #: Longest side that a peer is asked for: beyond, memory or patience runs out. PGMax takes over
@@ -81,8 +82,7 @@ def main() -> None:
     """Run the parts asked for, write their tables, print them and the verdicts."""
     read = arguments(__doc__, tuple(PARTS))
     scale = QUICK if read.quick else FULL
-    if not has_pgmax():
-        print(f"PGMax is left out: {INTERPRETER} does not name its interpreter.", flush=True)
+    say_absent("PGMax")
     for part in read.only:
         PARTS[part](scale, read.into)
     write_machine(read.into)
@@ -91,8 +91,7 @@ def main() -> None:
 
 def peers_at(side: int) -> list[str]:
     """Name the peers that are there and can restore a picture of this size."""
-    named = [each for each, most in ASKED.items() if side <= most]
-    return [each for each in named if each != "PGMax" or has_pgmax()]
+    return [each for each, most in ASKED.items() if side <= most and is_there(each)]
 
 
 def sweeps(scale: Scale, into: Path) -> None:
@@ -146,9 +145,9 @@ def _short(side: int, table: Sequence[Row]) -> Row:
     here = {row["library"]: row for row in table if row["model"] == _square(side)}
     told: Row = {"model": _square(side)}
     for who in (CREDO, TWO, *STYLES, "PGMax"):
-        told[f"{who} ns"] = here[who]["ns per edge and sweep"] if who in here else ""
+        told[f"{who} ns"] = here[who]["ns per edge and sweep"] if who in here else blank(who)
     for who in (*STYLES, "PGMax"):
-        told[f"{who} / credo"] = here[who]["time / credo"] if who in here else ""
+        told[f"{who} / credo"] = here[who]["time / credo"] if who in here else blank(who)
     return told
 
 
@@ -157,8 +156,7 @@ def _sweeps_verdicts(table: Sequence[Row]) -> None:
     large = [row for row in table if row["model"] != _square(128)]
     for who, bar in (*((style, 25) for style in STYLES), ("PGMax", 30)):
         known = [row for row in large if row["library"] == who]
-        if known:
-            verdict(f"sweeps, {who}", known, "time / credo", f">= {bar}")
+        verdict(f"sweeps, {who}", known, "time / credo", f">= {bar}")
     two = [row for row in large if row["library"] == TWO]
     gains = [r | {"one / two threads": significant(1.0 / r["time / credo"])} for r in two]
     verdict("threads", gains, "one / two threads", ">= 1.7")
@@ -194,9 +192,7 @@ def labels(scale: Scale, into: Path) -> None:
             print(*table[-2:], sep="\n", flush=True)
     write("grid_labels", told_columns(table), into)
     verdict("labels", table[1::2], "64 / 16", "< 4.5")
-    known = [row for row in table if row["PGMax / credo"] != ""]
-    if known:
-        verdict("labels, PGMax", known, "PGMax / credo", ">= 20")
+    verdict("labels, PGMax", table, "PGMax / credo", ">= 20")
 
 
 def _labels_rows(job: Row, scale: Scale) -> list[Row]:
@@ -211,7 +207,7 @@ def _labels_rows(job: Row, scale: Scale) -> list[Row]:
         row["64 / 16"] = significant(found["64"] / found["16"]) if k == 64 else ""
         side = min(ASKED_LABELS[k], scale.labels_side)
         given = job | {"side": side, "labels": k}
-        both = contest((CREDO, "PGMax"), given, scale.turns) if has_pgmax() else {}
+        both = contest((CREDO, "PGMax"), given, scale.turns) if is_there("PGMax") else {}
         row |= _next_to_pgmax(side, both, scale.labels_sweeps)
         rows.append(row)
     return rows
@@ -221,7 +217,7 @@ def _next_to_pgmax(side: int, both: Mapping[str, Contestant], n_sweeps: int) -> 
     """Tell times per edge and sweep of a picture that PGMax can do; nothing if it is not there."""
     names = ("side there", "credo ns there", "PGMax ns there", "PGMax / credo", "difference")
     if not both:
-        return dict.fromkeys(names, "")
+        return dict.fromkeys(names, blank("PGMax"))
     ours, theirs = both[CREDO], both["PGMax"]
     work = 1e-9 * ours.ready["edges"] * n_sweeps
     times = (ours.best / work, theirs.best / work, theirs.best / ours.best)
@@ -290,9 +286,9 @@ def pictures(scale: Scale, into: Path) -> None:
     table = [picture_row(*case, theirs[i]) for i, case in enumerate(cases)]
     write("grid_pictures", told_columns(table), into)
     for who in ("NumPy", "PGMax"):
-        known = [row | {"more": row["credo"] - row[who]} for row in table if row[who] != ""]
-        if known:
-            verdict(f"errors, credo less {who}", known, "more", "<= 0")
+        known = [row for row in table if not isinstance(row[who], str)]
+        more = [row | {"more": row["credo"] - row[who]} for row in known]
+        verdict(f"errors, credo less {who}", more, "more", "<= 0")
     totals = [
         {"model": name, "estimated / default": significant(_total("estimated", name, table))}
         for name in clean

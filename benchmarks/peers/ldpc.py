@@ -7,9 +7,10 @@ adds noise to ±1. A parity factor for each check and the channel's odds on each
 graph; a bit is decoded as the likelier of its two beliefs. Messages pass all at once. The curve of
 errors goes to ``build/ldpc.png``. All words sent are zero: code and channels are symmetric.
 
-``CREDO_LDPC_PYTHON``
-    An interpreter with ``pip install ldpc``, which sums products with the same number of sweeps;
-    left out if it is not named. The package stops a frame as soon as all checks hold.
+The package sums products with the same number of sweeps, and stops a frame as soon as all checks
+hold. It comes with the ``peers`` extra; ``CREDO_LDPC_PYTHON`` may name another interpreter that has
+it.
+
 ``CREDO_DATA``
     A folder with ``ldpc/MACKAY_504_1008.alist``, a second code, if there is one.
 """
@@ -28,12 +29,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from _measure import Row, arguments, significant, verdict, write, write_machine
+from _peers import blank, python_of, say_absent
 
 import credo
 
 PEERS = Path(__file__).parent / "_loopy_peers.py"
 BUILD = Path(__file__).parents[2] / "build"
-INTERPRETER, DATA = "CREDO_LDPC_PYTHON", "CREDO_DATA"
+DATA = "CREDO_DATA"
 
 
 class Code(NamedTuple):
@@ -69,8 +71,7 @@ def main() -> None:
     """Run the parts asked for, write their tables, print them and the verdicts."""
     read = arguments(__doc__, tuple(PARTS))
     scale = QUICK if read.quick else FULL
-    if INTERPRETER not in os.environ:
-        print(f"ldpc is left out: {INTERPRETER} does not name its interpreter.", flush=True)
+    say_absent("ldpc")
     for part in read.only:
         PARTS[part](scale, read.into)
     write_machine(read.into)
@@ -173,14 +174,15 @@ def ours(model: credo.FactorGraph, odds: Any, sweeps: int) -> Row:
 
 def theirs(code: Code, odds: Any, sweeps: int) -> Row | None:
     """Decode with the package, if it is there."""
-    if INTERPRETER not in os.environ:
+    python = python_of("ldpc")
+    if python is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "frames.npz"
         np.savez(path, checks=code.checks, bits=code.bits, odds=odds)
         job = {"who": "ldpc", "file": str(path), "sweeps": sweeps, "schedule": "parallel"}
         done = subprocess.run(
-            [os.environ[INTERPRETER], str(PEERS), json.dumps(job)],
+            [python, str(PEERS), json.dumps(job)],
             check=True,
             env=os.environ | {"OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
@@ -215,7 +217,7 @@ def curve(scale: Scale, into: Path) -> None:
 def _errors(who: str, counted: Row | None, code: Code) -> Row:
     """Tell the shares of wrong bits and of frames with any."""
     if counted is None:
-        return {f"{who} bits": "", f"{who} frames": ""}
+        return dict.fromkeys((f"{who} bits", f"{who} frames"), blank(who))
     wrong = np.array(counted["wrong"])
     return {
         f"{who} bits": significant(float(wrong.mean()) / code.length),
@@ -236,7 +238,8 @@ def _draw(table: Sequence[Row], folder: Path) -> None:
         for code in dict.fromkeys(row["model"] for row in table):
             rows = [r for r in table if r["channel"] == channel and r["model"] == code]
             for who, style in (("credo", "o-"), ("ldpc", "x--")):
-                points = [(r["level"], r[f"{who} bits"]) for r in rows if r[f"{who} bits"]]
+                shares = [(r["level"], r[f"{who} bits"]) for r in rows]
+                points = [(x, y) for x, y in shares if not isinstance(y, str) and y]
                 if points:
                     axis.semilogy(*zip(*points, strict=True), style, label=f"{code}, {who}")
         rows = [r for r in table if r["channel"] == channel]
@@ -263,13 +266,12 @@ def speed(scale: Scale, into: Path) -> None:
         mine = _rate(code, [one for one, _ in pairs])
         row: Row = {"model": code.name, "frames": scale.timed, "credo Mbit sweeps/s": mine / 1e6}
         others = [other for _, other in pairs if other is not None]
-        if others:
-            rate = _rate(code, others)
-            row |= {"ldpc Mbit sweeps/s": rate / 1e6, "credo / ldpc": mine / rate}
+        rate = _rate(code, others) if others else None
+        row["ldpc Mbit sweeps/s"] = rate / 1e6 if rate else blank("ldpc")
+        row["credo / ldpc"] = mine / rate if rate else blank("ldpc")
         table.append({k: significant(v) if isinstance(v, float) else v for k, v in row.items()})
     write("ldpc_speed", table, into)
-    if INTERPRETER in os.environ:
-        verdict("ldpc speed", table, "credo / ldpc", ">= 1")
+    verdict("ldpc speed", table, "credo / ldpc", ">= 1")
 
 
 def _rate(code: Code, turns: Sequence[Row]) -> float:

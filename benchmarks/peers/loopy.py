@@ -3,12 +3,12 @@
 ``python benchmarks/peers/loopy.py [--quick] [--only PART ...]``; parts: sweeps, memory, size,
 schedules, networks, tiny, start.
 
-Needs the ``peers`` extra. PGMax and mrftools live in interpreters of their own, which are named by
-environment variables; a peer without one is left out, and that is said.
+``make bench`` installs the peers but for mrftools. PGMax and mrftools may live in interpreters of
+their own, which are named by environment variables. A peer that is not there is not measured.
 
 ``CREDO_PGMAX_PYTHON``
-    Python 3.10 with ``pip install --no-deps pgmax==0.6.1`` and ``pip install jax==0.4.30
-    jaxlib==0.4.30 'numpy<2' scipy numba joblib tqdm scikit-learn matplotlib cvxpy``.
+    Another Python with ``pip install jax==0.4.30 scipy numba joblib tqdm`` and ``pip install
+    --no-deps pgmax==0.6.1``. With JAX 0.4.38 its sweeps take 15 times as long, with 0.10 they fail.
 ``CREDO_MRFTOOLS_PYTHON``
     Python 3.10 or newer with NumPy, SciPy and a checkout of VTCSML/mrftools on its path; the
     package of this name that pip finds is about magnetic resonance.
@@ -30,7 +30,9 @@ import numpy as np
 from _measure import (
     Row,
     arguments,
+    figure,
     in_fresh_process,
+    ratio,
     seconds,
     significant,
     told_columns,
@@ -38,12 +40,11 @@ from _measure import (
     write,
     write_machine,
 )
+from _peers import blank, is_there, python_of, say_absent
 from _turns import Turns
 
 HERE = Path(__file__).parent
 JOBS, PEERS = HERE / "_loopy_jobs.py", HERE / "_loopy_peers.py"
-#: Where the peers' interpreters are told.
-INTERPRETERS = {"PGMax": "CREDO_PGMAX_PYTHON", "mrftools": "CREDO_MRFTOOLS_PYTHON"}
 #: Cells of edge tables up to which a peer is asked: above, set-up takes minutes or memory runs out.
 ASKED = {"PGMax": 8_000_000, "mrftools": 8_000_000}
 #: Cells above which tables in float64 leave no room for anything else.
@@ -81,9 +82,7 @@ def main() -> None:
     """Run the parts asked for, write their tables, print them and the verdicts."""
     read = arguments(__doc__, tuple(PARTS))
     scale = QUICK if read.quick else FULL
-    for who, variable in INTERPRETERS.items():
-        if variable not in os.environ:
-            print(f"{who} is left out: {variable} does not name its interpreter.", flush=True)
+    say_absent(*ASKED, "pgmpy", "pyAgrum")
     for part in read.only:
         PARTS[part](scale, read.into)
     write_machine(read.into)
@@ -95,14 +94,16 @@ class Contestant(Turns):
 
     def __init__(self, who: str, job: Row) -> None:
         ours = who == "credo"
-        python = sys.executable if ours else os.environ[INTERPRETERS[who]]
-        super().__init__(python, JOBS if ours else PEERS, job | {"who": who, "core": 0})
+        python = None if ours else python_of(who)
+        super().__init__(
+            python or sys.executable, JOBS if ours else PEERS, job | {"who": who, "core": 0}
+        )
 
 
 def contest(job: Row, turns: int) -> dict[str, Contestant]:
     """Let credo and the peers that are there take turns on a model."""
     cells = _edges(job) * job["states"] ** 2
-    there = [w for w, v in INTERPRETERS.items() if v in os.environ and cells <= ASKED[w]]
+    there = [who for who, most in ASKED.items() if is_there(who) and cells <= most]
     contestants = {who: Contestant(who, job) for who in ("credo", *there)}
     for _ in range(turns):
         for contestant in contestants.values():
@@ -128,12 +129,9 @@ def sweeps(scale: Scale, into: Path) -> None:
                     print(table[-1], flush=True)
     write("loopy_sweeps", told_columns(table), into)
     for k, bar in BARS.items():
-        known = [row for row in table if row["states"] == k and row["PGMax / credo"] != ""]
-        if known:
-            verdict(f"sweeps, {k} states", known, "PGMax / credo", f">= {bar}")
-    short = [_short(row) for row in table if row["PGMax ns"] != ""]
-    if short:
-        write("loopy_ratios", told_columns(short), into)
+        rows = [row for row in table if row["states"] == k]
+        verdict(f"sweeps, {k} states", rows, "PGMax / credo", f">= {bar}")
+    write("loopy_ratios", told_columns([_short(row) for row in table if row["PGMax ns"]]), into)
 
 
 def _sweeps_row(job: Row, took: Mapping[str, Contestant]) -> Row:
@@ -152,15 +150,17 @@ def _sweeps_row(job: Row, took: Mapping[str, Contestant]) -> Row:
         "edges": ours.ready["edges"],
         "credo ns": significant(1e9 * ours.best / work),
     }
-    for who in INTERPRETERS:
-        row[f"{who} ns"] = significant(1e9 * took[who].best / work) if who in took else ""
-    for who in INTERPRETERS:
+    for who in ASKED:
         known = who in took
-        row[f"{who} / credo"] = significant(took[who].best / ours.best) if known else ""
+        row[f"{who} ns"] = significant(1e9 * took[who].best / work) if known else blank(who)
+    for who in ASKED:
+        known = who in took
+        row[f"{who} / credo"] = significant(took[who].best / ours.best) if known else blank(who)
     damped = took.get("PGMax")
+    apart = _apart(ours.ready, damped.ready) if damped else 0.0
     row["credo first s"] = significant(_first(ours))
-    row["PGMax first s"] = significant(_first(damped)) if damped else ""
-    row["PGMax: difference"] = significant(_apart(ours.ready, damped.ready), 2) if damped else ""
+    row["PGMax first s"] = significant(_first(damped)) if damped else blank("PGMax")
+    row["PGMax: difference"] = significant(apart, 2) if damped else blank("PGMax")
     return row
 
 
@@ -194,8 +194,7 @@ def memory(scale: Scale, into: Path) -> None:
     ]
     write("loopy_memory", table, into)
     known = [row for row in table if row["library"] == "PGMax"]
-    if known:
-        verdict("memory", known, "memory / credo", ">= 10")
+    verdict("memory", known, "memory / credo", ">= 10")
 
 
 def size(scale: Scale, into: Path) -> None:
@@ -234,6 +233,8 @@ def size(scale: Scale, into: Path) -> None:
 
 def schedules(scale: Scale, into: Path) -> None:
     """Count the messages until none changes by more than 1e-6, schedule by schedule."""
+    if not is_there("pgmpy"):  # it brings the networks
+        return
     table = []
     for network in scale.networks:
         job = {
@@ -252,9 +253,7 @@ def schedules(scale: Scale, into: Path) -> None:
     kept = ("flooding updates", "residual updates", "flooding / residual")
     times = ("flooding ms", "residual ms")
     write("loopy_residual", [{k: row[k] for k in ("model", *kept, *times)} for row in table], into)
-    known = [row for row in table if row["flooding / residual"] != ""]
-    if known:
-        verdict("schedules", known, "flooding / residual", ">= 2")
+    verdict("schedules", table, "flooding / residual", ">= 2")
 
 
 def _schedules_row(network: str, found: Row, sets: int) -> Row:
@@ -280,6 +279,8 @@ def _schedules_row(network: str, found: Row, sets: int) -> Row:
 
 def networks(scale: Scale, into: Path) -> None:
     """Time loopy propagation on Bayesian networks next to pyAgrum's."""
+    if not (is_there("pgmpy") and is_there("pyAgrum")):
+        return
     table = []
     for network in ("alarm", "hepar2", "win95pts") if scale is FULL else ("alarm",):
         job = {"job": "directed", "network": network, "sets": 1, "findings": 5}
@@ -312,8 +313,8 @@ def tiny(scale: Scale, into: Path) -> None:
             {
                 "model": f"{side}×{side}",
                 "credo ms": significant(1e3 * found["credo"]),
-                "pgmpy ms": significant(1e3 * found["pgmpy"]),
-                "pgmpy / credo": significant(found["pgmpy"] / found["credo"]),
+                "pgmpy ms": figure(found, "pgmpy", 1e-3),
+                "pgmpy / credo": ratio(found, "pgmpy"),
             }
         )
     write("loopy_tiny", table, into)

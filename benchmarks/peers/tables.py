@@ -9,9 +9,9 @@ starts after its imports and a run on few rows; only of whole commands all is ti
 
 ``CREDO_DASK_ML_PYTHON``
     dask-ml's interpreter: ``python -m venv dask-ml``, then ``dask-ml/bin/pip install dask-ml
-    'dask[dataframe]' pyarrow``. Left out if it is not named.
+    'dask[dataframe]' pyarrow``. Not measured if it is not named.
 
-The others come with ``pip install polars duckdb pyspark``; Spark needs Java.
+The others come with the extras ``dev`` and ``peers``; Spark needs Java.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from _measure import Row, arguments, significant, told_columns, verdict, write, write_machine
-from _tables_contest import Contestant, apart, contest, has_dask_ml, make_file
+from _peers import is_there, say_absent
+from _tables_contest import Contestant, apart, contest, make_file
 from _tables_fits import (
     COMMAND,
     CREDO,
@@ -67,8 +68,7 @@ QUICK = Scale(20_000, 5_000, copies=2, large=50, turns=2)
 def main() -> None:
     """Run the parts asked for, write their tables, print them and the verdicts."""
     read = arguments(__doc__, tuple(PARTS))
-    if not has_dask_ml():
-        print("dask-ml is left out.", flush=True)
+    say_absent("Polars", "DuckDB", "dask-ml", "Spark")
     with tempfile.TemporaryDirectory() as folder:
         for part in read.only:
             PARTS[part](QUICK if read.quick else FULL, read.into, Path(folder))
@@ -225,7 +225,7 @@ def scaling(scale: Scale, into: Path, _folder: Path) -> None:
             *(_engines(job, "naive Bayes")),
             *(_engines(job, "full")),
         ]
-        who += _mllib(job) if copies == 1 else []
+        who += _mllib(job) if copies == 1 and is_there("Spark") else []
         contest(who, scale.turns)
         table += _scale_rows(name, who)
     write("tables_scale", table, into)
@@ -236,11 +236,14 @@ def scaling(scale: Scale, into: Path, _folder: Path) -> None:
 def _engines(job: Row, model: str) -> list[Contestant]:
     """Fit here, on one core and on two, and with two workers of Dask and of Spark."""
     workers = job | {"workers": 2}
+    spark = Contestant(
+        "credo, two tasks of Spark", model, "credo", workers | {"job": "spark"}, 2, 1
+    )
     return [
         Contestant(CREDO, model, "credo", job | {"job": "fit"}),
         Contestant("credo, two cores", model, "credo", job | {"job": "fit"}, 2),
         Contestant("credo, two workers of Dask", model, "credo", workers | {"job": "dask"}, 2),
-        Contestant("credo, two tasks of Spark", model, "credo", workers | {"job": "spark"}, 2, 1),
+        *([spark] if is_there("Spark") else []),
     ]
 
 

@@ -6,20 +6,37 @@ from pathlib import Path
 
 import pytest
 
-LAZY = ["credo", "credo.classifiers", "credo.decisions", "credo.families"]
+LAZY = ["credo.classifiers", "credo.decisions", "credo.families"]
+
+
+def _seen(lines):
+    """``{name: value}`` of import lines that a type checker reads."""
+    return {
+        alias.asname: getattr(importlib.import_module(line.module), alias.name)
+        for line in lines
+        for alias in line.names
+    }
+
+
+def _tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_type_checkers_see_every_name_of_the_lobby():
+    import credo
+
+    lines = _tree(Path(credo.__file__).with_suffix(".pyi")).body
+    seen = _seen(lines)
+    assert set(seen) == {*dir(credo), "__version__"}
+    assert all(getattr(credo, name) is value for name, value in seen.items())
+    assert all(alias.asname == alias.name for line in lines for alias in line.names)
 
 
 @pytest.mark.parametrize("package", LAZY)
 def test_type_checkers_see_every_lazy_name(package):
     module = importlib.import_module(package)
-    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    seen = {
-        alias.asname: getattr(importlib.import_module(line.module), alias.name)
-        for line in block.body
-        for alias in line.names
-    }
+    (block,) = [node for node in _tree(Path(module.__file__)).body if isinstance(node, ast.If)]
+    seen = _seen(block.body)
     rooms = {path.parent.name for path in Path(module.__file__).parent.glob("*/__init__.py")}
-    lazy = set(dir(module)) - rooms - {"exceptions"}
-    assert set(seen) == lazy
+    assert set(seen) == set(dir(module)) - rooms
     assert all(getattr(module, name) is value for name, value in seen.items())

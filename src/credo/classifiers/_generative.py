@@ -123,8 +123,7 @@ class GenerativeClassifier(ScoredClassifier):
 def prior_probabilities(priors: Any, classes: Any, weights: F64, owner: str) -> F64:
     """Give one prior per class: frequencies, equal, or as given."""
     if priors is None:
-        frequencies: F64 = weights / weights.sum()
-        return frequencies
+        return weights / weights.sum()
     if isinstance(priors, str):
         if priors != "uniform":
             raise InputError(

@@ -105,7 +105,7 @@ class NaiveState(TermClassifier):
         if isinstance(x, Mapping):
             self._check_ready()
             names = self._column_names().names
-            order_of(tuple(names), tuple(x), owner, "the row")
+            order_of(tuple(names), tuple(x), owner, "row")
             x = [x[name] for name in names]
         rows: Any
         if isinstance(x, (list, tuple)) or getattr(x, "ndim", 2) == 1:

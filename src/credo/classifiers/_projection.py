@@ -83,5 +83,4 @@ class ProjectedRows:
                 "GaussianClassifier: X contains NaN, which cannot be projected on a subspace. "
                 "Fit with subspace=None to marginalise missing values."
             )
-        result: F64 = z @ p.components.T
-        return result
+        return z @ p.components.T

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from credo._storable import Storable
+from credo._results import Storable
 from credo._types import F64, Bool, Int
 from credo._validation.arrays import as_floats
 from credo._validation.labels import listing

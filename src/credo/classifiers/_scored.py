@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from credo._storable import Storable
+from credo._results import Storable
 from credo._types import F64
 from credo.families.gaussians.scores import (
     Finish,

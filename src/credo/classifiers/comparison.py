@@ -217,5 +217,4 @@ def _cosine(first: Any, second: Any, scales: F64) -> float:
 def _centred(coefficients: F64) -> F64:
     """Take the mean over the classes away, which no posterior depends on."""
     shared = 0.0 if len(coefficients) == 1 else coefficients.mean(axis=0)
-    result: F64 = coefficients - shared
-    return result
+    return coefficients - shared

@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from credo._storable import Storable
+from credo._results import Storable
 from credo._types import F64
 from credo._validation.arrays import as_floats
 from credo._validation.labels import as_labels

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Bool, Int
 from credo._validation.arrays import frozen
 
@@ -76,8 +76,7 @@ class LearningCurves(Drawable):
         kept = ~self.separated
         sums = np.where(kept, self.log_losses, 0.0).sum(axis=2)
         counts = kept.sum(axis=1)
-        result: F64 = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-        return result
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
     def __repr__(self) -> str:
         first, second = self.names

@@ -274,5 +274,4 @@ class TextClassifier(TextState):
             What ``vocabulary="relevant"`` sorts by.
         """
         self._check_ready()
-        values: F64 = mutual_information(self.summary_)[self._chosen]
-        return values
+        return mutual_information(self.summary_)[self._chosen]

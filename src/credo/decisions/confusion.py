@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import frozen
 from credo._validation.labels import as_labels, distinct
@@ -54,8 +54,7 @@ class Confusion(Drawable):
                 "'all'."
             )
         totals = self.counts.sum(axis=axes[over], keepdims=True)
-        shares: F64 = self.counts / np.where(totals > 0, totals, 1.0)
-        return shares
+        return self.counts / np.where(totals > 0, totals, 1.0)
 
     @property
     def coverage(self) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Int
 from credo._validation.arrays import frozen, in_unit_interval
 from credo.decisions._text import number

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from credo._types import F64, Int
 from credo.decisions.densities import Density, Range
-from credo.posterior.rows import log_sum_exp
+from credo.posterior.posterior import log_sum_exp
 
 #: A stretch of the line and the index of the act taken there; minus one where no class has mass.
 Cell: TypeAlias = tuple[float, float, int]
@@ -94,8 +94,7 @@ def _rounding(joint: F64) -> F64:
     """
     top = joint.max(axis=1)
     size = np.abs(np.where(np.isfinite(top), top, 0.0))
-    bound: F64 = _EPS * (joint.shape[1] + 2 + size)
-    return bound
+    return _EPS * (joint.shape[1] + 2 + size)
 
 
 def cells_of(setting: Setting) -> list[Cell]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import as_vector, frozen
 from credo._validation.labels import listing, position
@@ -390,5 +390,4 @@ class _Ranked:
     def _cost(self, x: Any, hits: F64, alarms: F64) -> F64:
         """Give FNR x + FPR (1 - x)."""
         missed = 1 - hits / self.hits[-1]
-        result: F64 = missed * x + alarms / self.alarms[-1] * (1 - x)
-        return result
+        return missed * x + alarms / self.alarms[-1] * (1 - x)

@@ -128,8 +128,7 @@ class DistributionDensity:
 
     def quantile(self, levels: F64) -> F64:
         """Give quantiles."""
-        values: F64 = np.asarray(self._source.ppf(levels), dtype=np.float64)
-        return values
+        return np.asarray(self._source.ppf(levels), dtype=np.float64)
 
     def landmarks(self) -> F64:
         """Give the quantiles of ``LEVELS``, those that are finite."""

@@ -225,8 +225,7 @@ def _counts_drawn(rng: np.random.Generator, n_draws: int, counts: Any, terms: F6
     """Sum ``terms`` (G, 2) over samples, drawn as counts per group."""
     n_rows = int(counts.sum())
     drawn = rng.multinomial(n_rows, counts / n_rows, size=n_draws)
-    result: F64 = drawn @ terms
-    return result
+    return drawn @ terms
 
 
 def _rows_drawn(rng: np.random.Generator, n_draws: int, _: Any, terms: F64) -> F64:

@@ -10,7 +10,7 @@ import numpy as np
 from credo._types import F64, Int, Labels
 from credo.decisions.normal_classes import Normal, between, distance
 from credo.exceptions import InputError, ShapeError
-from credo.posterior.rows import log_sum_exp
+from credo.posterior.posterior import log_sum_exp
 
 #: Points on the way from one Gaussian to another, as the weight of the second.
 _WAY = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)

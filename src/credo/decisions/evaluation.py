@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Int, Label, RandomState
 from credo.decisions._text import number
 from credo.decisions.act import Decisions, decide
@@ -286,5 +286,4 @@ def _predicted(p: F64, loss: Loss, order: Int, act: Int) -> F64:
         columns = loss.matrix[np.arange(len(act))[:, None], order, act[:, None]]
     else:
         columns = loss.matrix[order][:, act].T
-    result: F64 = np.einsum("ik,ik->i", p, columns)
-    return result
+    return np.einsum("ik,ik->i", p, columns)

@@ -255,7 +255,7 @@ def _outcome_table(
     """Line up p(outcome | truth) with the truths; rows must sum to one."""
     if isinstance(likelihood, Mapping):
         given: Labels = tuple(plain(truth) for truth in likelihood)
-        order_of(truths, given, "value_of_test", "the likelihood")
+        order_of(truths, given, "value_of_test", "likelihood")
         rows: dict[Label, Mapping[Any, float]] = {plain(t): row for t, row in likelihood.items()}
         if not all(isinstance(row, Mapping) for row in rows.values()):
             raise InputError(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Label, Labels, PerLabel
 from credo._validation.arrays import as_finite, as_floats, frozen
 from credo._validation.labels import as_labels, names_in

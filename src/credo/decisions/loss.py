@@ -8,7 +8,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from credo._storable import Storable
+from credo._results import Storable
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import as_finite, as_number, frozen
 from credo._validation.labels import as_labels, plain, position

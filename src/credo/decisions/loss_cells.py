@@ -77,5 +77,4 @@ def off_diagonal(n_labels: int, owner: str) -> F64:
             f"{size / 2**30:.3g} GB. For the most probable label and its probability use "
             "Posterior.mode() and Posterior.confidence(), which need no matrix."
         )
-    result: F64 = 1.0 - np.eye(n_labels)
-    return result
+    return 1.0 - np.eye(n_labels)

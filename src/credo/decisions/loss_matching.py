@@ -44,7 +44,7 @@ def rows_for(loss: Loss, labels: Labels, owner: str) -> Int:
             f"{owner}: the labels ({listing(labels)}) and the loss's truths "
             f"({listing(loss.truths)}) differ in {name!r}.{remedy}"
         )
-    return order_of(labels, loss.truths, owner, "the loss")
+    return order_of(labels, loss.truths, owner, "loss")
 
 
 def loss_of_rows(loss: Loss, kept: Int | None, n_rows: int, owner: str) -> Loss:

@@ -33,8 +33,7 @@ class Normal:
         """Give the log density of each row."""
         z = solve_triangular(self.factor, (x - self.mean).T, lower=True)
         constant = len(self.mean) * np.log(2 * np.pi) + self.log_determinant
-        result: F64 = -0.5 * ((z**2).sum(axis=0) + constant)
-        return result
+        return -0.5 * ((z**2).sum(axis=0) + constant)
 
     def rvs(self, size: int, random_state: np.random.Generator) -> F64:
         """Draw rows."""

@@ -111,8 +111,7 @@ class Samples:
     def pinball(self, q: float, value: F64) -> F64:
         """Average the pinball loss over each row."""
         x, w = self._table()
-        result: F64 = (w * Pinball(q)(value[:, None], x)).sum(axis=1)
-        return result
+        return (w * Pinball(q)(value[:, None], x)).sum(axis=1)
 
     def window(self, width: float) -> tuple[F64, F64]:
         """Slide an interval over the sorted draws of each row; the first best one counts."""
@@ -165,8 +164,7 @@ def _weights(weights: Any, draws: F64) -> F64:
             "The weights of Samples must be at least 0, with a positive and finite sum. Got "
             f"{got} in row {row}."
         )
-    result: F64 = frozen(array)
-    return result
+    return frozen(array)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -267,8 +265,7 @@ class Quantiles:
         x, share, _ = self._pieces()
         i = int(np.clip(np.searchsorted(self.levels, q) - 1, 0, len(share) - 1))
         part = np.clip((q - self.levels[i]) / share[i], 0.0, 1.0)
-        result: F64 = x[:, i] + part * (x[:, i + 1] - x[:, i])
-        return result
+        return x[:, i] + part * (x[:, i + 1] - x[:, i])
 
     def pinball(self, q: float, value: F64) -> F64:
         """Integrate the pinball loss of each row."""
@@ -283,8 +280,7 @@ class Quantiles:
         # On each side of the value the loss is linear: its mean is its value at the middle.
         inner = below * loss(v, 0.5 * (a + cut)) + above * loss(v, 0.5 * (cut + b))
         ends = low * loss(value, x[:, 0]) + high * loss(value, x[:, -1])
-        result: F64 = inner @ share + ends
-        return result
+        return inner @ share + ends
 
     def window(self, width: float) -> tuple[F64, F64]:
         """Compare the intervals that begin or end at a quantile; or find the steepest piece."""
@@ -313,8 +309,7 @@ class Quantiles:
         nodes = centre[..., None] + half[..., None] * _NODES
         inner = (np.exp(log_excess(nodes)) @ (0.5 * _WEIGHTS)) @ share
         ends = np.exp(log_excess(y[:, [0, -1]])) @ np.array([low, high])
-        result: F64 = np.log1p(inner + ends)
-        return result
+        return np.log1p(inner + ends)
 
     def case(self, row: int) -> Case:
         """Give one row as a piecewise constant density, with atoms where it jumps."""
@@ -327,8 +322,7 @@ class Quantiles:
 
         def density(t: F64) -> F64:
             piece = np.searchsorted(edges, t, side="right") - 1
-            result: F64 = heights[np.clip(piece, 0, len(heights) - 1)]
-            return result
+            return heights[np.clip(piece, 0, len(heights) - 1)]
 
         grid = np.unique(np.r_[x, 0.5 * (x[:-1] + x[1:])])
         here = masses > 0

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtri
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Int, Label
 from credo._validation.arrays import frozen, positive_int
 from credo._validation.labels import plain, position
@@ -16,7 +16,7 @@ from credo.decisions._plain import plain_fields
 from credo.decisions._text import number
 from credo.decisions.labelled_rows import LabelledRows
 from credo.exceptions import InputError
-from credo.posterior.rows import log_sum_exp
+from credo.posterior.posterior import log_sum_exp
 
 _OWNER = "calibration"
 #: Confidence level of the intervals of the bins.

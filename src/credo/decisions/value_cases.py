@@ -358,8 +358,7 @@ class Gaussians:
         """Give scale (phi(z) + z (Phi(z) - q)); the second term is zero at the quantile."""
         z = (value - self._mean) / self._scale
         density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-        result: F64 = self._scale * (density + z * (ndtr(z) - q))
-        return result
+        return self._scale * (density + z * (ndtr(z) - q))
 
     def window(self, width: float) -> tuple[F64, F64]:
         """Give the mean, and both tails outside the interval around it."""

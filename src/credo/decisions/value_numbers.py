@@ -23,7 +23,4 @@ def log_excess(y: Any) -> F64:
         # exp(y) - 1 - y = y**2 / 2 * 1F1(1; 3; y), from the power series of both sides.
         small = 2.0 * np.log(np.abs(near)) + np.log(0.5 * hyp1f1(1.0, 3.0, near))
     large = far + np.log1p(-(1.0 + far) * np.exp(-far))
-    result: F64 = np.where(
-        y >= 1.0, large, np.where(y <= -1.0, np.log(np.exp(low) - 1 - low), small)
-    )
-    return result
+    return np.where(y >= 1.0, large, np.where(y <= -1.0, np.log(np.exp(low) - 1 - low), small))

@@ -154,8 +154,7 @@ def dips(scores: F64) -> list[int]:
     low = np.r_[np.inf, scores[:-1]] >= scores
     high = scores <= np.r_[scores[1:], np.inf]
     minima = np.flatnonzero(low & high)
-    best: list[int] = minima[np.argsort(scores[minima], kind="stable")][:_REFINED].tolist()
-    return best
+    return minima[np.argsort(scores[minima], kind="stable")][:_REFINED].tolist()
 
 
 def _scan(loss: Any, case: Case) -> tuple[F64, F64]:

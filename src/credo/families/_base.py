@@ -117,8 +117,7 @@ class AbstractFamily(ABC, Generic[S]):
             One per value or event.
         """
         values = as_floats(x, cls.__name__, "values")
-        result: Bool = cls._support.inside(values) | cls._support.missing(values)
-        return result
+        return cls._support.inside(values) | cls._support.missing(values)
 
     # --- natural form -----------------------------------------------------------------------
 

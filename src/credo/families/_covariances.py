@@ -111,8 +111,7 @@ def log_normal(z: F64, log_determinants: Any) -> F64:
     """Give log densities from whitened gaps; minus infinity where their squares are no numbers."""
     squares = np.einsum("...i,...i->...", z, z)
     squares = np.where(np.isnan(squares), np.inf, squares)
-    result: F64 = -0.5 * (squares + log_determinants + z.shape[-1] * _LOG_2PI)
-    return result
+    return -0.5 * (squares + log_determinants + z.shape[-1] * _LOG_2PI)
 
 
 def as_columns(columns: Any, size: int, owner: str) -> Int:

@@ -73,8 +73,7 @@ def dirichlet_concentration(mean: F64, gap: F64) -> F64:
     edge = np.full(pull.shape, np.log(MOST))
     start = np.log((mean.shape[-1] - 1) / (2.0 * pull))
     s = np.exp(_root(equation, start, -edge, edge))[..., None]
-    alpha: F64 = s * mean * np.exp(_log_ratios(s, mean, gap))
-    return alpha
+    return s * mean * np.exp(_log_ratios(s, mean, gap))
 
 
 def _log_ratios(s: F64, mean: F64, gap: F64) -> F64:

@@ -35,8 +35,7 @@ def excess(x: F64, centre: F64, rest: F64) -> F64:
         series = series * square + 1.0 / k
     with np.errstate(divide="ignore"):  # x may be too small to be seen beside the centre
         logs = np.where(delta > -0.5, np.log1p(delta), np.log(x) - np.log(centre))
-    result: F64 = np.where(near, r * (small - 2.0 * square * series), delta - logs)
-    return result
+    return np.where(near, r * (small - 2.0 * square * series), delta - logs)
 
 
 def log_minus_digamma(a: F64) -> F64:
@@ -44,16 +43,14 @@ def log_minus_digamma(a: F64) -> F64:
     large = np.maximum(a, _LARGE)
     orders = 2.0 * np.arange(1, len(_BERNOULLI) + 1)
     expansion = 0.5 / large + _even_powers(large, _BERNOULLI / orders)
-    result: F64 = np.where(a < _LARGE, np.log(a) - digamma(a), expansion)
-    return result
+    return np.where(a < _LARGE, np.log(a) - digamma(a), expansion)
 
 
 def scaled_trigamma_minus_one(a: F64) -> F64:
     r"""Give :math:`a\, \psi'(a) - 1`, minus the slope of the above in :math:`\log a`."""
     large = np.maximum(a, _LARGE)
     expansion = 0.5 / large + _even_powers(large, _BERNOULLI)
-    result: F64 = np.where(a < _LARGE, a * zeta(2.0, a) - 1.0, expansion)
-    return result
+    return np.where(a < _LARGE, a * zeta(2.0, a) - 1.0, expansion)
 
 
 def _even_powers(a: F64, coefficients: F64) -> F64:

@@ -58,5 +58,4 @@ def distributions(values: Any, owner: str, what: str = "probabilities") -> F64:
         )
     flat = array.reshape(-1, array.shape[-1])
     check_rows(flat, f"{owner}, {what}", first_row=None if array.ndim == 1 else 0)
-    result: F64 = array / array.sum(axis=-1, keepdims=True)
-    return result
+    return array / array.sum(axis=-1, keepdims=True)

@@ -23,8 +23,7 @@ def smoothed(counts: F64, pseudo_count: Any, target: F64 | None, owner: str) -> 
     numerators = counts + more
     totals = numerators.sum(axis=-1, keepdims=True)
     _refuse_empty(totals[..., 0], owner)
-    result: F64 = numerators / totals
-    return result
+    return numerators / totals
 
 
 def shares(

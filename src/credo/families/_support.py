@@ -71,14 +71,12 @@ def _on_simplex(values: F64) -> Bool:
     """Tell which vectors are strictly positive and sum to one."""
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(values.sum(axis=-1) - 1.0) <= tolerance(values.shape[-1])
-    result: Bool = (values > 0).all(axis=-1) & near
-    return result
+    return (values > 0).all(axis=-1) & near
 
 
 def _is_count(values: F64) -> Bool:
     """Tell which values are whole numbers from 0 to so many that logarithms of factorials end."""
-    result: Bool = (values >= 0) & (values <= MOST) & (values == np.floor(values))
-    return result
+    return (values >= 0) & (values <= MOST) & (values == np.floor(values))
 
 
 REALS = Support(lambda x: ~np.isnan(x), "numbers", 0.0)

@@ -100,8 +100,7 @@ class Bernoulli(AbstractFamily[SumSummary]):
 
     def _log_density(self, values: F64) -> F64:
         logs = np.where(values == 1.0, log_of(self.probability), self._log_complement)
-        result: F64 = np.asarray(logs)
-        return result
+        return np.asarray(logs)
 
     @property
     def natural_parameters(self) -> F64:

@@ -88,8 +88,7 @@ class Beta(AbstractFamily[PositiveSummary]):
 
     def _log_density(self, values: F64) -> F64:
         inner = xlogy(self.alpha - 1.0, values) + xlog1py(self.beta - 1.0, -values)
-        result: F64 = inner - self.log_partition
-        return result
+        return inner - self.log_partition
 
     @property
     def natural_parameters(self) -> F64:
@@ -99,8 +98,7 @@ class Beta(AbstractFamily[PositiveSummary]):
     @property
     def log_partition(self) -> F64:
         """Log partition, the logarithm of the beta function."""
-        result: F64 = betaln(self.alpha, self.beta)
-        return result
+        return betaln(self.alpha, self.beta)
 
     def _statistics(self, values: F64) -> F64:
         return np.stack([np.log(values), np.log1p(-values)], axis=-1)
@@ -114,8 +112,7 @@ class Beta(AbstractFamily[PositiveSummary]):
         """Draw ``n`` values from each; see ``AbstractFamily.sample``."""
         size, rng = ready(n, random_state, "Beta.sample")
         log_odds = log_gammas(rng, self.alpha, size) - log_gammas(rng, self.beta, size)
-        result: F64 = np.clip(expit(log_odds), TINY, _BELOW_ONE)
-        return result
+        return np.clip(expit(log_odds), TINY, _BELOW_ONE)
 
     @classmethod
     def _collect(cls, rows: Rows) -> PositiveSummary:

@@ -111,8 +111,7 @@ class Categorical(AbstractFamily[CountSummary]):
                 f"Categorical.sufficient_statistics needs codes from 0 to {size - 1}. "
                 f"Got {values.max():g}."
             )
-        result: F64 = (values[..., None] == np.arange(size)).astype(np.float64)
-        return result
+        return (values[..., None] == np.arange(size)).astype(np.float64)
 
     @property
     def n_parameters(self) -> int:

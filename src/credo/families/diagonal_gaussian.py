@@ -88,8 +88,7 @@ class DiagonalGaussian(AbstractFamily[MomentSummary]):
         return gaussian_log_density(values, self.mean, self.variance)
 
     def _joined(self, logs: F64) -> F64:
-        result: F64 = logs.sum(axis=-1)
-        return result
+        return logs.sum(axis=-1)
 
     @property
     def natural_parameters(self) -> F64:
@@ -99,8 +98,7 @@ class DiagonalGaussian(AbstractFamily[MomentSummary]):
     @property
     def log_partition(self) -> F64:
         """Log partition, the sum of those of the features."""
-        result: F64 = gaussian_log_partition(self.mean, self.variance).sum(axis=-1)
-        return result
+        return gaussian_log_partition(self.mean, self.variance).sum(axis=-1)
 
     def _statistics(self, values: F64) -> F64:
         with np.errstate(over="ignore"):

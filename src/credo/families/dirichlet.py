@@ -82,20 +82,17 @@ class Dirichlet(AbstractFamily[PositiveSummary]):
     @property
     def mean(self) -> F64:
         """Mean, the concentration over its sum."""
-        result: F64 = self.concentration / self.concentration.sum(axis=-1, keepdims=True)
-        return result
+        return self.concentration / self.concentration.sum(axis=-1, keepdims=True)
 
     @property
     def variance(self) -> F64:
         """Variance m (1 - m) / (s + 1) of each share, m the mean and s the sum."""
         mean = self.mean
-        result: F64 = mean * (1.0 - mean) / (self.concentration.sum(axis=-1, keepdims=True) + 1.0)
-        return result
+        return mean * (1.0 - mean) / (self.concentration.sum(axis=-1, keepdims=True) + 1.0)
 
     def _log_density(self, values: F64) -> F64:
         terms = xlogy(self.concentration - 1.0, _rescaled(values))
-        result: F64 = terms.sum(axis=-1) - self.log_partition
-        return result
+        return terms.sum(axis=-1) - self.log_partition
 
     @property
     def natural_parameters(self) -> F64:
@@ -106,8 +103,7 @@ class Dirichlet(AbstractFamily[PositiveSummary]):
     def log_partition(self) -> F64:
         """Log partition, the logarithm of the multivariate beta function."""
         total = self.concentration.sum(axis=-1)
-        result: F64 = gammaln(self.concentration).sum(axis=-1) - gammaln(total)
-        return result
+        return gammaln(self.concentration).sum(axis=-1) - gammaln(total)
 
     def _statistics(self, values: F64) -> F64:
         return np.log(_rescaled(values))
@@ -122,8 +118,7 @@ class Dirichlet(AbstractFamily[PositiveSummary]):
         size, rng = ready(n, random_state, "Dirichlet.sample")
         logs = log_gammas(rng, self.concentration, size)
         shares = np.exp(logs - logsumexp(logs, axis=-1, keepdims=True))
-        result: F64 = np.maximum(shares, TINY)
-        return result
+        return np.maximum(shares, TINY)
 
     @classmethod
     def _collect(cls, rows: Rows) -> PositiveSummary:
@@ -138,5 +133,4 @@ class Dirichlet(AbstractFamily[PositiveSummary]):
 
 def _rescaled(values: F64) -> F64:
     """Make shares sum to one."""
-    result: F64 = values / values.sum(axis=-1, keepdims=True)
-    return result
+    return values / values.sum(axis=-1, keepdims=True)

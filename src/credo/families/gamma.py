@@ -86,8 +86,7 @@ class Gamma(AbstractFamily[PositiveSummary]):
     def _log_density(self, values: F64) -> F64:
         with np.errstate(over="ignore"):
             scaled = self.rate * values
-        result: F64 = xlogy(self.shape - 1.0, values) - scaled - self.log_partition
-        return result
+        return xlogy(self.shape - 1.0, values) - scaled - self.log_partition
 
     @property
     def natural_parameters(self) -> F64:
@@ -97,8 +96,7 @@ class Gamma(AbstractFamily[PositiveSummary]):
     @property
     def log_partition(self) -> F64:
         r"""Log partition :math:`\log \Gamma(a) - a \log b`."""
-        result: F64 = gammaln(self.shape) - self.shape * np.log(self.rate)
-        return result
+        return gammaln(self.shape) - self.shape * np.log(self.rate)
 
     def _statistics(self, values: F64) -> F64:
         return np.stack([np.log(values), values], axis=-1)

@@ -93,23 +93,19 @@ class Gaussian(AbstractFamily[MomentSummary]):
 
     def cdf(self, x: Any) -> F64:
         """Give the probability of at most ``x``."""
-        result: F64 = ndtr((np.asarray(x, dtype=np.float64) - self.mean) / self.scale)
-        return result
+        return ndtr((np.asarray(x, dtype=np.float64) - self.mean) / self.scale)
 
     def sf(self, x: Any) -> F64:
         """Give the probability of more than ``x``, exact in the upper tail."""
-        result: F64 = ndtr((self.mean - np.asarray(x, dtype=np.float64)) / self.scale)
-        return result
+        return ndtr((self.mean - np.asarray(x, dtype=np.float64)) / self.scale)
 
     def logcdf(self, x: Any) -> F64:
         """Give the logarithm of the probability of at most ``x``."""
-        result: F64 = log_ndtr((np.asarray(x, dtype=np.float64) - self.mean) / self.scale)
-        return result
+        return log_ndtr((np.asarray(x, dtype=np.float64) - self.mean) / self.scale)
 
     def ppf(self, q: Any) -> F64:
         """Give the ``q``-quantile."""
-        result: F64 = self.mean + self.scale * ndtri(np.asarray(q, dtype=np.float64))
-        return result
+        return self.mean + self.scale * ndtri(np.asarray(q, dtype=np.float64))
 
     def _log_density(self, values: F64) -> F64:
         return gaussian_log_density(values, self.mean, self.variance)
@@ -179,8 +175,7 @@ def gaussian_log_density(x: F64, mean: F64, variance: F64) -> F64:
 def gaussian_log_partition(mean: F64, variance: F64) -> F64:
     """Give the log partition of each Gaussian."""
     z = mean / np.sqrt(variance)
-    result: F64 = 0.5 * (z * z + np.log(2 * np.pi * variance))
-    return result
+    return 0.5 * (z * z + np.log(2 * np.pi * variance))
 
 
 def moments_of(summary: MomentSummary) -> tuple[F64, F64]:

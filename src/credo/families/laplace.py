@@ -103,8 +103,7 @@ class Laplace(AbstractFamily[SketchSummary]):
         return np.log(2.0 * self.scale)
 
     def _statistics(self, values: F64) -> F64:
-        result: F64 = np.abs(values - self.location)[..., None]
-        return result
+        return np.abs(values - self.location)[..., None]
 
     @property
     def n_parameters(self) -> int:

@@ -82,8 +82,7 @@ class Multinomial(AbstractFamily[SumSummary]):
         return self.probabilities * (1.0 - self.probabilities)
 
     def _log_density(self, values: F64) -> F64:
-        result: F64 = xlogy(values, self.probabilities).sum(axis=-1) + self._log_base(values)
-        return result
+        return xlogy(values, self.probabilities).sum(axis=-1) + self._log_base(values)
 
     @property
     def natural_parameters(self) -> F64:
@@ -99,8 +98,7 @@ class Multinomial(AbstractFamily[SumSummary]):
         return values
 
     def _log_base(self, values: F64) -> F64:
-        result: F64 = gammaln(values.sum(axis=-1) + 1.0) - gammaln(values + 1.0).sum(axis=-1)
-        return result
+        return gammaln(values.sum(axis=-1) + 1.0) - gammaln(values + 1.0).sum(axis=-1)
 
     @property
     def n_parameters(self) -> int:
@@ -126,8 +124,7 @@ class Multinomial(AbstractFamily[SumSummary]):
         """
         size, rng = ready(n, random_state, "Multinomial.sample")
         draws = positive_int(total, "Multinomial.sample", "total", least=0)
-        counts: Int = rng.multinomial(draws, self.probabilities, (size, *self.batch_shape))
-        return counts
+        return rng.multinomial(draws, self.probabilities, (size, *self.batch_shape))
 
     @classmethod
     def _collect(cls, rows: Rows) -> SumSummary:

@@ -293,8 +293,7 @@ class MultivariateGaussian(AbstractFamily[ScatterSummary]):
         """Draw ``n`` vectors from each; see ``AbstractFamily.sample``."""
         size, rng = ready(n, random_state, "MultivariateGaussian.sample")
         noise = rng.standard_normal((size, *self.mean.shape))
-        result: F64 = self.mean + times(noise, cholesky(self.covariance))
-        return result
+        return self.mean + times(noise, cholesky(self.covariance))
 
     @classmethod
     def _collect(cls, rows: Rows) -> ScatterSummary:

@@ -86,8 +86,7 @@ class Poisson(AbstractFamily[SumSummary]):
         return self.rate
 
     def _log_density(self, values: F64) -> F64:
-        result: F64 = xlogy(values, self.rate) - self.rate + self._log_base(values)
-        return result
+        return xlogy(values, self.rate) - self.rate + self._log_base(values)
 
     @property
     def natural_parameters(self) -> F64:
@@ -103,8 +102,7 @@ class Poisson(AbstractFamily[SumSummary]):
         return values[..., None]
 
     def _log_base(self, values: F64) -> F64:
-        result: F64 = -gammaln(values + 1.0)
-        return result
+        return -gammaln(values + 1.0)
 
     @property
     def n_parameters(self) -> int:
@@ -119,8 +117,7 @@ class Poisson(AbstractFamily[SumSummary]):
                 f"Poisson.sample needs rates up to {_MOST_DRAWN:g}, so that counts fit into 64 "
                 f"bits. Got {self.rate.max():g}."
             )
-        counts: Int = rng.poisson(self.rate, (size, *self.rate.shape))
-        return counts
+        return rng.poisson(self.rate, (size, *self.rate.shape))
 
     @classmethod
     def _collect(cls, rows: Rows) -> SumSummary:

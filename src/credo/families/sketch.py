@@ -95,15 +95,13 @@ class SketchSummary(AbstractSummary):
         points = np.where(seen, self.points, 0.0)
         low = np.take_along_axis(points, first[..., None], axis=-1)[..., 0]
         high = np.take_along_axis(points, second[..., None], axis=-1)[..., 0]
-        result: F64 = 0.5 * (low + high)
-        return result
+        return 0.5 * (low + high)
 
     def mean_deviation(self, centre: F64) -> F64:
         """Give the weighted mean of the distances from a centre."""
         seen = self.point_weights > 0
         far = np.where(seen, np.abs(self.points - centre[..., None]), 0.0)
-        result: F64 = (far * self.point_weights).sum(axis=-1) / self.weight
-        return result
+        return (far * self.point_weights).sum(axis=-1) / self.weight
 
 
 def median_positions(weights: F64) -> tuple[Int, Int]:

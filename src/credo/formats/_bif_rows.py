@@ -204,8 +204,7 @@ def _matched(
         )
     total = np.concatenate(([0], np.cumsum(state * shape.strides[slot])))
     stop = np.cumsum(n_labels)
-    rows: Int = total[stop] - total[stop - n_labels]
-    return rows
+    return total[stop] - total[stop - n_labels]
 
 
 def _state_spans(found: Declared, shape: _Shape) -> tuple[Int, Int]:

@@ -40,7 +40,7 @@ def unpacked(value: Any) -> Hashable:
     if isinstance(value, list):
         return tuple(unpacked(part) for part in value)
     if value is None or isinstance(value, str | int) or _is_finite(value):
-        return value  # type: ignore[no-any-return]  # what JSON gave, seen to be a label
+        return value  # what JSON gave, seen to be a label
     raise ValueError(f"{value!r} is no label")
 
 

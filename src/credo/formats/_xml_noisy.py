@@ -39,8 +39,7 @@ def noisy_max(columns: F64, strengths: list[list[int]]) -> F64:
         start += len(order)
     table = product.copy()
     table[..., :-1] -= product[..., 1:]
-    flat: F64 = np.maximum(table, 0.0).ravel()
-    return flat
+    return np.maximum(table, 0.0).ravel()
 
 
 def has_weakest_last(columns: F64, strengths: list[list[int]]) -> bool:

@@ -58,7 +58,7 @@ def _row(row: Any, child: Variable, owner: str) -> F64:
     named = by_name(row, child.states)
     if named is not None:
         given = tuple(plain(state) for state in named)
-        order = order_of(child.states, given, owner, "a row")
+        order = order_of(child.states, given, owner, "row")
         return as_floats(list(named.values()), owner, "probabilities")[order]
     array = np.array(as_floats(row, owner, "probabilities"))
     if array.shape != (child.n_states,):

@@ -107,8 +107,7 @@ def _row_counts(n_states: Int64, scope: Int64, scope_start: Int64, size: int) ->
             f"The tables of the BayesianNetwork have {cells.sum():.0f} cells in all. "
             f"Got {size} values."
         )
-    counts: Int64 = cells.astype(np.int64) // n_states
-    return counts
+    return cells.astype(np.int64) // n_states
 
 
 def _divided(

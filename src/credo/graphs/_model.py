@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from typing import Any, Self
 
-from credo._storable import Storable
+from credo._results import Storable
 from credo._types import Label, Labels
 from credo._validation.labels import listing
 from credo.exceptions import InputError

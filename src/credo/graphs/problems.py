@@ -165,7 +165,7 @@ def _slices(
     """Call the kernel that slices."""
     from credo._kernels.evidence_slices import sliced_factors  # noqa: PLC0415
 
-    sliced: tuple[Int64, Int64, Int64, F64] = sliced_factors(
+    return sliced_factors(
         wiring.n_states,
         wiring.scope_start,
         wiring.scope,
@@ -176,7 +176,6 @@ def _slices(
         observed,
         new,
     )
-    return sliced
 
 
 def _are_free_children(whole: Problem) -> Bool:

@@ -16,8 +16,7 @@ def starts(lengths: Int | F64) -> Int:
 def ranges(start: Int, length: Int) -> Int:
     """List the integers of many ranges, one range after the other."""
     shift = start - (np.cumsum(length) - length)
-    listed: Int = np.repeat(shift, length) + np.arange(int(length.sum()))
-    return listed
+    return np.repeat(shift, length) + np.arange(int(length.sum()))
 
 
 def from_logs(logs: F64, start: Int) -> tuple[F64, F64, F64 | None]:

@@ -131,5 +131,4 @@ def _checked(flips: Any, shape: tuple[int, ...], who: str) -> F64:
         )
     if array.min() < 0 or array.max() > 1:
         raise InputError(f"The flip_probability of {who} must be between 0 and 1.")
-    result: F64 = np.clip(array, _SUREST, 1 - _SUREST)
-    return result
+    return np.clip(array, _SUREST, 1 - _SUREST)

@@ -43,10 +43,7 @@ class GreyNodes:
     @property
     def is_extreme(self) -> npt.NDArray[np.bool_]:
         """Which values are the darkest or the lightest, or beyond."""
-        found: npt.NDArray[np.bool_] = (self.values <= self.levels[0]) | (
-            self.values >= self.levels[-1]
-        )
-        return found
+        return (self.values <= self.levels[0]) | (self.values >= self.levels[-1])
 
     def log_gaussian(self, sigma: float) -> F64:
         """Give log p(value | level) without impulses; extremes have the whole tail, by clipping."""
@@ -60,14 +57,12 @@ class GreyNodes:
 
     def gaussian(self, sigma: float) -> F64:
         """Give p(value | level) without impulses."""
-        table: F64 = np.exp(self.log_gaussian(sigma))
-        return table
+        return np.exp(self.log_gaussian(sigma))
 
     def impulses(self) -> F64:
         """Give p(value | impulse)."""
         spread = self.quantum / (self.levels[-1] - self.levels[0] + self.quantum)
-        result: F64 = (1 - _EXTREME) * spread + np.where(self.is_extreme, _EXTREME / 2, 0.0)
-        return result
+        return (1 - _EXTREME) * spread + np.where(self.is_extreme, _EXTREME / 2, 0.0)
 
     def log_table(self, sigma: float, impulse: float) -> F64:
         """Give log p(value | level); zero for NaN."""
@@ -79,5 +74,4 @@ class GreyNodes:
 
     def table(self, sigma: float, impulse: float) -> F64:
         """Give p(value | level); one for NaN."""
-        table: F64 = np.exp(self.log_table(sigma, impulse))
-        return table
+        return np.exp(self.log_table(sigma, impulse))

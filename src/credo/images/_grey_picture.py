@@ -120,5 +120,4 @@ _WILD_GUESS = 0.05
 
 def _sums(chances: npt.NDArray[Any], table: F64) -> F64:
     """Sum products over the levels."""
-    result: F64 = np.einsum("...k,...k->...", chances, table)
-    return result
+    return np.einsum("...k,...k->...", chances, table)

@@ -127,8 +127,7 @@ def _blocks(pixels: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
 def _codes(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Give each colour as one number."""
     wide = pixels.astype(np.uint32)
-    codes: npt.NDArray[Any] = (wide[..., 0] << 16) | (wide[..., 1] << 8) | wide[..., 2]
-    return codes
+    return (wide[..., 0] << 16) | (wide[..., 1] << 8) | wide[..., 2]
 
 
 def _colour(code: Any) -> tuple[int, ...]:
@@ -175,8 +174,7 @@ def _storable(pixels: npt.NDArray[Any], like: ImageInfo | None, name: str) -> np
         return pixels
     values = two_values(pixels)
     if values is not None:
-        white: npt.NDArray[Any] = pixels == max(values)
-        return white
+        return pixels == max(values)
     if pixels.dtype.kind == "f":
         return pixels.astype(np.float32)
     raise InputError(

@@ -96,8 +96,7 @@ class TileEngine:
         """Give the probability of the second label of each pixel."""
         messages = messages_on(field, self.settings)
         messages.advance(self.sweeps)
-        plane: Floats = messages.posterior().of(True)  # noqa: FBT003 - a label
-        return plane
+        return messages.posterior().of(True)  # noqa: FBT003 - a label
 
     def energies(self, field: GridField, second: Bool, restored: Bool, inside: Window) -> Energies:
         """Give U of what was seen and of what was restored, for the pixels and edges of a tile.
@@ -143,8 +142,7 @@ def _with_upper(inside: Window, axis: Axis) -> Window:
 def named(second: Bool, labels: Labels, dtype: Any) -> npt.NDArray[Any]:
     """Write labels in the place of truth values."""
     first, other = np.array(labels).astype(dtype)
-    found: npt.NDArray[Any] = np.where(second, other, first)
-    return found
+    return np.where(second, other, first)
 
 
 def _counted(agree: Bool, beta: float) -> float:

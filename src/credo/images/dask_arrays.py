@@ -197,8 +197,7 @@ def _mosaic(blocks: Any) -> npt.NDArray[Any]:
     """Compute a sample."""
     windows = sample_windows(blocks.shape)
     parts = [[blocks[window] for window in row] for row in windows]
-    sample: npt.NDArray[Any] = _dask_array().block(parts).compute()
-    return sample
+    return _dask_array().block(parts).compute()
 
 
 def _merged(blocks: Any, depth: list[int]) -> Any:

@@ -14,7 +14,7 @@ from credo._validation.probabilities import block_rows, blocks, tolerance
 from credo.decisions import Loss, decide
 from credo.decisions.loss_matching import one_matrix, rows_for
 from credo.exceptions import InputError, LabelError
-from credo.posterior.posterior_map import PosteriorMap
+from credo.posterior import PosteriorMap
 
 #: A plane of numbers, float32 or float64 as the map has it.
 Plane: TypeAlias = npt.NDArray[Any]
@@ -76,7 +76,7 @@ def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> 
     Examples
     --------
     >>> from credo.images.deciding import decide_map
-    >>> from credo.posterior.posterior_map import PosteriorMap
+    >>> from credo.posterior import PosteriorMap
     >>> row = PosteriorMap([[[0.9, 0.1], [0.45, 0.55], [0.2, 0.8]]], ["sky", "sea"])
     >>> choice = decide_map(row, 0.3, "example")
     >>> choice.labels
@@ -155,8 +155,7 @@ class _Pixels:
         rejected = choice.rejected[where] = decided.rejected
         chosen = self._names[decided.act_index]
         choice.labels[where] = np.where(rejected, choice.labels[where], chosen)
-        risk: F64 = decided.risk
-        return risk
+        return decided.risk
 
     def weigh(self, cost: float, choice: MapDecision) -> None:
         """Compare the risk of the better of two labels with the cost of rejecting.

@@ -361,5 +361,4 @@ def expected_grey(probabilities: npt.NDArray[Any], levels: F64) -> F64:
     >>> expected_grey(np.array([[0.5, 0.5, 0.0]]), np.array([0.0, 10.0, 20.0]))
     array([5.])
     """
-    means: F64 = np.einsum("...k,k->...", probabilities, levels, dtype=np.float64)
-    return means
+    return np.einsum("...k,k->...", probabilities, levels, dtype=np.float64)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Bool
 from credo._validation.arrays import frozen, positive_int
 from credo.exceptions import InputError

@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Bool
 from credo._validation.arrays import as_finite, as_number, frozen, positive_int
 from credo._validation.labels import names_in

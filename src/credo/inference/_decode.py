@@ -119,8 +119,7 @@ class MaxTables:
             is_best,
             np.zeros(len(self.tables.message), np.bool_),
         )
-        marks: Bool = kernels.tied_variables(is_best, *self._rows()[1:-2])
-        return marks
+        return kernels.tied_variables(is_best, *self._rows()[1:-2])
 
     def k_best(self, k: int) -> Int64:
         """Give the k best configurations, one per row, or all that are possible."""

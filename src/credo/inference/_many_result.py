@@ -16,7 +16,7 @@ from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.wiring import Wiring
 from credo.inference._questions import not_asked
-from credo.posterior import Posterior
+from credo.posterior.posterior import Posterior, trusted
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 _WORST_FIRST = ("MAX_SWEEPS", "CONVERGED", "SATISFIED")
@@ -144,14 +144,15 @@ class ManyPosteriors:
         return f"<ManyPosteriors: {rows}{also}, {variables}, {self.status}>"
 
     def __getitem__(self, name: Any) -> Posterior:
-        """Give the marginals of one variable, a row for each row of evidence."""
+        """Return the marginals of one variable, a row for each row of evidence."""
         if len(self.impossible):
             raise InputError(
                 f"ManyPosteriors: rows {listing(self.impossible.tolist())} are impossible and have "
                 f"no posterior. Leave them out, or use probabilities({name!r}), where they are NaN."
             )
         states = self._wiring.states[self._wiring.index(name)]
-        return Posterior.from_probabilities(self.probabilities(name), states, normalise=True)
+        p = self.probabilities(name)
+        return trusted(states, p / p.sum(axis=-1, keepdims=True))
 
     def probabilities(self, name: Any) -> F64:
         """Give the marginals of one variable as an array.

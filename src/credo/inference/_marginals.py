@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import F64, Label
 from credo.exceptions import InputError
 from credo.inference._beliefs import Beliefs
 from credo.inference._questions import Question, not_asked
-from credo.posterior import Posterior
+from credo.posterior.posterior import Posterior, trusted
 
 
 class AbstractMarginals(Drawable):
@@ -35,9 +35,10 @@ class AbstractMarginals(Drawable):
         return tuple(wiring.names if query is None else (wiring.names[v] for v in query))
 
     def __getitem__(self, name: Any) -> Posterior:
-        """Give the marginal of one variable."""
+        """Return the marginal of one variable."""
         states = self._question.wiring.states[self._index(name)]
-        return Posterior.from_probabilities(self.probabilities(name), states, normalise=True)
+        p = self.probabilities(name)
+        return trusted(states, p / p.sum())
 
     def __iter__(self) -> Iterator[Label]:
         return iter(self.variables)
@@ -60,7 +61,7 @@ class AbstractMarginals(Drawable):
         )
 
     def probabilities(self, name: Any) -> F64:
-        """Give the marginal of one variable as an array, in the order of its states."""
+        """Return the marginal of one variable as an array, in the order of its states."""
         return self._question.marginal(self._beliefs, self._index(name))
 
     def to_dict(self) -> dict[Label, dict[Label, float]]:

@@ -56,8 +56,7 @@ class Forest:
     @property
     def is_open(self) -> Bool:
         """Tell which links carry messages."""
-        result: Bool = self.of_link[2] > 0
-        return result
+        return self.of_link[2] > 0
 
 
 def forest_of(wiring: Wiring, observed: Int64, *, cut: bool, root: int = -1) -> tuple[Forest, int]:

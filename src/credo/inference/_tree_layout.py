@@ -142,8 +142,7 @@ def fill_potentials(store: Store, forest: Forest, logs: F64, *, linear: bool) ->
 def logs_at(wiring: Wiring, cells: Int64) -> F64:
     """Give the logs of cells of the tables, without the scale of their table."""
     if wiring.log_values is not None:
-        result: F64 = wiring.log_values[cells]
-        return result
+        return wiring.log_values[cells]
     return logarithms(wiring.values[cells])
 
 

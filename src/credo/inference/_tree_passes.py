@@ -82,7 +82,7 @@ class Setting:
         from credo._kernels.tree_messages import run_passes  # noqa: PLC0415 - loads Numba
 
         forest = self.forest
-        result: tuple[bool, float] = run_passes(
+        return run_passes(
             forest.scope_start,
             forest.of_link,
             forest.base,
@@ -101,7 +101,6 @@ class Setting:
             mode,
             beliefs,
         )
-        return result
 
     def _placed(self, beliefs: F64) -> F64:
         """Give the beliefs of all states: none but the observed one where there is one."""

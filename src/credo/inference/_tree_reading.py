@@ -133,8 +133,7 @@ class Reader:
         low, high = self.store.start[slot : slot + 2]
         cells = self.store.cells[low:high]
         logs = cells if self.base == 1.0 else logarithms(cells)
-        result: F64 = logs + self.base * self.store.exponent[slot]
-        return result
+        return logs + self.base * self.store.exponent[slot]
 
     def _known(self, link: int) -> F64:
         """Give the logs of an outgoing message for all states: none but the observed one."""
@@ -162,8 +161,7 @@ class Reader:
                 shape = [-1 if i == axis else 1 for i in range(len(links))]
                 logs = logs + self._known(other).reshape(shape)
         rest = tuple(axis for axis, other in enumerate(links) if other != link)
-        result: F64 = logs.max(axis=rest) if self.maximum else logsumexp(logs, axis=rest)
-        return result
+        return logs.max(axis=rest) if self.maximum else logsumexp(logs, axis=rest)
 
     def _scales(self, sender: int, hearer: int, link: int) -> float:
         """Add up the log scales of all tables on the sender's side of a link."""

@@ -189,5 +189,4 @@ class ApproximatePosterior(AbstractMarginals):
         reader = self.approximation.reader
         if reader is None:
             raise InputError(f"The engine {self.engine!r} keeps no messages. Use method='loopy'.")
-        found: Message = reader.message(source, target)
-        return found
+        return reader.message(source, target)

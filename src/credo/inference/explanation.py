@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from credo._drawable import Drawable
+from credo._results import Drawable
 from credo._types import Label
 from credo._validation.labels import position
 from credo.exceptions import InputError

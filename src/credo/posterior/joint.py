@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any, final
 
 import numpy as np
 
+from credo import _checks as check
+from credo._results import Immutable
 from credo._types import F64, Label, Labels
-from credo._validation.arrays import as_floats, frozen
-from credo._validation.labels import as_labels, position
-from credo._validation.probabilities import check_rows
 from credo.exceptions import InputError, ShapeError
-from credo.posterior._posterior import Posterior
+from credo.posterior.posterior import Posterior, trusted
 
 
 @final
-class JointTable:
+class JointTable(Immutable):
     r"""Hold the joint probability of a few discrete variables as one labelled table.
 
     For learning and for checking: every rule of probability is one method. The table has
@@ -60,26 +60,26 @@ class JointTable:
     """
 
     __slots__ = ("_states", "_table")
+    _states: dict[str, Labels]
+    _table: F64
 
     def __init__(self, table: Any, variables: Mapping[str, Iterable[Any]]) -> None:
         if not isinstance(variables, Mapping):
             raise InputError("JointTable needs its variables as {variable: states}, in axis order.")
-        as_labels(variables, "JointTable", "variables")
+        check.labels(variables, "variables of JointTable")
         states = {
-            name: as_labels(names, f"JointTable variable {name!r}", "states")
-            for name, names in variables.items()
+            name: check.labels(names, f"states of {name!r}") for name, names in variables.items()
         }
-        cells = as_floats(table, "JointTable", "table")
+        cells = check.floats(table, "table of JointTable")
         shape = tuple(len(names) for names in states.values())
         if cells.shape != shape:
             raise ShapeError(
                 f"JointTable needs one axis per variable, shape {shape}. Got shape {cells.shape}."
             )
-        check_rows(
+        check.distributions(
             cells.reshape(1, -1), "JointTable", "Divide the table by its sum.", first_row=None
         )
-        self._table: F64 = frozen(cells / cells.sum())
-        self._states: dict[str, Labels] = states
+        self._set(_table=check.frozen(cells / cells.sum()), _states=states)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class JointTable:
         return self._table
 
     def __getitem__(self, assignment: Mapping[str, Any]) -> float:
-        """Give the probability of a partial or whole assignment ``{variable: state}``."""
+        """Return the probability of a partial or whole assignment ``{variable: state}``."""
         return float(self._table[self._index(assignment)].sum())
 
     def marginal(self, *variables: str) -> JointTable:
@@ -105,12 +105,12 @@ class JointTable:
 
         The axes of the result come in the order asked for.
         """
-        wanted = as_labels(variables, "JointTable.marginal", "variables")
-        axes = [position(name, self.variables, "JointTable", "variable") for name in wanted]
+        wanted = check.labels(variables, "variables of JointTable.marginal")
+        axes = [check.position(name, self.variables, "variable", "JointTable") for name in wanted]
         rest = tuple(i for i in range(self._table.ndim) if i not in axes)
-        summed = self._table.sum(axis=rest)
         order = np.argsort(np.argsort(axes))
-        return JointTable(summed.transpose(order), {name: self._states[name] for name in variables})
+        cells = self._table.sum(axis=rest).transpose(order)
+        return _trusted(cells / cells.sum(), {name: self._states[name] for name in variables})
 
     def given(self, evidence: Mapping[str, Any] | None = None, **named: Any) -> JointTable:
         r"""Condition on states: :math:`p(a \mid b) = p(a, b) / p(b)`.
@@ -141,7 +141,7 @@ class JointTable:
             )
         if not cells.sum() > 0:
             raise InputError(f"JointTable.given: the evidence {observed} has probability 0.")
-        return JointTable(cells / cells.sum(), rest)
+        return _trusted(cells / cells.sum(), rest)
 
     def conditional(self, variable: str, parents: Sequence[str]) -> F64:
         r"""Tabulate :math:`p(\text{variable} \mid \text{parents})`, the variable on the last axis.
@@ -150,8 +150,7 @@ class JointTable:
         """
         family = self.marginal(*parents, variable).table
         totals = family.sum(axis=-1, keepdims=True)
-        table: F64 = np.divide(family, totals, out=np.full_like(family, np.nan), where=totals > 0)
-        return table
+        return np.divide(family, totals, out=np.full_like(family, np.nan), where=totals > 0)
 
     def chain(self) -> list[F64]:
         r"""Factor the table by the chain rule, :math:`p(x_1)\, p(x_2 \mid x_1) \cdots`.
@@ -180,37 +179,40 @@ class JointTable:
         return bool((np.abs(cells * total - rows * columns) <= tol * total**2).all())
 
     def posterior(self) -> Posterior:
-        """Give a table over one variable as a ``Posterior``."""
+        """Return a table over one variable as a ``Posterior``."""
         if len(self._states) != 1:
             raise InputError(
                 f"JointTable.posterior needs one variable left, got {', '.join(self.variables)}. "
                 "Use .marginal(name) or .given(...) first."
             )
-        return Posterior.from_probabilities(self._table, next(iter(self._states.values())))
+        (states,) = self._states.values()
+        return trusted(states, self._table)
 
     def _index(self, assignment: Mapping[str, Any]) -> tuple[int | slice, ...]:
         if not isinstance(assignment, Mapping):
             raise InputError("JointTable needs {variable: state}. Got " + repr(assignment) + ".")
         for name in assignment:
-            position(name, self.variables, "JointTable", "variable")
+            check.position(name, self.variables, "variable", "JointTable")
         return tuple(
-            position(assignment[name], states, f"JointTable variable {name!r}", "state")
+            check.position(assignment[name], states, "state", f"JointTable variable {name!r}")
             if name in assignment
             else slice(None)
             for name, states in self._states.items()
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _trusted, (self._table, self._states)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} ({len(states)})" for name, states in self._states.items())
         return f"JointTable over {sizes}"
 
     def to_dict(self) -> dict[tuple[Label, ...], float]:
-        """Give ``{(state, …): probability}`` over all cells."""
-        grid = np.ndindex(self._table.shape)
-        names = list(self._states.values())
-        return {
-            tuple(states[i] for states, i in zip(names, cell, strict=True)): float(
-                self._table[cell]
-            )
-            for cell in grid
-        }
+        """Return ``{(state, …): probability}`` over all cells."""
+        return dict(zip(product(*self._states.values()), self._table.ravel().tolist(), strict=True))
+
+
+def _trusted(cells: F64, states: dict[str, Labels]) -> JointTable:
+    """Return a table of parts that are known to be right."""
+    made = JointTable.__new__(JointTable)
+    return made._set(_table=check.frozen(cells), _states=states)  # noqa: SLF001

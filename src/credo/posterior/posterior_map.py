@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 
+from credo import _checks as check
+from credo._results import Immutable
 from credo._types import Labels
-from credo._validation.arrays import as_floats, frozen, is_read_only
-from credo._validation.labels import as_labels, listing, names_in, position
-from credo._validation.probabilities import BLOCK_BYTES, blocks, row_fault, tolerance
 from credo.exceptions import InputError, ShapeError
-from credo.posterior._posterior import Posterior
-
-_OWNER = "PosteriorMap"
+from credo.posterior.posterior import Posterior, trusted
 
 #: How far from one the sum of float32 probabilities may be. Rounding K entries to float32 moves
 #: their sum by at most 6e-8; the rest is for a maker that multiplies and divides in float32.
@@ -23,7 +20,7 @@ _SINGLE_SLACK = 1e-5
 
 
 @final
-class PosteriorMap:
+class PosteriorMap(Immutable):
     r"""Hold the probability of each label at each pixel, :math:`p(x_i = k \mid y)`.
 
     Stored as probabilities in float32 or float64, as given. Immutable.
@@ -70,15 +67,15 @@ class PosteriorMap:
     _of_two: bool
 
     def __init__(self, probabilities: Any, labels: Iterable[Any]) -> None:
-        names = as_labels(labels, _OWNER)
+        names = check.labels(labels, "labels of PosteriorMap")
         array = _as_floating(probabilities)
         if array.ndim < 2 or not array.size or array.shape[-1] != len(names):
             raise ShapeError(
-                f"{_OWNER} needs shape (…, K) with K = {len(names)}, one entry per label, "
+                f"PosteriorMap needs shape (…, K) with K = {len(names)}, one entry per label, "
                 f"and at least one pixel. Got shape {array.shape}."
             )
         _check_pixels(array)
-        self._set(_immutable(array), names, of_two=False)
+        self._set(_held=_immutable(array), _labels=names, _of_two=False)
 
     @classmethod
     def of_two(cls, second: Any, labels: Iterable[Any]) -> PosteriorMap:
@@ -109,21 +106,15 @@ class PosteriorMap:
         >>> PosteriorMap.of_two([[0.25, 0.75]], labels=(-1, 1)).best
         array([[-1,  1]])
         """
-        who = f"{_OWNER}.of_two"
-        names = as_labels(labels, who)
+        who = "PosteriorMap.of_two"
+        names = check.labels(labels, f"labels of {who}")
         if len(names) != 2:
-            raise InputError(f"{who} needs two labels. Got {len(names)}: {listing(names)}.")
+            raise InputError(f"{who} needs two labels. Got {len(names)}: {check.listing(names)}.")
         plane = _as_floating(second)
         if not (plane.ndim and plane.size):
             raise ShapeError(f"{who} needs a plane of at least one pixel. Got {plane.shape}.")
         _check_plane(plane, who)
-        return _restore(_immutable(plane), names, of_two=True)
-
-    def _set(self, held: Any, labels: Labels, *, of_two: bool) -> Self:
-        object.__setattr__(self, "_held", frozen(held))
-        object.__setattr__(self, "_labels", labels)
-        object.__setattr__(self, "_of_two", of_two)
-        return self
+        return _trusted(_immutable(plane), names, of_two=True)
 
     @property
     def labels(self) -> Labels:
@@ -144,19 +135,19 @@ class PosteriorMap:
     @property
     def probabilities(self) -> Any:
         """Probabilities, read-only, shape (…, K); a map of two makes them when asked."""
-        return self._held if not self._of_two else frozen(_both(self._held))
+        return self._held if not self._of_two else check.frozen(_both(self._held))
 
     def of(self, label: Any) -> Any:
-        """Give the plane of the probabilities of ``label``, read-only."""
-        k = position(label, self._labels, _OWNER)
+        """Return the plane of the probabilities of ``label``, read-only."""
+        k = check.position(label, self._labels, holder="PosteriorMap")
         if not self._of_two:
             return self._held[..., k]
-        return self._held if k else frozen(1 - self._held)
+        return self._held if k else check.frozen(1 - self._held)
 
     @property
     def best(self) -> Any:
         """The most probable label of each pixel; ties go to the first label."""
-        names = names_in(self._labels)
+        names = check.names_array(self._labels)
         found = np.empty(self.shape, dtype=names.dtype)
         for rows, planes in self._blocks():
             names.take(_first_largest(planes), out=found[rows], mode="clip")
@@ -180,29 +171,32 @@ class PosteriorMap:
         return found
 
     def _blocks(self) -> Iterator[tuple[slice, list[Any]]]:
-        """Give blocks of the first axis, each with one plane per label."""
+        """Return blocks of the first axis, each with one plane per label."""
         for rows in _row_blocks(self._held):
             part = self._held[rows]
             two = [1 - part, part] if self._of_two else []
             yield rows, two or [part[..., k] for k in range(self.n_labels)]
 
     def rows(self) -> Posterior:
-        """Give the pixels as rows of a float64 ``Posterior``, in row-major order."""
-        wide = self._held.astype(np.float64)
-        table = (_both(wide) if self._of_two else wide).reshape(-1, self.n_labels)
-        return Posterior.from_probabilities(table, self._labels, normalise=True)
+        """Return the pixels as rows of a float64 ``Posterior``, in row-major order."""
+        table = self._as_doubles(self._held).reshape(-1, self.n_labels)
+        return trusted(self._labels, table)
 
     def __getitem__(self, pixel: Any) -> Posterior:
-        """Give the posterior of one pixel: ``[row, column]``, or ``[z, row, column]``."""
+        """Return the posterior of one pixel: ``[row, column]``, or ``[z, row, column]``."""
         index = pixel if isinstance(pixel, tuple) else (pixel,)
         if not _is_pixel(index, self.shape):
             raise InputError(
-                f"{_OWNER} gives one pixel of the shape {self.shape}, as {len(self.shape)} whole "
-                f"numbers in range. Got {pixel!r}."
+                f"PosteriorMap gives one pixel of the shape {self.shape}, as {len(self.shape)} "
+                f"whole numbers in range. Got {pixel!r}."
             )
-        wide = self._held[index].astype(np.float64)
+        return trusted(self._labels, self._as_doubles(self._held[index]))
+
+    def _as_doubles(self, held: Any) -> Any:
+        """Return the probabilities of some pixels in float64, normalised to rounding."""
+        wide = held.astype(np.float64)
         p = _both(wide) if self._of_two else wide
-        return Posterior.from_probabilities(p, self._labels, normalise=True)
+        return p / p.sum(axis=-1, keepdims=True)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PosteriorMap):
@@ -215,43 +209,35 @@ class PosteriorMap:
 
     __hash__ = None  # type: ignore[assignment] # equality is by value, as for arrays
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"A PosteriorMap does not change; {name!r} cannot be set.")
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._held, self._labels, self._of_two)
+        return _trusted, (self._held, self._labels, self._of_two)
 
     def __repr__(self) -> str:
         size = "x".join(str(length) for length in self.shape)
-        return f"<PosteriorMap: {size} pixels, labels {listing(self._labels)}>"
+        return f"<PosteriorMap: {size} pixels, labels {check.listing(self._labels)}>"
 
 
-def _restore(held: Any, labels: Labels, *, of_two: bool) -> PosteriorMap:
-    """Make a map from parts that are known to be right."""
-    return PosteriorMap.__new__(PosteriorMap)._set(held, labels, of_two=of_two)  # noqa: SLF001
-
-
-def _restored(held: Any, labels: Labels, of_two: bool) -> PosteriorMap:  # noqa: FBT001 - by pickle
-    """Make a map from what was pickled."""
-    return _restore(held, labels, of_two=of_two)
+def _trusted(held: Any, labels: Labels, of_two: bool) -> PosteriorMap:  # noqa: FBT001 - by pickle
+    """Return a map of parts that are known to be right."""
+    made = PosteriorMap.__new__(PosteriorMap)
+    return made._set(_held=check.frozen(held), _labels=labels, _of_two=of_two)  # noqa: SLF001
 
 
 def _as_floating(values: Any) -> Any:
-    """Give an array of float32 or float64, as it is if it is one."""
+    """Return an array of float32 or float64, as it is if it is one."""
     is_floating = isinstance(values, np.ndarray) and values.dtype in (np.float32, np.float64)
     is_plain = is_floating and not isinstance(values, np.ma.MaskedArray)
-    return np.asarray(values) if is_plain else as_floats(values, _OWNER, "probabilities")
+    return np.asarray(values) if is_plain else check.floats(values, "probabilities of PosteriorMap")
 
 
 def _immutable(array: Any) -> Any:
-    """Give the array itself if nobody can write to it, and a copy otherwise."""
-    return array if is_read_only(array) else array.copy(order="K")
+    """Return the array itself if nobody can write to it, and a copy otherwise."""
+    return array if check.is_read_only(array) else check.frozen(array.copy(order="K"))
 
 
 def _row_blocks(array: Any) -> Iterator[slice]:
     """Cut the first axis so that a block holds few megabytes in float64."""
-    bytes_of_a_row = 8 * (array.size // len(array))
-    return blocks(len(array), max(1, BLOCK_BYTES // bytes_of_a_row))
+    return check.blocks(len(array), check.block_rows(array.size // len(array)))
 
 
 def _both(second: Any) -> Any:
@@ -263,7 +249,7 @@ def _both(second: Any) -> Any:
 
 
 def _first_largest(planes: list[Any]) -> Any:
-    """Give the position of the first plane that is the largest, pixel by pixel."""
+    """Return the position of the first plane that is the largest, pixel by pixel."""
     number = np.min_scalar_type(len(planes) - 1)
     top, best = planes[0].copy(), np.zeros(planes[0].shape, dtype=number)
     for k, plane in enumerate(planes[1:], start=1):
@@ -274,7 +260,7 @@ def _first_largest(planes: list[Any]) -> Any:
 
 
 def _weighted_log(p: Any) -> Any:
-    """Give p log p, which is zero at zero."""
+    """Return p log p, which is zero at zero."""
     return p * np.log(p, out=np.zeros_like(p), where=p > 0)
 
 
@@ -288,7 +274,7 @@ def _is_pixel(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
 
 def _check_pixels(p: Any) -> None:
     """Check that each pixel has a distribution; name the first that has none."""
-    slack = _SINGLE_SLACK if p.dtype == np.float32 else tolerance(p.shape[-1])
+    slack = _SINGLE_SLACK if p.dtype == np.float32 else check.tolerance(p.shape[-1])
     ones = np.ones(p.shape[-1])
     for rows in _row_blocks(p):
         part = p[rows]
@@ -296,10 +282,10 @@ def _check_pixels(p: Any) -> None:
             right = np.abs(part @ ones - 1.0) <= slack
         if not right.all() or part.min() < 0:
             where = _first(~right | (part < 0).any(axis=-1), rows.start)
-            fault = row_fault(
+            fault = check.row_fault(
                 p[where].astype(np.float64), "Divide the weights of a pixel by their sum."
             )
-            raise InputError(f"{_OWNER}: pixel {where} {fault}")
+            raise InputError(f"PosteriorMap: pixel {where} {fault}")
 
 
 def _check_plane(second: Any, who: str) -> None:
@@ -315,6 +301,6 @@ def _check_plane(second: Any, who: str) -> None:
 
 
 def _first(wrong: Any, start: int) -> tuple[int, ...]:
-    """Give the place of the first pixel that is wrong, in a block that starts at a row."""
+    """Return the place of the first pixel that is wrong, in a block that starts at a row."""
     row, *rest = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
     return int(row) + start, *(int(i) for i in rest)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from credo import _checks as check
 from credo._types import F64, Label, Labels, PerLabel
-from credo._validation.arrays import as_number, frozen, positive_int
-from credo._validation.probabilities import as_priors
 from credo.exceptions import InputError, NumericalError
 
 #: One over a smaller number squared is no longer finite.
@@ -54,7 +53,7 @@ class PriorEstimate:
         return len(self.log_likelihood) - 1
 
     def to_dict(self) -> dict[Label, float]:
-        """Give ``{label: prior}``."""
+        """Return ``{label: prior}``."""
         return dict(zip(self.labels, self.priors.tolist(), strict=True))
 
 
@@ -66,8 +65,8 @@ def estimate_priors(
     The log-likelihood is concave, so its maximum is at most n (max_k g_k - 1) above the present
     one, where g is the factor by which an EM step multiplies the priors.
     """
-    most = positive_int(max_iterations, "Posterior.estimate_priors", "max_iterations")
-    if not as_number(tol, "Posterior.estimate_priors", "tol") > 0:
+    most = check.count(max_iterations, "max_iterations of Posterior.estimate_priors")
+    if not check.number(tol, "tol of Posterior.estimate_priors") > 0:
         raise InputError(f"The tol of Posterior.estimate_priors must be positive. Got {tol}.")
     steps = _Steps(np.divide(p, old, out=np.zeros_like(p), where=old > 0))
     priors, trace = old, [steps.log_likelihood(old)]
@@ -76,8 +75,8 @@ def estimate_priors(
         trace.append(value)
     converged = steps.gap(priors) <= tol
     errors = _standard_errors(steps.ratio / (steps.ratio @ priors)[:, None])
-    rise = np.array(trace) - trace[0]
-    return PriorEstimate(labels, frozen(priors), frozen(errors), frozen(rise), converged)
+    priors, errors, rise = map(check.frozen, (priors, errors, np.array(trace) - trace[0]))
+    return PriorEstimate(labels, priors, errors, rise, converged)
 
 
 class _Steps:
@@ -87,13 +86,12 @@ class _Steps:
         self.ratio = ratio
 
     def log_likelihood(self, priors: F64) -> float:
-        """Give the log-likelihood of priors."""
+        """Return the log-likelihood of priors."""
         return float(np.log(self.ratio @ priors).sum())
 
     def factors(self, priors: F64) -> F64:
-        """Give the factors by which EM multiplies the priors: their mean is one."""
-        result: F64 = ((1.0 / (self.ratio @ priors)) @ self.ratio) / len(self.ratio)
-        return result
+        """Return the factors by which EM multiplies the priors: their mean is one."""
+        return ((1.0 / (self.ratio @ priors)) @ self.ratio) / len(self.ratio)
 
     def gap(self, priors: F64) -> float:
         """Bound how much larger the log-likelihood can still become."""
@@ -116,12 +114,11 @@ class _Steps:
 
     def _em(self, priors: F64) -> F64:
         moved = priors * self.factors(priors)
-        result: F64 = moved / moved.sum()
-        return result
+        return moved / moved.sum()
 
 
 def converged_priors(estimate: PriorEstimate) -> F64:
-    """Give the priors of an estimate, or say that it is none yet."""
+    """Return the priors of an estimate, or say that it is none yet."""
     if not estimate.converged:
         raise NumericalError(
             f"Posterior.with_priors: the estimate of the new priors did not settle in "
@@ -133,7 +130,7 @@ def converged_priors(estimate: PriorEstimate) -> F64:
 
 def old_priors(old: PerLabel, log_p: F64, labels: Labels) -> F64:
     """Check the priors a posterior is said to be made with against the posterior."""
-    before = as_priors(old, labels, "Posterior", "old priors")
+    before = check.priors(old, labels, "old priors of Posterior")
     if (before[before > 0] < _LEAST).any():
         raise InputError(f"Posterior: an old prior below {_LEAST:g} cannot be divided by.")
     for k in np.flatnonzero(before == 0):

@@ -64,7 +64,7 @@ def read_sequence(node: Json, path: str, scope: Scope, check: Check = _anything)
             raise Fault(f"{path} is no sequence of numbers")
         check(len(array))
         scope.spend(len(array), path)
-        return array.tolist()  # type: ignore[no-any-return]
+        return array.tolist()
     if kind not in ("texts", "json"):
         raise Fault(f"{path} is a sequence of an unknown kind")
     texts = _read_texts(value, path, scope, check)

@@ -23,8 +23,7 @@ def delayed(function: Callable[..., Any]) -> Callable[..., Any]:
     """Put a call off; what the function holds is sent as it is."""
     from dask.delayed import delayed as put_off  # noqa: PLC0415 - an extra, loaded when it is used
 
-    lazy: Callable[..., Any] = put_off(function, pure=False, traverse=False)
-    return lazy
+    return put_off(function, pure=False, traverse=False)
 
 
 def distributed() -> ModuleType:

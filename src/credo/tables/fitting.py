@@ -269,7 +269,6 @@ def _reading(source: Source, progress: Progress | None) -> Any:
     """Give what gives the batches of some columns, read ahead."""
 
     def read(columns: tuple[str, ...]) -> Iterator[Any]:
-        batches: Iterator[Any] = read_ahead(source.batches(columns, progress))
-        return batches
+        return read_ahead(source.batches(columns, progress))
 
     return read

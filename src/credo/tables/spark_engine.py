@@ -266,8 +266,7 @@ def _merged(job: Any, outcomes: list[Outcome]) -> Outcome:
 
 def _packed_sum(job: Any, summaries: list[Any]) -> bytes:
     """Merge summaries, at least one."""
-    packed: bytes = pack(reduce(job.merge, summaries))
-    return packed
+    return pack(reduce(job.merge, summaries))
 
 
 def _summary(job: Any, part: Any) -> bytes | None:

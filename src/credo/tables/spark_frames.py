@@ -179,8 +179,7 @@ def written(error: CredoError) -> str:
 def read(text: str) -> CredoError:
     """Read an error that was written as text."""
     kind, *values = json.loads(text)
-    error: CredoError = getattr(exceptions, kind)(*values)
-    return error
+    return getattr(exceptions, kind)(*values)
 
 
 @final

@@ -1,3 +1,4 @@
+import copy
 import itertools
 
 import numpy as np
@@ -125,3 +126,14 @@ def test_names_are_needed():
         JointTable([[0.5, 0.5]], ["a", "b"])
     with pytest.raises(InputError, match="{variable: state}"):
         JointTable([0.5, 0.5], {"a": [0, 1]})["a"]
+
+
+def test_it_does_not_change_and_neither_does_a_copy(joint):
+    other = copy.deepcopy(joint)
+    assert other.states == joint.states
+    np.testing.assert_array_equal(other.table, joint.table)
+    for table in (joint, other):
+        with pytest.raises(AttributeError, match="does not change"):
+            table.states = {}
+        with pytest.raises(ValueError, match="read-only"):
+            table.table[0] = 1

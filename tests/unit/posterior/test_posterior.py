@@ -52,9 +52,9 @@ def test_a_row_that_is_no_distribution_is_named(p, message):
     [
         (np.log([[0.5, 0.5], [0.5, 0.6]]), "row 1 sums to 1.1.*from_log_joint"),
         ([[np.nan, 0.0]], "row 0 has NaN at position 0"),
-        ([[-np.inf, -np.inf]], "row 0 sums to 0 after exp"),
-        ([900.0, 0.0], "they sum to inf"),
-        ([np.nan, 0.0], "they have NaN at position 0"),
+        ([[-np.inf, -np.inf]], "after exp: row 0 sums to 0, not to 1"),
+        ([900.0, 0.0], "it sums to inf"),
+        ([np.nan, 0.0], "it has NaN at position 0"),
     ],
 )
 def test_log_probabilities_must_be_normalised(log_p, message):

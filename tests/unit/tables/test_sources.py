@@ -3,8 +3,6 @@
 import gzip
 import os
 import pickle  # noqa: TID251 - parts travel by it
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -383,16 +381,6 @@ def test_a_file_that_shrinks_while_it_is_read_is_noticed(tmp_path):
 def test_an_empty_path_is_no_source():
     with pytest.raises(InputError, match="Got an empty path"):
         open_source("")
-
-
-@pytest.mark.parametrize("room", ["sources", "sinks", "sources.parquet"])
-def test_without_arrow_the_extra_is_named(room):
-    code = f"import sys; sys.modules['pyarrow'] = None; import credo.tables.{room} as room; room."
-    run = subprocess.run(
-        [sys.executable, "-c", f"{code}open_source"], capture_output=True, text=True, check=False
-    )
-    assert "MissingExtraError" in run.stderr
-    assert run.stderr.strip().endswith("Run: pip install 'credo[tables]'.")
 
 
 def test_a_huge_row_group_does_not_come_into_memory_at_once(tmp_path, monkeypatch):

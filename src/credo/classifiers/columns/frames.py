@@ -7,7 +7,7 @@ from typing import Any
 from credo.classifiers.columns.kinds import AbstractCells
 from credo.classifiers.columns.refusals import check_shape, name_column, refuse_kind
 from credo.classifiers.columns.series import FrameNumbers, FrameObjects, FrameWords, holds_objects
-from credo.exceptions import InputError, MissingExtraError
+from credo.exceptions import InputError
 
 
 def frame_of(X: Any, owner: str) -> Any:
@@ -20,7 +20,7 @@ def frame_of(X: Any, owner: str) -> Any:
         if not isinstance(frame, (nw.DataFrame, nw.LazyFrame, nw.Series)):
             if not _is_exchangeable(X):
                 return None
-            frame = nw.from_native(_exchanged(X, owner))
+            frame = nw.from_native(_exchanged(X))
     except DuplicateError as error:
         said = " ".join(str(error).split())
         raise InputError(f"{owner}: column names must differ. {said}. Rename them.") from error
@@ -51,17 +51,11 @@ def _is_exchangeable(X: Any) -> bool:
     return streams or hasattr(X, "__dataframe__")
 
 
-def _exchanged(X: Any, owner: str) -> Any:
+def _exchanged(X: Any) -> Any:
     """Give a frame of an unknown library as an Arrow table."""
-    try:
-        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - optional, no stubs
-        from pyarrow.interchange import (  # type: ignore[import-untyped]  # noqa: PLC0415
-            from_dataframe,
-        )
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{owner}: X, of type {type(X).__name__}, is read through Arrow. Install credo[tables]."
-        ) from error
+    import pyarrow as pa  # noqa: PLC0415 - loaded with the first such frame
+    from pyarrow.interchange import from_dataframe  # noqa: PLC0415
+
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
         return pa.table(X)
     return from_dataframe(X)

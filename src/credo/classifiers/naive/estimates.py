@@ -201,5 +201,4 @@ def _overall_variance(moments: ClassMoments, weights: F64, centre: F64) -> F64:
     """Give the variance of each feature over all rows, zero if it was never observed."""
     between = (weights * (moments.means - centre) ** 2).sum(axis=0)
     total = weights.sum(axis=0)
-    result: F64 = (moments.pooled_diagonal() + between) / np.where(total > 0, total, 1.0)
-    return result
+    return (moments.pooled_diagonal() + between) / np.where(total > 0, total, 1.0)

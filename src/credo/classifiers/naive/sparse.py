@@ -102,8 +102,7 @@ class SparseRows:
 
     def values(self, row: int) -> list[float]:
         """Give all entries of a row."""
-        result: list[float] = self.X[[row]].toarray()[0].tolist()
-        return result
+        return self.X[[row]].toarray()[0].tolist()
 
     def is_binary(self) -> bool:
         """Tell whether all entries are 0 or 1."""

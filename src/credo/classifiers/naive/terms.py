@@ -77,8 +77,7 @@ class Term(ABC):
         """Give the distributions of one class."""
         family: Any = self.family
         parameters = [f.name for f in fields(family) if not f.name.startswith("_")]
-        mine: AbstractFamily[Any] = type(family)(*(getattr(family, name)[k] for name in parameters))
-        return mine
+        return type(family)(*(getattr(family, name)[k] for name in parameters))
 
 
 @final

@@ -221,8 +221,7 @@ def _least(theta: F64, null: F64, design: Design) -> F64:
     """Take out what no row can tell, so that the coefficients of features are least."""
     n_features = len(design.scaling.scale)
     amounts = np.linalg.lstsq(null[:n_features], theta[:, :n_features].T, rcond=None)[0]
-    least: F64 = theta - (null @ amounts).T
-    return least
+    return theta - (null @ amounts).T
 
 
 class _Doubts:

@@ -24,5 +24,4 @@ def flat_space(design: Design, basis: F64) -> F64:
         squares += scores @ scores.T
         n_rows += len(block)
     values, vectors = np.linalg.eigh(squares / n_rows)
-    flat: F64 = basis @ vectors[:, values <= len(basis) * RANK]
-    return flat
+    return basis @ vectors[:, values <= len(basis) * RANK]

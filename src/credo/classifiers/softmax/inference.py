@@ -131,8 +131,7 @@ class Information:
         blocks = covariance.reshape(n_logits, n_columns, n_logits, n_columns)
         back = _to_user(self.scaling)
         mixed = np.einsum("rm,mpnq,rn->rpq", contrasts, blocks, contrasts, optimize=True)
-        variances: F64 = np.einsum("jp,rpq,jq->rj", back, mixed, back, optimize=True)
-        return variances
+        return np.einsum("jp,rpq,jq->rj", back, mixed, back, optimize=True)
 
 
 def _inverse(hessian: F64) -> F64:

@@ -73,5 +73,4 @@ def pair_weights(probabilities: F64) -> F64:
         root: F64 = np.sqrt(np.maximum(p * (1.0 - p), 0.0))
         return root[None]
     roots = np.sqrt(probabilities)
-    weights: F64 = np.stack([roots[k] * roots[j] for k, j in pairs_of(len(roots))])
-    return weights
+    return np.stack([roots[k] * roots[j] for k, j in pairs_of(len(roots))])

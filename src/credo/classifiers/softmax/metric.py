@@ -24,8 +24,7 @@ def hessian_of(moments: F64, n_classes: int, ridge: F64, *, reduced: bool = True
     its own, and the ridge is that of the symmetric form, whose coefficients sum to zero.
     """
     if n_classes == 2:
-        hessian: F64 = moments[0] + np.diag(ridge)
-        return hessian
+        return moments[0] + np.diag(ridge)
     size = moments.shape[1]
     blocks = np.zeros((n_classes, size, n_classes, size))
     for pair, (k, j) in zip(moments, pairs_of(n_classes), strict=True):
@@ -44,8 +43,7 @@ def hessian_of(moments: F64, n_classes: int, ridge: F64, *, reduced: bool = True
 def symmetric(reduced: F64) -> F64:
     """Turn differences from the last class into coefficients that sum to zero over classes."""
     full = np.vstack([reduced, np.zeros((1, reduced.shape[1]))])
-    centred: F64 = full - full.mean(axis=0)
-    return centred
+    return full - full.mean(axis=0)
 
 
 def null_space(moments: F64) -> F64:
@@ -75,8 +73,7 @@ class Metric:
     def solve(self, gradient: F64) -> F64:
         """Give the inverse Hessian times a gradient, in symmetric form."""
         if self._n_classes == 2:
-            step: F64 = cho_solve(self._factor, gradient[0], check_finite=False)[None]
-            return step
+            return cho_solve(self._factor, gradient[0], check_finite=False)[None]
         part = cho_solve(self._factor, gradient[:-1].ravel(), check_finite=False)
         return symmetric(part.reshape(self._n_classes - 1, -1))
 

@@ -145,8 +145,7 @@ class _Sums:
         weighted = self._buffer[: len(x)]
         np.multiply(x, root[:, None], out=weighted[:, :-1])
         weighted[:, -1] = root
-        product: F64 = weighted.T @ weighted
-        return product
+        return weighted.T @ weighted
 
 
 def _add_sparse(total: F64, x: Any, root: F64) -> None:
@@ -175,7 +174,5 @@ def scores_of(coefficients: F64, offsets: F64, x: Any) -> F64:
 def times_rows(table: F64, x: Any) -> F64:
     """Give the product of a table (n_logits, B) with dense or sparse rows."""
     if sparse.issparse(x):
-        turned: F64 = (x.T @ np.ascontiguousarray(table.T)).T
-        return turned
-    product: F64 = table @ x
-    return product
+        return (x.T @ np.ascontiguousarray(table.T)).T
+    return table @ x

@@ -225,8 +225,7 @@ def _fewest(kept: list[tuple[F64, Int, Int, F64]], count: int) -> tuple[F64, Int
 
 def _dense(x: Any) -> F64:
     """Make a few rows dense."""
-    rows: F64 = x.toarray() if sparse.issparse(x) else x
-    return rows
+    return x.toarray() if sparse.issparse(x) else x
 
 
 def _margins(scores: F64, codes: Int) -> tuple[F64, Int]:

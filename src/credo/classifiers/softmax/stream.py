@@ -32,8 +32,7 @@ _SAME = 1e-9
 def opened(source: Any, owner: str) -> Callable[[], Iterable[Any]]:
     """Give a function that starts a new pass; refuse what can be read only once."""
     if callable(source):
-        give: Callable[[], Iterable[Any]] = source
-        return give
+        return source
     if not hasattr(source, "__iter__") or iter(source) is source:
         raise InputError(
             f"{owner} reads its batches once per iteration. Got {type(source).__name__}, which "

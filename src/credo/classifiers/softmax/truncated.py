@@ -52,8 +52,7 @@ def _size(gradient: F64, curvature: Curvature) -> float:
 def _inverse(diagonal: F64) -> F64:
     """Invert a diagonal; entries that vanish count as the least that counts."""
     floor = max(float(diagonal.max()) * 1e-12, np.finfo(np.float64).tiny)
-    inverse: F64 = 1.0 / np.maximum(diagonal, floor)
-    return inverse
+    return 1.0 / np.maximum(diagonal, floor)
 
 
 def conjugate(curvature: Curvature, right: F64, share: float) -> F64:

@@ -44,8 +44,7 @@ def numbers_of(column: Any) -> F64:
         column = column.dictionary_decode()
     if str(column.type) == "bool":
         column = column.cast("uint8")
-    result: F64 = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
-    return result
+    return column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
 
 
 def texts_of(column: Any, name: str, owner: str, number: Number) -> list[str]:
@@ -56,8 +55,7 @@ def texts_of(column: Any, name: str, owner: str, number: Number) -> list[str]:
             f"{owner}: the text {name!r} is missing in row {row}. Leave such rows out. In text "
             "files, empty cells, NA and null are missing."
         )
-    result: list[str] = column.to_pylist()
-    return result
+    return column.to_pylist()
 
 
 def first_null(column: Any) -> int:

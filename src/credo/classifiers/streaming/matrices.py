@@ -36,7 +36,7 @@ def matrix_of(batch: Any, schema: TableSchema, owner: str, number: Number) -> F6
 
 def table_of(batch: Any, schema: TableSchema, owner: str) -> Table:
     """Give the features of a batch as a table of columns, each read as what it is."""
-    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - optional, no stubs
+    import pyarrow as pa  # noqa: PLC0415 - loaded with the first batch
 
     columns = {}
     for spec in schema.features:

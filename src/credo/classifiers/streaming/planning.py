@@ -103,7 +103,7 @@ def _check_features(chosen: tuple[str, ...], names: Any, taken: list[str], owner
 
 def kind_of_type(kind: Any) -> ColumnKind | None:
     """Say what an Arrow type is to a model; None if it is nothing that one learns from."""
-    from pyarrow import types  # type: ignore[import-untyped]  # noqa: PLC0415 - optional, no stubs
+    from pyarrow import types  # noqa: PLC0415 - loaded with the first batch
 
     if types.is_dictionary(kind):
         inner = kind_of_type(kind.value_type)

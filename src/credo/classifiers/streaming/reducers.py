@@ -65,7 +65,7 @@ class Batch:
 
 def _indices(rows: Int) -> Any:
     """Give numbers of rows as Arrow takes them."""
-    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - optional, no stubs
+    import pyarrow as pa  # noqa: PLC0415 - loaded with the first batch
 
     return pa.array(rows)
 
@@ -266,8 +266,7 @@ class WordReducer(Reducer):
         labels = self._labels(batch)
         documents = documents_of(batch.rows, self.schema, self.owner, batch.number)
         weights = np.ones(len(batch)) if batch.weights is None else batch.weights
-        summary: WordSummary = self.model._counted(documents, labels, weights)  # noqa: SLF001
-        return summary
+        return self.model._counted(documents, labels, weights)  # noqa: SLF001
 
     def finish(self, model: TextClassifier, summary: WordSummary) -> None:
         """Fit the classifier."""

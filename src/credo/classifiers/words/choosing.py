@@ -36,8 +36,7 @@ def _terms(joint: F64, p_class: F64) -> F64:
     """Add up the terms of one value of t over the classes; impossible ones add nothing."""
     marginal = joint.sum(axis=0) * p_class
     ratio = np.divide(joint, marginal, out=np.ones_like(joint), where=joint > 0)
-    result: F64 = xlogy(joint, ratio).sum(axis=0)
-    return result
+    return xlogy(joint, ratio).sum(axis=0)
 
 
 def choose(summary: WordSummary, vocabulary: str, max_words: int | None, owner: str) -> Int:

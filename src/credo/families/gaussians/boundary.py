@@ -59,8 +59,7 @@ class Hyperplane:
     def __call__(self, X: Any) -> F64:
         """Give the log odds of class i against class j for each row."""
         rows = _rows(X, len(self.normal), "Hyperplane")
-        result: F64 = (rows - self.point) @ self.normal
-        return result
+        return (rows - self.point) @ self.normal
 
 
 @final
@@ -167,8 +166,7 @@ def boundary_between(
 def _pull(model: ClassGaussians, k: int, gap: F64) -> F64:
     """Give Σ⁻¹ gap."""
     w = model.whitener_of(k)
-    result: F64 = w.T @ (w @ gap) if w.ndim == 2 else gap * w**2
-    return result
+    return w.T @ (w @ gap) if w.ndim == 2 else gap * w**2
 
 
 def _rows(X: Any, size: int, owner: str) -> F64:

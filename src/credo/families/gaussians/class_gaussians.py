@@ -70,8 +70,7 @@ class ClassGaussians:
         """
         if self._furthest(self.means) <= _NEAR:
             return np.zeros(self.n_features)
-        result: F64 = self.means.mean(axis=0)
-        return result
+        return self.means.mean(axis=0)
 
     def _furthest(self, gaps: F64) -> float:
         """Give the largest squared length of one gap per class, in standard deviations."""
@@ -84,15 +83,13 @@ class ClassGaussians:
     def centred(self, x: Any) -> F64:
         """Give rows less the centre, in float64; the rows themselves if that is the origin."""
         if self.centre.any():
-            gaps: F64 = np.subtract(x, self.centre, dtype=np.float64)
-            return gaps
+            return np.subtract(x, self.centre, dtype=np.float64)
         return np.asarray(x, dtype=np.float64)
 
     @cached_property
     def constants(self) -> F64:
         """Give the log density at the mean of each class, (K,)."""
-        result: F64 = -0.5 * (self.active.sum() * _LOG_2PI + self.log_determinants)
-        return result
+        return -0.5 * (self.active.sum() * _LOG_2PI + self.log_determinants)
 
     def whitener_of(self, k: int) -> F64:
         """Give the factor of one class: a matrix, or a vector of inverse deviations."""
@@ -103,8 +100,7 @@ class ClassGaussians:
     def covariance_of(self, k: int) -> F64:
         """Give the covariance matrix of one class, (D, D)."""
         if self.factors is not None:
-            scaled: F64 = self.covariances * self.factors[k]
-            return scaled
+            return self.covariances * self.factors[k]
         own: F64 = self.covariances if self.is_linear else self.covariances[k]
         return own if self.has_correlations else np.diag(np.broadcast_to(own, self.n_features))
 
@@ -119,8 +115,7 @@ class ClassGaussians:
     def precision_of(self, k: int) -> F64:
         """Give the inverse covariance of one class, (D, D), zero for features without part."""
         w = self.whitener_of(k)
-        result: F64 = w.T @ w if w.ndim == 2 else np.diag(w**2)
-        return result
+        return w.T @ w if w.ndim == 2 else np.diag(w**2)
 
     @cached_property
     def linear(self) -> tuple[F64, F64]:
@@ -133,8 +128,7 @@ class ClassGaussians:
     def whitened(self, gaps: F64) -> F64:
         """Multiply rows by the shared factor."""
         w = self.whiteners
-        result: F64 = gaps @ w.T if w.ndim == 2 else gaps * w
-        return result
+        return gaps @ w.T if w.ndim == 2 else gaps * w
 
     def discriminants(self, x: Any) -> F64:
         """Give log densities up to a term that is the same for all classes of a row, (K, B)."""

@@ -109,8 +109,7 @@ def _room(lines: int, size: int) -> F64:
     kept = getattr(_ROOMS, "kept", None)
     if kept is None or kept.size < lines * size:
         kept = _ROOMS.kept = np.empty(lines * size)
-    room: F64 = kept[: lines * size].reshape(lines, size)
-    return room
+    return kept[: lines * size].reshape(lines, size)
 
 
 def _block_rows(n_columns: int, n_classes: int, n_rows: int) -> int:

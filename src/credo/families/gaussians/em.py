@@ -115,8 +115,7 @@ class _Steps:
     def amounts(self, found: Estimate, recipe: Recipe) -> F64:
         """Find the shrinkage of what a model expects."""
         moments, _ = self._work.expected(found.model)
-        result: F64 = estimate(moments, recipe, self._names, flat=self._flat).amounts
-        return result
+        return estimate(moments, recipe, self._names, flat=self._flat).amounts
 
 
 def _start(seen: ClassMoments, shape: Shape) -> ClassMoments:

@@ -72,8 +72,7 @@ class MissingScorer:
         centre, scales = self._columns()
         pulls = (model.means[:, model.active] - centre) * scales**2
         half = -0.5 * pulls * (model.means[:, model.active] - centre)
-        result: F64 = pulls @ rows.gaps(centre).T + half @ (~rows.mask).astype(np.float64).T
-        return result
+        return pulls @ rows.gaps(centre).T + half @ (~rows.mask).astype(np.float64).T
 
     def log_densities(self, rows: MissingRows) -> F64:
         """Give the log density of the observed entries under each class, (K, n)."""

@@ -123,21 +123,18 @@ class ClassMoments:
     def grand_mean(self) -> F64:
         """Give the mean of all rows, (D,)."""
         if self.observed is None and self.weights.sum() > 0:
-            whole: F64 = (self.weights / self.weights.sum()) @ self.means
-            return whole
+            return (self.weights / self.weights.sum()) @ self.means
         weights = self.feature_weights
         total = weights.sum(axis=0)
         share = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-        result: F64 = (share * self.means).sum(axis=0)
-        return result
+        return (share * self.means).sum(axis=0)
 
     def constant_features(self) -> Bool:
         """Tell which features have one value in all rows, but for rounding."""
         centre, weights = self.grand_mean(), self.feature_weights
         apart = (weights > 0) & (np.abs(self.means - centre) > _ULPS * np.abs(centre))
         within = self.pooled_diagonal() > (weights * rounding_variance(self.means)).sum(axis=0)
-        result: Bool = ~(within | apart.any(axis=0))
-        return result
+        return ~(within | apart.any(axis=0))
 
     def projected(self, components: F64, centre: F64) -> ClassMoments:
         """Give the moments of (x - centre) @ components.T, components of shape (Q, D)."""
@@ -158,8 +155,7 @@ def _or_zero(rests: F64 | None) -> Any:
 
 def rounding_variance(means: F64) -> F64:
     """Give the variance that rounding alone may leave in values of this mean."""
-    result: F64 = (_ULPS * means) ** 2
-    return result
+    return (_ULPS * means) ** 2
 
 
 def _add_gap(scatter: F64, gap: F64, factor: F64, detail: Detail) -> None:

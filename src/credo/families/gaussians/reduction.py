@@ -208,8 +208,7 @@ def class_sums(z: F64, codes: Int, weights: F64 | None, n_classes: int) -> F64:
     n = len(codes)
     entries = np.ones(n) if weights is None else weights
     member = csr_array((entries, codes, np.arange(n + 1)), shape=(n, n_classes))
-    result: F64 = member.T @ z
-    return result
+    return member.T @ z
 
 
 def _moments(reduction: _Reduction, counts: Int, weights: F64, detail: Detail) -> ClassMoments:

@@ -214,5 +214,4 @@ def log_totals(scores: F64) -> F64:
     top = scores[best, columns]
     terms = np.exp(scores - top)
     terms[best, columns] = 0.0
-    result: F64 = top + np.log1p(terms.sum(axis=0))
-    return result
+    return top + np.log1p(terms.sum(axis=0))

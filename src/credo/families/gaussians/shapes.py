@@ -48,8 +48,7 @@ def checked_shape(name: Any, owner: str) -> Shape:
             f"The covariance of {owner} must be one of {listing(SHAPES)}. Got {name!r}."
             f"{hint(name, SHAPES)}"
         )
-    result: Shape = name
-    return result
+    return name
 
 
 def detail_for(shape: Shape) -> Detail:
@@ -82,19 +81,15 @@ def maximum_likelihood(moments: ClassMoments, shape: Shape) -> F64:
     """Give the covariances of every shape but the proportional one, without any shrinkage."""
     weights = moments.feature_weights
     if shape == "full":
-        own: F64 = moments.scatter / moments.weights[:, None, None]
-        return own
+        return moments.scatter / moments.weights[:, None, None]
     if shape == "tied":
-        shared: F64 = moments.pooled() / moments.weights.sum()
-        return shared
+        return moments.pooled() / moments.weights.sum()
     if shape == "diagonal":
         return np.divide(
             moments.diagonals(), weights, out=np.zeros_like(moments.means), where=weights > 0
         )
     if shape == "tied_diagonal":
-        result: F64 = moments.pooled_diagonal() / weights.sum(axis=0)
-        return result
+        return moments.pooled_diagonal() / weights.sum(axis=0)
     if shape == "spherical":
-        sums: F64 = moments.diagonals().sum(axis=1) / weights.sum(axis=1)
-        return sums
+        return moments.diagonals().sum(axis=1) / weights.sum(axis=1)
     return np.asarray(moments.pooled_diagonal().sum() / weights.sum())

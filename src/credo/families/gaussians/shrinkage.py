@@ -74,5 +74,4 @@ def _correlation(covariance: F64) -> F64:
     scale = np.sqrt(np.diagonal(covariance))
     varying = scale > 0
     scale = scale[varying]
-    result: F64 = covariance[np.ix_(varying, varying)] / scale[:, None] / scale
-    return result
+    return covariance[np.ix_(varying, varying)] / scale[:, None] / scale

@@ -45,8 +45,7 @@ def flat_features(moments: ClassMoments, shape: Shape, active: Bool) -> Bool:
         points = (flat | ~active).all(axis=-1, keepdims=True)
         nowhere = flat.all(axis=0) if shape == "proportional" else np.zeros_like(active)
         flat &= points | nowhere
-    result: Bool = flat
-    return result
+    return flat
 
 
 def with_variation(moments: ClassMoments, flat: Bool, share: F64) -> ClassMoments:
@@ -83,8 +82,7 @@ def _spare(moments: ClassMoments) -> F64:
     within = moments.pooled_diagonal()
     rounding = (weights * rounding_variance(moments.means)).sum(axis=0)
     between = (weights * (moments.means - moments.grand_mean()) ** 2).sum(axis=0)
-    result: F64 = np.where(within > rounding, within, within + between) / total
-    return result
+    return np.where(within > rounding, within, within + between) / total
 
 
 def refusal(flat: Bool, moments: ClassMoments, names: Names) -> SingularCovarianceError:

@@ -36,8 +36,7 @@ class OddsPlane:
     @property
     def shape(self) -> Shape:
         """Give the shape of the picture."""
-        shape: Shape = self.half.shape
-        return shape
+        return self.half.shape
 
     def log_potentials(self) -> Floats:
         """Make both planes."""
@@ -75,8 +74,7 @@ class LogPlanes:
     @property
     def shape(self) -> Shape:
         """Give the shape of the picture."""
-        shape: Shape = self.logs.shape[:-1]
-        return shape
+        return self.logs.shape[:-1]
 
     @property
     def n_labels(self) -> int:

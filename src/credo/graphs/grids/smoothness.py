@@ -43,8 +43,7 @@ class AbstractSmoothness(ABC):
         """Give the log potential of strength one for each pair of labels, by position."""
         units = self.units(n_labels)
         places = np.arange(n_labels)
-        table: F64 = units[np.abs(places[:, np.newaxis] - places)]
-        return table
+        return units[np.abs(places[:, np.newaxis] - places)]
 
     def _key(self) -> tuple[Any, ...]:
         """Give what tells two of the same kind apart."""
@@ -130,8 +129,7 @@ class Ising(AbstractSmoothness):
     @property
     def strength(self) -> Strength:
         """Give the coupling."""
-        strength: Strength = self.coupling
-        return strength
+        return self.coupling
 
     def __repr__(self) -> str:
         return f"Ising({_shown(self.strength)})"
@@ -192,8 +190,7 @@ class Potts(AbstractSmoothness):
     @property
     def strength(self) -> Strength:
         """Give the coupling."""
-        strength: Strength = self.coupling
-        return strength
+        return self.coupling
 
     def __repr__(self) -> str:
         return f"Potts({_shown(self.strength)})"
@@ -218,8 +215,7 @@ class AbstractTruncated(AbstractSmoothness):
     @property
     def strength(self) -> Strength:
         """Give the slope."""
-        strength: Strength = self.slope
-        return strength
+        return self.slope
 
     def __repr__(self) -> str:
         limit = "" if self.limit == math.inf else f", limit={self.limit:g}"

@@ -68,8 +68,7 @@ class GridPosterior:
     @property
     def best(self) -> npt.NDArray[Any]:
         """The most probable label of every pixel."""
-        best: npt.NDArray[Any] = self.posterior.best
-        return best
+        return self.posterior.best
 
     @property
     def energy(self) -> float:

@@ -142,8 +142,7 @@ def _flipped(energies: F64, flip: Bool, pairs: Int64) -> F64:
     rows = np.array([0, 1]) ^ flip[pairs[:, 0], None]
     columns = np.array([0, 1]) ^ flip[pairs[:, 1], None]
     every = np.arange(len(pairs))[:, None, None]
-    swapped: F64 = energies[every, rows[:, :, None], columns[:, None, :]]
-    return swapped
+    return energies[every, rows[:, :, None], columns[:, None, :]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

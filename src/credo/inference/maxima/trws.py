@@ -192,8 +192,7 @@ def _sequence(field: Field, stays: Bool) -> Int64:
     key[n:] = -1.0
     np.maximum.at(key, ties[:, 1], ties[:, 0] - 0.5)
     order = np.lexsort((np.arange(count), key))
-    kept: Int64 = order[stays[order]]
-    return kept
+    return order[stays[order]]
 
 
 class _Run:

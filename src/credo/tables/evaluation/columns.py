@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.compute as pc
 
 from credo._types import F64
 from credo.classifiers.streaming.cells import numbers_of

@@ -139,8 +139,7 @@ def _without(
         log_of_truth(_with_column(sample, name, sample.column(name).take(order)))
         for order in orders
     ]
-    mean: F64 = np.mean(parts, axis=0)
-    return mean
+    return np.mean(parts, axis=0)
 
 
 def _with_column(sample: pa.RecordBatch, name: str, values: Any) -> pa.RecordBatch:

@@ -137,8 +137,7 @@ def measure(
 def _best_acts(loss: Loss) -> Int:
     """Give the best act for each truth, the reject act aside."""
     allowed = [a for a, act in enumerate(loss.acts) if loss.reject is None or act != loss.reject]
-    best: Int = np.array(allowed)[without_reject(loss, _OWNER).matrix.argmin(axis=1)]
-    return best
+    return np.array(allowed)[without_reject(loss, _OWNER).matrix.argmin(axis=1)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,8 +155,7 @@ class _Losses:
 
     def of_acts(self, acts: Int) -> F64:
         """Give the loss of each row's act."""
-        losses: F64 = self.matrix[self.truth, acts]
-        return losses
+        return self.matrix[self.truth, acts]
 
     def of_act(self, act: int) -> F64:
         """Give the loss of one act in each row."""

@@ -90,7 +90,7 @@ class TableEvaluation:
         """Give everything as plain lists, names and numbers; what is not finite becomes None."""
         found = self.measures
         curve = found.cost_curve
-        plain: dict[str, Any] = finite(
+        return finite(
             {
                 "model": self.model,
                 "source": self.source,
@@ -126,7 +126,6 @@ class TableEvaluation:
                 "columns": [column.to_dict() for column in self.columns],
             }
         )
-        return plain
 
     def __repr__(self) -> str:
         found = self.measures

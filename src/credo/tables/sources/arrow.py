@@ -1,22 +1,16 @@
-"""The door to Arrow: one import, one message if it is not installed, one way to say what failed."""
+"""The door to Arrow: one import, one way to say what failed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from credo.exceptions import FileFormatError, InputError, MissingExtraError
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
 
-try:
-    import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
-    import pyarrow.compute as pc  # type: ignore[import-untyped]
-    import pyarrow.csv as pcsv  # type: ignore[import-untyped]
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
-except ImportError as error:
-    raise MissingExtraError(
-        "Tables are read and written through Arrow, which is not installed. "
-        "Run: pip install 'credo[tables]'."
-    ) from error
+from credo.exceptions import FileFormatError, InputError
 
 __all__ = [
     "blaming_file",

@@ -87,7 +87,7 @@ class Reading:
     ) -> Iterator[pa.RecordBatch]:
         """Read rows block by block; with ``types`` the other columns are inferred."""
         known = {field.name: field.type for field in self.schema} if types is None else types
-        reader: Iterator[pa.RecordBatch] = pcsv.open_csv(
+        return pcsv.open_csv(
             stream,
             pcsv.ReadOptions(
                 use_threads=self.threads, block_size=BLOCK, column_names=self.layout.header
@@ -105,7 +105,6 @@ class Reading:
                 include_columns=names,
             ),
         )
-        return reader
 
 
 def _guess(reading: Reading, known: Mapping[str, pa.DataType]) -> Reading:

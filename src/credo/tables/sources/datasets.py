@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.dataset as ds
 
 from credo.tables.sources.abstract import Part, Source, Step, check_names, rows_at_once
 from credo.tables.sources.arrow import blaming_input, pa

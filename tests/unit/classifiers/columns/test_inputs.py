@@ -1,5 +1,4 @@
 # ruff: noqa: PD011 - the values of a column of Credo
-import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,7 +10,6 @@ import pytest
 from tests.oracles import tables as oracle
 
 from credo.classifiers.columns.table import Numbers, Words, read_table
-from credo.exceptions import MissingExtraError
 
 WORDS = ["b", None, "", "é\u0301 漢字 🙂", "b", "x" * 10_000, "a\0b", " b", "a", ""]
 
@@ -199,13 +197,6 @@ def test_unknown_libraries_are_read_through_their_protocols(wrap):
     assert table.names == ("x", "y")
     assert table.column(0).values.tolist() == [1, 2]
     assert table.column(1).codes.tolist() == [0, -1]
-
-
-def test_unknown_libraries_need_arrow(monkeypatch):
-    frame = Exchange(pa.table({"x": [1]}))
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"Test: X, of type Exchange, .*credo\[tables\]"):
-        read_table(frame, "Test")
 
 
 def test_anything_that_gives_an_array_is_read_as_one():

@@ -1,26 +1,21 @@
-"""``Posterior``: immutable, labelled log-probabilities."""
+"""``Posterior``: immutable, labelled log-probabilities, and the ways to make them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, final
 
 import numpy as np
 
+from credo import _checks as check
+from credo._results import Immutable
 from credo._types import F64, Int, Label, Labels, PerLabel
-from credo._validation.arrays import as_floats, frozen
-from credo._validation.labels import as_labels, check_frame, names_in, plain, position
-from credo._validation.probabilities import as_priors, as_rows, check_width
-from credo.exceptions import InputError
-from credo.posterior import prior_shift as _shift, rows as _rows
-from credo.posterior.bayes import log_joint_of
-from credo.posterior.frequencies import frequencies
-
-_OWNER = "Posterior"
+from credo.exceptions import InputError, ShapeError
+from credo.posterior import prior_shift as _shift
 
 
 @final
-class Posterior:
+class Posterior(Immutable):
     r"""Hold the probability of each label, for one case or for many rows.
 
     Stored as normalised log-probabilities :math:`\log p(k \mid x)`, so that a probability of
@@ -45,8 +40,8 @@ class Posterior:
 
     Notes
     -----
-    Exact up to rounding. Memory 8 n K bytes, and as much again for probabilities that were given
-    or asked for.
+    Exact up to rounding. Memory 8 n K bytes, and as much again once both probabilities and their
+    logarithms were given or asked for.
 
     Examples
     --------
@@ -60,39 +55,31 @@ class Posterior:
     0.031128
     """
 
-    __slots__ = ("_labels", "_log", "_probabilities")
+    __slots__ = ("_labels", "_log", "_p")
     _labels: Labels
-    _log: F64
-    _probabilities: F64 | None
+    _log: F64 | None  # at least one of the two is there
+    _p: F64 | None
 
     def __init__(self, log_probabilities: Any, labels: Iterable[Any]) -> None:
-        names = as_labels(labels, _OWNER)
-        log_p = as_floats(log_probabilities, _OWNER, "log-probabilities")
-        check_width(log_p, names, _OWNER)
+        names, log_p = _labelled(log_probabilities, labels, "log-probabilities")
         rows = np.atleast_2d(log_p)
-        normalisers = _rows.log_sum_exp(rows)
-        _rows.check_normalised(rows, normalisers, _OWNER, single=log_p.ndim == 1)
-        self._set((rows - normalisers[:, None]).reshape(log_p.shape), names)
-
-    def _set(self, log_p: F64, labels: Labels, probabilities: F64 | None = None) -> Self:
-        object.__setattr__(self, "_log", frozen(log_p))
-        object.__setattr__(self, "_labels", labels)
-        known = None if probabilities is None else frozen(probabilities)
-        object.__setattr__(self, "_probabilities", known)
-        return self
+        with np.errstate(over="ignore"):
+            p = np.exp(log_p)
+        remedy = "Pass unnormalised scores to Posterior.from_log_joint(...)."
+        _check_rows(p, remedy, who="Posterior, after exp")
+        exact = (rows - log_sum_exp(rows)[:, None]).reshape(log_p.shape)
+        self._set(_labels=names, _log=check.frozen(exact), _p=None)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Posterior):
             return NotImplemented
-        return self._labels == other._labels and np.array_equal(self._log, other._log)
+        is_same = np.array_equal(self.log_probabilities, other.log_probabilities)
+        return self._labels == other._labels and is_same
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"A Posterior does not change; {name!r} cannot be set.")
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._log, self._labels, self._probabilities)
+        return trusted, (self._labels, self._p, self._log)
 
     @classmethod
     def from_probabilities(
@@ -120,13 +107,10 @@ class Posterior:
         >>> Posterior.from_probabilities([2, 6], ["spam", "ham"], normalise=True)
         Posterior(spam 0.25, ham 0.75)
         """
-        names = as_labels(labels, _OWNER)
-        check_frame(p, names, _OWNER)
-        array = as_rows(p, names, _OWNER, normalise=normalise)
-        rows = array / array.sum(axis=-1, keepdims=True)
-        with np.errstate(divide="ignore"):
-            log_p = np.log(rows)
-        return _restore(log_p, names, rows)
+        names, array = _labelled(p, labels, "probabilities")
+        remedy = "" if normalise else "Pass normalise=True if these are weights."
+        _check_rows(array, remedy, normalise=normalise)
+        return trusted(names, array / array.sum(axis=-1, keepdims=True))
 
     @classmethod
     def from_log_joint(cls, log_joint: Any, labels: Iterable[Any]) -> Posterior:
@@ -150,13 +134,11 @@ class Posterior:
         >>> Posterior.from_log_joint([-1000.0, -1001.0], ["a", "b"])
         Posterior(a 0.7311, b 0.2689)
         """
-        names = as_labels(labels, _OWNER)
-        scores = as_floats(log_joint, _OWNER, "log scores")
-        check_width(scores, names, _OWNER)
+        names, scores = _labelled(log_joint, labels, "log scores")
         rows = np.atleast_2d(scores)
-        _rows.check_scores(rows, "Posterior.from_log_joint", single=scores.ndim == 1)
-        log_p = (rows - _rows.log_sum_exp(rows)[:, None]).reshape(scores.shape)
-        return _restore(log_p, names)
+        _check_scores(rows, is_single=scores.ndim == 1)
+        log_p = (rows - log_sum_exp(rows)[:, None]).reshape(scores.shape)
+        return trusted(names, log_probabilities=log_p)
 
     @classmethod
     def from_bayes(
@@ -191,7 +173,17 @@ class Posterior:
         ...     {"player": norm(2.0, 0.1).pdf(height), "other": norm(1.75, 0.1).pdf(height)})
         Posterior(player 0.545, other 0.455)
         """
-        return cls.from_log_joint(*log_joint_of(priors, likelihoods, log=log))
+        prior, likelihood = _named(priors, "priors"), _named(likelihoods, "likelihoods")
+        names = check.labels(prior, "labels of the priors of Posterior.from_bayes")
+        share = check.priors(prior, names, "priors of Posterior.from_bayes")
+        values = _likelihood_columns(likelihood, names)
+        if not log and (values < 0).any():
+            raise InputError(
+                f"The likelihoods of Posterior.from_bayes must be at least 0. Got "
+                f"{values.min():g}. Pass log=True for log-likelihoods."
+            )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return cls.from_log_joint((values if log else np.log(values)) + np.log(share), names)
 
     @classmethod
     def from_frequencies(cls, y: Any, sample_weight: Any = None) -> Posterior:
@@ -215,7 +207,11 @@ class Posterior:
         >>> Posterior.from_frequencies(["other", "player", "other", "other"])
         Posterior(other 0.75, player 0.25)
         """
-        return cls.from_probabilities(*frequencies(y, sample_weight), normalise=True)
+        names = check.labels(check.distinct(y), "labels of Posterior.from_frequencies")
+        index = check.positions(y, names)
+        weight = check.weights(sample_weight, len(index))
+        counts = np.bincount(index, weights=weight, minlength=len(names))
+        return trusted(names, counts / counts.sum())
 
     @property
     def labels(self) -> Labels:
@@ -225,72 +221,89 @@ class Posterior:
     @property
     def log_probabilities(self) -> F64:
         """Natural logarithms of the probabilities, read-only, shape (K,) or (n, K)."""
-        return self._log
+        if self._log is None:
+            with np.errstate(divide="ignore"):
+                self._set(_log=check.frozen(np.log(self.probabilities)))
+        return self._log  # type: ignore[return-value]
 
     @property
     def probabilities(self) -> F64:
         """Probabilities, read-only, shape (K,) or (n, K)."""
-        known = self._probabilities
-        if known is None:
-            known = frozen(np.exp(self._log))
-            object.__setattr__(self, "_probabilities", known)
-        return known
+        if self._p is None:
+            self._set(_p=check.frozen(np.exp(self.log_probabilities)))
+        return self._p  # type: ignore[return-value]
+
+    @property
+    def _held(self) -> F64:
+        """What is there of the two, for its shape."""
+        return self._p if self._log is None else self._log  # type: ignore[return-value]
 
     @property
     def is_single(self) -> bool:
         """Whether this is one case (shape (K,)) and not a table of rows."""
-        return self._log.ndim == 1
+        return self._held.ndim == 1
 
     @property
     def n_rows(self) -> int:
         """Number of rows; one for a single case."""
-        return 1 if self.is_single else len(self._log)
+        return 1 if self.is_single else len(self._held)
 
     def rows(self, which: slice | Int | list[int]) -> Posterior:
-        """Give the posterior of some rows, as a slice or a list of row numbers."""
+        """Return the posterior of some rows, given as a slice, a list of row numbers or a mask."""
         if self.is_single:
             raise InputError("This Posterior is a single case; it has no rows to choose from.")
-        known = self._probabilities
-        _rows.check_which(which, len(self._log))
-        chosen = None if known is None else np.atleast_2d(known[which])
-        return _restore(np.atleast_2d(self._log[which]), self._labels, chosen)
+        _check_which(which, self.n_rows)
+        p, log_p = (
+            None if held is None else np.atleast_2d(held[which]) for held in (self._p, self._log)
+        )
+        return trusted(self._labels, p, log_p)
 
     def __getitem__(self, label: Any) -> Any:
-        """Give the probability of ``label``: a number, or one per row."""
-        column = self.probabilities[..., position(label, self._labels, _OWNER)]
+        """Return the probability of ``label``: a number, or one per row."""
+        column = self.probabilities[..., check.position(label, self._labels, holder="Posterior")]
         return float(column) if self.is_single else column
 
     def mode(self) -> Any:
-        """Give the most probable label (per row); ties go to the first."""
-        best = self._log.argmax(axis=-1)
-        return self._labels[int(best)] if self.is_single else names_in(self._labels)[best]
+        """Return the most probable label (per row); ties go to the first."""
+        best = self.log_probabilities.argmax(axis=-1)
+        return self._labels[int(best)] if self.is_single else check.names_array(self._labels)[best]
 
     def confidence(self) -> Any:
-        """Give the largest probability (per row)."""
+        """Return the largest probability (per row)."""
         best = self.probabilities.max(axis=-1)
         return float(best) if self.is_single else best
 
     def entropy(self, base: float | None = None) -> Any:
-        r"""Give :math:`-\sum_k p_k \log p_k` (per row), in nats or to the given base."""
+        r"""Return :math:`-\sum_k p_k \log p_k` (per row), in nats or to the given base."""
         if base is not None and not (base > 0 and base != 1):
             raise InputError(f"The base of Posterior.entropy must be positive, not 1. Got {base}.")
-        finite = np.where(np.isneginf(self._log), 0.0, self._log)
+        log_p = self.log_probabilities
+        finite = np.where(np.isneginf(log_p), 0.0, log_p)
         nats = np.maximum(0.0, -(self.probabilities * finite).sum(axis=-1))
         result = nats if base is None else nats / np.log(base)
         return float(result) if self.is_single else result
 
     def log_odds(self, a: Any, b: Any) -> Any:
-        r"""Give :math:`\log p_a - \log p_b` (per row); infinite where one of the two is zero.
+        r"""Return :math:`\log p_a - \log p_b` (per row); infinite where one of the two is zero.
 
         Where both are zero the odds are undefined: an InputError names the row.
         """
-        top, bottom = (self._log[..., position(name, self._labels, _OWNER)] for name in (a, b))
-        _rows.check_odds(top, bottom, f"{plain(a)!r} and {plain(b)!r}")
+        top, bottom = (
+            self.log_probabilities[..., check.position(name, self._labels, holder="Posterior")]
+            for name in (a, b)
+        )
+        lost = np.atleast_1d(np.isneginf(top) & np.isneginf(bottom))
+        if lost.any():
+            where = "" if self.is_single else f" in row {int(lost.argmax())}"
+            raise InputError(
+                f"Posterior.log_odds: {check.plain(a)!r} and {check.plain(b)!r} both have "
+                f"probability 0{where}, so their odds are undefined."
+            )
         odds = top - bottom
         return float(odds) if self.is_single else odds
 
     def to_dict(self) -> dict[Label, Any]:
-        """Give ``{label: probability}``, with a list per label if there are rows."""
+        """Return ``{label: probability}``, with a list per label if there are rows."""
         return dict(zip(self._labels, self.probabilities.T.tolist(), strict=True))
 
     def with_priors(self, old: PerLabel, new: PerLabel | Literal["estimate"]) -> Posterior:
@@ -330,15 +343,16 @@ class Posterior:
         >>> balanced.with_priors(old=[0.5, 0.5], new={"fraud": 0.01, "fair": 0.99})
         Posterior(fraud 0.08333, fair 0.9167)
         """
-        before = _shift.old_priors(old, self._log, self._labels)
+        log_p = self.log_probabilities
+        before = _shift.old_priors(old, log_p, self._labels)
         after = (
             _shift.converged_priors(self.estimate_priors(old))
             if isinstance(new, str) and new == "estimate"
-            else as_priors(new, self._labels, "Posterior.with_priors", "new priors")
+            else check.priors(new, self._labels, "new priors of Posterior.with_priors")
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             shift = np.where(before > 0, np.log(after) - np.log(before), -np.inf)
-        return Posterior.from_log_joint(self._log + shift, self._labels)
+        return Posterior.from_log_joint(log_p + shift, self._labels)
 
     def estimate_priors(
         self, old: PerLabel, *, tol: float = 1e-8, max_iterations: int = 10_000
@@ -384,16 +398,122 @@ class Posterior:
             raise InputError(
                 f"Posterior.estimate_priors needs a table of rows; this has {self.n_rows}."
             )
-        before = _shift.old_priors(old, self._log, self._labels)
+        before = _shift.old_priors(old, self.log_probabilities, self._labels)
         return _shift.estimate_priors(self.probabilities, before, self._labels, tol, max_iterations)
 
     def __repr__(self) -> str:
         if self.is_single:
             parts = [f"{k} {p:.4g}" for k, p in zip(self._labels, self.probabilities, strict=True)]
             return f"Posterior({', '.join(parts)})"
-        return _rows.table_text(np.exp(self._log[:6]), self._labels, self.n_rows)
+        return _table_text(self.rows(slice(6)).probabilities, self._labels, self.n_rows)
 
 
-def _restore(log_p: F64, labels: Labels, probabilities: F64 | None = None) -> Posterior:
-    """Make a posterior from parts that are known to be right, to the last bit."""
-    return Posterior.__new__(Posterior)._set(log_p, labels, probabilities)  # noqa: SLF001
+def trusted(
+    labels: Labels, probabilities: F64 | None = None, log_probabilities: F64 | None = None
+) -> Posterior:
+    """Return a posterior of parts that are known to be right, unchecked and to the last bit.
+
+    At least one of the two arrays must be there, and nobody else may write to them.
+    """
+    if probabilities is not None:
+        check.frozen(probabilities)
+    if log_probabilities is not None:
+        check.frozen(log_probabilities)
+    made = Posterior.__new__(Posterior)
+    return made._set(_labels=labels, _p=probabilities, _log=log_probabilities)  # noqa: SLF001
+
+
+def log_sum_exp(rows: F64) -> F64:
+    """Return log Σ exp of each row of a 2-D array; minus infinity for a row of zeros.
+
+    The largest term is taken out of the sum and the rest goes through log1p, so that a rest of
+    1e-18 is not lost beside the one.
+    """
+    best = rows.argmax(axis=1)[:, None]
+    top = np.take_along_axis(rows, best, axis=1)
+    shift = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(over="ignore"):
+        terms = np.exp(rows - shift)
+    np.put_along_axis(terms, best, 0.0, axis=1)
+    result: F64 = np.where(np.isfinite(top), shift + np.log1p(terms.sum(axis=1)[:, None]), top)
+    return result[:, 0]
+
+
+def _named(values: Any, what: str) -> Mapping[Any, Any]:
+    """Check that values come by label."""
+    named = check.by_name(values)
+    if named is None:
+        raise InputError(f"Posterior.from_bayes needs the {what} by label, {{label: value}}.")
+    return named
+
+
+def _likelihood_columns(named: Mapping[Any, Any], names: Labels) -> F64:
+    """Return the likelihoods with the labels on the last axis, in their order."""
+    what = "likelihoods of Posterior.from_bayes"
+    order = check.order(names, tuple(check.plain(name) for name in named), what)
+    columns = [check.floats(values, what) for values in named.values()]
+    try:
+        return np.stack(np.broadcast_arrays(*columns), axis=-1)[..., order]
+    except ValueError:
+        shapes = ", ".join(str(column.shape) for column in columns)
+        raise ShapeError(
+            f"The {what} need one entry per case, the same for all labels. Got shapes {shapes}."
+        ) from None
+
+
+def _labelled(values: Any, labels: Iterable[Any], what: str) -> tuple[Labels, F64]:
+    """Check the labels, and that the numbers have a column for each."""
+    names = check.labels(labels, "labels of Posterior")
+    check.frame(values, names, "labels of Posterior")
+    array = check.floats(values, f"{what} of Posterior")
+    check.width(array, names, f"{what} of Posterior")
+    return names, array
+
+
+def _check_rows(p: F64, remedy: str, *, normalise: bool = False, who: str = "Posterior") -> None:
+    """Check that a single case, or each row, is a distribution; name the first that is not."""
+    first = None if p.ndim == 1 else 0
+    check.distributions(np.atleast_2d(p), who, remedy, normalise=normalise, first_row=first)
+
+
+def _check_scores(rows: F64, *, is_single: bool) -> None:
+    """Check that each row of log scores can be normalised; name the first that cannot."""
+    right = np.isfinite(rows.max(axis=1))
+    if right.all():
+        return
+    i = int(np.argmin(right))
+    if np.isnan(rows[i]).any():
+        fault = "NaN"
+    elif rows[i].max() > 0:
+        fault = "plus infinity"
+    else:
+        fault = "minus infinity for every label: the case is impossible under all of them"
+    where = "the scores hold" if is_single else f"row {i} holds"
+    raise InputError(f"Posterior.from_log_joint: {where} {fault}.")
+
+
+def _check_which(which: Any, n_rows: int) -> None:
+    """Check that rows asked for by number or by a mask are there."""
+    if isinstance(which, slice):
+        return
+    chosen = np.asarray(which)
+    is_mask = chosen.dtype.kind == "b"
+    if chosen.ndim > 1 or not (chosen.dtype.kind in "iub" or not chosen.size):
+        raise InputError("Posterior.rows needs a slice, a list of row numbers or a mask.")
+    if is_mask and chosen.shape != (n_rows,):
+        raise InputError(f"Posterior.rows: the mask has {chosen.size} entries for {n_rows} rows.")
+    if not is_mask and chosen.size:
+        odd = chosen[(chosen < -n_rows) | (chosen >= n_rows)]
+        if odd.size:
+            raise InputError(f"Posterior.rows: there is no row {odd[0]}; there are {n_rows} rows.")
+
+
+def _table_text(shown: F64, labels: Labels, n_rows: int) -> str:
+    """Return the first rows of probabilities under their labels, as text."""
+    names = [str(label) for label in labels]
+    width = max(7, *(len(name) for name in names))
+    lines = [f"Posterior of {n_rows} rows over {len(labels)} labels"]
+    lines.append("  ".join(name.rjust(width) for name in names))
+    lines += ["  ".join(f"{value:.4g}".rjust(width) for value in row) for row in shown]
+    more = [f"… {n_rows - len(shown)} more"] if n_rows > len(shown) else []
+    return "\n".join([*lines, *more])

@@ -1,0 +1,67 @@
+"""Which peers can be measured: in this interpreter, or in one of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from functools import cache
+from importlib.util import find_spec
+
+from _measure import ABSENT
+
+#: The module by which a peer is imported.
+MODULES = {
+    "DuckDB": "duckdb",
+    "PGMax": "pgmax",
+    "Polars": "polars",
+    "Spark": "pyspark",
+    "dask-ml": "dask_ml",
+    "ldpc": "ldpc",
+    "mixed-naive-bayes": "mixed_naive_bayes",
+    "mrftools": "mrftools.MarkovNet",
+    "pgmpy": "pgmpy",
+    "pyAgrum": "pyagrum",
+    "toulbar2": "pytoulbar2",
+    "wnb": "wnb",
+}
+#: Peers that may live in an interpreter of their own, and the variable that names it.
+INTERPRETERS = {
+    "PGMax": "CREDO_PGMAX_PYTHON",
+    "dask-ml": "CREDO_DASK_ML_PYTHON",
+    "ldpc": "CREDO_LDPC_PYTHON",
+    "mrftools": "CREDO_MRFTOOLS_PYTHON",
+}
+
+
+@cache
+def python_of(peer: str) -> str | None:
+    """Return the interpreter that has a peer: one that is named, or this one; None if none has."""
+    named = os.environ.get(INTERPRETERS.get(peer, ""))
+    if named:
+        return named
+    try:
+        found = find_spec(MODULES[peer])
+    except ImportError:  # not even the package that the module would be in
+        found = None
+    is_here = found is not None and (peer != "Spark" or shutil.which("java") is not None)
+    return sys.executable if is_here else None
+
+
+def is_there(peer: str) -> bool:
+    """Tell whether a peer can be measured; what is no peer, such as NumPy, always can."""
+    return peer not in MODULES or python_of(peer) is not None
+
+
+def blank(peer: str) -> str:
+    """Return what stands in a cell without a figure: nothing if it was not asked for."""
+    return "" if is_there(peer) else ABSENT
+
+
+def say_absent(*peers: str) -> None:
+    """Print which peers are not measured, and how they would be."""
+    for peer in peers:
+        if not is_there(peer):
+            elsewhere = f", or name its interpreter in {INTERPRETERS[peer]}"
+            how = elsewhere if peer in INTERPRETERS else ""
+            print(f"{peer}: {ABSENT}. Install it{how}.", flush=True)
