@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 JOBS   ?= 2
 
-.PHONY: help demo test test-all lint format bench docs rooms clean
+.PHONY: help demo test test-all test-cpus lint format bench docs rooms clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -29,6 +29,9 @@ test: lint           ## the everyday suite, with coverage
 
 test-all: lint       ## everyday and slow tests
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+
+test-cpus: $(READY)  ## the everyday suite as on lesser processors (slow); TESTS=tests/properties
+	$(BIN)/python tests/cpus.py -- -n $(JOBS) $(TESTS)
 
 lint: $(READY)       ## ruff, mypy and the walls between the rooms
 	$(BIN)/ruff check .
