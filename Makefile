@@ -28,7 +28,7 @@ test: lint           ## the everyday suite, with coverage
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" --cov --cov-report=term
 
 test-all: lint       ## everyday and slow tests
-	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
 
 test-cpus: $(READY)  ## the everyday suite as on lesser processors (slow); TESTS=tests/properties
 	$(BIN)/python tests/cpus.py -- -n $(JOBS) $(TESTS)

@@ -13,7 +13,6 @@ CORRELATED = pytest.mark.parametrize("shape", oracle.CORRELATED)
 INDEPENDENT = pytest.mark.parametrize(
     "shape", [shape for shape in oracle.SHAPES if shape not in oracle.CORRELATED]
 )
-FEW = settings(max_examples=15)
 
 
 @st.composite
@@ -81,7 +80,6 @@ def assert_same(one, other, X, tol=1e-9):
 
 
 @SHAPES
-@FEW
 @given(data=st.data())
 def test_any_split_in_any_order_equals_one_fit(shape, data):
     X, y, weights = data.draw(problems())
@@ -99,7 +97,6 @@ def test_any_split_in_any_order_equals_one_fit(shape, data):
 
 
 @INDEPENDENT
-@FEW
 @given(data=st.data())
 def test_any_split_of_rows_with_missing_values_equals_one_fit(shape, data):
     X, y, weights = data.draw(problems())
@@ -113,7 +110,6 @@ def test_any_split_of_rows_with_missing_values_equals_one_fit(shape, data):
 
 
 @SHAPES
-@FEW
 @given(data=st.data())
 def test_a_weight_of_two_is_the_row_twice_and_of_zero_no_row(shape, data):
     X, y, weights = data.draw(problems())
@@ -127,7 +123,6 @@ def test_a_weight_of_two_is_the_row_twice_and_of_zero_no_row(shape, data):
 
 
 @SHAPES
-@FEW
 @given(data=st.data())
 def test_an_absent_row_may_hold_anything_beside_missing_values_too(shape, data):
     X, y, _ = data.draw(problems())
@@ -143,7 +138,6 @@ def test_an_absent_row_may_hold_anything_beside_missing_values_too(shape, data):
 
 
 @SHAPES
-@FEW
 @given(data=st.data())
 def test_marginalising_is_dropping_the_column(shape, data):
     X, y, _ = data.draw(problems())
@@ -171,7 +165,6 @@ def test_marginalising_is_dropping_the_column(shape, data):
 
 
 @SHAPES
-@FEW
 @given(data=st.data())
 def test_the_order_of_features_rows_and_labels_does_not_matter(shape, data):
     X, y, weights = data.draw(problems())
@@ -191,7 +184,6 @@ def test_the_order_of_features_rows_and_labels_does_not_matter(shape, data):
 
 
 @CORRELATED
-@FEW
 @given(data=st.data())
 def test_an_affine_map_of_the_features_changes_no_posterior(shape, data):
     X, y, _ = data.draw(problems())
@@ -214,7 +206,6 @@ def test_an_affine_map_of_the_features_changes_no_posterior(shape, data):
 
 
 @SHAPES
-@FEW
 @given(data=st.data())
 def test_other_priors_equal_a_fit_with_them(shape, data):
     X, y, _ = data.draw(problems())
@@ -231,7 +222,6 @@ def test_other_priors_equal_a_fit_with_them(shape, data):
 
 
 @SHAPES
-@FEW
 @given(data=st.data())
 def test_no_other_model_of_the_shape_is_more_likely(shape, data):
     """Means and covariances moved a little in any direction lower the likelihood."""
@@ -246,7 +236,7 @@ def test_no_other_model_of_the_shape_is_more_likely(shape, data):
 
 
 @CORRELATED
-@settings(max_examples=5)
+@settings(max_examples=settings().max_examples // 4)
 @given(data=st.data())
 def test_em_never_lowers_the_likelihood(shape, data):
     X, y, weights = data.draw(problems(most_classes=2))

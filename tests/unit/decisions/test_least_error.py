@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy import integrate, stats
 
 from credo.decisions.least_error import BayesError, bayes_error, bhattacharyya_bound
@@ -201,7 +201,6 @@ def plane_problems(draw):
     return densities, weights / weights.sum()
 
 
-@settings(max_examples=40)
 @given(plane_problems())
 def test_the_bound_is_at_least_the_error(problem):
     densities, priors = problem
