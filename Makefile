@@ -25,10 +25,11 @@ demo: $(READY)       ## restore a portrait at four levels of noise, with a figur
 	@$(BIN)/python examples/plot_denoising.py
 
 test: lint           ## the everyday suite, with coverage
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" --cov --cov-report=term
+	CREDO_KERNELS=compiled $(BIN)/python -m pytest -n $(JOBS) -m "not slow" --cov --cov-report=term
 
-test-all: lint       ## everyday and slow tests
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+test-all: lint       ## everyday and slow tests, laws on ten times as many examples
+	CREDO_KERNELS=compiled HYPOTHESIS_PROFILE=thorough \
+	  $(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
 
 test-cpus: $(READY)  ## the everyday suite as on lesser processors (slow); TESTS=tests/properties
 	$(BIN)/python tests/cpus.py -- -n $(JOBS) $(TESTS)
