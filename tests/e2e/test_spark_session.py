@@ -16,6 +16,7 @@ from credo.tables.engine_frames import infer_partitions, predict_partitions
 from credo.tables.spark_engine import SparkEngine
 
 pytestmark = [
+    pytest.mark.slow,  # what needs no Java is in tests/unit/tables/test_engines.py
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
