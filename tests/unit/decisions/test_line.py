@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 from tests.strategies import LETTERS, whole_losses
 
@@ -642,6 +642,7 @@ def test_scaling_the_loss_scales_the_risk(problem, factor):
     )
 
 
+@settings(max_examples=settings().max_examples // 4)
 @given(line_problems(n_acts=1), st.floats(0.01, 0.6), st.floats(0.01, 0.6))
 def test_rejecting_gets_no_rarer_as_it_gets_cheaper(problem, one, other):
     densities, priors, _ = problem

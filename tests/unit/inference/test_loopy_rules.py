@@ -164,8 +164,9 @@ def long_rule(kind, n, pull):
     return model
 
 
-@pytest.mark.parametrize("schedule", ["auto", "flooding", "sequential", "residual"])
-@pytest.mark.parametrize("kind", ["even", "one", "or"])
+@pytest.mark.parametrize(
+    ("kind", "schedule"), [("even", "flooding"), ("one", "sequential"), ("or", "residual")]
+)
 def test_memory_is_linear_in_the_length_of_a_rule(kind, schedule):
     def peak(n):
         return bytes_in(lambda: loopy(long_rule(kind, n, np.zeros(n)), schedule=schedule))
