@@ -8,7 +8,7 @@ PEERS  := $(VENV)/.peers
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 JOBS   ?= 2
 
-.PHONY: help demo test test-all mutants lint format bench docs rooms clean
+.PHONY: help demo test test-all test-cpus kernels mutants lint format bench docs rooms clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -40,11 +40,19 @@ $(VENV)/.docs: $(READY)
 demo: $(DEMO)        ## restore a portrait at four levels of noise, with a figure in build/
 	@$(BIN)/python examples/plot_denoising.py
 
-test: lint           ## the everyday suite, with coverage
+test: $(READY)       ## the everyday suite, with coverage
+	@$(MAKE) --no-print-directory -j2 lint kernels
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" --cov --cov-report=term
 
-test-all: lint       ## everyday and slow tests
-	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+test-all: $(READY)   ## everyday and slow tests, laws on ten times as many examples
+	@$(MAKE) --no-print-directory -j2 lint kernels
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+
+kernels: $(READY)    ## compile ahead what tests need, once, before they share it
+	$(BIN)/python -m credo warm-up
+
+test-cpus: $(READY)  ## the everyday suite as on lesser processors (slow); TESTS=tests/properties
+	$(BIN)/python tests/cpus.py -- -n $(JOBS) $(TESTS)
 
 mutants: $(READY)    ## plant described faults, ROOM=decisions for those of one room: does a test notice?
 	$(BIN)/python tests/mutants/run.py --room '$(ROOM)' --jobs $(JOBS)

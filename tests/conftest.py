@@ -1,6 +1,7 @@
 """Settings shared by all tests."""
 
 import os
+import sys
 
 import matplotlib as mpl
 import pytest
@@ -10,15 +11,14 @@ mpl.use("Agg")
 #: Kernels are compiled whatever their size, so that what is tested is what large problems run.
 os.environ.setdefault("CREDO_KERNELS", "compiled")
 
-settings.register_profile("dev", max_examples=50, deadline=None)
-settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+settings.register_profile("everyday", max_examples=20, deadline=None, derandomize=True)
+settings.register_profile("thorough", max_examples=200, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 
 
 @pytest.fixture(autouse=True)
 def _close_figures():
     """No test leaves a figure open."""
     yield
-    from matplotlib import pyplot as plt
-
-    plt.close("all")
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

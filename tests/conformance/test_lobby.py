@@ -68,21 +68,24 @@ def test_the_lobby_lists_names_and_rooms_in_order():
     assert {"Loss", "Posterior", "decide"} <= set(dir(credo))
 
 
-@pytest.mark.parametrize(("package", "name"), PUBLIC)
-def test_a_public_name_opens_and_is_no_module(package, name):
-    home = importlib.import_module(package)
+def test_a_public_name_opens_and_is_no_module():
+    homes = [(importlib.import_module(package), name) for package, name in PUBLIC]
     for _ in range(2):  # loading a module of the same name must not take the name's place
-        assert not isinstance(getattr(home, name), ModuleType)
+        modules = [
+            f"{home.__name__}.{name}"
+            for home, name in homes
+            if isinstance(getattr(home, name), ModuleType)
+        ]
+        assert not modules
 
 
-@pytest.mark.parametrize(("package", "name"), PUBLIC)
-def test_a_public_name_has_its_entry_in_the_reference(package, name):
-    thing = getattr(importlib.import_module(package), name)
+def test_a_public_name_has_its_entry_in_the_reference():
     entries = re.findall(
         r"^\.\. auto(?:class|function|exception):: ([\w.]+)$", REFERENCE, re.MULTILINE
     )
-    documented = [_resolve(entry) for entry in entries if entry.endswith(f".{name}")]
-    assert any(thing is other for other in documented)
+    documented = {id(_resolve(entry)) for entry in entries}
+    names = [f"{package}.{name}" for package, name in PUBLIC]
+    assert [name for name in names if id(_resolve(name)) not in documented] == []
 
 
 def _resolve(path):
@@ -90,16 +93,16 @@ def _resolve(path):
     return getattr(importlib.import_module(package), name)
 
 
-@pytest.mark.parametrize("package", ["credo.classifiers", "credo.decisions", "credo.families"])
-def test_no_public_name_is_also_a_module_that_would_take_its_place(package):
-    home = importlib.import_module(package)
-    modules = {path.stem for path in Path(home.__file__).parent.glob("*.py")}
-    assert not modules & set(dir(home))
+def test_no_public_name_is_also_a_module_that_would_take_its_place():
+    for package in ("classifiers", "decisions", "families"):
+        home = importlib.import_module(f"credo.{package}")
+        modules = {path.stem for path in Path(home.__file__).parent.glob("*.py")}
+        assert not modules & set(dir(home))
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_opens_by_its_name(room):
-    assert getattr(credo, room) is importlib.import_module(f"credo.{room}")
+def test_a_room_opens_by_its_name():
+    for room in ROOMS:
+        assert getattr(credo, room) is importlib.import_module(f"credo.{room}")
 
 
 @pytest.mark.parametrize("package", ["credo", "credo.decisions", "credo.classifiers"])
@@ -115,7 +118,7 @@ def test_the_citation_names_the_version_and_the_licence_of_the_package():
 
 
 def test_the_hash_seed_changes_nothing_that_is_printed():
-    printed = {_output_under(seed) for seed in "012"}
+    printed = {_output_under(seed) for seed in "01"}
     assert len(printed) == 1
     assert "discharge" in printed.pop()
 

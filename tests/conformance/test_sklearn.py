@@ -19,7 +19,6 @@ ESTIMATORS = [
     DecisionClassifier(LogisticRegression()),
     DecisionClassifier(DecisionTreeClassifier(random_state=0)),
     DecisionClassifier(KNeighborsClassifier()),
-    DecisionClassifier(HistGradientBoostingClassifier(max_iter=5)),
 ]
 
 
@@ -27,4 +26,10 @@ ESTIMATORS = [
 @pytest.mark.filterwarnings("ignore::credo.exceptions.SingularWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_it_honours_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([DecisionClassifier(HistGradientBoostingClassifier(max_iter=5))])
+def test_it_honours_the_contract_around_a_classifier_of_many_threads(estimator, check):
     check(estimator)

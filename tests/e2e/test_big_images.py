@@ -62,6 +62,7 @@ def noisy_file(path, side):
     return picture
 
 
+@pytest.mark.slow
 def test_a_file_of_36_million_pixels_is_restored_in_200_megabytes(tmp_path):
     side = 6000
     noisy = noisy_file(tmp_path / "noisy.npy", side)
@@ -90,6 +91,7 @@ def test_a_file_of_36_million_pixels_is_restored_in_200_megabytes(tmp_path):
         assert np.array_equal(sure[window], expected.posterior.of(255)[inside])
 
 
+@pytest.mark.slow
 def test_a_tiff_of_16_million_pixels_is_restored_into_another(tmp_path):
     side = 4096
     noisy = noisy_file(tmp_path / "noisy.npy", side)

@@ -135,13 +135,14 @@ def assert_same(found, expected):
     np.testing.assert_allclose(found.priors_, expected.priors_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("kind", ["parquet", pytest.param("csv", marks=pytest.mark.slow)])
 def test_two_processes_fit_what_one_does(engine, folder, kind):
     path = folder / kind
     here = credo.fit_table(gaussian(), path, features=NUMBERS)
     assert_same(credo.fit_table(gaussian(), path, features=NUMBERS, engine=engine), here)
 
 
+@pytest.mark.slow
 def test_two_processes_fit_naive_bayes_with_categories(engine, folder, table):
     here = credo.fit_table(credo.NaiveBayes(), folder / "csv")
     there = credo.fit_table(credo.NaiveBayes(), folder / "csv", engine=engine)
@@ -151,6 +152,7 @@ def test_two_processes_fit_naive_bayes_with_categories(engine, folder, table):
     )
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_same_to_the_last_bit_in_every_run(engine, folder):
     path = folder / "parquet"
     first, second = (
@@ -159,6 +161,7 @@ def test_the_answer_is_the_same_to_the_last_bit_in_every_run(engine, folder):
     assert np.array_equal(first.covariances_, second.covariances_)
 
 
+@pytest.mark.slow
 def test_the_command_line_fits_on_a_cluster(address, folder, tmp_path, monkeypatch, capsys):
     command = ["credo", "fit", str(folder / "parquet"), "--target", "y", "--model", "gaussian"]
     options = ["--drop", "colour", "--dask", address, "--out", str(tmp_path / "there.credo")]
@@ -181,6 +184,7 @@ def killing(worker, seen):
     return watch
 
 
+@pytest.mark.slow
 def test_a_killed_worker_changes_nothing_and_the_last_one_is_missed(tmp_path, folder):
     path, seen = folder / "parquet", []
     with (
@@ -199,6 +203,7 @@ def test_a_killed_worker_changes_nothing_and_the_last_one_is_missed(tmp_path, fo
         assert second.wait(10) == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_a_cluster_of_our_own_is_private_and_ends_with_its_engine():
     before = children()
     with DaskEngine(n_workers=2) as engine:
@@ -224,6 +229,7 @@ def children():
     }
 
 
+@pytest.mark.slow
 def test_a_wrong_cell_is_the_same_error_as_without_a_cluster(engine, tmp_path):
     many = "x0,y\n" + "1,a\n2,b\n" * 40_000  # more rows than are looked at before the work begins
     (tmp_path / "0.csv").write_text(many, encoding="utf-8")
@@ -235,6 +241,7 @@ def test_a_wrong_cell_is_the_same_error_as_without_a_cluster(engine, tmp_path):
     assert str(there.value) == str(here.value)
 
 
+@pytest.mark.slow
 def test_parts_are_scored_in_order(engine, folder, table):
     model = credo.fit_table(gaussian(), table, features=NUMBERS)
     parts = engine.open(folder / "parquet").parts()
@@ -242,6 +249,7 @@ def test_parts_are_scored_in_order(engine, folder, table):
     assert scored.equals(credo.predict_table(model, table, keep=["colour"]).combine_chunks())
 
 
+@pytest.mark.slow
 def test_a_dask_frame_is_learned_from_and_answered_in_its_partitions(address, table):
     frame = dd.from_pandas(table.to_pandas(), npartitions=11)
     with distributed.Client(address) as client, DaskEngine(client=client) as engine:
@@ -256,6 +264,7 @@ def test_a_dask_frame_is_learned_from_and_answered_in_its_partitions(address, ta
     assert found["act"].to_pylist() == expected["act"].to_pylist()
 
 
+@pytest.mark.slow
 def test_evidence_in_a_dask_frame_is_inferred_in_its_partitions(address):
     network = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=4)
     rng = np.random.default_rng(0)

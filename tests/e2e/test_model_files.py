@@ -3,12 +3,12 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.unit.storage.stored_models import all_models, answers
+from tests.work import calls_in
 
 import credo
 from credo.storage import describe, load
@@ -61,8 +61,10 @@ def test_there_is_an_old_file_of_every_class_that_can_be_stored():
     assert stored == set(credo.storage._registry.STORABLE)
 
 
+#: Saves a second model over a first, in processes that die after so many calls of functions, or
+#: just before the file gets its name; prints whether the first was found each time, then the parts.
 KILLED = """
-import os, random, signal, sys, time
+import os, signal, sys
 import numpy as np
 import credo
 from credo.storage import load, save
@@ -71,34 +73,59 @@ folder = sys.argv[1]
 path = os.path.join(folder, "model.credo")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 150))
-models = [credo.GaussianClassifier("full").fit(X + k, np.arange(400) % 2) for k in (0, 5)]
-known = [model.means_.tolist() for model in models]
-save(models[0], path)
-random.seed(4)
-seen = set()
-for trial in range(50):
+first, second = (credo.GaussianClassifier("full").fit(X + k, np.arange(400) % 2) for k in (0, 5))
+
+def saved_by_child(end):
+    told, tell = os.pipe()
     child = os.fork()
     if not child:
-        while True:
-            for model in models:
-                save(model, path)
-    time.sleep(random.uniform(0, 0.06))
-    os.kill(child, signal.SIGKILL)
+        calls = 0
+
+        def count(_, event, __):
+            nonlocal calls
+            calls += event == "call"
+            if calls == end:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        def watch(event, _):
+            if event == end == "os.rename":
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(watch)
+        sys.setprofile(count)
+        save(second, path)
+        sys.setprofile(None)
+        os.write(tell, str(calls).encode())
+        os._exit(0)
+    os.close(tell)
     os.waitpid(child, 0)
-    seen.add(known.index(load(path).means_.tolist()))
+    with open(told, "rb") as stream:
+        return int(stream.read() or 0)
+
+def found():
+    means = load(path).means_.tolist()
+    return [model.means_.tolist() for model in (first, second)].index(means)
+
+save(first, path)
+calls = saved_by_child(None)
+seen = [found()]
+for end in (*np.linspace(1, 0.9 * calls, 10).astype(int).tolist(), "os.rename"):
+    save(first, path)
+    assert saved_by_child(end) == 0, end
+    seen.append(found())
     others = [name for name in os.listdir(folder) if name != "model.credo"]
     assert all(name.startswith(".credo-") and name.endswith(".part") for name in others), others
-print(sorted(seen), len(others))
+print(seen, len(others))
 """
 
 
-def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path):
+def test_a_writer_killed_at_any_moment_leaves_the_old_file(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     seen, parts = done.stdout.rsplit(" ", 1)
-    assert seen == "[0, 1]"  # both were found
+    assert seen == str([1] + [0] * 11)
     assert int(parts) > 0  # some were killed in the middle of writing
 
 
@@ -182,16 +209,11 @@ def test_a_large_model_takes_no_more_memory_than_its_file(tmp_path):
     assert grown < (tmp_path / "m.credo").stat().st_size + 20 * 2**20
 
 
-def test_a_thousand_classes_of_a_thousand_features_load_fast(tmp_path):
+def test_a_thousand_classes_load_with_few_calls_for_each(tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(4000, 1000))
+    X = rng.normal(size=(4000, 50))
     model = credo.GaussianClassifier("tied").fit(X, np.arange(4000) % 1000)
     model.save(tmp_path / "m.credo")
-    load(tmp_path / "m.credo")
-    times = []
-    for _ in range(7):
-        start = time.perf_counter()
-        loaded = load(tmp_path / "m.credo")
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.05  # measured: 0.025
+    assert calls_in(load, tmp_path / "m.credo") < 5 * 1000
+    loaded = load(tmp_path / "m.credo")
     assert loaded.coef_.tolist()[0] == model.coef_.tolist()[0]

@@ -54,8 +54,16 @@ def there(cases):
     return {name: case for name, case in cases.items() if case[0].exists()}
 
 
-ALL_TABLES = pytest.mark.parametrize("name", there(TABLES))
-ALL_TEXTS = pytest.mark.parametrize("name", there(TEXTS))
+def names_of(cases):
+    """The names of the cases; those of large files are slow."""
+    return [
+        name if case[0].parent == SMALL else pytest.param(name, marks=pytest.mark.slow)
+        for name, case in there(cases).items()
+    ]
+
+
+ALL_TABLES = pytest.mark.parametrize("name", names_of(TABLES))
+ALL_TEXTS = pytest.mark.parametrize("name", names_of(TEXTS))
 
 
 def split(train, test):

@@ -69,10 +69,12 @@ def test_spark_fits_files_as_one_process_does_and_each_time_the_same(engine, fol
     assert np.array_equal(first.covariances_, fitted(folder, engine).covariances_)
 
 
+@pytest.mark.slow
 def test_spark_fits_its_own_frame_as_one_process_does(engine, frame, table):
     assert_same(fitted(frame, engine), fitted(table))
 
 
+@pytest.mark.slow
 def test_spark_tells_how_far_it_is(engine, folder, monkeypatch):
     monkeypatch.setattr("credo.tables.spark_engine._LOOK", 0.02)
     heard = []
@@ -88,6 +90,7 @@ def test_spark_tells_how_far_it_is(engine, folder, monkeypatch):
     assert heard[-1] == 1.0
 
 
+@pytest.mark.slow
 def test_a_wrong_cell_is_the_same_error_as_without_spark(engine, tmp_path):
     many = "x,y\n" + "1,a\n2,b\n" * 40_000  # more rows than are looked at before the work begins
     (tmp_path / "0.csv").write_text(many, encoding="utf-8")
@@ -99,6 +102,7 @@ def test_a_wrong_cell_is_the_same_error_as_without_spark(engine, tmp_path):
     assert str(there.value) == str(here.value)
 
 
+@pytest.mark.slow
 def test_a_missing_label_in_a_frame_is_an_error_of_ours(engine, table):
     rows = table.slice(0, 100).to_pylist()
     rows[70]["y"] = None
@@ -107,6 +111,7 @@ def test_a_missing_label_in_a_frame_is_an_error_of_ours(engine, table):
         fitted(frame, engine)
 
 
+@pytest.mark.slow
 def test_parts_are_scored_in_order(engine, folder, table):
     model = fitted(table)
     parts = engine.open(folder).parts()
@@ -114,6 +119,7 @@ def test_parts_are_scored_in_order(engine, folder, table):
     assert scored.equals(credo.predict_table(model, table, keep=["id"]).combine_chunks())
 
 
+@pytest.mark.slow
 def test_a_frame_is_scored_in_its_partitions(frame, table):
     model = fitted(table)
     rows = predict_partitions(model, frame, keep=["id"])
@@ -124,6 +130,7 @@ def test_a_frame_is_scored_in_its_partitions(frame, table):
     np.testing.assert_allclose(found["p_b"], expected["p_b"], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_evidence_in_a_frame_is_inferred_in_its_partitions(engine):
     network = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=4)
     rng = np.random.default_rng(0)
@@ -137,6 +144,7 @@ def test_evidence_in_a_frame_is_inferred_in_its_partitions(engine):
     np.testing.assert_allclose([found[i] for i in range(60)], wanted, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("engine")  # the command finds the session open
 def test_the_command_line_fits_on_spark(folder, tmp_path, monkeypatch, capsys):
     command = ["credo", "fit", str(folder), "--target", "y", "--model", "gaussian"]
@@ -148,6 +156,7 @@ def test_the_command_line_fits_on_spark(folder, tmp_path, monkeypatch, capsys):
     assert_same(credo.load(tmp_path / "there.credo"), fitted(folder))
 
 
+@pytest.mark.slow
 def test_an_open_session_is_used_and_left_open(engine, folder):
     with SparkEngine("local[2]") as second:
         assert second.session is engine.session
@@ -159,6 +168,7 @@ def test_an_open_session_is_used_and_left_open(engine, folder):
         pass
 
 
+@pytest.mark.slow
 def test_other_errors_are_told_in_one_sentence(engine):
     with pytest.raises(
         CredoError, match="Spark could not do it: ZeroDivisionError: division by zero$"

@@ -635,6 +635,7 @@ def test_an_output_in_the_folder_that_is_read_is_refused(folder, credo):
 # --- clusters, bars, and the start ----------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rows_are_summarised_on_a_cluster(fit):
     plain = fit("--drop", "id,w")
     there = fit("--drop", "id,w", "--dask", "local", out="d.credo")

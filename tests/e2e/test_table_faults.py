@@ -5,7 +5,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 
 import numpy as np
@@ -21,42 +20,61 @@ from credo.storage import load
 
 # --- killed ---------------------------------------------------------------------------------
 
-#: Runs commands in processes of their own, all loaded already: a moment in which one is killed is
-#: then one of its work. That is after some seconds, or as soon as it writes a file.
+#: Runs commands in processes of their own, all loaded already: what is counted is then their work.
+#: Each ends by itself, or dies after so many calls of functions, or just before it renames a file.
+#: Prints the exit code, none if it died, and the number of its calls, before and while it writes.
 NURSERY = """
-import json, os, signal, sys, time
+import json, os, signal, sys
 import credo.cli.main as cli
 import credo.storage, credo.tables.fitting, credo.tables.scoring, credo.tables.sinks
 import credo.tables.sources.opening, safetensors.numpy, pyarrow.csv, pyarrow.parquet
 
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
 for line in sys.stdin:
-    arguments, delay = json.loads(line)
+    arguments, end = json.loads(line)
+    told, tell = os.pipe()
     child = os.fork()
     if not child:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        calls = writes = 0
+
+        def count(_, event, __):
+            global calls
+            calls += event == "call"
+            if calls == end:
+                die()
+
+        def watch(event, details):
+            global writes
+            if event in ("open", "os.rename") and str(details[0]).endswith(".part"):
+                writes = writes or calls
+                if event == end:
+                    die()
+
+        sys.addaudithook(watch)
+        sys.setprofile(count)
         sys.argv = ["credo", *arguments]
-        os._exit(cli.exit_code())
-    begun, known, ended = time.perf_counter(), set(os.listdir()), 0
-    while not ended:
-        waited = time.perf_counter() - begun
-        writes = any(name.endswith(".part") for name in set(os.listdir()) - known)
-        if (writes if delay == "writes" else waited >= delay) or waited > 60:
-            os.kill(child, signal.SIGKILL)
-        time.sleep(0.0005)
-        ended, status = os.waitpid(child, os.WNOHANG)
-    killed = os.WIFSIGNALED(status)
-    code = None if killed else os.WEXITSTATUS(status)
-    print(json.dumps([code, time.perf_counter() - begun]), flush=True)
+        code = cli.exit_code()
+        sys.setprofile(None)
+        os.write(tell, json.dumps([writes, calls]).encode())
+        os._exit(code)
+    os.close(tell)
+    _, status = os.waitpid(child, 0)
+    code = None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    print(json.dumps([code, json.loads(os.read(told, 100) or "null")]), flush=True)
+    os.close(told)
 """
-#: Kills of each command, fifty in all with those of commands that start from nothing.
-KILLS = {"fit": 12, "predict": 14, "update": 12}
-WRITING, COLD = 3, 3
+#: The shares of its calls after which a command is killed.
+SHARES = (0.1, 0.5, 0.9)
+COMMANDS = ("fit", "predict", "update")
 ROWS = 200_000
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with tables that take some tenths of a second to read, score and write."""
+    """A folder with tables of several batches."""
     folder = tmp_path_factory.mktemp("killed")
     rng = np.random.default_rng(0)
     bad = rng.random(ROWS) < 0.3
@@ -69,7 +87,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(place):
-    """Run a command, to its end or for so many seconds; give its exit code and its time."""
+    """Run a command, to its end or to an earlier one; give its exit code and its calls."""
     with subprocess.Popen(
         [sys.executable, "-c", NURSERY],
         cwd=place,
@@ -78,8 +96,8 @@ def run(place):
         text=True,
     ) as nursery:
 
-        def ask(arguments, delay=60):
-            nursery.stdin.write(json.dumps([arguments, delay]) + "\n")
+        def ask(arguments, end=None):
+            nursery.stdin.write(json.dumps([arguments, end]) + "\n")
             nursery.stdin.flush()
             return json.loads(nursery.stdout.readline())
 
@@ -89,7 +107,7 @@ def run(place):
 
 @pytest.fixture(scope="module")
 def commands(place, run):
-    """Commands with the file each writes, what that holds before, and the whole result."""
+    """Commands with the file each writes, what that holds before, the whole result, the calls."""
     fit = ["fit", "rows.csv", "--target", "y", "--model", "naive-bayes", "--out"]
     assert run([*fit, "model.credo"])[0] == 0
     model = (place / "model.credo").read_bytes()
@@ -100,11 +118,11 @@ def commands(place, run):
         ("update", ["update", "updated.credo", "rows.csv"], model),
     ):
         out = place / {"fit": arguments[-1], "predict": arguments[-1]}.get(name, arguments[1])
-        if before is not None:
-            out.write_bytes(before)
-        code, seconds = run(arguments)
-        assert code == 0
-        found[name] = (arguments, out, before, out.read_bytes(), seconds)
+        for _ in range(2):  # the first may compile modules
+            _set_back(out, before)
+            code, calls = run(arguments)
+            assert code == 0
+        found[name] = (arguments, out, before, out.read_bytes(), calls)
     return found
 
 
@@ -119,42 +137,31 @@ def _left(place):
     return {path.name for path in place.iterdir() if path.name.startswith(".")}
 
 
-@pytest.mark.parametrize("name", KILLS)
-def test_a_killed_command_leaves_the_old_file_or_the_whole_new_one(name, place, run, commands):
-    arguments, out, before, after, seconds = commands[name]
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_killed_command_leaves_the_old_file(name, place, run, commands):
+    arguments, out, before, _, (_, calls) = commands[name]
     visible = {path.name for path in place.iterdir() if not path.name.startswith(".")} - {out.name}
-    rng = random.Random(name)  # noqa: S311 - moments, no secrets
-    ends = Counter()
-    for _ in range(KILLS[name]):
+    for end in (*(round(share * calls) for share in SHARES), "os.rename"):
         _set_back(out, before)
-        code, took = run(arguments, rng.uniform(0.0, 1.05 * seconds))
-        seconds = seconds if code is None else min(seconds, took)  # a busy machine was slower
-        content = out.read_bytes() if out.exists() else None
-        assert content in (before, after)
-        ends["killed" if code is None else "done"] += 1
-        ends["old" if content == before else "new"] += 1
+        known = _left(place)
+        assert run(arguments, end)[0] is None
+        assert (out.read_bytes() if out.exists() else None) == before
         shown = {path.name for path in place.iterdir() if not path.name.startswith(".")}
         assert shown - {out.name} == visible
         assert all(left.startswith(".credo-") and left.endswith(".part") for left in _left(place))
-    assert ends["killed"] >= KILLS[name] / 3
-    assert ends["old"] >= 1
+    assert _left(place) - known  # it was whole, but without its name
 
 
-@pytest.mark.parametrize("name", KILLS)
-def test_a_command_killed_while_it_writes_leaves_a_file_without_its_name(
-    name, place, run, commands
-):
-    arguments, out, before, after, _ = commands[name]
-    halves = 0
-    for _ in range(WRITING):
-        _set_back(out, before)
-        known = _left(place)
-        run(arguments, "writes")
-        content = out.read_bytes() if out.exists() else None
-        assert content in (before, after)
-        halves += bool(_left(place) - known)
-    if name == "predict":  # the others write in no time
-        assert halves
+def test_a_command_killed_while_it_writes_leaves_a_file_without_its_name(place, run, commands):
+    arguments, out, before, after, (writes, calls) = commands["predict"]
+    _set_back(out, before)
+    known = _left(place)
+    assert run(arguments, round((writes + calls) / 2))[0] is None
+    (left,) = _left(place) - known
+    half = (place / left).read_bytes()
+    assert 0 < len(half) < len(after)
+    assert after.startswith(half)
+    assert not out.exists()
 
 
 def test_what_a_killed_command_leaves_behind_does_not_disturb_later_ones(place, run, commands):
@@ -173,24 +180,15 @@ def test_what_a_killed_command_leaves_behind_does_not_disturb_later_ones(place, 
     (folder / "rows.csv").unlink()
 
 
-def test_a_command_killed_from_its_start_on_leaves_nothing_either(place, commands):
-    arguments, out, before, after, _ = commands["predict"]
-    rng = random.Random(1)  # noqa: S311 - as above
-    begun = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "credo", *arguments], cwd=place, check=True)
-    whole = time.perf_counter() - begun
-    killed = 0
-    for share in (0.3, *(rng.uniform(0.5, 1.0) for _ in range(COLD - 1))):
-        _set_back(out, before)
-        with subprocess.Popen(
-            [sys.executable, "-m", "credo", *arguments], cwd=place, stderr=subprocess.DEVNULL
-        ) as process:
-            time.sleep(share * whole)
-            process.kill()
-            killed += process.wait() == -signal.SIGKILL
-        assert (out.read_bytes() if out.exists() else None) in (before, after)
-    assert killed >= 1
-    assert sum(KILLS.values()) + WRITING * len(KILLS) + COLD == 50
+def test_a_command_killed_from_outside_leaves_nothing_either(place, commands):
+    arguments, out, before, _, _ = commands["predict"]
+    _set_back(out, before)
+    with subprocess.Popen(
+        [sys.executable, "-m", "credo", *arguments], cwd=place, stderr=subprocess.DEVNULL
+    ) as process:
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+    assert not out.exists()
 
 
 # --- losses with any damage -----------------------------------------------------------------

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.oracles import inference as oracle
 from tests.properties.graph_strategies import factor_graphs, findings, models
 
@@ -33,7 +33,6 @@ def bounded(case, known, options):
 
 
 @given(st.data())
-@settings(max_examples=150)
 def test_log_z_lies_between_the_bounds(data):
     case = data.draw(models())
     found, left = bounded(case, data.draw(findings(case)), data.draw(QUICK))
@@ -46,7 +45,6 @@ def test_log_z_lies_between_the_bounds(data):
 
 
 @given(st.data())
-@settings(max_examples=60)
 def test_probabilities_lie_between_their_bounds(data):
     case = data.draw(models())
     found, left = bounded(case, data.draw(findings(case)), data.draw(QUICK))
@@ -62,7 +60,6 @@ def test_probabilities_lie_between_their_bounds(data):
 
 
 @given(factor_graphs(kinds=("wide", "far", "steep", "plain", "zeros")), QUICK)
-@settings(max_examples=60)
 def test_bounds_hold_for_logs_of_any_size(case, options):
     if not case.configurations:
         return
@@ -71,7 +68,6 @@ def test_bounds_hold_for_logs_of_any_size(case, options):
 
 
 @given(st.data())
-@settings(max_examples=40)
 def test_on_a_forest_the_bounds_meet(data):
     case = data.draw(models().filter(lambda case: case.is_forest and case.configurations))
     found = bounds(case.model)

@@ -1,13 +1,11 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.oracles import tables as oracle
 
 from credo.classifiers.columns.categories import Categories
 from credo.classifiers.columns.table import Numbers, read_table
 
-#: There are many containers.
-FEW = settings(max_examples=40)
 MISSING = [None, float("nan"), np.float32("nan")]
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -32,7 +30,6 @@ def assert_words(column, cells):
 
 
 @pytest.mark.parametrize("container", oracle.ANY)
-@FEW
 @given(st.lists(mixed, min_size=1, max_size=30))
 def test_any_mixture_comes_back_from_its_codes(container, cells):
     table = read_table(oracle.ANY[container](cells), "Test")
@@ -40,7 +37,6 @@ def test_any_mixture_comes_back_from_its_codes(container, cells):
 
 
 @pytest.mark.parametrize("container", oracle.TEXT)
-@FEW
 @given(columns(texts))
 def test_text_comes_back_from_its_codes(container, cells):
     if container == "pandas category" and "never" in cells:
@@ -52,14 +48,12 @@ def test_text_comes_back_from_its_codes(container, cells):
 
 
 @pytest.mark.parametrize("container", oracle.BYTES)
-@FEW
 @given(columns(st.binary(max_size=4)))
 def test_bytes_come_back_from_their_codes(container, cells):
     assert_words(read_table(oracle.BYTES[container](cells), "Test").words(0), cells)
 
 
 @pytest.mark.parametrize("container", oracle.WHOLE)
-@FEW
 @given(columns(whole))
 def test_whole_numbers_are_numbers_and_exact_as_words(container, cells):
     table = read_table(oracle.WHOLE[container](cells), "Test")
@@ -72,7 +66,6 @@ def test_whole_numbers_are_numbers_and_exact_as_words(container, cells):
 
 
 @pytest.mark.parametrize("container", oracle.TRUTH)
-@FEW
 @given(columns(st.booleans()))
 def test_truth_values_are_numbers_that_know_it(container, cells):
     table = read_table(oracle.TRUTH[container](cells), "Test")
@@ -84,7 +77,6 @@ def test_truth_values_are_numbers_that_know_it(container, cells):
 
 
 @pytest.mark.parametrize("container", oracle.FLOATS)
-@FEW
 @given(columns(floats))
 def test_floats_are_numbers_with_nan_where_missing(container, cells):
     table = read_table(oracle.FLOATS[container](cells), "Test")

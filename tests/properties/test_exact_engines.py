@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, note, settings, strategies as st
+from hypothesis import given, note, strategies as st
 from tests.oracles import inference as oracle
 from tests.properties.graph_strategies import (
     bayesian_networks,
@@ -18,9 +18,6 @@ import credo
 from credo.exceptions import ImpossibleEvidence, InputError
 
 METHODS = ("auto", "junction_tree", "elimination", "enumeration", "tree")
-#: Few in everyday runs, thousands where CI is set.
-often = settings(max_examples=2 * settings().max_examples)
-seldom = settings(max_examples=settings().max_examples)
 
 
 def posed(data, cases):
@@ -99,7 +96,6 @@ def is_possible(case, found, chosen):
     return bool(oracle.weigh(case.configurations, weights))
 
 
-@often
 @given(data=st.data())
 def test_all_marginals_and_the_evidence_equal_the_sum_over_configurations(data):
     case, found, weighed = posed(data, models())
@@ -113,7 +109,6 @@ def test_all_marginals_and_the_evidence_equal_the_sum_over_configurations(data):
             assert_all_marginals(post, case, weighed)
 
 
-@often
 @given(data=st.data())
 def test_a_junction_tree_equals_the_sum_over_configurations_question_after_question(data):
     case = data.draw(models())
@@ -128,7 +123,6 @@ def test_a_junction_tree_equals_the_sum_over_configurations_question_after_quest
             assert_refused(case, found, ask_tree)
 
 
-@often
 @given(data=st.data())
 def test_asking_for_fewer_variables_changes_no_answer(data):
     case, found, weighed = posed(data, models())
@@ -147,7 +141,6 @@ def test_asking_for_fewer_variables_changes_no_answer(data):
         assert_evidence(post, case, weighed)
 
 
-@often
 @given(data=st.data())
 def test_a_joint_equals_the_sum_over_configurations_in_the_order_of_its_names(data):
     case, found, weighed = posed(data, models())
@@ -162,7 +155,6 @@ def test_a_joint_equals_the_sum_over_configurations_in_the_order_of_its_names(da
     assert_close(joint.table, oracle.joint(weighed, case.sizes, wanted), case)
 
 
-@often
 @given(data=st.data())
 def test_potentials_of_any_size_are_held(data):
     cases = factor_graphs(kinds=("wide", "far", "steep", "steep", "again"), most_variables=5)
@@ -176,7 +168,6 @@ def test_potentials_of_any_size_are_held(data):
             assert_all_marginals(post, case, weighed)
 
 
-@seldom
 @given(data=st.data())
 def test_a_junction_tree_holds_potentials_and_weights_of_any_size(data):
     case = data.draw(factor_graphs(kinds=("wide", "far", "plain"), most_variables=5))
@@ -194,7 +185,6 @@ def test_a_junction_tree_holds_potentials_and_weights_of_any_size(data):
     assert_all_marginals(credo.JunctionTree(case.model).infer(likelihood=likelihood), case, weighed)
 
 
-@seldom
 @given(data=st.data())
 def test_jeffrey_on_one_variable_keeps_everything_given_it(data):
     case, found, weighed = posed(data, models())
@@ -218,7 +208,6 @@ def test_jeffrey_on_one_variable_keeps_everything_given_it(data):
         assert abs(post.log_evidence - oracle.log_total(weighed)) <= 1e-11 * case.span
 
 
-@seldom
 @given(case=bayesian_networks(most_variables=5), data=st.data())
 def test_jeffrey_on_several_variables_gives_each_its_posterior_and_only_tilts(case, data):
     targets = data.draw(
@@ -243,7 +232,6 @@ def test_jeffrey_on_several_variables_gives_each_its_posterior_and_only_tilts(ca
         np.testing.assert_allclose(crossed, 0.0, atol=1e-9)
 
 
-@seldom
 @given(data=st.data())
 def test_samples_are_possible_and_hold_the_evidence(data):
     case, found, weighed = posed(data, models())
@@ -256,7 +244,6 @@ def test_samples_are_possible_and_hold_the_evidence(data):
     assert set(zip(*columns, strict=True)) <= possible
 
 
-@seldom
 @given(data=st.data())
 def test_weights_of_evidence_in_turn_add_up_to_the_whole(data):
     case, found, weighed = posed(data, models())

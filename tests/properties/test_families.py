@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.oracles.families import CASES, MULTIVARIATE
 
 EVERY = {**CASES, "MultivariateGaussian": MULTIVARIATE}
@@ -180,7 +180,6 @@ def test_the_order_of_rows_does_not_matter(name, data):
 
 
 @ALL
-@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(20, 60))
 def test_estimates_of_groups_are_separate_fits(name, seed, n):
     case, rng = EVERY[name], np.random.default_rng(seed)
@@ -194,7 +193,6 @@ def test_estimates_of_groups_are_separate_fits(name, seed, n):
 
 
 @ALL
-@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_no_other_distribution_of_the_family_is_more_likely(name, seed):
     """Against three others, that generated no data: the likelihood has one maximum."""

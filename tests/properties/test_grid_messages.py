@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.oracles import grids as oracle
 
 import credo
@@ -52,7 +52,6 @@ def twin(parts, *, maximum=False, in_logs=None):
     st.sampled_from(["flooding", "checkerboard", "sweep"]),
     st.booleans(),
 )
-@settings(max_examples=150)
 def test_every_schedule_is_its_slow_twin(problem, sweeps, eta, schedule, maximum):
     field, parts = problem
     if field.neighbours == 8 and schedule == "checkerboard":
@@ -90,7 +89,6 @@ def test_threads_give_the_same_bits(problem, sweeps, threads, maximum, single):
 
 
 @given(problems(labels=(2, 3)), st.sampled_from([1.0, 0.5]))
-@settings(max_examples=25)
 def test_the_general_engine_gives_the_same_beliefs(problem, eta):
     field, _ = problem
     general = credo.infer(
@@ -134,7 +132,6 @@ def test_all_schedules_have_one_fixed_point(neighbours, kind):
 
 
 @given(problems(), st.integers(0, 3))
-@settings(max_examples=20)
 def test_float32_is_near_float64(problem, sweeps):
     field, _ = problem
     one, two = (credo.infer_grid(field, sweeps=sweeps, dtype=kind) for kind in ("float32", None))

@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.oracles import logistic as oracle
 
 from credo.classifiers.logistic import LogisticClassifier
@@ -38,7 +38,6 @@ penalties = st.sampled_from(["l2", "l1"])
 
 
 @given(problems(), penalties)
-@settings(max_examples=40)
 def test_a_weight_is_so_many_rows_and_none_is_absence(problem, penalty):
     X, y, rng = problem
     counts = rng.integers(0, 3, len(y))
@@ -52,7 +51,6 @@ def test_a_weight_is_so_many_rows_and_none_is_absence(problem, penalty):
 
 
 @given(problems(), penalties)
-@settings(max_examples=40)
 def test_order_of_rows_columns_and_labels_is_no_matter(problem, penalty):
     X, y, rng = problem
     rows, columns = rng.permutation(len(y)), rng.permutation(X.shape[1])
@@ -66,7 +64,6 @@ def test_order_of_rows_columns_and_labels_is_no_matter(problem, penalty):
 
 
 @given(problems())
-@settings(max_examples=40)
 def test_units_are_no_matter_without_a_penalty(problem):
     X, y, rng = problem
     units = 10.0 ** rng.integers(-3, 4, X.shape[1])
@@ -77,7 +74,6 @@ def test_units_are_no_matter_without_a_penalty(problem):
 
 
 @given(problems())
-@settings(max_examples=60)
 def test_separation_is_claimed_if_and_only_if_there_is_any(problem):
     X, y, _ = problem
     found = fitted(X, y, None, None).separation_
@@ -85,7 +81,6 @@ def test_separation_is_claimed_if_and_only_if_there_is_any(problem):
 
 
 @given(problems())
-@settings(max_examples=40)
 def test_the_gradient_vanishes_where_there_is_a_maximum(problem):
     X, y, _ = problem
     model = fitted(X, y, None, None)
@@ -95,7 +90,6 @@ def test_the_gradient_vanishes_where_there_is_a_maximum(problem):
 
 
 @given(problems(), penalties, st.integers(1, 6))
-@settings(max_examples=30)
 def test_batches_are_one_fit(problem, penalty, n_parts):
     X, y, _ = problem
     parts = np.array_split(np.arange(len(y)), n_parts)
@@ -106,7 +100,6 @@ def test_batches_are_one_fit(problem, penalty, n_parts):
 
 
 @given(problems(), penalties)
-@settings(max_examples=40)
 def test_a_stronger_penalty_never_raises_the_likelihood(problem, penalty):
     X, y, _ = problem
     path = LogisticClassifier(penalty).path(X, y, [0.1, 1.0, 10.0])
@@ -115,7 +108,6 @@ def test_a_stronger_penalty_never_raises_the_likelihood(problem, penalty):
 
 
 @given(problems())
-@settings(max_examples=40)
 def test_mean_probabilities_are_the_frequencies(problem):
     X, y, _ = problem
     model = fitted(X, y, None, "l1", 0.3)

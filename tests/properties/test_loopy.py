@@ -3,7 +3,7 @@
 from unittest import mock
 
 import numpy as np
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 from tests.oracles import loopy as oracle
 from tests.properties.loopy_twins import (
     Twin,
@@ -23,7 +23,6 @@ etas = st.sampled_from([1.0, 0.5, 0.3])
 domains = st.sampled_from(["linear", "log"])
 temperatures = st.sampled_from([1.0, 1.0, 0.0, 0.7, 2.0])
 few_sizes = st.lists(st.integers(1, 4), min_size=1, max_size=6)
-often = settings(max_examples=2 * settings().max_examples)
 
 
 def infer(twin, seen=None, weights=None, **options):
@@ -64,7 +63,6 @@ def assert_same_sweeps(post, net, seen, eta, **way):
     assert_beliefs(post, net, seen)
 
 
-@often
 @given(
     rng=generators,
     sizes=few_sizes,
@@ -97,7 +95,6 @@ def test_sweeps_equal_messages_written_out(
     assert_same_sweeps(post, net, seen, eta, **way)
 
 
-@often
 @given(
     rng=generators,
     k=st.sampled_from([2, 2, 3, 4, 6, 7, 9]),
@@ -140,7 +137,6 @@ def test_single_precision_is_near_messages_written_out(rng, k, eta, sweeps):
     assert_beliefs(post, net, {}, atol=3e-5)
 
 
-@often
 @given(
     rng=generators,
     sizes=st.lists(st.integers(1, 3), min_size=1, max_size=8),
@@ -258,7 +254,6 @@ def with_a_rule(draw):
     return rng, twin, scope, kind
 
 
-@often
 @given(case=with_a_rule(), eta=etas, sweeps=st.integers(1, 5))
 def test_rules_equal_their_tables_sweep_by_sweep(case, eta, sweeps):
     rng, twin, scope, kind = case
@@ -290,7 +285,6 @@ def assert_no_nonsense(twin, seen, weights, options):
     assert set(conflict) <= set(seen) | set(weights)
 
 
-@often
 @given(
     rng=generators,
     sizes=few_sizes,

@@ -1,6 +1,7 @@
 """Laws of the engines for maxima, on models of every shape."""
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 from tests.oracles import cuts as fields, maxima as written_out
 from tests.oracles.inference import CONTEXT
@@ -13,6 +14,8 @@ from credo.inference.maxima.cuts import minimum_cut
 from credo.inference.maxima.graph_cut import run_graph_cut
 from credo.inference.maxima.local_moves import run_icm
 from credo.inference.maxima.trws import run_trws
+
+pytestmark = pytest.mark.filterwarnings("ignore::credo.exceptions.ExpansionWarning")
 
 
 def posed(model):

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from credo.exceptions import CredoError
 from credo.tables.sinks import open_sink
@@ -185,7 +185,6 @@ def test_a_damaged_binary_file_gives_rows_or_an_error_of_ours(tmp_path):
     "name", ["t.parquet", "t.arrow", "t.feather", "t.csv", "t.csv.gz", "t.tsv"]
 )
 @given(content=st.binary(max_size=64))
-@settings(max_examples=30)
 def test_any_bytes_give_rows_or_an_error_of_ours(tmp_path_factory, name, content):
     path = tmp_path_factory.mktemp("any") / name
     path.write_bytes(content)

@@ -1,12 +1,11 @@
 """Laws of the text classifier, on documents drawn at random."""
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from tests.oracles import text as oracle
 
 from credo import TextClassifier
 
-FEW = settings(max_examples=40)
 WORDS = ["ant", "bee", "cat", "dog", "elk", "fox"]
 
 documents = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
@@ -37,7 +36,6 @@ def options(draw):
     }
 
 
-@FEW
 @given(corpora(), options(), st.data())
 def test_any_split_in_any_order_equals_one_fit(corpus, chosen, data):
     texts, labels, weights = corpus
@@ -59,7 +57,6 @@ def test_any_split_in_any_order_equals_one_fit(corpus, chosen, data):
     np.testing.assert_allclose(model.log_joint(new), whole.log_joint(new), rtol=1e-10, atol=1e-10)
 
 
-@FEW
 @given(corpora(), models, st.sampled_from(["uniform", "marginal"]))
 def test_it_equals_its_slow_twin(corpus, model, target):
     texts, labels, weights = corpus
@@ -71,7 +68,6 @@ def test_it_equals_its_slow_twin(corpus, model, target):
     np.testing.assert_allclose(ours.log_joint(new), twin.log_joint(new), rtol=1e-10, atol=1e-10)
 
 
-@FEW
 @given(corpora(), models)
 def test_mutual_information_is_the_double_sum_between_zero_and_log_k(corpus, model):
     texts, labels, weights = corpus
@@ -86,7 +82,6 @@ def test_mutual_information_is_the_double_sum_between_zero_and_log_k(corpus, mod
     np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12)
 
 
-@FEW
 @given(corpora(), options(), documents)
 def test_explanations_and_linear_forms_give_the_log_odds(corpus, chosen, text):
     texts, labels, weights = corpus
@@ -101,7 +96,6 @@ def test_explanations_and_linear_forms_give_the_log_odds(corpus, chosen, text):
     np.testing.assert_allclose(dense @ w + w0, logs[0] - logs[1], rtol=1e-9, atol=1e-10)
 
 
-@FEW
 @given(corpora(), models, st.permutations(WORDS))
 def test_names_of_words_do_not_matter(corpus, model, names):
     texts, labels, weights = corpus

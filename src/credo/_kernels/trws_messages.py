@@ -23,6 +23,11 @@ import numpy as np
 
 from credo._kernels.tiers import kernel
 
+#: States whose log scores are nearer than this are tied, and the first is taken. On frustrated
+#: fields messages settle at ties, which the last bit of a logarithm would decide otherwise, and
+#: processors differ in that bit. Thousands of logs, added up, are rounded by some 1e-12.
+_NEAR = 1e-9
+
 
 @kernel
 def add_pairs(logs, cell_start, rows, columns, flipped, target, tables):
@@ -198,7 +203,7 @@ def _best(size, own, coming, total):
     """Find the best state given earlier states and messages of what comes; else by messages."""
     best, largest = 0, -math.inf
     for x in range(size):
-        if own[x] + coming[x] > largest:
+        if own[x] + coming[x] > largest + _NEAR:
             best, largest = x, own[x] + coming[x]
     if largest == -math.inf:
         for x in range(size):
@@ -295,7 +300,7 @@ def sweep_two(
             cell = table[e] + s * states[low[e] if forward else high[e]]
             own0 += tables[cell]
             own1 += tables[cell + t]
-        best = own1 + coming1 > own0 + coming0 or (
+        best = own1 + coming1 > own0 + coming0 + _NEAR or (
             max(own0 + coming0, own1 + coming1) == -math.inf and total1 > total0
         )
         states[p] = 1 if best else 0

@@ -1,9 +1,9 @@
-import time
 import warnings
 
 import numpy as np
 import pytest
 from tests.oracles import gaussians as oracle
+from tests.work import calls_in
 
 from credo import GaussianClassifier
 from credo.exceptions import InputError, NumericalError, SingularWarning
@@ -181,16 +181,15 @@ def test_repairs_warn_on_streams_too_and_end_with_the_model_of_all_rows():
 
 
 @pytest.mark.parametrize("shape", ["tied", "diagonal", "tied_diagonal", "spherical"])
-def test_twenty_thousand_classes_take_a_moment(shape):
+def test_five_thousand_classes_take_few_calls(shape):
     rng = np.random.default_rng(1)
-    n = 20_000
+    n = 5000
     centres = rng.normal(size=(n, 4)) * 100
     y = np.tile(np.arange(n), 4)
     rows = centres[y] + rng.normal(size=(4 * n, 4))
-    start = time.perf_counter()
+    assert calls_in(lambda: GaussianClassifier(shape).fit(rows, y).predict(rows[:200])) < 100 * n
     model = GaussianClassifier(shape).fit(rows, y)
     found = model.predict(rows[:200])
-    assert time.perf_counter() - start < 10  # two seconds when the machine is quiet
     assert (found == y[:200]).mean() > 0.5
     assert model.means_.shape == (n, 4)
     np.testing.assert_allclose(

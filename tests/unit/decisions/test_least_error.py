@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy import integrate, stats
 
 from credo.decisions.least_error import BayesError, bayes_error, bhattacharyya_bound
@@ -143,6 +143,7 @@ def test_monte_carlo_agrees_with_a_grid_for_three_classes():
     assert result.value == pytest.approx(expected, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_the_interval_covers_as_often_as_it_says():
     densities = {"a": ([0, 0], ROUND), "b": ([1, 0], TILTED)}
     frozen = [stats.multivariate_normal(mean, cov) for mean, cov in densities.values()]
@@ -201,7 +202,6 @@ def plane_problems(draw):
     return densities, weights / weights.sum()
 
 
-@settings(max_examples=40)
 @given(plane_problems())
 def test_the_bound_is_at_least_the_error(problem):
     densities, priors = problem
@@ -310,7 +310,9 @@ def test_a_seed_must_be_one():
         bayes_error(clouds, [0.5, 0.5], random_state=-1)
 
 
-@pytest.mark.parametrize(("apart", "tight"), [(7.0, 0.05), (3.0, 0.1)])
+@pytest.mark.parametrize(
+    ("apart", "tight"), [pytest.param(7.0, 0.05, marks=pytest.mark.slow), (3.0, 0.1)]
+)
 def test_a_tight_class_far_from_a_wide_one(apart, tight):
     clouds = {"a": ([0.0, 0.0], tight**2 * ROUND), "b": ([apart, 0.0], ROUND)}
 

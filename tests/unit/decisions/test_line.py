@@ -596,7 +596,6 @@ def line_problems(draw, n_acts=None):
     return densities, weights / weights.sum(), loss
 
 
-@settings(max_examples=25)
 @given(line_problems(), st.data())
 def test_no_other_thresholds_and_no_single_act_have_less_risk(problem, data):
     densities, priors, loss = problem
@@ -610,7 +609,6 @@ def test_no_other_thresholds_and_no_single_act_have_less_risk(problem, data):
     assert best.moved(best.thresholds).risk == pytest.approx(best.bayes_risk, abs=1e-12)
 
 
-@settings(max_examples=25)
 @given(line_problems())
 def test_the_intervals_cover_the_support_and_the_shares_add_up(problem):
     cut = regions(*problem)
@@ -623,7 +621,6 @@ def test_the_intervals_cover_the_support_and_the_shares_add_up(problem):
     assert 0 <= cut.probability_of_error <= 1 + 1e-9
 
 
-@settings(max_examples=20)
 @given(line_problems())
 def test_the_order_of_the_classes_does_not_matter(problem):
     densities, priors, loss = problem
@@ -635,7 +632,6 @@ def test_the_order_of_the_classes_does_not_matter(problem):
     np.testing.assert_allclose(turned.probability_table[::-1], cut.probability_table, atol=1e-9)
 
 
-@settings(max_examples=20)
 @given(line_problems(), st.sampled_from([0.001, 3.0, 1e6]))
 def test_scaling_the_loss_scales_the_risk(problem, factor):
     densities, priors, loss = problem
@@ -646,7 +642,7 @@ def test_scaling_the_loss_scales_the_risk(problem, factor):
     )
 
 
-@settings(max_examples=20)
+@settings(max_examples=settings().max_examples // 4)
 @given(line_problems(n_acts=1), st.floats(0.01, 0.6), st.floats(0.01, 0.6))
 def test_rejecting_gets_no_rarer_as_it_gets_cheaper(problem, one, other):
     densities, priors, _ = problem

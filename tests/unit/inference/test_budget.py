@@ -1,9 +1,8 @@
 """Budgets: refused before anything large is allocated, naming the largest clique."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
+from tests.work import bytes_in
 
 import credo
 from credo.exceptions import BudgetError, InputError
@@ -33,14 +32,17 @@ def complete(n):
 
 
 def refused(question):
-    """Run a question that must be refused; give the message and the peak of memory."""
-    tracemalloc.start()
-    try:
+    """Ask a question that must be refused; return the message and the peak of memory."""
+    messages = []
+
+    def ask():
         with pytest.raises(BudgetError) as caught:
             question()
-        return str(caught.value), tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        messages.append(str(caught.value))
+
+    peak = bytes_in(ask)
+    assert messages[0] == messages[1]
+    return messages[0], peak
 
 
 class TestRefusal:

@@ -37,7 +37,9 @@ def fault_of(content):
     return None
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))]
+)
 def test_a_thousand_mutated_files_give_models_or_clear_errors(seed):
     rng = np.random.default_rng(seed)
     names = sorted(FILES)

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from itertools import pairwise
@@ -186,7 +187,7 @@ def _run(code, seed="0"):
         capture_output=True,
         text=True,
         check=True,
-        env={"PYTHONHASHSEED": seed},
+        env={**os.environ, "PYTHONHASHSEED": seed},
     )
     return result.stdout
 
