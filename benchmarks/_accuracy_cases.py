@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent / "peers"))
 from _exact_jobs import bif_file
 from _loopy_jobs import drawn_findings
 from _loopy_peers import grid, regular
+from _peers import is_there, say_absent
 
 #: Fields are drawn between minus and plus this: so weak that under strong couplings all spins agree
 #: but may be up or down, which loopy propagation is too sure of.
@@ -73,7 +74,13 @@ def graphs(n: int, couplings: Sequence[float], draws: int) -> Iterator[Case]:
 
 
 def networks(names: Sequence[str], draws: int) -> Iterator[Case]:
-    """Read networks of the bnlearn repository, and draw five findings several times."""
+    """Read networks of the bnlearn repository, and draw five findings several times.
+
+    There are none without pgmpy, which brings them.
+    """
+    say_absent("pgmpy")
+    if not is_there("pgmpy"):
+        return
     for name in names:
         net = credo.formats.read_bif(bif_file(name))
         for findings in drawn_findings(net, draws, 5):

@@ -6,7 +6,7 @@ parts: grids, graphs, networks, instances.
 Beliefs are compared with the junction tree's: for each variable half the sum of the absolute
 differences, of which the mean and the largest are told. Over-confidence is the mean excess of the
 largest belief over the largest probability. The instances of the UAI competitions are looked for in
-the folder ``graphical/uai`` of ``--data``. Needs the ``peers`` extra for the networks.
+the folder ``graphical/uai`` of ``--data``. The networks come inside pgmpy.
 """
 
 from __future__ import annotations

@@ -100,6 +100,9 @@ def write(name: str, rows: Iterable[Row], into: Path = RESULTS) -> None:
     A table without a place, ``<!-- name -->``, and one written elsewhere leave the README alone.
     """
     table = list(rows)
+    if not table:
+        print(f"{name}: {ABSENT}", flush=True)
+        return
     with (into / f"{name}.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, table[0], lineterminator="\n")
         writer.writeheader()

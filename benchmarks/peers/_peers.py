@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
+from pathlib import Path
 
 from _measure import ABSENT
 
+HERE = Path(__file__).resolve().parent
 #: The module by which a peer is imported.
 MODULES = {
     "DuckDB": "duckdb",
@@ -40,12 +43,19 @@ def python_of(peer: str) -> str | None:
     named = os.environ.get(INTERPRETERS.get(peer, ""))
     if named:
         return named
-    try:
-        found = find_spec(MODULES[peer])
-    except ImportError:  # not even the package that the module would be in
-        found = None
-    is_here = found is not None and (peer != "Spark" or shutil.which("java") is not None)
+    is_here = _can_import(MODULES[peer]) and (peer != "Spark" or shutil.which("java") is not None)
     return sys.executable if is_here else None
+
+
+def _can_import(module: str) -> bool:
+    """Tell whether a module is there, apart from this folder, whose ``ldpc.py`` is no peer."""
+    places: Sequence[str] | None = [p for p in sys.path if Path(p).resolve() != HERE]
+    for name in module.split("."):
+        found = PathFinder.find_spec(name, places)
+        if found is None:
+            return False
+        places = found.submodule_search_locations
+    return True
 
 
 def is_there(peer: str) -> bool:
@@ -62,6 +72,6 @@ def say_absent(*peers: str) -> None:
     """Print which peers are not measured, and how they would be."""
     for peer in peers:
         if not is_there(peer):
-            elsewhere = f", or name its interpreter in {INTERPRETERS[peer]}"
-            how = elsewhere if peer in INTERPRETERS else ""
+            variable = INTERPRETERS.get(peer)
+            how = f", or name its interpreter in {variable}" if variable else ""
             print(f"{peer}: {ABSENT}. Install it{how}.", flush=True)
