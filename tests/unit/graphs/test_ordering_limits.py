@@ -123,7 +123,7 @@ def told(states):
     edges = np.array([rng.choice(30, 2, replace=False) for _ in range(60)])
     find_order(np.full(30, states), np.arange(0, 121, 2), edges.ravel(), effort=0.01)
     kernels = (elimination_order.eliminate, elimination_refinement.sweep)
-    print(*(len(kernel.signatures) for kernel in kernels))
+    print(*(len(getattr(kernel._compiled, 'signatures', ())) for kernel in kernels))
 told(2)
 told(6)
 """

@@ -49,7 +49,8 @@ class TestJoints:
         for order in itertools.permutations(range(3)):
             names = ["cab"[i] for i in order]
             asked = post.joint(names)
-            np.testing.assert_array_equal(asked.table, table.transpose(order))
+            # each table is divided by its own sum, which is added up in another order
+            np.testing.assert_array_max_ulp(asked.table, table.transpose(order), maxulp=2)
             assert asked.variables == tuple(names)
 
     def test_a_factor_is_summed_over_the_variables_not_asked_for(self, ring):
