@@ -37,10 +37,15 @@ def _networks() -> None:
     for method in ("elimination", "enumeration"):
         credo.infer(net, {"v1": "b"}, method=method)
     credo.plan(_loop(9, states=3), effort=0.001)
+    gates = _gates()
     rows = np.full((70, len(loop.names)), -1)
     rows[1:40, 0] = rows[30:60, 1] = 1
     credo.infer_many(loop, rows, columns=list(loop.names))
-    credo.infer_many(loop, rows, columns=list(loop.names), method="loopy")
+    for dtype in ("float64", "float32"):
+        for model in (loop, gates):
+            seen = rows[:, : len(model.names)]
+            names = list(model.names)
+            credo.infer_many(model, seen, columns=names, method="loopy", dtype=dtype)
 
 
 def _ask(model: Any, evidence: Any) -> None:
@@ -143,6 +148,11 @@ def _approximations() -> None:
         for blocks in (None, "trees"):
             credo.infer(model, method="gibbs", draws=20, on_failure="return", blocks=blocks)
     credo.bounds(_loop(4), rounds=2, restarts=1)
+    differ = 1.0 - np.eye(3)
+    ring = credo.MarkovNetwork.from_arrays(
+        np.ones((5, 3)), [[i, (i + 1) % 5] for i in range(5)], differ
+    )
+    credo.infer(ring, method="gibbs", draws=20, on_failure="return")
 
 
 def _maxima() -> None:
@@ -151,6 +161,7 @@ def _maxima() -> None:
         for method in ("tree_reweighted", "loopy", "icm"):
             credo.mpe(model, method=method)
     credo.mpe(_loop(5), method="graph_cut")
+    credo.mpe(credo.MarkovNetwork.from_arrays(np.ones((3, 2)), [[0, 1], [1, 2]], np.eye(2) + 1))
     credo.mpe(_loop(4, 3), method="icm", restarts=1, forests=1, start="random")
 
 
@@ -183,6 +194,8 @@ def _models() -> None:
     X[::7, 1] = X[::5, 2] = np.nan
     for covariance in ("full", "tied", "diagonal"):
         credo.GaussianClassifier(covariance=covariance).fit(X, y).predict_proba(X)
+    letters = np.array(list("abcd"))[rng.integers(0, 4, (70_000, 1))]
+    credo.NaiveBayes().fit(letters, rng.integers(0, 2, 70_000))
     S = (scipy.sparse.random(60, 30, 0.2, "csr", random_state=0) > 0).astype(float)
     credo.NaiveBayes("multinomial").fit(S, y).predict_proba(S)
     credo.NaiveBayes("bernoulli").fit(S, y).predict_proba(S)
