@@ -42,11 +42,11 @@ demo: $(DEMO)        ## restore a portrait at four levels of noise, with a figur
 
 test: $(READY)       ## the everyday suite, with coverage
 	@$(MAKE) --no-print-directory -j2 lint kernels
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" --cov --cov-report=term
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" --cov --cov-report=term
 
 test-all: $(READY)   ## everyday and slow tests, laws on ten times as many examples
 	@$(MAKE) --no-print-directory -j2 lint kernels
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
 
 kernels: $(READY)    ## compile ahead what tests need, once, before they share it
 	$(BIN)/python -m credo warm-up

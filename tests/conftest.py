@@ -15,6 +15,15 @@ settings.register_profile("everyday", max_examples=20, deadline=None, derandomiz
 settings.register_profile("thorough", max_examples=200, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 
+#: What runs the same lines many times over is left out of coverage, which makes it half as fast.
+REPEATED = ("tests/properties/", "tests/textbook/", "tests/conformance/")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid.startswith(REPEATED):
+            item.add_marker("no_cover")
+
 
 @pytest.fixture(autouse=True)
 def _close_figures():
