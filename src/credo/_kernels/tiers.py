@@ -199,7 +199,8 @@ def _compiler() -> Any:
                 seconds = _seconds(*(each for each in beside if isinstance(each, Kernel)))
                 self.said = seconds > _LONG
                 if self.said:
-                    warnings.warn(_NOTICE.format(seconds), CompilingWarning, stacklevel=2)
+                    text = _NOTICE.format(seconds, 2 * seconds)
+                    warnings.warn(text, CompilingWarning, stacklevel=2)
 
         def on_end(self, event: Any) -> None:
             """Nothing to say."""
@@ -208,8 +209,9 @@ def _compiler() -> Any:
     return njit(cache=_KEEPS, error_model="numpy", nogil=True)
 
 
+#: What the file of the first kernel takes; a large problem needs kernels of some others too.
 _NOTICE = (
-    "Compiling for a large problem, once per machine, about {:.0f} s. "
+    "Compiling for a large problem, once per machine, about {:.0f} to {:.0f} s. "
     "`credo warm-up` compiles everything ahead."
 )
 

@@ -168,7 +168,9 @@ class TestWaiting:
         monkeypatch.setattr(tiers, "_KEEPS", False)
         tiers._compiler.cache_clear()
         try:
-            with pytest.warns(CompilingWarning, match=r"once per machine, about \d+ s.*warm-up"):
+            with pytest.warns(
+                CompilingWarning, match=r"once per machine, about \d+ to \d+ s.*warm-up"
+            ):
                 Kernel(sum_of_two.function).compiled()((np.ones(1), np.ones(1)), np.ones(1))
             with warnings.catch_warnings():
                 warnings.simplefilter("error", CompilingWarning)
