@@ -4,8 +4,8 @@ Loading Numba takes half a second and compiling a kernel about as long again; a 
 variables is answered in less by the very same functions, uncompiled. So a kernel starts plain, and
 compiles once the work it was given in this process would have paid for compiling: at most about
 twice the time of whoever knows the future (the ski-rental rule). Work is counted in array elements,
-never by the clock, so that a run can be repeated; the price is the length of the kernel's code, or
-that of loading Numba where compiled code was kept from an earlier time.
+never by the clock, so that a run can be repeated; the price is the length of the kernel's code, and
+next to nothing where compiled code was kept from an earlier time.
 
 Nothing is reordered or fused, so both speeds give the same bits in float64, and nobody can tell
 from an answer which one it was. Float32 always compiles: plain Python would compute in float64.
@@ -36,11 +36,12 @@ from credo.exceptions import CompilingWarning
 _SECONDS = 0.53e-3
 #: Seconds that a plain visit of an element takes: measured from 0.1 to 2 µs, mostly about this.
 _VISIT = 0.7e-6
-#: Elements that a kernel visits plain even if its compiled code was kept: loading Numba takes as
-#: long.
+#: Elements that all kernels together visit plain before Numba is loaded, which takes 0.6 s.
 PAYS = 1_000_000
-#: What a call costs plain, in elements.
-_CALL = 30
+#: Elements that a kernel visits plain before its kept code is loaded, which takes 20 ms.
+_LOADING = 30_000
+#: What a call costs plain beside its elements, in elements.
+_CALL = 100
 #: Seconds of compiling above which it is said.
 _LONG = 2.0
 
@@ -57,6 +58,9 @@ class Kernel:
     visits
         How often a call visits each element of its arrays, about: sweeps do so many times.
     """
+
+    #: Elements that all kernels together have visited in this process.
+    total = 0.0
 
     def __init__(self, function: Any, visits: int = 1) -> None:
         self.function = function
@@ -85,19 +89,24 @@ class Kernel:
     def _pays(self, arguments: tuple[Any, ...]) -> bool:
         """Add the work of a call up; tell whether it is time to compile."""
         self.expect(_CALL + sum(array.size for array in _arrays(arguments)))
-        if self._done > PAYS and self._price is None:
-            self._price = PAYS if self._is_kept() else max(PAYS, _seconds(self) / _VISIT)
-        return _is_single(arguments) or (self._price is not None and self._done > self._price)
+        if _is_single(arguments):
+            return True
+        if self._done < _LOADING or max(self._done, Kernel.total) < PAYS:
+            return False
+        if self._price is None:
+            self._price = _LOADING if self._is_kept() else _seconds(self) / _VISIT
+        return self._done > self._price
 
     def expect(self, elements: float) -> None:
         """Count elements as visited; said ahead of a long run, it is compiled from the start."""
         self._done += self._visits * elements
+        Kernel.total += self._visits * elements
 
     def _is_kept(self) -> bool:
         """Tell whether compiled code lies beside the source, where Numba puts it if it may."""
         file = Path(self.function.__code__.co_filename)
-        found = (file.parent / "__pycache__").glob(f"{file.stem}.{self.__name__}-*.nbi")
-        return _KEEPS and any(found)
+        start = f"{file.stem}.{self.__name__}-"
+        return _KEEPS and any(name.startswith(start) for name in _kept(file.parent))
 
     def plain(self) -> Any:
         """Return the function as it was written."""
@@ -214,6 +223,12 @@ _NOTICE = (
     "Compiling for a large problem, once per machine, about {:.0f} to {:.0f} s. "
     "`credo warm-up` compiles everything ahead."
 )
+
+
+@functools.cache
+def _kept(folder: Path) -> list[str]:
+    """Return the names of Numba's indices of compiled code beside the sources of a folder."""
+    return [file.name for file in (folder / "__pycache__").glob("*.nbi")]
 
 
 def _seconds(*kernels: Kernel) -> float:

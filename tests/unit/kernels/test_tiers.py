@@ -36,6 +36,8 @@ def sum_of_two(pair, out):
 def fresh(monkeypatch):
     """Make a kernel anew, to be run at the speed that pays."""
     monkeypatch.delenv("CREDO_KERNELS")
+    monkeypatch.setattr(Kernel, "total", 0.0)
+    monkeypatch.setattr(Kernel, "_is_kept", lambda _: True)
     return lambda decorated, **options: Kernel(decorated.function, **options)
 
 
@@ -61,6 +63,23 @@ class TestWhatPays:
             assert not is_compiled(add)
         add(np.ones(PAYS // 4))
         assert is_compiled(add)
+
+    def test_kernels_together_pay_for_the_compiler_and_each_for_its_code(self, fresh):
+        one, other = fresh(scaled), fresh(scaled)
+        one(np.ones(PAYS // 2))
+        other(np.ones(PAYS // 2))
+        assert not is_compiled(one)
+        assert is_compiled(other)
+        last = fresh(scaled)
+        last(np.ones(PAYS // 100))
+        assert not is_compiled(last)
+
+    def test_code_that_was_not_kept_costs_its_length(self, fresh, monkeypatch):
+        monkeypatch.setattr(Kernel, "_is_kept", lambda _: False)
+        monkeypatch.setattr(tiers, "_VISIT", 1e-8)  # then it is worth ten million visits
+        add = fresh(scaled)
+        add(np.ones(2 * PAYS))
+        assert not is_compiled(add)
 
     def test_even_empty_calls_add_up(self, fresh):
         add, empty = fresh(scaled), np.empty(0)
