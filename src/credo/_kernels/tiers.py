@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.exceptions import CompilingWarning
+from credo.exceptions import CompilingWarning, InputError
 
 #: Seconds of compiling per byte of Python's own code: 284 kernels of 184 kB took 97 s.
 _SECONDS = 0.53e-3
@@ -44,6 +44,9 @@ _LOADING = 30_000
 _CALL = 100
 #: Seconds of compiling above which it is said.
 _LONG = 2.0
+
+#: Values of CREDO_KERNELS; by default kernels compile when that pays.
+_WISHES = ("", "python", "compiled", "both")
 
 _lock = threading.RLock()
 
@@ -79,6 +82,10 @@ class Kernel:
     def _choose(self, *arguments: Any) -> Any:
         """Run at the speed that pays; stay with the compiled function once there is one."""
         wish = os.environ.get("CREDO_KERNELS", "")
+        if wish not in _WISHES:
+            raise InputError(
+                f"CREDO_KERNELS must be one of {', '.join(_WISHES[1:])}. Got {wish!r}."
+            )
         if wish == "both":
             return self.compare(*arguments)
         if wish != "python" and (wish == "compiled" or self._pays(arguments)):

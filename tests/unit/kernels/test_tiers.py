@@ -11,7 +11,7 @@ from tests.speeds import both_speeds
 from credo._kernels import tiers
 from credo._kernels.tiers import PAYS, Kernel, kernel
 from credo.cli.small_calls import CALLS
-from credo.exceptions import CompilingWarning
+from credo.exceptions import CompilingWarning, InputError
 
 SCALE = 3.0
 
@@ -111,6 +111,11 @@ class TestWhatPays:
         add = Kernel(scaled.function)
         add(np.ones(2 * PAYS if wish == "python" else 1)[:3])
         assert is_compiled(add) == compiled
+
+    def test_a_wish_that_is_none_is_refused(self, monkeypatch):
+        monkeypatch.setenv("CREDO_KERNELS", "fast")
+        with pytest.raises(InputError, match="one of python, compiled, both. Got 'fast'"):
+            Kernel(scaled.function)(np.ones(1))
 
 
 class TestBothSpeeds:
