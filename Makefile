@@ -7,6 +7,9 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 JOBS   ?= 2
+PYTEST  = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# What runs each line; laws, pages and examples run the same lines again, and are slowed down by coverage.
+COVERED = tests/unit $(wildcard tests/e2e/*cli.py)
 
 .PHONY: help demo test test-all test-cpus kernels mutants lint format bench docs rooms clean
 
@@ -42,11 +45,12 @@ demo: $(DEMO)        ## restore a portrait at four levels of noise, with a figur
 
 test: $(READY)       ## the everyday suite, with coverage
 	@$(MAKE) --no-print-directory -j2 lint kernels
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" --cov --cov-report=term
+	$(PYTEST) -m "not slow" --cov --cov-report=term $(COVERED)
+	$(PYTEST) -m "not slow" --ignore=tests/unit --ignore-glob='tests/e2e/*cli.py'
 
 test-all: $(READY)   ## everyday and slow tests, laws on ten times as many examples
 	@$(MAKE) --no-print-directory -j2 lint kernels
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) --cov --cov-report=term
 
 kernels: $(READY)    ## compile ahead what tests need, once, before they share it
 	$(BIN)/python -m credo warm-up
