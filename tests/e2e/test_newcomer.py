@@ -75,9 +75,8 @@ def test_the_session_of_the_tutorial_goes_as_it_is_shown(tmp_path, run):
     check_excerpt(excerpt[0], pd.read_csv("scored.csv"))
 
 
-def test_the_session_of_the_readme_goes_as_it_is_shown(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    follow(README, tmp_path, run_afresh)
+def test_the_session_of_the_readme_goes_as_it_is_shown(tmp_path, run):
+    follow(README, tmp_path, run)
 
 
 def check_excerpt(text, scored):
