@@ -97,7 +97,7 @@ class Kernel:
         self.expect(_CALL + sum(array.size for array in _arrays(arguments)))
         if _is_single(arguments):
             return True
-        if self._done < _LOADING or max(self._done, Kernel.total) < PAYS:
+        if self._done < _LOADING or Kernel.total < PAYS:
             return False
         if self._price is None:
             self._price = _LOADING if self._is_kept() else _seconds(self) / _VISIT
