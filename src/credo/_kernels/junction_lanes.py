@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from credo._kernels.clique_tables import TINY, advance
+from credo._kernels.cliques import TINY, advance
 from credo._kernels.tiers import kernel
 
 #: Messages a table is multiplied by before it is scaled again: eight of 1e-36 are above TINY.

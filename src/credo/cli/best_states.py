@@ -18,7 +18,7 @@ from credo.cli.options import (
 
 if TYPE_CHECKING:
     from credo.cli.networks import Network
-    from credo.inference.maximum import Configuration
+    from credo.inference.configurations import Configuration
 
 
 def mpe(

@@ -14,7 +14,7 @@ from credo.cli.options import BudgetText, as_budget
 
 if TYPE_CHECKING:
     from credo._types import Label
-    from credo.inference.maximum import Configuration
+    from credo.inference.configurations import Configuration
 
 
 def uai(

@@ -14,6 +14,10 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         effective_sample_size as effective_sample_size,
         r_hat as r_hat,
     )
+    from credo.inference.configurations import (
+        Configuration as Configuration,
+        MaxMarginals as MaxMarginals,
+    )
     from credo.inference.explanation import (
         Explanation as Explanation,
         FindingWeight as FindingWeight,
@@ -28,8 +32,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         infer_many as infer_many,
     )
     from credo.inference.maximum import (
-        Configuration as Configuration,
-        MaxMarginals as MaxMarginals,
         k_best as k_best,
         marginal_map as marginal_map,
         max_marginals as max_marginals,
@@ -51,9 +53,8 @@ __getattr__, __dir__, __all__ = doors(
         "credo.inference.grids": ["GridPosterior", "infer_grid"],
         "credo.inference.junction_tree": ["JunctionTree"],
         "credo.inference.many": ["ManyEngine", "ManyPosteriors", "infer_batches", "infer_many"],
+        "credo.inference.configurations": ["Configuration", "MaxMarginals"],
         "credo.inference.maximum": [
-            "Configuration",
-            "MaxMarginals",
             "k_best",
             "marginal_map",
             "max_marginals",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from credo.graphs.problems import Problem
-from credo.inference._layout import Layout
-from credo.inference._tables import Homes, Places
+from credo.inference.cliques import CliqueTree
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -26,7 +25,7 @@ class Room:
     n_cells: int
 
     @staticmethod
-    def of(layout: Layout, widest: int) -> Room:
+    def of(layout: CliqueTree, widest: int) -> Room:
         """Lay out the room of a tree; the spare cells hold a message, or a variable's states."""
         rows = np.diff(layout.row_start)
         message = layout.n_cells + layout.row_start[:-1] + 4 * np.arange(len(rows))
@@ -47,40 +46,29 @@ class Program:
     n_cells: int  #: of the room
 
 
-def write_program(
-    problem: Problem, layout: Layout, homes: Homes, places: Places, columns: Int64, wanted: Int64
-) -> Program:
+def write_program(problem: Problem, layout: CliqueTree, columns: Int64, wanted: Int64) -> Program:
     """Find where everything lies on a tree.
 
     Parameters
     ----------
     problem, layout
         What to sum, and the tree.
-    homes, places
-        Where beliefs are read, and where variables end.
     columns
         The variables that may be observed, in the order of the columns of codes.
     wanted
         The variables whose beliefs are written, in the order of the result.
     """
     room = Room.of(layout, int(problem.n_states.max(initial=1)))
-    ends = np.array([places[v] for v in columns.tolist()], np.int64).reshape(-1, 2)
-    node, inner = ends[:, 0], ends[:, 1]
+    node, inner = layout.last[columns], layout.last_step[columns]
     cells = np.diff(layout.table_start)[node]
     entered = _states(node, cells, problem.n_states[columns], inner)
-    start, cells = _homes(layout, room, homes.home[wanted])
-    written = _states(start, cells, problem.n_states[wanted], homes.inner[wanted])
+    start, cells = _homes(layout, room, layout.read_from[wanted])
+    written = _states(start, cells, problem.n_states[wanted], layout.read_step[wanted])
     tables = layout.table_start[:-1], layout.table_start[1:]
     where = layout.parent, *tables, room.message, room.total
-    marks = _rescales(layout), _reads(layout, homes, wanted)
+    marks = _rescales(layout), _reads(layout, wanted)
     nodes = np.stack([*where, *marks], axis=1)
     return Program(nodes, entered, written, room.spare, room.scratch, room.n_cells)
-
-
-def bytes_of(record: Any) -> int:
-    """Count the bytes of the arrays that a data class holds."""
-    held = (getattr(record, field.name) for field in fields(record))
-    return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
 
 
 def _states(where: Int64, cells: Int64, states: Int64, inner: Int64) -> Int64:
@@ -89,7 +77,7 @@ def _states(where: Int64, cells: Int64, states: Int64, inner: Int64) -> Int64:
     return np.stack([where, times, states, inner, np.cumsum(states) - states], axis=1)
 
 
-def _homes(layout: Layout, room: Room, home: Int64) -> tuple[Int64, Int64]:
+def _homes(layout: CliqueTree, room: Room, home: Int64) -> tuple[Int64, Int64]:
     """Give where homes of beliefs start, and their cells; negative ones are tables."""
     is_table = home < 0
     node = np.where(is_table, -1 - home, home)
@@ -98,11 +86,11 @@ def _homes(layout: Layout, room: Room, home: Int64) -> tuple[Int64, Int64]:
     return start, stop - start
 
 
-def _reads(layout: Layout, homes: Homes, wanted: Int64) -> Int64:
+def _reads(layout: CliqueTree, wanted: Int64) -> Int64:
     """Mark the nodes that beliefs are read from: from their separators, or from their tables."""
     from credo._kernels.junction_lanes import SEPARATOR, WHOLE_TABLE  # noqa: PLC0415
 
-    home = homes.home[wanted]
+    home = layout.read_from[wanted]
     marks = np.zeros(len(layout.parent), np.int64)
     marks[home[home >= 0]] = SEPARATOR
     marks[-1 - home[home < 0]] = WHOLE_TABLE
@@ -113,7 +101,7 @@ def _reads(layout: Layout, homes: Homes, wanted: Int64) -> Int64:
     return np.array(reads, np.int64)
 
 
-def _rescales(layout: Layout) -> Int64:
+def _rescales(layout: CliqueTree) -> Int64:
     """Mark the nodes after whose message the parent's table is scaled."""
     from credo._kernels.junction_lanes import RESCALE_AFTER  # noqa: PLC0415
 

@@ -13,12 +13,11 @@ from credo.graphs.evidence import Evidence, Finding
 from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem, pose
 from credo.graphs.wiring import Wiring
-from credo.inference._beliefs import calibrate
 from credo.inference._budget import Budget, as_bytes, refuse_above
-from credo.inference._layout import lay_out
 from credo.inference._many_rows import Codes
 from credo.inference._many_runs import COPIES, patterns
 from credo.inference._many_tree import RowTree, whole_sum
+from credo.inference.cliques import calibrate, plant
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: Seconds per cell and row on a tree with lanes, per cell of a row on its own, per cell for making
@@ -89,7 +88,7 @@ class Routes:
         problem = self._cut(evidence)
         order = _order(problem, 0.0, self.seed)
         refuse_above(self.budget, problem, order, self.owner)
-        beliefs = calibrate(problem, lay_out(problem, order.sequence))
+        beliefs = calibrate(problem, plant(problem, order.sequence))
         if beliefs.are_impossible:
             return -np.inf
         observed = evidence.observed(len(self.wiring.n_states))
@@ -131,7 +130,7 @@ class Routes:
             return None
         places = np.searchsorted(problem.variables, np.array(variables, np.int64))
         wanted = np.searchsorted(problem.variables, self.wanted)
-        return RowTree(problem, lay_out(problem, order.sequence), places, wanted)
+        return RowTree(problem, plant(problem, order.sequence), places, wanted)
 
     def _cut(self, evidence: Evidence) -> Problem:
         """Cut observed variables out; how large the rest is depends on which they are."""

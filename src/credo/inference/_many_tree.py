@@ -10,11 +10,10 @@ import numpy.typing as npt
 from credo._types import F64, Bool
 from credo.graphs.problems import Problem
 from credo.graphs.ragged import ranges
-from credo.inference._beliefs import Beliefs, calibrate_in_logs
-from credo.inference._lanes import bytes_of, write_program
-from credo.inference._layout import Layout
+from credo.inference._beliefs import Beliefs
+from credo.inference._lanes import write_program
 from credo.inference._many_rows import Codes
-from credo.inference._tables import Homes, Places, SumTables, Weights
+from credo.inference.cliques import CliqueTables, CliqueTree, bytes_of, calibrate
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: More lanes than this gain nothing; fewer are used while the room passes this many bytes, half of
@@ -37,15 +36,13 @@ class RowTree:
         The variables whose beliefs are wanted, in the order of the result.
     """
 
-    def __init__(self, problem: Problem, layout: Layout, columns: Int64, wanted: Int64) -> None:
+    def __init__(self, problem: Problem, layout: CliqueTree, columns: Int64, wanted: Int64) -> None:
         self.problem, self.layout = problem, layout
         self.columns = columns
-        self.homes, self.places = Homes(problem, layout), Places(layout, problem.n_states)
-        found = self.homes, self.places
-        self.program = write_program(problem, layout, *found, columns, wanted)
+        self.program = write_program(problem, layout, columns, wanted)
         self.n_cells = self.program.n_cells
-        self.cells = ranges(self.homes.start[wanted], problem.n_states[wanted])
-        tables = SumTables(problem, layout)
+        self.cells = ranges(layout.start[wanted], problem.n_states[wanted])
+        tables = CliqueTables(problem, layout)
         self.log_scale = tables.log_scale
         self.is_wide = problem.is_wide or tables.lost
         self.least = tables.low
@@ -128,8 +125,7 @@ class RowTree:
             for v, x in zip(self.columns, codes, strict=True)
             if x >= 0
         }
-        weights = Weights(self.places, soft) if soft else None
-        beliefs = calibrate_in_logs(self.problem, self.layout, self.homes, weights)
+        beliefs = calibrate(self.problem, self.layout, soft, in_logs=True)
         if beliefs.are_impossible:
             return -np.inf
         out[:] = beliefs.values[self.cells]

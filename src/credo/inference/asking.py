@@ -9,11 +9,8 @@ import numpy as np
 
 from credo._validation.labels import one_of
 from credo.exceptions import BudgetError, InputError
-from credo.inference._beliefs import Beliefs, calibrate
+from credo.inference._beliefs import Beliefs
 from credo.inference._budget import Budget, as_bytes, as_text, refuse_above
-from credo.inference._jeffrey import fitted
-from credo.inference._joints import eliminate
-from credo.inference._layout import lay_out
 from credo.inference._questions import Question, as_targets, check_search, tree_of
 from credo.inference.approximate_result import ApproximatePosterior
 from credo.inference.approximating import (
@@ -24,7 +21,9 @@ from credo.inference.approximating import (
     instead,
     takes_seed,
 )
+from credo.inference.cliques import calibrate, plant
 from credo.inference.conflicts import impossible
+from credo.inference.exact import eliminate, enumerate_beliefs, fit_jeffrey
 from credo.inference.planning import given_order, make_plan
 from credo.inference.plans import Plan
 from credo.inference.result import GraphPosterior
@@ -201,7 +200,7 @@ def exact(
     question = request.question(keep_rules=False)
     if jeffrey:
         targets = as_targets(question.wiring, jeffrey, "infer")
-        question = fitted(question, targets, answer)
+        question = fit_jeffrey(question, targets, answer)
     given = given_order(question.wiring, order, "infer")
     wanted = "auto" if method == "exact" else method
     plan = make_plan(question, method=wanted, order=given, effort=effort, seed=seed)
@@ -240,15 +239,13 @@ def _follow(plan: Plan, question: Question) -> Beliefs:
         _refuse_messages(plan, budget)
         beliefs = _tree_beliefs(question)
     elif plan.engine == "enumeration":
-        from credo.inference.enumeration import enumerate_beliefs  # noqa: PLC0415
-
         beliefs = enumerate_beliefs(plan.steps[0].problem, budget)
     elif plan.engine == "elimination":
         beliefs = _eliminated(plan, budget)
     else:
         step = plan.steps[0]
         refuse_above(budget, step.problem, step.order, "infer")
-        beliefs = calibrate(step.problem, lay_out(step.problem, step.order.sequence))
+        beliefs = calibrate(step.problem, plant(step.problem, step.order.sequence))
     if beliefs.are_impossible:
         raise impossible(wiring, evidence, "infer", budget)
     return beliefs

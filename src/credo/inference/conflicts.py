@@ -12,8 +12,8 @@ from credo.exceptions import BudgetError, ImpossibleEvidence, InputError
 from credo.graphs.evidence import Evidence, Finding
 from credo.graphs.problems import pose
 from credo.graphs.wiring import Wiring
-from credo.inference._beliefs import log_sum
 from credo.inference._budget import Budget
+from credo.inference.cliques import sum_out
 
 
 def impossible(
@@ -50,7 +50,7 @@ def impossible(
         if judge is not None:
             return judge(evidence.only(chosen))
         problem = pose(wiring, evidence.only(chosen), [])
-        return log_sum(problem, owner, budget) > -np.inf
+        return sum_out(problem, owner, budget)[1] > -np.inf
 
     try:
         if not is_possible([]):

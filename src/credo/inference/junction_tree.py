@@ -6,20 +6,25 @@ import threading
 from collections.abc import Hashable, Mapping
 from typing import Any, final
 
-import numpy as np
-
 from credo._types import Label
 from credo.graphs.evidence import resolve
-from credo.inference._beliefs import Beliefs, calibrate, calibrate_in_logs
+from credo.graphs.ordering import find_order
+from credo.graphs.problems import Problem, pose
+from credo.inference._beliefs import Beliefs
 from credo.inference._budget import Budget, as_text, refuse_above
-from credo.inference._jeffrey import fitted
-from credo.inference._layout import lay_out
 from credo.inference._questions import Question, as_targets, ask, check_search
-from credo.inference._slices import Slices
-from credo.inference._tables import Homes, Places, SumTables, Weights
+from credo.inference.cliques import CliqueTables, CliqueTree, calibrate, plant
 from credo.inference.conflicts import impossible
+from credo.inference.exact import fit_jeffrey
 from credo.inference.planning import make_plan
 from credo.inference.result import GraphPosterior
+
+#: Tables of fewer cells are calibrated whole, in less time than slicing takes.
+_SMALL = 50_000
+#: Slices pay if they have at most this share of the cells: they are filled anew each time.
+_SHARE = 0.6
+#: How many sets of observed variables are remembered.
+_REMEMBERED = 64
 
 
 @final
@@ -90,38 +95,36 @@ class JunctionTree:
         step = self.plan.steps[0]
         refuse_above(budget, step.problem, step.order, "JunctionTree", copies=2.0)
         self._problem = step.problem
-        self._layout = lay_out(self._problem, step.order.sequence)
-        self._homes = Homes(self._problem, self._layout)
-        self._tables = SumTables(self._problem, self._layout, reusable=True)
-        self._places = Places(self._layout, self._problem.n_states)
-        self._slices = Slices(self._layout.n_cells)
+        self._tree = plant(self._problem, step.order.sequence)
+        self._tables = CliqueTables(self._problem, self._tree, reusable=True)
+        self._slices: dict[tuple[tuple[int, ...], ...], CliqueTree | None] = {}
         self._turn = threading.Lock()
 
     def __repr__(self) -> str:
-        cells = self._layout.n_cells
-        return f"<JunctionTree: {len(self._layout.parent)} cliques, {as_text(8.0 * cells)}>"
+        cells = self._tree.n_cells
+        return f"<JunctionTree: {len(self._tree.parent)} cliques, {as_text(8.0 * cells)}>"
 
     @property
     def cliques(self) -> tuple[tuple[Label, ...], ...]:
         """The variables of each clique, children before parents."""
         names = self._question.wiring.names
         return tuple(
-            tuple(names[v] for v in sorted(self._layout.variables_of(k)) if v < len(names))
-            for k in range(len(self._layout.parent))
+            tuple(names[v] for v in sorted(self._tree.variables_of(k)) if v < len(names))
+            for k in range(len(self._tree.parent))
         )
 
     @property
     def parents(self) -> tuple[int | None, ...]:
         """The parent of each clique, by its place in ``cliques``; None for roots."""
-        return tuple(None if p < 0 else int(p) for p in self._layout.parent)
+        return tuple(None if p < 0 else int(p) for p in self._tree.parent)
 
     @property
     def separators(self) -> tuple[tuple[Label, ...], ...]:
         """The variables that each clique shares with its parent; none for roots."""
-        names, layout = self._question.wiring.names, self._layout
+        names, tree = self._question.wiring.names, self._tree
         return tuple(
-            tuple(names[v] for v in sorted(layout.separator_of(k)) if v < len(names))
-            for k in range(len(layout.parent))
+            tuple(names[v] for v in sorted(tree.separator_of(k)) if v < len(names))
+            for k in range(len(tree.parent))
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -157,34 +160,43 @@ class JunctionTree:
         question = Question(asked.wiring, found, found, None, asked.budget, asked.model)
         if jeffrey:
             targets = as_targets(asked.wiring, jeffrey, "infer")
-            question = fitted(question, targets, self._beliefs)
+            question = fit_jeffrey(question, targets, self._beliefs)
         return GraphPosterior(question, self._beliefs(question), self.plan)
 
     def _beliefs(self, question: Question) -> Beliefs:
         """Run both passes with the question's evidence, on the tree or on slices of it."""
         wiring, evidence = question.wiring, question.evidence
-        with self._turn:
-            sliced = self._slices.layout_for(wiring, evidence)
+        sliced = self._sliced(question)
         if sliced is not None:
             beliefs = calibrate(*sliced)
         else:
             weights = evidence.weights(wiring)
-            placed = Weights(self._places, weights) if weights else None
             with self._turn:
-                beliefs = self._calibrated(placed)
+                beliefs = calibrate(self._problem, self._tree, weights, self._tables)
         if beliefs.are_impossible:
             raise impossible(wiring, evidence, "infer", question.budget)
         return beliefs
 
-    def _calibrated(self, weights: Weights | None) -> Beliefs:
-        """Run in scaled arithmetic, or in logs if terms were lost."""
-        problem, homes, tables = self._problem, self._homes, self._tables
-        if not problem.is_wide:
-            log_z, lost = tables.collect(weights)
-            if not lost and log_z > -np.inf:
-                tables.distribute()
-                return Beliefs(problem.variables, homes.start, tables.marginals(homes), log_z)
-        return calibrate_in_logs(problem, self._layout, homes, weights)
+    def _sliced(self, question: Question) -> tuple[Problem, CliqueTree] | None:
+        """Return what the observed states leave, and its tree; None where that saves little."""
+        wiring, evidence = question.wiring, question.evidence
+        if self._tree.n_cells < _SMALL or not evidence.findings:
+            return None
+        soft = evidence.soft(wiring)
+        hard = sorted(f.variable for f in evidence.findings if f.variable not in soft)
+        key = tuple(hard), tuple(soft)
+        with self._turn:
+            if key in self._slices and self._slices[key] is None:
+                return None
+            problem = pose(wiring, evidence)
+            if key not in self._slices:
+                if len(self._slices) >= _REMEMBERED:
+                    del self._slices[next(iter(self._slices))]
+                order = find_order(problem.n_states, problem.scope_start, problem.scope)
+                pays = order.cells <= _SHARE * self._tree.n_cells
+                self._slices[key] = plant(problem, order.sequence) if pays else None
+            tree = self._slices[key]
+        return None if tree is None else (problem, tree)
 
 
 def _rebuilt(model: Any, budget: Budget, search: tuple[float, int]) -> JunctionTree:

@@ -7,25 +7,25 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from credo._kernels import configurations as kernels
+from credo._kernels.cliques import LOG_MAX
+from credo._types import Bool, Label
 from credo.exceptions import BudgetError, InputError
+from credo.graphs.problems import Int64, pose
 from credo.inference._beliefs import Beliefs
-from credo.inference._budget import Budget, as_bytes, as_text
-from credo.inference._maximum_results import Configuration, MaxMarginals
-from credo.inference._maximum_runs import (
-    all_states,
-    configuration,
-    maximise,
-    maximise_sums,
-    named,
-)
-from credo.inference._questions import ask
-from credo.inference._tables import Homes
+from credo.inference._budget import Budget, as_bytes, as_text, refuse_above
+from credo.inference._questions import Question, ask, check_search
+from credo.inference.cliques import CliqueTables, CliqueTree, plant
+from credo.inference.configurations import Configuration, MaxMarginals, all_states, named
+from credo.inference.conflicts import impossible
 from credo.inference.maxima.answers import cut_at_once, proven, warn_of_gap, without_tree
 from credo.inference.maxima.choosing import check_options
+from credo.inference.maxima.outcomes import log_score
+from credo.inference.planning import Orders
 
-__all__ = ["Configuration", "MaxMarginals", "k_best", "marginal_map", "max_marginals", "mpe"]
+#: Seconds that may go into a better order, where it can pay.
+_EFFORT = 2.0
 
 
 def mpe(
@@ -120,7 +120,7 @@ def mpe(
     State 1 of ``a`` has more weight in all, 4 against 3, but the best pair has ``a`` in state 0.
 
     >>> from credo.graphs import FactorGraph
-    >>> from credo.inference.maximum import mpe
+    >>> from credo.inference import mpe
     >>> graph = FactorGraph()
     >>> a, b = graph.variable("a", 2), graph.variable("b", 2)
     >>> _ = graph.factor([a, b], [[0, 3], [2, 2]])
@@ -139,14 +139,13 @@ def mpe(
     if found is not None:
         return found
     try:
-        tables = maximise(question, seed, "mpe")
+        found = _Maxima(question, seed, "mpe").best()
     except BudgetError:
         if method == "junction_tree":
             raise
         found = without_tree(question, method, seed, options)
         warn_of_gap(found, budget)
-        return found
-    return proven(configuration(question.wiring, tables, range(len(question.wiring.names))))
+    return found
 
 
 def max_marginals(
@@ -211,15 +210,13 @@ def max_marginals(
     ('a', 'b')
     """
     question = ask(model, evidence, likelihood, None, budget, "max_marginals", sum_product=False)
-    tables = maximise(question, seed, "max_marginals")
-    wiring, problem = question.wiring, tables.problem
-    best = proven(configuration(wiring, tables, range(len(wiring.names))))
-    homes = Homes(problem, tables.layout)
-    values = tables.log_max_marginals(homes)
+    maxima = _Maxima(question, seed, "max_marginals")
+    best, tables = maxima.best(), maxima.tables
+    tables.distribute()
+    values = tables.marginals()
     values += best.log_score
-    return MaxMarginals(
-        wiring, Beliefs(problem.variables, homes.start, values, best.log_score), best
-    )
+    found = Beliefs(tables.problem.variables, tables.tree.start, values, best.log_score)
+    return MaxMarginals(question.wiring, found, best)
 
 
 def marginal_map(
@@ -293,8 +290,7 @@ def marginal_map(
     Configuration({'a': 1}, log_score=1.38629)
     """
     question = ask(model, evidence, likelihood, variables, budget, "marginal_map")
-    tables = maximise_sums(question, seed, "marginal_map")
-    return proven(configuration(question.wiring, tables, question.query or []))
+    return _Maxima(question, seed, "marginal_map", of_sums=True).best()
 
 
 def k_best(
@@ -372,18 +368,85 @@ def k_best(
     Configuration({'a': 1, 'b': 1}, log_score=0)
     """
     question = ask(model, evidence, likelihood, None, budget, "k_best", sum_product=False)
-    tables = maximise(question, seed, "k_best")
-    wiring, problem = question.wiring, tables.problem
-    found = []
-    score = np.inf
-    for states in tables.k_best(_room_for(k, problem.n_states, budget)):
-        score = min(score, tables.score(states))  # in order, where rounding would swap equals
-        by_name = named(wiring, all_states(problem, states), range(len(wiring.names)))
-        found.append(proven(Configuration(by_name, score)))
-    return found
+    maxima = _Maxima(question, seed, "k_best")
+    return maxima.k_best(_room_for(k, maxima.tables.problem.n_states, budget))
 
 
-def _room_for(k: int, n_states: npt.NDArray[np.int64], budget: Budget) -> int:
+class _Maxima:
+    """Maxima on a clique tree, after they were sent to the roots.
+
+    Parameters
+    ----------
+    question
+        What to maximise over: everything that is not observed, or the query.
+    seed
+        Seed of the search for an order.
+    owner
+        Who asks.
+    of_sums
+        Whether what was not asked for is summed out first.
+    """
+
+    def __init__(self, question: Question, seed: int, owner: str, *, of_sums: bool = False) -> None:
+        check_search(_EFFORT, seed, owner)
+        self.wiring = question.wiring
+        self.chosen = (question.query or []) if of_sums else range(len(self.wiring.names))
+        query = question.query if of_sums else None
+        problem = pose(self.wiring, question.evidence, query, whole=of_sums)
+        is_summed = np.isin(problem.variables, self.chosen, invert=True) & of_sums
+        last = np.flatnonzero(~is_summed).tolist() if is_summed.any() else ()
+        orders = Orders(None, _EFFORT, seed)  # what is summed out comes first
+        order = orders.better(problem, orders.quick(problem, last), last)
+        refuse_above(question.budget, problem, order, owner)
+        tree = plant(problem, order.sequence)
+        summed = _runs(tree, problem.n_states, is_summed)
+        self.tables = CliqueTables(problem, tree, LOG_MAX, summed=summed)
+        self.log_best = self.tables.collect()
+        if self.log_best == -np.inf:
+            raise impossible(self.wiring, question.evidence, owner, question.budget)
+        tables = self.tables
+        messages = tree.parent, tree.row_start, tables.message, summed
+        error = kernels.bound_errors(tree.home, problem.cell_start, tables.logs, *messages)
+        bar = tables.scale - 2.0 * error
+        self._rows = tables.table, *tree.shapes, problem.n_states, bar, tables.message
+
+    def best(self) -> Configuration:
+        """Read the best configuration of the chosen variables, and which of them are tied."""
+        tables, wiring = self.tables, self.wiring
+        problem, tree = tables.problem, tables.tree
+        states = np.zeros(len(problem.variables), np.int64)
+        tied: tuple[Label, ...] = ()
+        if kernels.decode(len(tree.parent) - 1, states, *self._rows):
+            is_tied: Bool = np.zeros(len(wiring.n_states), np.bool_)
+            is_tied[problem.variables] = kernels.tied_variables(*self._rows, *tree.loops)
+            tied = tuple(wiring.names[v] for v in self.chosen if is_tied[v])
+        is_mixed = tables.summed.size > 0
+        score = self.log_best if is_mixed else log_score(problem, tables.logs, states)
+        by_name = named(wiring, all_states(problem, states), self.chosen)
+        return proven(Configuration(by_name, score, tied))
+
+    def k_best(self, k: int) -> list[Configuration]:
+        """Read the k best configurations, or all that are possible."""
+        problem, score, found = self.tables.problem, math.inf, []
+        states = np.zeros((k, len(problem.variables)), np.int64)
+        for each in states[: kernels.k_best(states, *self._rows)]:
+            score = min(score, log_score(problem, self.tables.logs, each))  # rounding swaps equals
+            by_name = named(self.wiring, all_states(problem, each), self.chosen)
+            found.append(proven(Configuration(by_name, score)))
+        return found
+
+
+def _runs(tree: CliqueTree, n_states: Int64, is_summed: Bool) -> Int64:
+    """Count the cells in a row of each node that are summed: those of its last variables."""
+    if not is_summed.any():
+        return np.empty(0, np.int64)
+    ends = np.repeat(tree.dim_start[1:] - tree.residual, np.diff(tree.dim_start))
+    is_run = is_summed[tree.dims] & (np.arange(len(tree.dims)) >= ends)
+    sizes = np.where(is_run, n_states[tree.dims], 1)
+    return np.asarray(np.multiply.reduceat(sizes, tree.dim_start[:-1]))
+
+
+def _room_for(k: int, n_states: Int64, budget: Budget) -> int:
     """Check the number of configurations, and that as many as there can be fit the budget."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(f"The k of k_best must be a whole number of at least one. Got {k!r}.")

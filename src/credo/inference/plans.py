@@ -14,7 +14,7 @@ from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import Wiring
 from credo.inference._budget import as_text
-from credo.inference._layout import lay_out
+from credo.inference.cliques import plant
 
 #: Seconds per cell that one message touches at one of its ends, and per cell and factor that is
 #: multiplied in, as measured on one core of an everyday machine; and what an answer costs anyway.
@@ -75,7 +75,7 @@ class Step:
         passes = 2.0 if self.target is None else 1.0
         if order.cells > _COUNTABLE or not len(order.sequence):
             return 2 * passes * order.cells_all
-        layout = lay_out(self.problem, order.sequence)
+        layout = plant(self.problem, order.sequence)
         cells = np.diff(layout.table_start).astype(float)
         inner = layout.parent >= 0
         return float(

@@ -9,10 +9,11 @@ import numpy as np
 
 from credo._types import Label
 from credo.graphs.problems import pose
-from credo.inference._beliefs import Beliefs, log_sum
-from credo.inference._joints import joint_of
+from credo.inference._beliefs import Beliefs
 from credo.inference._marginals import AbstractMarginals
 from credo.inference._questions import Question, names_of_factors, tree_of
+from credo.inference.cliques import sum_out
+from credo.inference.exact import draw, joint_of
 from credo.posterior import JointTable
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class GraphPosterior(AbstractMarginals):
         if self._log_evidence is None:
             question = self._question
             problem = pose(question.wiring, question.findings, [], whole=True)
-            self._log_evidence = log_sum(problem, "log_evidence", question.budget)
+            self._log_evidence = sum_out(problem, "log_evidence", question.budget)[1]
         return self._log_evidence
 
     @property
@@ -127,8 +128,6 @@ class GraphPosterior(AbstractMarginals):
         dict
             ``{variable: n states}``, observed variables included.
         """
-        from credo.inference._samples import draw  # noqa: PLC0415
-
         return draw(self._question, n, random_state)
 
     def message(self, source: Any, target: Any) -> Message:

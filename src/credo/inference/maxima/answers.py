@@ -12,9 +12,8 @@ from credo._types import Label
 from credo.exceptions import ApproximationWarning
 from credo.graphs.problems import Problem, pose
 from credo.inference._budget import Budget
-from credo.inference._maximum_results import Configuration
-from credo.inference._maximum_runs import all_states, named
 from credo.inference._questions import Question
+from credo.inference.configurations import Configuration, all_states, named
 from credo.inference.maxima.choosing import MANY, cut_if_possible, find_maximum
 from credo.inference.maxima.outcomes import Maximum
 from credo.inference.tree import is_tree

@@ -45,7 +45,7 @@ def impossible(problem: Problem, engine: str) -> Maximum:
 
 def log_score(problem: Problem, logs: F64, states: Int64) -> float:
     """Add up the logs of the cells that the states choose, with a single rounding error."""
-    from credo._kernels.junction_decode import chosen_logs  # noqa: PLC0415
+    from credo._kernels.configurations import chosen_logs  # noqa: PLC0415
 
     chosen = np.empty(len(problem.scope_start) - 1)
     chosen_logs(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, final
@@ -13,7 +13,8 @@ import numpy as np
 from credo._types import F64, Label
 from credo._validation.arrays import frozen
 from credo._validation.labels import listing, plain, position
-from credo.graphs.variables import Variable
+from credo.graphs.problems import Int64, Problem
+from credo.graphs.variables import Same, Variable
 from credo.graphs.wiring import Wiring
 from credo.inference._beliefs import Beliefs
 
@@ -61,7 +62,7 @@ class Configuration:
 
     Examples
     --------
-    >>> from credo.inference.maximum import Configuration
+    >>> from credo.inference.configurations import Configuration
     >>> best = Configuration({"rain": "yes", "wet": "yes"}, -0.5)
     >>> best
     Configuration({'rain': 'yes', 'wet': 'yes'}, log_score=-0.5)
@@ -97,7 +98,7 @@ class Configuration:
         return bool(self.tied)
 
     def __getitem__(self, name: Any) -> Label:
-        """Give the state of one variable."""
+        """Return the state of one variable."""
         wanted = _plain_name(name)
         try:
             return self.states[wanted]
@@ -168,7 +169,7 @@ class MaxMarginals:
         self.best = best
 
     def log_values(self, name: Any) -> F64:
-        """Give the log max-marginals of a variable, in the order of its states.
+        """Return the log max-marginals of a variable, in the order of its states.
 
         Parameters
         ----------
@@ -205,7 +206,7 @@ class MaxMarginals:
         return np.asarray(frozen(scores))
 
     def __getitem__(self, name: Any) -> dict[Label, float]:
-        """Give the log max-marginals of a variable by state."""
+        """Return the log max-marginals of a variable by state."""
         states = self._wiring.states[self._wiring.index(name)]
         return dict(zip(states, self.log_values(name).tolist(), strict=True))
 
@@ -225,3 +226,20 @@ class MaxMarginals:
 def _plain_name(name: Any) -> Label:
     """Take the name of a variable, or the name itself, in its plain form."""
     return name.name if isinstance(name, Variable) else plain(name)
+
+
+def all_states(problem: Problem, states: Int64) -> Int64:
+    """Put the states of the free variables beside the observed ones."""
+    every = problem.observed.copy()
+    every[problem.variables] = states
+    return every
+
+
+def named(wiring: Wiring, states: Int64, chosen: Sequence[int]) -> dict[Label, Label]:
+    """Return the states of the chosen variables by name."""
+    names, labels = wiring.names, wiring.states
+    codes = states.tolist()
+    if isinstance(labels, Same):  # as many variables as you like, all with the same states
+        same = labels.item
+        return {names[v]: same[codes[v]] for v in chosen}
+    return {names[v]: labels[v][codes[v]] for v in chosen}

@@ -1,0 +1,206 @@
+"""Exact answers by one pass: a few variables' table, the log of a sum, draws; and the oracle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from credo._kernels.cliques import SUM
+from credo._kernels.configurations import draw_down
+from credo._types import F64, Label, RandomState
+from credo._validation.arrays import generator, positive_int
+from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, NumericalError
+from credo.graphs.ordering import Order
+from credo.graphs.problems import Int64, Problem, pose
+from credo.inference._beliefs import Beliefs
+from credo.inference._budget import Budget, as_bytes, as_text
+from credo.inference._questions import Question, indices
+from credo.inference.cliques import sum_out
+from credo.inference.conflicts import impossible
+from credo.posterior import JointTable
+
+#: Draws per block, so that the uniform numbers of a large network stay small.
+_BLOCK = 1024
+#: Rounds of proportional fitting before giving up, and how near the posteriors have to come.
+_ROUNDS, _CLOSE = 1000, 1e-12
+
+
+def eliminate(
+    problem: Problem, query: Sequence[int], owner: str, budget: Budget, order: Order | None = None
+) -> tuple[F64, float]:
+    """Sum out everything but the query; return its table, axes in its order, and log Z.
+
+    One pass to the root, whose clique holds the query. The table sums to one; it is empty where
+    nothing is possible. An order that is given has to end with the query.
+    """
+    if not len(problem.variables):
+        return np.ones(()), problem.log_constant + float(problem.log_values().sum())
+    _check_size(problem.n_states[list(query)], owner, budget)
+    asked = problem.with_clique(query) if len(query) > 1 else problem
+    tables, log_z = sum_out(asked, owner, budget, order=order, last=query)
+    return (np.empty(0) if log_z == -np.inf else tables.root_table(query)), log_z
+
+
+def joint_of(question: Question, names: Iterable[Any]) -> JointTable:
+    """Compute the joint table of some variables of a question, observed ones too."""
+    wiring = question.wiring
+    wanted = indices(wiring, names, "joint") or []
+    if not 1 <= len(wanted) <= 64:
+        raise InputError(f"joint needs 1 to 64 variables, one axis each. Got {len(wanted)}.")
+    _check_size(wiring.n_states[wanted], "joint", question.budget)
+    problem = pose(wiring, question.evidence, wanted)
+    free = [v for v in wanted if problem.observed[v] < 0]
+    local = np.searchsorted(problem.variables, free).tolist()
+    table, log_z = eliminate(problem, local, "joint", question.budget)
+    if log_z == -np.inf:
+        raise impossible(wiring, question.evidence, "joint", question.budget)
+    whole = np.zeros(wiring.n_states[wanted])
+    whole[tuple(slice(None) if v in free else int(problem.observed[v]) for v in wanted)] = table
+    axes: dict[Any, Any] = {wiring.names[v]: wiring.states[v] for v in wanted}
+    return JointTable(whole, axes)
+
+
+def _check_size(shape: Int64, owner: str, budget: Budget) -> None:
+    """Refuse a joint table that does not fit, before it is made."""
+    cells = math.prod(float(n) for n in shape)
+    if 8 * cells > min(as_bytes(budget, owner), 2.0**60):
+        raise BudgetError(
+            f"{owner} needs {as_text(8 * cells)} for one table of {len(shape)} variables; the "
+            f"budget is {budget}. Ask for fewer variables at a time."
+        )
+
+
+def draw(question: Question, n: int, random_state: RandomState) -> dict[Label, list[Label]]:
+    """Draw ``n`` configurations given the question's evidence, exactly and independently."""
+    positive_int(n, "sample", "n", least=0)
+    rng = generator(random_state, "sample")
+    wiring = question.wiring
+    needed = 16.0 * n * len(wiring.n_states)  # a state's index and a reference to it
+    if needed > as_bytes(question.budget, "sample"):
+        raise BudgetError(
+            f"sample needs {as_text(needed)} for {n} draws of {len(wiring.names)} variables; the "
+            f"budget is {question.budget}. Draw fewer at a time."
+        )
+    problem = pose(wiring, question.evidence)
+    states = np.repeat(problem.observed[:, np.newaxis], n, axis=1)
+    states[problem.variables] = _draw_free(problem, question.budget, n, rng).T
+    return {
+        name: [known[x] for x in row]
+        for name, known, row in zip(wiring.names, wiring.states, states.tolist(), strict=False)
+    }
+
+
+def _draw_free(problem: Problem, budget: Budget, n: int, rng: np.random.Generator) -> Int64:
+    """Collect once, then draw from the roots down."""
+    out: Int64 = np.empty((n, len(problem.variables)), np.int64)
+    if not out.size:
+        return out
+    tables, _ = sum_out(problem, "sample", budget)
+    tree, table = tables.tree, tables.table
+    if tables.mode != SUM:  # only the ratios within a row count
+        rows = np.diff(tree.row_start)
+        widths = np.repeat(np.diff(tree.table_start) // rows, rows)
+        largest = np.maximum.reduceat(table, np.cumsum(widths) - widths)
+        largest[largest == -np.inf] = 0.0
+        table = np.exp(table - np.repeat(largest, widths))
+    for first in range(0, n, _BLOCK):
+        block = out[first : first + _BLOCK]
+        u = rng.random((len(block), len(tree.parent)))
+        draw_down(table, *tree.shapes, problem.n_states, u, block)
+    return out
+
+
+def fit_jeffrey(
+    question: Question, targets: dict[int, F64], answer: Callable[[Question], Beliefs]
+) -> Question:
+    r"""Add weights to a question's evidence until each target variable has its posterior.
+
+    Proportional fitting: :math:`w_v \leftarrow w_v \, q_v / p_v`, one variable after the other. One
+    variable needs one step; several are repeated until all fit.
+
+    References
+    ----------
+    .. [1] I. Csiszár, I-divergence geometry of probability distributions and minimization
+       problems, Annals of Probability 3 (1975), section 3.
+    """
+    weights = {v: np.ones(len(q)) for v, q in targets.items()}
+    for v, wanted in targets.items():
+        asked = question.narrowed(question.findings, [v])
+        _check_possible(wanted, asked.marginal(answer(asked), v), question, v)
+    furthest = 0.0
+    for _ in range(_ROUNDS):
+        furthest = 0.0
+        for v, wanted in targets.items():
+            evidence = question.findings.and_weights(weights, question.wiring)
+            asked = question.narrowed(evidence, [v])
+            now = asked.marginal(answer(asked), v)
+            furthest = max(furthest, float(np.abs(now - wanted).max()))
+            ratio = np.zeros_like(wanted)
+            np.divide(wanted, now, out=ratio, where=now > 0)
+            if not ratio.any():
+                raise _contradiction(furthest)
+            weights[v] = weights[v] * (ratio / ratio.max())
+            weights[v] /= weights[v].max()
+        if furthest < _CLOSE or len(targets) == 1:
+            return question.with_evidence(question.findings.and_weights(weights, question.wiring))
+    raise _contradiction(furthest)
+
+
+def _contradiction(apart: float) -> NumericalError:
+    """Word the error for posteriors that do not go together."""
+    return NumericalError(
+        f"infer: the posteriors asked for by jeffrey could not be fitted together in {_ROUNDS} "
+        f"rounds; they are still {apart:.1e} apart. They may contradict each other."
+    )
+
+
+def _check_possible(wanted: F64, now: F64, question: Question, v: int) -> None:
+    """Refuse a positive probability for a state that has none."""
+    stuck = (now == 0) & (wanted > 0)
+    if stuck.any():
+        name = question.wiring.names[v]
+        state = question.wiring.states[v][int(np.argmax(stuck))]
+        raise ImpossibleEvidence(
+            f"infer: jeffrey asks for a positive probability of {name} = {state}, which the model "
+            "and the evidence make impossible.",
+            {name: state},
+        )
+
+
+def enumerate_beliefs(problem: Problem, budget: Budget) -> Beliefs:
+    """Sum a problem's factors over the table of all configurations: the oracle of the engines."""
+    n = len(problem.variables)
+    joint = log_joint(problem, budget)
+    start = np.concatenate([[0], np.cumsum(problem.n_states)])
+    largest = float(joint.max())
+    if largest == -np.inf:
+        return Beliefs(problem.variables, start, np.empty(0), -np.inf)
+    joint = np.exp(joint - largest)
+    log_z = largest + math.log(joint.sum()) if problem.is_complete else None
+    others = (tuple(i for i in range(n) if i != v) for v in range(n))
+    values = (joint.sum(axis=axes) / joint.sum() for axes in others)
+    return Beliefs(problem.variables, start, np.concatenate([np.empty(0), *values]), log_z)
+
+
+def log_joint(problem: Problem, budget: Budget) -> F64:
+    """Return the log of the factors' product at every configuration, one axis per variable."""
+    n = len(problem.variables)
+    cells = float(np.prod(problem.n_states.astype(float)))
+    if 8 * cells > as_bytes(budget, "enumeration") or n > 64:
+        raise BudgetError(
+            f"Enumeration needs one table over all {n} variables, at most 64 axes, with "
+            f"{as_text(8 * cells)}; the budget is {budget}. Use method='auto'."
+        )
+    joint = np.full(tuple(problem.n_states), problem.log_constant)
+    logs = problem.log_values()
+    for f in range(len(problem.scope_start) - 1):
+        scope = problem.scope[problem.scope_start[f] : problem.scope_start[f + 1]]
+        table = logs[problem.cell_start[f] : problem.cell_start[f + 1]]
+        shaped = table.reshape(tuple(problem.n_states[scope]))
+        ordered = np.transpose(shaped, np.argsort(scope))
+        axes = [int(problem.n_states[v]) if v in scope else 1 for v in range(n)]
+        joint += ordered.reshape(axes)
+    return joint
