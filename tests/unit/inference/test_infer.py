@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 import credo
 from credo.exceptions import ImpossibleEvidence, InputError, LabelError
@@ -177,6 +178,20 @@ class TestRange:
             star(401), {f"leaf{i}": int(i >= 200) for i in range(401)}, method=method
         )
         np.testing.assert_allclose(post.probabilities("centre"), [0.01, 0.99], rtol=1e-9)
+
+    @every_method
+    def test_beliefs_of_logs_sum_to_one_whatever_their_range(self, method):
+        rows = [[-900.0, 0.0], [5.0], [-2000.0, -np.inf, -2001.0], [300.0, 301.0, -500.0, 300.0]]
+        graph = FactorGraph()
+        for i, row in enumerate(rows):
+            graph.factor([graph.variable(i, len(row))], row, log=True)
+        post = credo.infer(graph, method=method)
+        for i, row in enumerate(rows):
+            np.testing.assert_allclose(post.probabilities(i), softmax(row), rtol=1e-13)
+        scores = credo.max_marginals(graph)
+        for i, row in enumerate(rows):
+            below = scores.log_values(i) - scores.best.log_score
+            np.testing.assert_allclose(below, np.array(row) - max(row), rtol=1e-12)
 
     @every_method
     def test_the_only_term_that_survives_is_kept_though_it_was_tiny_before(self, method):

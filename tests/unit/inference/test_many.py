@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from credo.inference._layout import lay_out
 from hypothesis import given, strategies as st
 from tests.oracles import inference as oracle
 from tests.properties.graph_strategies import factor_graphs, models
@@ -13,7 +14,6 @@ from credo.graphs.evidence import resolve
 from credo.graphs.ordering import find_order
 from credo.graphs.problems import pose
 from credo.inference._beliefs import calibrate
-from credo.inference._layout import lay_out
 from credo.inference.many import ManyEngine, infer_batches, infer_many
 
 

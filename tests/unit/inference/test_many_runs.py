@@ -5,6 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from credo.inference._layout import lay_out
 
 from credo.exceptions import BudgetError, InputError
 from credo.graphs import BayesianNetwork, chain
@@ -12,7 +13,6 @@ from credo.graphs.evidence import Evidence
 from credo.graphs.ordering import find_order
 from credo.graphs.problems import pose
 from credo.inference import _many_routes as routes, _many_runs as runs
-from credo.inference._layout import lay_out
 from credo.inference._many_tree import RowTree
 from credo.inference.many import infer_many
 

@@ -1,4 +1,4 @@
-"""The kernels of the junction tree: compiled, and as plain Python."""
+"""The kernels of clique trees: compiled, and as plain Python."""
 
 import itertools
 import math
@@ -11,14 +11,8 @@ from tests.speeds import both_speeds, plain_kernels
 
 import credo
 from credo import _kernels
-from credo._kernels import (  # noqa: F401 - found below by their names
-    clique_tables,
-    junction_decode,
-    junction_fill,
-    junction_layout,
-    junction_logs,
-    junction_samples,
-)
+from credo._kernels import cliques, configurations  # noqa: F401 - found below by their names
+from credo._kernels.cliques import LOG_MAX, LOG_SUM, SUM
 from credo.graphs import BayesianNetwork, FactorGraph
 
 
@@ -54,137 +48,119 @@ class TestLoops:
         shape = [k if axis in inside else 1 for axis, k in enumerate(SIZES)]
         return np.random.default_rng(1).random(shape) + 0.1
 
-    def test_multiplies_into_the_table(self, kernels, inside):
+    @pytest.mark.parametrize("mode", [SUM, LOG_SUM, LOG_MAX])
+    def test_is_multiplied_into_the_table_or_added_where_logs(self, kernels, inside, mode):
         table, message = self.table(), self.message(inside)
         lengths, strides = loops(SIZES, inside)
-        source = np.append([9.0], table.ravel())
-        target = np.full(source.size, -1.0)
-        kernels.clique_tables.multiply(
-            target, source, 1, message.ravel(), 0, lengths, strides, 0, 4, np.zeros(64, np.int64)
-        )
-        np.testing.assert_allclose(target[1:], (table * message).ravel(), rtol=1e-15)
+        source, target = np.append([9.0], table.ravel()), np.full(table.size + 1, -1.0)
+        rest = lengths, strides, 0, 4, np.zeros(64, np.int64), mode
+        kernels.cliques.spread(target, source, 1, np.append([7.0], message), 1, *rest)
+        expected = table * message if mode == SUM else table + message
+        np.testing.assert_allclose(target[1:], expected.ravel(), rtol=1e-15)
         assert target[0] == -1.0
 
-    def test_watching_multiplies_the_same_and_sees_what_is_lost(self, kernels, inside):
-        table, message = self.table(), self.message(inside)
-        lengths, strides = loops(SIZES, inside)
-        target, counters = table.ravel().copy(), np.zeros(64, np.int64)
-        watched = kernels.clique_tables.multiply_watched
-        assert not watched(target, 0, message.ravel(), 0, lengths, strides, 0, 4, counters)
-        np.testing.assert_allclose(target, (table * message).ravel(), rtol=1e-15)
-        target[-1] = 1e-250
-        small = message.ravel() * 1e-100
-        assert watched(target, 0, small, 0, lengths, strides, 0, 4, counters)
-
-    def test_adds_the_table_up(self, kernels, inside):
-        table = self.table()
-        lengths, strides = loops(SIZES, inside)
+    @pytest.mark.parametrize("mode", [SUM, LOG_SUM, LOG_MAX])
+    def test_is_gathered_where_whole_rows_may_be_impossible(self, kernels, inside, mode):
+        table = self.table() if mode == SUM else np.log(self.table()) * 1000
+        table[0] = 0.0 if mode == SUM else -np.inf
         others = tuple(axis for axis in range(4) if axis not in inside)
-        expected = table.sum(axis=others).ravel()
-        out = np.full(expected.size, -1.0)
-        kernels.clique_tables.add_up(
-            table.ravel(), 0, out, out.size, lengths, strides, 0, 4, np.zeros(64, np.int64)
-        )
-        np.testing.assert_allclose(out, expected, rtol=1e-14)
+        by_numpy = {SUM: np.sum, LOG_SUM: logsumexp, LOG_MAX: np.max}
+        expected = np.ravel(by_numpy[mode](table, axis=others))
+        out = np.full(expected.size + 1, -1.0)
+        rest = *loops(SIZES, inside), 0, 4, np.zeros(64, np.int64), mode
+        kernels.cliques.gather(table.ravel(), 0, out, 1, expected.size, *rest)
+        np.testing.assert_allclose(out[1:], expected, rtol=1e-13)
+        assert out[0] == -1.0
 
-    def test_adds_logs_to_the_table(self, kernels, inside):
-        table, message = np.log(self.table()), np.log(self.message(inside))
-        lengths, strides = loops(SIZES, inside)
-        target = np.append([9.0], table.ravel())
-        source = np.append([7.0], message.ravel())
-        counters = np.zeros(64, np.int64)
-        kernels.junction_logs.add(target, 1, source, 1, lengths, strides, 0, 4, counters)
-        np.testing.assert_array_equal(target[1:], (table + message).ravel())
-        assert target[0] == 9.0
-
-    @pytest.mark.parametrize("maximum", [False, True])
-    def test_gathers_logs_where_whole_rows_may_be_impossible(self, kernels, inside, maximum):
-        table = np.log(self.table()) * 1000
-        table[0] = -np.inf
-        lengths, strides = loops(SIZES, inside)
-        others = tuple(axis for axis in range(4) if axis not in inside)
-        expected = table.max(axis=others) if maximum else logsumexp(table, axis=others)
-        out = np.zeros(int(np.prod([SIZES[axis] for axis in inside])))
-        counters = np.zeros(64, np.int64)
-        kernels.junction_logs.gather(
-            table.ravel(), 0, out, 0, out.size, lengths, strides, 0, 4, counters, maximum
+    @pytest.mark.parametrize(("least", "lost"), [(1.0, False), (1e-200, False), (1e-280, True)])
+    def test_a_table_is_scaled_where_a_product_could_be_lost(self, kernels, inside, least, lost):
+        table, message = self.table().ravel() * 1e-150, self.message(inside)
+        table[0] = 1e-170
+        low, target = np.array([1e-170]), np.empty(table.size)
+        smallest = message.min() * least
+        rest = *loops(SIZES, inside), 0, 4, np.zeros(64, np.int64), SUM
+        divided, is_lost = kernels.cliques.absorb(
+            target, table, 0, table.size, low, 0, message.ravel() * least, 0, smallest, *rest
         )
-        np.testing.assert_allclose(out, np.ravel(expected), rtol=1e-13)
+        assert is_lost == lost
+        expected = table.reshape(SIZES) * message * (least / divided)
+        np.testing.assert_allclose(target, expected.ravel(), rtol=1e-13)
+        assert lost or low[0] <= target.min()
 
 
 class TestFilling:
-    """Tables of few cells, filled factor by factor, and of many, which grow axis by axis."""
+    """Tables grow axis by axis, as the factors need them."""
 
+    @pytest.mark.parametrize("mode", [SUM, LOG_MAX])
     @pytest.mark.parametrize("sizes", [(3, 2), (3, 2, 4, 2), (3, 5, 2, 4, 3)], ids=str)
     @pytest.mark.parametrize("least", [0, 1, 2])
-    def test_adds_all_factors_up(self, kernels, sizes, least):
+    def test_all_factors_are_multiplied_in(self, kernels, sizes, least, mode):
         rng = np.random.default_rng(3)
         axes = range(len(sizes))
         counts = range(least, len(sizes) + 1)
         parts = [part for r in counts for part in itertools.combinations(axes, r)]
         parts = [parts[i] for i in rng.permutation(len(parts))]
-        tables = [
+        logs = [
             rng.normal(size=[k if a in part else 1 for a, k in enumerate(sizes)]) for part in parts
         ]
         lengths, strides = zip(*(loops(sizes, part) for part in parts), strict=True)
-        home = np.array([0 if part else -1 for part in parts])
-        target = np.full(math.prod(sizes) + 1, np.nan)
-        constant = kernels.junction_fill.fill_outward(
+        target, low = np.full(math.prod(sizes) + 1, np.nan), np.empty(1)
+        values = np.concatenate([table.ravel() for table in logs])
+        log_scale, lost = kernels.cliques.fill(
             target,
+            low,
             np.array([0, math.prod(sizes)]),
-            home,
+            np.array([0 if part else -1 for part in parts]),
             np.cumsum([0, *map(len, lengths)]),
             np.concatenate(lengths),
             np.concatenate(strides),
-            np.cumsum([0, *(table.size for table in tables)]),
-            np.concatenate([table.ravel() for table in tables]),
+            np.cumsum([0, *(table.size for table in logs)]),
+            np.exp(values) if mode == SUM else values,
+            mode,
         )
-        wanted = sum((t for t, part in zip(tables, parts, strict=True) if part), np.zeros(sizes))
-        np.testing.assert_allclose(target[:-1], wanted.ravel(), rtol=0, atol=1e-13)
+        got = target[:-1] if mode != SUM else np.log(target[:-1])
+        wanted = sum(logs, np.zeros(sizes)).ravel()
+        np.testing.assert_allclose(got + log_scale, wanted, rtol=0, atol=1e-12)
         assert np.isnan(target[-1])
-        alone = [t.item() for t, part in zip(tables, parts, strict=True) if not part]
-        assert constant == pytest.approx(sum(alone))
+        assert not lost
+        if mode == SUM:
+            assert (target[:-1].max(), target[:-1].min()) == (1.0, low[0])
 
-    def test_a_table_without_factors_is_zero(self, kernels):
-        none = np.empty(0, np.int64)
+    @pytest.mark.parametrize("mode", [SUM, LOG_SUM])
+    def test_a_table_without_factors_is_one(self, kernels, mode):
+        none, first = np.empty(0, np.int64), np.zeros(1, np.int64)
         for cells in (2, 1000):
-            target = np.full(cells, np.nan)
-            start = np.array([0, cells])
-            first = np.zeros(1, np.int64)
-            arguments = (none, first, none, none, first, np.empty(0))
-            assert kernels.junction_fill.fill_outward(target, start, *arguments) == 0.0
-            np.testing.assert_array_equal(target, 0.0)
-
-    @pytest.mark.parametrize("filled", [1, 3])
-    def test_repeats_the_first_cells(self, kernels, filled):
-        table = np.append(np.arange(5.0), np.full(11, np.nan))
-        assert kernels.junction_fill.repeat(table, 2, filled, 12) == 12
-        np.testing.assert_array_equal(table[2:14], np.tile(2.0 + np.arange(filled), 12 // filled))
-        assert np.isnan(table[14:]).all()
+            target, low = np.full(cells, np.nan), np.empty(1)
+            places = target, low, np.array([0, cells])
+            found = kernels.cliques.fill(*places, none, first, none, none, first, np.empty(0), mode)
+            assert found == (0.0, False)
+            np.testing.assert_array_equal(target, 1.0 if mode == SUM else 0.0)
 
 
 class TestScales:
     def test_are_the_old_maximum_and_the_new_least(self, kernels):
         table = np.array([7.0, 0.0, 4.0, 8.0, 7.0])
-        largest, least = kernels.clique_tables.rescale(table, 1, 4)
-        assert (largest, least) == (8.0, 0.5)
+        assert kernels.cliques.rescale(table, 1, 4, SUM) == (8.0, 0.5)
         np.testing.assert_array_equal(table, [7.0, 0.0, 0.5, 1.0, 7.0])
+        assert kernels.cliques.rescale(table, 1, 5, LOG_SUM)[0] == 7.0
+        np.testing.assert_array_equal(table, [7.0, -7.0, -6.5, -6.0, 0.0])
 
     def test_zeros_stay(self, kernels):
-        table = np.zeros(3)
-        assert kernels.clique_tables.rescale(table, 0, 3)[0] == 0.0
-        np.testing.assert_array_equal(table, 0.0)
+        for mode, nothing in ((SUM, 0.0), (LOG_MAX, -np.inf)):
+            table = np.full(3, nothing)
+            assert kernels.cliques.rescale(table, 0, 3, mode)[0] == nothing
+            np.testing.assert_array_equal(table, nothing)
 
     def test_a_product_of_many_is_kept_where_float64_ends(self, kernels):
         product = np.array([1.0, 0.0])
-        assert kernels.clique_tables.log_of(product) == 0.0
+        assert kernels.cliques.log_of(product) == 0.0
         for x in (1e300, 3.0, 1e300, 5e-324, 1e-150, 1e-300):
             for _ in range(50):
-                kernels.clique_tables.count_in(product, x)
+                kernels.cliques.count_in(product, x)
         logs = (300 * 2 - 150 - 300) * math.log(10) + math.log(3) + math.log(5e-324)
-        assert kernels.clique_tables.log_of(product) == pytest.approx(50 * logs, rel=1e-12)
-        kernels.clique_tables.count_in(product, 0.0)
-        assert kernels.clique_tables.log_of(product) == -math.inf
+        assert kernels.cliques.log_of(product) == pytest.approx(50 * logs, rel=1e-12)
+        kernels.cliques.count_in(product, 0.0)
+        assert kernels.cliques.log_of(product) == -math.inf
 
 
 def random_scopes(rng, n):
@@ -203,7 +179,7 @@ class TestLayout:
             order = rng.permutation(n)
             start = np.cumsum([0, *map(len, scopes)])
             flat = np.array([v for scope in scopes for v in scope], np.int64)
-            position, first, members, parent = kernels.junction_layout.elimination_cliques(
+            position, first, members, parent = kernels.cliques.elimination_cliques(
                 start, flat, order
             )
             expected = oracle.cliques_of_order(scopes, order.tolist())
@@ -212,28 +188,12 @@ class TestLayout:
                 assert got.tolist() == sorted(position[v] for v in clique)
                 later = [int(q) for q in got if q > i]
                 assert parent[i] == (later[0] if later else -1)
-            node, bottom, residual, _ = kernels.junction_layout.maximal_cliques(first, parent)
+            node, bottom, residual, _ = kernels.cliques.maximal_cliques(first, parent)
             kept = [expected[i] for i in bottom]
             assert len(kept) == len(oracle.maximal(expected))
             assert set(kept) == set(oracle.maximal(expected))
             assert residual.sum() == n
             assert all(order[i] in kept[node[i]] for i in range(n))
-
-
-class TestStates:
-    def test_row_and_cell_are_where_numpy_has_them(self, kernels):
-        """A node over variables 2, 0, 3, of which the last two end in it."""
-        sizes = np.array([3, 9, 2, 4])
-        shape = np.array([0, 3]), np.array([2, 0, 3]), np.array([2]), sizes
-        for place in np.ndindex(2, 3, 4):
-            states = np.zeros(4, np.int64)
-            states[[2, 0, 3]] = place
-            row = kernels.junction_decode.row_of(0, *shape, states)
-            assert row == place[0]
-            states[[0, 3]] = -1
-            kernels.junction_decode.put(0, place[1] * 4 + place[2], *shape, states)
-            assert tuple(states[[2, 0, 3]]) == place
-            assert states[1] == 0
 
 
 class TestDraws:
@@ -243,11 +203,10 @@ class TestDraws:
     def test_never_take_a_state_of_probability_zero(self, kernels, u, state):
         out = np.full((1, 1), -1, np.int64)
         one = np.array([0, 1])
-        kernels.junction_samples.draw_down(
+        kernels.configurations.draw_down(
             np.array([0.0, 1.0, 3.0, 0.0]),
             np.array([0, 4]),
             one,
-            np.array([-1]),
             one,
             np.array([0]),
             np.array([1]),
