@@ -4,7 +4,6 @@ The table has one axis per variable, in the order of ``names``. It needs few var
 ordinary size; ``tests.oracles.inference`` counts in forty digits.
 """
 
-import itertools
 import math
 
 import numpy as np
@@ -105,15 +104,3 @@ class Joint:
         place = np.unravel_index(self.table.argmax(), self.table.shape)
         each = zip(self.names, place, strict=True)
         return {name: self.states[name][i] for name, i in each}
-
-    def smallest_conflicts(self, evidence):
-        """All sets of findings that cannot be true together while all smaller ones can."""
-        names = list(evidence)
-        found = []
-        for size in range(1, len(names) + 1):
-            for chosen in itertools.combinations(names, size):
-                if any(set(smaller) <= set(chosen) for smaller in found):
-                    continue
-                if not self.given({name: evidence[name] for name in chosen}).is_possible:
-                    found.append(chosen)
-        return found
