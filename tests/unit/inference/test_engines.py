@@ -1,0 +1,979 @@
+"""Every engine, on every kind of model and evidence, against the joint table written out.
+
+Only public names: what an engine says of itself (``status``, ``log_evidence_is``, ``is_exact``) is
+what it is held to.
+"""
+
+import functools
+import itertools
+import pickle  # noqa: TID251 - a tree travels to other processes
+import warnings
+
+import numpy as np
+import pytest
+from tests.oracles.joint import Joint
+
+import credo
+from credo.exceptions import (
+    ApproximationWarning,
+    BudgetError,
+    ConvergenceWarning,
+    ExpansionWarning,
+    ImpossibleEvidence,
+    InputError,
+    LabelError,
+    NumericalError,
+    ShapeError,
+)
+from credo.inference import ManyEngine, infer_batches
+
+EXACT = ("auto", "exact", "junction_tree", "elimination", "enumeration", "tree")
+APPROXIMATE = (
+    "loopy",
+    "tree_reweighted",
+    "mean_field",
+    "structured_mean_field",
+    "generalised",
+    "double_loop",
+    "gibbs",
+)
+MAXIMA = ("auto", "junction_tree", "tree_reweighted", "loopy", "icm")
+#: How far a belief may be off on these models if the engine says that it converged; 1 says nothing.
+LOOSE = {"loopy": 0.35, "tree_reweighted": 0.5, "generalised": 0.1, "double_loop": 0.1}
+
+
+def network():
+    """A Bayesian network with a loop and two zeros."""
+    net = credo.BayesianNetwork()
+    for name in ("rain", "sprinkler", "wet"):
+        net.variable(name, ["no", "yes"])
+    net.variable("road", ["dry", "damp", "flooded"])
+    net.cpt("rain", table=[0.8, 0.2])
+    net.cpt("sprinkler", given=["rain"], table=[[0.6, 0.4], [0.99, 0.01]])
+    table = [[[1.0, 0.0], [0.2, 0.8]], [[0.1, 0.9], [0.01, 0.99]]]
+    net.cpt("wet", given=["sprinkler", "rain"], table=table)
+    net.cpt("road", given=["rain"], table=[[0.9, 0.1, 0.0], [0.1, 0.6, 0.3]])
+    return net
+
+
+def field():
+    """A ring of four nodes, one of three states, with a pair that is not allowed."""
+    net = credo.MarkovNetwork()
+    net.node("a", 2, [1.0, 1.4])
+    net.node("b", 3, [0.5, 1.0, 2.0])
+    net.node("c", 2)
+    net.node("d", 2, [2.0, 1.0])
+    net.edge("a", "b", [[2.0, 1.0, 0.5], [0.25, 1.5, 3.0]])
+    net.edge("b", "c", [[1.0, 0.5], [2.0, 0.0], [0.7, 1.1]])
+    net.edge("c", "d", [[1.5, 0.8], [0.6, 1.2]])
+    net.edge("d", "a", [[1.0, 2.0], [1.5, 0.5]])
+    return net
+
+
+def rules():
+    """Every rule over six bits, and a function of two of them."""
+    graph = credo.FactorGraph()
+    weights = [[0.7, 0.3], [0.4, 0.6], [0.5, 0.5], [0.8, 0.3], [0.6, 0.5], [1.0, 2.0]]
+    for i, each in enumerate(weights):
+        graph.factor([graph.variable(i, 2)], each)
+    size = graph.variable("size", ["few", "some", "many"])
+    graph.parity([0, 1, 2, 3])
+    graph.at_most_one([3, 4, 5])
+    graph.noisy_or(5, {0: 0.8, 1: 0.3, 2: 0.5}, leak=0.1)
+    graph.noisy_and(4, {1: 0.6, 2: 0.2}, leak=0.05)
+    graph.deterministic(size, [0, 1], lambda *bits: ["few", "some", "many"][sum(bits)])
+    return graph
+
+
+def hidden_chain():
+    """A hidden Markov model, nothing observed yet: a tree."""
+    start, steps = {"calm": 0.6, "storm": 0.4}, [[0.9, 0.1], [0.3, 0.7]]
+    symbols = [[0.7, 0.3, 0.0], [0.2, 0.3, 0.5]]
+    return credo.chain(start, steps, length=3, emission=symbols)
+
+
+def observed_chain():
+    """The hidden states of a chain, given what was seen, which cannot go back."""
+    emission, seen = [[0.7, 0.3], [0.2, 0.8]], [0, 1, 1, 0, 1]
+    return credo.chain([0.6, 0.4], [[0.9, 0.1], [0, 1.0]], emission=emission, observations=seen)
+
+
+MODELS = {
+    "network": network,
+    "field": field,
+    "rules": rules,
+    "hidden_chain": hidden_chain,
+    "observed_chain": observed_chain,
+}
+TREES = ("hidden_chain", "observed_chain")
+#: A state, several states, weights, a state and weights, of each model; then what cannot be true,
+#: whose first two findings conflict.
+SEEN = {
+    "network": {
+        "state": ({"wet": "yes"}, {}),
+        "states": ({"road": {"damp", "flooded"}}, {}),
+        "weights": ({}, {"wet": [0.1, 0.7], "road": {"dry": 1, "damp": 2, "flooded": 0.5}}),
+        "both": ({"rain": ["no", "yes"], "wet": "yes"}, {"wet": [0.5, 0.2], "sprinkler": [1, 3]}),
+        "impossible": ({"rain": "no", "road": "flooded", "wet": "yes"}, {}),
+    },
+    "field": {
+        "state": ({"a": 1}, {}),
+        "states": ({"b": {0, 2}}, {}),
+        "weights": ({}, {"c": [0.1, 0.7], "b": [1.0, 2.0, 3.0]}),
+        "both": ({"a": 1}, {"a": [0.5, 0.2], "d": [1, 3]}),
+        "impossible": ({"b": 1, "c": 1, "a": 0}, {}),
+    },
+    "rules": {
+        "state": ({0: 1, 5: 1}, {}),
+        "states": ({"size": {"few", "many"}}, {}),
+        "weights": ({}, {1: [0.1, 0.7], "size": [1.0, 2.0, 3.0]}),
+        "both": ({2: 1}, {2: [0.5, 0.2], 4: [1, 3]}),
+        "impossible": ({4: 1, 5: 1, 0: 1}, {}),
+    },
+    "hidden_chain": {
+        "state": ({"y0": 1, "y2": 2}, {}),
+        "states": ({"y1": [0, 1]}, {}),
+        "weights": ({}, {"x1": [0.1, 0.7], "y2": [1.0, 2.0, 3.0]}),
+        "both": ({"x0": "calm"}, {"x0": [0.5, 0.2], "y1": [1, 3, 1]}),
+        "impossible": ({"x1": "calm", "y1": 2, "y0": 0}, {}),
+    },
+    "observed_chain": {
+        "state": ({"x0": 1}, {}),
+        "states": ({"x2": {0, 1}}, {}),
+        "weights": ({}, {"x1": [0.1, 0.7]}),
+        "both": ({"x0": 0}, {"x0": [0.5, 0.2], "x4": [1, 3]}),
+        "impossible": ({"x1": 1, "x3": 0, "x4": 1}, {}),
+    },
+}
+POSSIBLE = ("nothing", "state", "states", "weights", "both", "everything")
+
+every_model = pytest.mark.parametrize("kind", MODELS)
+every_evidence = pytest.mark.parametrize("seen", POSSIBLE)
+
+
+@functools.cache
+def model_of(kind):
+    """The model and its joint table; built once, since asking changes nothing."""
+    model = MODELS[kind]()
+    return model, Joint.of(model)
+
+
+def posed(kind, seen):
+    """A model, evidence, likelihood, and the joint table that is left."""
+    model, joint = model_of(kind)
+    if seen == "everything":
+        evidence, likelihood = joint.best(), {}
+    else:
+        evidence, likelihood = SEEN[kind].get(seen, ({}, {}))
+    return model, evidence, likelihood, joint.given(evidence, likelihood)
+
+
+def methods_on(kind, methods=EXACT):
+    """The methods that can answer: one of them needs a tree."""
+    return [method for method in methods if method != "tree" or kind in TREES]
+
+
+def assert_exact(post, joint, names=None):
+    """All marginals and the log of the sum, to nine digits."""
+    for name in joint.names if names is None else names:
+        np.testing.assert_allclose(post.probabilities(name), joint.marginal(name), atol=1e-9)
+    assert post.log_evidence == pytest.approx(joint.log_sum, abs=1e-9)
+
+
+def assert_refused(kind, ask):
+    """The error names the two findings that conflict, and not the third."""
+    evidence, _ = SEEN[kind]["impossible"]
+    first, second, third = evidence
+    with pytest.raises(ImpossibleEvidence, match="the evidence has probability zero") as caught:
+        ask(evidence)
+    assert caught.value.conflict == {first: evidence[first], second: evidence[second]}
+    assert f"{first} = {evidence[first]}" in str(caught.value)
+    assert f"{third} =" not in str(caught.value)
+
+
+@every_model
+class TestExactEngines:
+    @every_evidence
+    def test_marginals_and_evidence_are_those_of_the_joint_table(self, kind, seen):
+        model, evidence, likelihood, left = posed(kind, seen)
+        for method in methods_on(kind):
+            post = credo.infer(model, evidence, likelihood=likelihood, method=method)
+            assert_exact(post, left)
+            assert (post.status, post.log_evidence_is, post.why) == ("EXACT", "EXACT", ())
+            assert post.probability_of_evidence == pytest.approx(np.exp(left.log_sum), rel=1e-9)
+            assert post.engine == post.plan.engine
+            if method not in ("auto", "exact"):
+                assert post.engine == method
+
+    @every_evidence
+    def test_a_junction_tree_answers_the_same_question_after_question(self, kind, seen):
+        model, evidence, likelihood, left = posed(kind, seen)
+        tree = credo.JunctionTree(model)
+        for _ in range(2):
+            assert_exact(tree.infer(evidence, likelihood=likelihood), left)
+            assert_exact(tree.infer(), model_of(kind)[1])
+        assert_exact(pickle.loads(pickle.dumps(tree)).infer(evidence, likelihood=likelihood), left)  # noqa: S301 - our own
+
+    @pytest.mark.parametrize("seen", ["nothing", "state", "both"])
+    def test_a_query_changes_what_is_given_and_no_answer(self, kind, seen):
+        model, evidence, likelihood, left = posed(kind, seen)
+        for query in ([], left.names[1:2], left.names[::-2], list(evidence)):
+            for method in methods_on(kind):
+                post = credo.infer(
+                    model, evidence, likelihood=likelihood, query=query, method=method
+                )
+                assert list(post) == list(post.variables) == query
+                assert len(post) == len(query)
+                assert_exact(post, left, query)
+                missing = next(name for name in left.names if name not in query)
+                assert missing not in post
+                with pytest.raises(InputError, match="was not asked for; query has"):
+                    post.probabilities(missing)
+
+    def test_impossible_evidence_is_refused_with_a_smallest_conflict(self, kind):
+        model = model_of(kind)[0]
+        for method in methods_on(kind):
+            assert_refused(kind, functools.partial(credo.infer, model, method=method))
+        assert_refused(kind, credo.JunctionTree(model).infer)
+
+    @every_evidence
+    def test_pairs_and_triples_have_their_axes_in_the_order_asked_for(self, kind, seen):
+        model, evidence, likelihood, left = posed(kind, seen)
+        post = credo.infer(model, evidence, likelihood=likelihood)
+        for names in itertools.permutations(left.names, 2):
+            joint = post.joint(names)
+            assert joint.variables == names
+            np.testing.assert_allclose(joint.table, left.joint(names), atol=1e-9)
+        three = left.names[2::-1]
+        np.testing.assert_allclose(post.joint(three).table, left.joint(three), atol=1e-9)
+
+    @every_evidence
+    def test_draws_are_possible_and_as_frequent_as_they_are_probable(self, kind, seen):
+        model, evidence, likelihood, left = posed(kind, seen)
+        post = credo.infer(model, evidence, likelihood=likelihood)
+        draws = post.sample(2000, random_state=7)
+        assert list(draws) == left.names
+        assert draws == post.sample(2000, random_state=7)
+        rows = list(zip(*draws.values(), strict=True))
+        counted = np.zeros_like(left.table)
+        for row in rows:
+            at = zip(left.names, row, strict=True)
+            counted[tuple(left.states[name].index(state) for name, state in at)] += 1 / len(rows)
+        assert not counted[left.table == 0].any()
+        assert np.abs(counted - left.joint(left.names)).max() < 0.05
+
+    def test_jeffreys_rule_keeps_what_goes_with_each_state(self, kind):
+        model, evidence, likelihood, left = posed(kind, "weights")
+        name = next(n for n in left.names if (left.marginal(n) > 0).sum() > 1)
+        now = left.marginal(name)
+        wanted = np.where(now > 0, np.arange(len(now)) + 1.0, 0.0)
+        wanted /= wanted.sum()
+        tree = credo.JunctionTree(model)
+        for ask in (
+            *(functools.partial(credo.infer, model, method=m) for m in methods_on(kind)),
+            tree.infer,
+        ):
+            post = ask(evidence, likelihood=likelihood, jeffrey={name: wanted})
+            moved = left.fitted({name: wanted})
+            for each in left.names:
+                np.testing.assert_allclose(
+                    post.probabilities(each), moved.marginal(each), atol=1e-9
+                )
+            assert post.log_evidence == pytest.approx(left.log_sum, abs=1e-9)  # of the findings
+            with pytest.raises(InputError, match="must sum to one"):
+                ask(jeffrey={name: 2.0 * wanted})
+
+    def test_every_order_gives_the_answer_and_an_order_with_gaps_is_refused(self, kind):
+        model, _, _, left = posed(kind, "nothing")
+        if kind == "rules":
+            with pytest.raises(InputError, match="auxiliary variables that have no name"):
+                credo.infer(model, order=left.names)
+            return
+        for order in itertools.islice(itertools.permutations(left.names), 0, None, 37):
+            assert_exact(credo.infer(model, order=order), left)
+        with pytest.raises(InputError, match="The order leaves out"):
+            credo.infer(model, order=left.names[1:])
+
+    def test_the_plan_says_what_takes_part(self, kind):
+        model, evidence, _, left = posed(kind, "state")
+        plan = credo.plan(model, evidence)
+        assert plan.is_exact
+        assert plan.n_variables == len(left.names) - len(evidence)
+        assert plan.n_pruned == len(evidence)
+        assert set(plan.order) == set(left.names) - set(evidence)
+        assert set(plan.largest_clique) <= set(plan.order)
+        assert plan.largest_table <= left.table.size * 8
+        assert plan.n_bytes >= 8 * plan.largest_table
+        assert plan.multiplications > 0
+        assert 0 < plan.seconds < 1
+        first_words = [line.split("  ")[0] for line in str(plan).splitlines()]
+        assert first_words == [
+            "engine",
+            "variables",
+            "order",
+            "width",
+            "largest table",
+            "memory",
+            "multiplications",
+            "estimated time",
+        ]
+        assert str(credo.infer(model, evidence).plan) == str(plan)
+
+
+class TestJunctionTree:
+    @pytest.mark.parametrize("kind", ["network", "field", *TREES])
+    def test_cliques_hold_all_factors_and_separators_what_is_shared(self, kind):
+        model, joint = model_of(kind)
+        tree = credo.JunctionTree(model)
+        cliques = [set(clique) for clique in tree.cliques]
+        for factor in model.factors:
+            scope = {variable.name for variable in factor.variables}
+            assert any(scope <= clique for clique in cliques)
+        for clique, parent, separator in zip(cliques, tree.parents, tree.separators, strict=True):
+            assert set(separator) == (set() if parent is None else clique & cliques[parent])
+        for name in joint.names:  # its cliques hang together: one of them alone has no parent there
+            tops = [
+                clique
+                for clique, parent in zip(cliques, tree.parents, strict=True)
+                if name in clique and (parent is None or name not in cliques[parent])
+            ]
+            assert len(tops) == 1
+        assert tree.plan.engine == "junction_tree"
+        assert repr(tree).startswith(f"<JunctionTree: {len(cliques)} cliques, ")
+
+
+@every_model
+class TestApproximateEngines:
+    @every_evidence
+    @pytest.mark.parametrize("method", APPROXIMATE)
+    def test_what_is_promised_holds(self, kind, seen, method):
+        model, evidence, likelihood, left = posed(kind, seen)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            post = credo.infer(model, evidence, likelihood=likelihood, method=method, seed=3)
+        assert all(each.category is ConvergenceWarning for each in told)
+        assert post.engine == method
+        assert post.status in ("EXACT", "CONVERGED", "SAMPLED")
+        if seen != "everything":  # where nothing is left to draw
+            assert (post.status == "SAMPLED") == (method == "gibbs")
+        promise = {
+            "EXACT": pytest.approx(left.log_sum, abs=1e-9),
+            "ESTIMATE": pytest.approx(left.log_sum, abs=0.5),
+        }
+        if post.log_evidence_is == "LOWER_BOUND":
+            assert post.log_evidence <= left.log_sum + 1e-12
+        elif post.log_evidence_is == "UPPER_BOUND":
+            assert post.log_evidence >= left.log_sum - 1e-12
+        else:
+            assert post.log_evidence == promise[post.log_evidence_is]
+        assert post.free_energy == -post.log_evidence
+        loose = 0.1 if method == "gibbs" and not told else LOOSE.get(method, 1.0)
+        off = 1e-9 if post.status == "EXACT" else loose
+        for name in left.names:
+            got = post.probabilities(name)
+            assert got.sum() == pytest.approx(1.0, abs=1e-9)
+            assert (got >= 0).all()
+            assert np.abs(got - left.marginal(name)).max() <= off
+        assert_of_evidence(post, evidence, left)
+
+    @pytest.mark.parametrize("method", APPROXIMATE)
+    def test_impossible_evidence_is_refused_with_a_smallest_conflict(self, kind, method):
+        model = model_of(kind)[0]
+        assert_refused(kind, functools.partial(credo.infer, model, method=method))
+
+    @pytest.mark.parametrize("method", APPROXIMATE)
+    def test_a_query_narrows_what_is_given(self, kind, method):
+        model, evidence, _, left = posed(kind, "state")
+        whole = credo.infer(model, evidence, method=method, on_failure="return")
+        query = left.names[::-2]
+        post = credo.infer(model, evidence, query=query, method=method, on_failure="return")
+        assert list(post) == query
+        for name in query:
+            np.testing.assert_array_equal(post.probabilities(name), whole.probabilities(name))
+        with pytest.raises(InputError, match="was not asked for"):
+            post.probabilities(left.names[-2])
+
+    @every_evidence
+    def test_bounds_hold(self, kind, seen):
+        model, evidence, likelihood, left = posed(kind, seen)
+        found = credo.bounds(model, evidence, likelihood=likelihood, rounds=2)
+        assert found.lower - 1e-12 <= left.log_sum <= found.upper + 1e-12
+        assert found.log_z == (found.lower, found.upper)
+        assert found.gap == found.upper - found.lower
+        if kind in TREES or seen == "everything":
+            assert found.gap < 1e-9
+        for name in left.names[:2]:
+            low, high = found.marginal(name).T
+            assert (low <= left.marginal(name) + 1e-12).all()
+            assert (left.marginal(name) <= high + 1e-12).all()
+        pair = found.joint(left.names[1::-1])
+        assert (pair[..., 0] <= left.joint(left.names[1::-1]) + 1e-12).all()
+        assert (left.joint(left.names[1::-1]) <= pair[..., 1] + 1e-12).all()
+
+    def test_bounds_refuse_impossible_evidence(self, kind):
+        assert_refused(kind, functools.partial(credo.bounds, model_of(kind)[0]))
+
+
+def assert_of_evidence(post, evidence, left):
+    """States against the evidence have no probability, however rough the engine."""
+    for name, seen in evidence.items():
+        allowed = seen if isinstance(seen, (set, list)) else [seen]
+        for state, p in zip(left.states[name], post.probabilities(name), strict=True):
+            assert state in allowed or p == 0.0
+
+
+@pytest.mark.parametrize("kind", TREES)
+class TestOnTrees:
+    @pytest.mark.parametrize("schedule", ["auto", "flooding", "sequential", "residual", "tree"])
+    @pytest.mark.parametrize("momentum", [1.0, "adaptive"])
+    def test_loopy_is_exact_and_says_so(self, kind, schedule, momentum):
+        model, evidence, likelihood, left = posed(kind, "both")
+        options = {"schedule": schedule, "momentum": momentum}
+        post = credo.infer(model, evidence, likelihood=likelihood, method="loopy", **options)
+        assert (post.status, post.log_evidence_is) == ("EXACT", "EXACT")
+        assert_exact(post, left)
+        assert len(post.residuals) == post.sweeps
+        assert post.period == 0
+
+    def test_messages_are_the_same_by_whatever_method_and_make_the_belief(self, kind):
+        model, evidence, _, left = posed(kind, "state")
+        exact = credo.infer(model, evidence)
+        loopy = credo.infer(model, evidence, method="loopy")
+        at = "x1"
+        edges = [{v.name for v in f.variables} for f in model.factors if len(f.variables) == 2]
+        neighbours = [next(iter(edge - {at})) for edge in edges if at in edge]
+        own = [f for f in model.factors if [v.name for v in f.variables] == [at]]
+        product = np.prod([f.table for f in own], axis=0) if own else np.ones(2)
+        for source in neighbours:
+            message = exact.message(source, at)
+            assert (message.source, message.target) == (source, at)
+            assert list(message.states) == left.states[at]
+            assert message.values.sum() == pytest.approx(1.0, abs=1e-12)
+            if source not in evidence:
+                np.testing.assert_allclose(message.values, loopy.message(source, at).values, 1e-9)
+            product = product * message.values
+        np.testing.assert_allclose(product / product.sum(), left.marginal(at), atol=1e-9)
+        message = exact.message(neighbours[0], at)
+        assert repr(message).startswith(f"m[{neighbours[0]} -> x1] = ({left.states[at][0]}: ")
+        assert list(message.to_dict()) == ["source", "target", "states", "values", "log_scale"]
+
+
+class TestMessages:
+    def test_neighbours_only_and_trees_only(self):
+        post = credo.infer(model_of("hidden_chain")[0])
+        with pytest.raises(InputError, match="not neighbours"):
+            post.message("x0", "x2")
+        with pytest.raises(InputError, match="cycle"):
+            credo.infer(model_of("field")[0]).message("a", "b")
+        with pytest.raises(InputError, match="keeps no messages"):
+            credo.infer(model_of("field")[0], method="mean_field").message("a", "b")
+        with pytest.raises(InputError, match="cycle"):
+            credo.infer(model_of("field")[0], method="tree")
+
+
+@pytest.mark.filterwarnings("ignore::credo.exceptions.ExpansionWarning")
+@every_model
+class TestMaxima:
+    @every_evidence
+    @pytest.mark.parametrize("method", MAXIMA)
+    def test_the_best_configuration(self, kind, seen, method):
+        model, evidence, likelihood, left = posed(kind, seen)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ApproximationWarning)
+            found = credo.mpe(model, evidence, likelihood=likelihood, method=method)
+        best = left.scores()[0]
+        assert list(found.states) == left.names
+        assert found.engine == ("junction_tree" if method == "auto" else method)
+        assert found.log_score == pytest.approx(left.score(found.states), abs=1e-9)
+        assert found.log_score <= best + 1e-9
+        assert found.bound is None or found.bound >= best - 1e-9
+        if found.is_exact:
+            assert found.log_score == pytest.approx(best, abs=1e-9)
+        if method in ("auto", "junction_tree"):
+            assert found.is_exact
+            assert found.gap == 0.0
+            top = np.argwhere(left.table >= left.table.max() * (1 - 1e-12))
+            tied = [left.names[axis] for axis in range(top.shape[1]) if len(set(top[:, axis])) > 1]
+            assert list(found.tied) == tied
+        if method == "icm":
+            assert found.bound is None
+
+    @every_evidence
+    def test_the_next_best_and_the_best_with_each_state(self, kind, seen):
+        model, evidence, likelihood, left = posed(kind, seen)
+        scores = left.scores()
+        listed = credo.k_best(model, 7, evidence, likelihood=likelihood)
+        np.testing.assert_allclose([each.log_score for each in listed], scores[:7], atol=1e-9)
+        assert len({tuple(each.states.values()) for each in listed}) == len(listed)
+        for each in listed:
+            assert each.log_score == pytest.approx(left.score(each.states), abs=1e-9)
+        largest = credo.max_marginals(model, evidence, likelihood=likelihood)
+        assert list(largest) == left.names
+        assert largest.best.log_score == pytest.approx(scores[0], abs=1e-9)
+        for name in left.names:
+            np.testing.assert_allclose(largest.log_values(name), left.largest(name), atol=1e-9)
+            assert list(largest[name]) == left.states[name]
+
+    @every_evidence
+    def test_the_best_states_of_some_variables(self, kind, seen):
+        model, evidence, likelihood, left = posed(kind, seen)
+        for size in (1, 2, 3, len(left.names)):
+            names = left.names[::-1][:size]
+            found = credo.marginal_map(model, names, evidence, likelihood=likelihood)
+            assert list(found.states) == names
+            assert found.is_exact
+            assert found.log_score == pytest.approx(left.score(found.states), abs=1e-9)
+            assert found.log_score == pytest.approx(np.log(left.sums(names).max()), abs=1e-9)
+
+    @pytest.mark.parametrize("method", MAXIMA)
+    def test_impossible_evidence_is_refused(self, kind, method):
+        model = model_of(kind)[0]
+        if method == "icm":  # moves, and proves nothing
+            with pytest.warns(ApproximationWarning, match="does not prove that there is none"):
+                found = credo.mpe(model, SEEN[kind]["impossible"][0], method=method)
+            assert found.log_score == -np.inf
+            return
+        assert_refused(kind, functools.partial(credo.mpe, model, method=method))
+
+    def test_impossible_evidence_is_refused_by_all_exact_maxima(self, kind):
+        model, joint = model_of(kind)
+        assert_refused(kind, functools.partial(credo.k_best, model, 3))
+        assert_refused(kind, functools.partial(credo.max_marginals, model))
+        assert_refused(kind, functools.partial(credo.marginal_map, model, joint.names[:1]))
+
+
+class TestExpansion:
+    def test_maxima_write_noisy_gates_out_and_say_so_and_sums_do_not(self):
+        model = rules()
+        with pytest.warns(ExpansionWarning, match="noisy-OR"):
+            credo.mpe(model)
+        credo.infer(model)
+
+
+class TestCuts:
+    def test_a_field_that_attracts_is_cut_exactly_and_others_are_refused(self):
+        net = credo.MarkovNetwork()
+        for name, weights in zip("abc", ([1.0, 1.2], [2.0, 1.0], [1.0, 3.0]), strict=True):
+            net.node(name, 2, weights)
+        for pair in ("ab", "bc", "ca"):
+            net.edge(*pair, [[2.0, 1.0], [1.0, 2.0]])
+        for evidence in ({}, {"a": 1}, {"a": 1, "b": 0, "c": 0}):
+            left = Joint.of(net).given(evidence)
+            found = credo.mpe(net, evidence, method="graph_cut")
+            assert found.is_exact
+            assert found.states == left.best()
+            assert found.log_score == pytest.approx(left.scores()[0], abs=1e-9)
+        with pytest.raises(InputError):
+            credo.mpe(model_of("field")[0], method="graph_cut")
+
+
+@every_model
+class TestManyRows:
+    @staticmethod
+    def rows(kind):
+        """Nothing, every state of every variable alone, and everything at once."""
+        _, joint = model_of(kind)
+        alone = [{name: state} for name in joint.names for state in joint.states[name]]
+        return [row for row in [{}, *alone, joint.best()] if joint.given(row).is_possible]
+
+    def test_each_row_is_answered_as_by_itself(self, kind):
+        model, joint = model_of(kind)
+        rows = self.rows(kind)
+        many = credo.infer_many(model, rows)
+        assert (many.status, many.log_evidence_is) == ("EXACT", "EXACT")
+        assert set(many.statuses) == {"EXACT"}
+        assert (many.n_rows, len(many), list(many)) == (len(rows), len(joint.names), joint.names)
+        for i, row in enumerate(rows):
+            left = joint.given(row)
+            assert many.log_evidence[i] == pytest.approx(left.log_sum, abs=1e-9)
+            for name in joint.names:
+                np.testing.assert_allclose(
+                    many.probabilities(name)[i], left.marginal(name), atol=1e-9
+                )
+                np.testing.assert_allclose(
+                    many[name].probabilities[i], left.marginal(name), atol=1e-9
+                )
+
+    def test_columns_and_codes_and_batches_and_an_engine_say_the_same(self, kind):
+        model, joint = model_of(kind)
+        rows = self.rows(kind)
+        many = credo.infer_many(model, rows)
+        columns = {name: [row.get(name) for row in rows] for name in joint.names}
+        codes = np.array(
+            [
+                [joint.states[n].index(row[n]) if n in row else -1 for n in joint.names]
+                for row in rows
+            ]
+        )
+        others = [
+            credo.infer_many(model, columns),
+            credo.infer_many(model, codes, columns=joint.names),
+            credo.infer_many(model, rows, threads=2, method="exact"),
+            ManyEngine(model).run(rows),
+        ]
+        for name in joint.names:
+            for other in others:
+                np.testing.assert_array_equal(other.probabilities(name), many.probabilities(name))
+            parts = infer_batches(model, [rows[:3], rows[3:]])
+            stacked = np.vstack([part.probabilities(name) for part in parts])
+            np.testing.assert_allclose(stacked, many.probabilities(name), atol=1e-12)
+
+    def test_a_query_narrows_what_is_given(self, kind):
+        model, joint = model_of(kind)
+        rows, query = self.rows(kind), model_of(kind)[1].names[::-2]
+        many = credo.infer_many(model, rows, query=query)
+        whole = credo.infer_many(model, rows)
+        assert set(many) == set(query)
+        for name in query:
+            np.testing.assert_allclose(
+                many.probabilities(name), whole.probabilities(name), atol=1e-12
+            )
+        with pytest.raises(InputError, match="was not asked for"):
+            many.probabilities(joint.names[-2])
+
+    def test_impossible_rows_raise_or_are_marked(self, kind):
+        model, joint = model_of(kind)
+        evidence, _ = SEEN[kind]["impossible"]
+        assert_refused(kind, lambda row: credo.infer_many(model, [{}, row]))
+        with pytest.raises(ImpossibleEvidence, match="infer_many, row 1: the evidence"):
+            credo.infer_many(model, [{}, evidence])
+        many = credo.infer_many(model, [{}, evidence], on_impossible="nan")
+        assert many.impossible.tolist() == [1]
+        assert many.statuses.tolist() == ["EXACT", "IMPOSSIBLE"]
+        assert many.log_evidence[1] == -np.inf
+        for name in joint.names:
+            np.testing.assert_allclose(many.probabilities(name)[0], joint.marginal(name), atol=1e-9)
+            assert np.isnan(many.probabilities(name)[1]).all()
+        assert (many.most_probable()[1] == -1).all()
+        with pytest.raises(InputError, match="are impossible and have no posterior"):
+            _ = many[joint.names[0]]
+
+    def test_messages_say_the_same_as_for_one_row(self, kind):
+        model, joint = model_of(kind)
+        rows = self.rows(kind)
+        many = credo.infer_many(model, rows, method="loopy")
+        assert many.status == "CONVERGED"
+        assert many.log_evidence_is == ("EXACT" if kind in TREES else "ESTIMATE")
+        for i, row in enumerate(rows):
+            one = credo.infer(model, row, method="loopy", tolerance=1e-10)
+            for name in joint.names:
+                np.testing.assert_allclose(
+                    many.probabilities(name)[i], one.probabilities(name), atol=1e-5
+                )
+            if many.log_evidence_is == "EXACT":
+                assert many.log_evidence[i] == pytest.approx(joint.given(row).log_sum, abs=1e-9)
+
+    def test_potentials_of_rows_are_likelihoods(self, kind):
+        model, joint = model_of(kind)
+        _, likelihood = SEEN[kind]["weights"]
+        arrays = {
+            name: np.array([list(each.values()) if isinstance(each, dict) else each])
+            for name, each in likelihood.items()
+        }
+        many = credo.infer_many(model, method="loopy", potentials=arrays)
+        logs = {name: np.log(each) for name, each in arrays.items()}
+        again = credo.infer_many(model, method="loopy", log_potentials=logs)
+        one = credo.infer(model, likelihood=likelihood, method="loopy", tolerance=1e-10)
+        for name in joint.names:
+            np.testing.assert_allclose(
+                many.probabilities(name)[0], one.probabilities(name), atol=1e-5
+            )
+            np.testing.assert_allclose(
+                again.probabilities(name), many.probabilities(name), atol=1e-12
+            )
+        with pytest.raises(InputError, match="need method='loopy'"):
+            credo.infer_many(model, potentials=arrays)
+
+
+class TestPosterior:
+    """What an answer offers, exact or not."""
+
+    @pytest.mark.parametrize("method", ["exact", *APPROXIMATE])
+    def test_it_is_read_by_name(self, method):
+        model, evidence, _, left = posed("network", "state")
+        post = credo.infer(model, evidence, method=method, on_failure="return")
+        assert post.variables == tuple(post) == tuple(left.names)
+        assert len(post) == len(left.names)
+        assert "rain" in post
+        assert "snow" not in post
+        assert list(post["road"].labels) == left.states["road"]
+        np.testing.assert_allclose(
+            post["road"].probabilities, post.probabilities("road"), rtol=1e-12
+        )
+        with pytest.raises(ValueError, match="read-only"):
+            post.probabilities("road")[0] = 1.0
+        as_dict = post.to_dict()
+        assert list(as_dict) == left.names
+        for name, states in left.states.items():
+            assert list(as_dict[name]) == states
+            np.testing.assert_array_equal(list(as_dict[name].values()), post.probabilities(name))
+        assert f"4 variables, 1 findings, {post.engine}, {post.status}>" in repr(post)
+        assert post.joint(["wet"]).table.tolist() == [0.0, 1.0]
+        for name in ("snow", 3, None):
+            with pytest.raises(LabelError):
+                _ = post[name]
+
+    def test_an_approximate_joint_is_that_of_one_table_or_region(self):
+        model, joint = model_of("field")
+        post = credo.infer(model, method="loopy")
+        pair = post.joint(["b", "a"])
+        assert pair.variables == ("b", "a")
+        np.testing.assert_allclose(pair.table.sum(axis=0), post.probabilities("a"), atol=1e-6)
+        assert np.abs(pair.table - joint.joint(["b", "a"])).max() < 0.05
+        with pytest.raises(InputError, match="No table or region of engine 'loopy' holds all of"):
+            post.joint(["a", "c"])
+        with pytest.raises(InputError, match="names 'a' twice"):
+            post.joint(["a", "a"])
+
+    def test_models_are_asked_and_not_changed(self):
+        model = network()
+        before = [factor.table.copy() for factor in model.factors]
+        for method in ("exact", "loopy"):
+            credo.infer(model, {"wet": "yes"}, method=method)
+        for factor, table in zip(model.factors, before, strict=True):
+            np.testing.assert_array_equal(factor.table, table)
+
+    def test_seeds_repeat_what_is_random(self):
+        model = model_of("field")[0]
+        runs = [
+            credo.infer(model, method="gibbs", draws=50, seed=s, on_failure="return")
+            for s in (1, 1, 2)
+        ]
+        one, again, other = (run.probabilities("a") for run in runs)
+        np.testing.assert_array_equal(one, again)
+        assert (one != other).any()
+
+
+#: Calls with one thing wrong: the error, words of its message, and the call.
+WRONG = {
+    "method": (InputError, "Did you mean 'exact'", lambda net: credo.infer(net, method="exakt")),
+    "option of an exact method": (
+        InputError,
+        "sweeps is no option of method='exact'.*belong to approximate methods",
+        lambda net: credo.infer(net, method="exact", sweeps=3),
+    ),
+    "option of loopy": (
+        InputError,
+        "method='loopy' has no option 'sweep'. It has 'schedule', 'momentum'",
+        lambda net: credo.infer(net, method="loopy", sweep=3),
+    ),
+    "order of loopy": (
+        InputError,
+        "order needs an exact method",
+        lambda net: credo.infer(net, method="loopy", order=["rain"]),
+    ),
+    "jeffrey of loopy": (
+        InputError,
+        "jeffrey needs an exact method",
+        lambda net: credo.infer(net, method="loopy", jeffrey={"rain": [0.5, 0.5]}),
+    ),
+    "on_failure": (
+        InputError,
+        "on_failure of infer must be one of 'return', 'warn', 'raise'",
+        lambda net: credo.infer(net, on_failure="ignore"),
+    ),
+    "variable of evidence": (LabelError, "'rian'.*rain", lambda net: credo.infer(net, {"rian": 1})),
+    "state of evidence": (
+        LabelError,
+        "Variable 'rain' has no state 'ja'|'ja'.*'no', 'yes'",
+        lambda net: credo.infer(net, {"rain": "ja"}),
+    ),
+    "missing state": (
+        LabelError,
+        "Leave the variable out of the evidence",
+        lambda net: credo.infer(net, {"rain": None}),
+    ),
+    "no states": (InputError, "allows no state", lambda net: credo.infer(net, {"rain": []})),
+    "evidence in a list": (
+        InputError,
+        "must be a mapping by variable. Got list; for many rows use infer_many",
+        lambda net: credo.infer(net, [{"rain": "yes"}]),
+    ),
+    "variable of a likelihood": (
+        LabelError,
+        "'snow'",
+        lambda net: credo.infer(net, likelihood={"snow": [1, 2]}),
+    ),
+    "too many weights": (
+        ShapeError,
+        "one weight per state, 2 in all",
+        lambda net: credo.infer(net, likelihood={"rain": [1, 2, 3]}),
+    ),
+    "no weight": (
+        InputError,
+        "not all 0",
+        lambda net: credo.infer(net, likelihood={"rain": [0, 0]}),
+    ),
+    "state without weight": (
+        InputError,
+        "lack the state 'yes'",
+        lambda net: credo.infer(net, likelihood={"rain": {"no": 1}}),
+    ),
+    "variable of a query": (LabelError, "'snow'", lambda net: credo.infer(net, query=["snow"])),
+    "query in one word": (
+        InputError,
+        "list of names, in order. Got 'rain'. Pass \\['rain'\\]",
+        lambda net: credo.infer(net, query="rain"),
+    ),
+    "query twice": (
+        InputError,
+        "names 'rain' twice",
+        lambda net: credo.infer(net, query=["rain", "rain"]),
+    ),
+    "variable of an order": (
+        LabelError,
+        "'snow'",
+        lambda net: credo.infer(net, order=["snow"]),
+    ),
+    "budget": (
+        InputError,
+        "The budget of infer must be bytes or text such as '4GB'",
+        lambda net: credo.infer(net, budget="much"),
+    ),
+    "effort": (InputError, "effort", lambda net: credo.infer(net, effort=-1)),
+    "seed": (InputError, "seed", lambda net: credo.infer(net, seed=-1)),
+    "model": (
+        InputError,
+        "infer needs a BayesianNetwork, MarkovNetwork or FactorGraph. Got int",
+        lambda _: credo.infer(3),
+    ),
+    "class": (InputError, "Got the class", lambda _: credo.infer(credo.BayesianNetwork)),
+    "callback": (
+        InputError,
+        "must be a function of two numbers",
+        lambda net: credo.infer(net, method="loopy", callback=3),
+    ),
+    "size of a sample": (InputError, "sample", lambda net: credo.infer(net).sample(-1)),
+    "joint in one word": (InputError, "list", lambda net: credo.infer(net).joint("rain")),
+    "plan of a state": (LabelError, "'ja'", lambda net: credo.plan(net, {"rain": "ja"})),
+    "method of mpe": (InputError, "method", lambda net: credo.mpe(net, method="best")),
+    "option of mpe": (
+        InputError,
+        "mpe has no option 'sweeps' for method='junction_tree'. It has none.",
+        lambda net: credo.mpe(net, method="junction_tree", sweeps=3),
+    ),
+    "variable of mpe": (LabelError, "'snow'", lambda net: credo.mpe(net, {"snow": 1})),
+    "k": (InputError, "whole number of at least one", lambda net: credo.k_best(net, 0)),
+    "marginal_map twice": (
+        InputError,
+        "twice",
+        lambda net: credo.marginal_map(net, ["rain", "rain"]),
+    ),
+    "rounds of bounds": (InputError, "rounds", lambda net: credo.bounds(net, rounds=-1)),
+    "query of bounds": (
+        InputError,
+        "was not asked for",
+        lambda net: credo.bounds(net, query=["rain"]).marginal("wet"),
+    ),
+    "column of rows": (
+        LabelError,
+        "'snow'",
+        lambda net: credo.infer_many(net, {"snow": ["yes"]}),
+    ),
+    "cell of rows": (
+        LabelError,
+        "row 1.*'ja'|'ja'.*row 1",
+        lambda net: credo.infer_many(net, {"rain": ["yes", "ja"]}),
+    ),
+    "method of rows": (
+        InputError,
+        "method",
+        lambda net: credo.infer_many(net, [{}], method="gibbs"),
+    ),
+    "option of rows": (
+        InputError,
+        "sweeps is no option of method='auto'",
+        lambda net: credo.infer_many(net, [{}], sweeps=3),
+    ),
+    "on_impossible": (
+        InputError,
+        "on_impossible",
+        lambda net: credo.infer_many(net, [{}], on_impossible="skip"),
+    ),
+    "state told to a tree": (
+        LabelError,
+        "'ja'",
+        lambda net: credo.JunctionTree(net).infer({"rain": "ja"}),
+    ),
+}
+
+
+class TestErrors:
+    @pytest.mark.parametrize("what", WRONG)
+    def test_what_is_wrong_is_named(self, what):
+        error, words, call = WRONG[what]
+        with pytest.raises(error, match=words):
+            call(model_of("network")[0])
+
+    def test_a_model_that_allows_nothing_says_so_whatever_is_asked(self):
+        graph = credo.FactorGraph()
+        graph.factor([graph.variable("a", 2)], [1.0, 0.0])
+        graph.factor(["a"], [0.0, 1.0])
+        asks = [functools.partial(credo.infer, method=m) for m in (*EXACT, *APPROXIMATE)]
+        asks += [credo.mpe, credo.max_marginals, credo.bounds]
+        asks += [functools.partial(credo.k_best, k=2)]
+        asks += [functools.partial(credo.infer_many, rows=[{}])]
+        asks += [lambda model: credo.JunctionTree(model).infer()]
+        for ask in asks:
+            with pytest.raises(InputError, match="the model allows no configuration at all") as e:
+                ask(graph)
+            assert not isinstance(e.value, ImpossibleEvidence)
+
+    def test_messages_that_swing_are_told_of_raised_or_returned(self):
+        net = credo.MarkovNetwork()
+        for name in "abcde":
+            net.node(name, 2, [1.0, 1.3])
+        for pair in itertools.combinations("abcde", 2):
+            net.edge(*pair, [[1.0, 7.0], [7.0, 1.0]])
+        swing = functools.partial(
+            credo.infer, net, method="loopy", schedule="flooding", momentum=1.0
+        )
+        with pytest.warns(ConvergenceWarning, match="oscillates.* Remedies: "):
+            swing()
+        with pytest.raises(NumericalError, match="oscillates: its messages come back every 2"):
+            swing(on_failure="raise")
+        post = swing(on_failure="return")
+        assert (post.status, post.period) == ("OSCILLATING", 2)
+        short = credo.infer(net, method="loopy", sweeps=2, on_failure="return")
+        assert (short.status, short.sweeps) == ("MAX_SWEEPS", 2)
+
+
+class TestBudget:
+    def test_exact_engines_refuse_before_they_run_and_name_the_largest_clique(self):
+        net = model_of("network")[0]
+        asks = {
+            "infer": functools.partial(credo.infer, net, method="exact", budget=40),
+            "JunctionTree": functools.partial(credo.JunctionTree, net, budget="40 B"),
+            "mpe": functools.partial(credo.mpe, net, method="junction_tree", budget=40),
+            "max_marginals": functools.partial(credo.max_marginals, net, budget=40),
+            "marginal_map": functools.partial(credo.marginal_map, net, ["wet"], budget=4),
+            "k_best": functools.partial(credo.k_best, net, 2, budget=40),
+        }
+        for who, ask in asks.items():
+            with pytest.raises(BudgetError, match=f"{who} needs .* for its clique tables") as e:
+                ask()
+            assert isinstance(e.value, MemoryError)
+            assert "The largest clique has" in str(e.value)
+            assert "fewer variables (query=[...])" in str(e.value)
+        for method in ("junction_tree", "elimination", "enumeration"):
+            with pytest.raises(BudgetError):
+                credo.infer(net, method=method, budget=8)
+        with pytest.raises(BudgetError):
+            credo.infer(model_of("hidden_chain")[0], method="tree", budget=8)
+        with pytest.raises(BudgetError, match="infer_many"):
+            credo.infer_many(net, [{"rain": "yes"}, {"rain": "no"}], budget=8)
+
+    def test_above_the_budget_auto_approximates_and_warns(self):
+        model, joint = model_of("field")
+        with pytest.warns(ApproximationWarning, match="infer gives an approximate answer"):
+            post = credo.infer(model, budget=8)
+        assert (post.engine, post.status) == ("loopy", "CONVERGED")
+        assert post.why[0].startswith("no exact engine fits: infer needs")
+        for name in joint.names:
+            assert np.abs(post.probabilities(name) - joint.marginal(name)).max() < 0.05
+        with pytest.raises(BudgetError):  # approximate engines cannot fit what jeffrey asks for
+            credo.infer(model, budget=8, jeffrey={"a": [0.5, 0.5]})
+
+    def test_none_is_no_limit(self):
+        model, joint = model_of("field")
+        assert_exact(credo.infer(model, budget=None), joint)
