@@ -157,7 +157,8 @@ class Kernel:
             code, names = kernel.function.__code__, kernel.function.__globals__
             used = {name: names[name] for name in code.co_names if name in names}
             constants = {k: v for k, v in used.items() if isinstance(v, (int, float, str, tuple))}
-            parts.append(repr((kernel.__name__, code.co_code, code.co_consts, constants)))
+            where = kernel.__module__, kernel.__name__  # kept code looks its callees' modules up
+            parts.append(repr((where, code.co_code, code.co_consts, constants)))
         return hashlib.sha256("".join(sorted(parts)).encode()).hexdigest()
 
     def _twin(self, translate: Callable[[Kernel], Any]) -> Any:

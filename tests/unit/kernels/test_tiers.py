@@ -184,6 +184,10 @@ class TestWhatIsKept:
         text = (tmp_path / "inner.py").read_text().replace("x + 1", "x + 2")
         (tmp_path / "inner.py").write_text(text)
         assert run() == ["30", "0"]
+        (tmp_path / "inner.py").rename(tmp_path / "moved.py")  # the same code, elsewhere
+        text = (tmp_path / "outer.py").read_text().replace("inner", "moved")
+        (tmp_path / "outer.py").write_text(text)
+        assert run() == ["30", "0"]
 
 
 class TestWaiting:
