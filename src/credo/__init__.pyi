@@ -63,6 +63,7 @@ from credo.inference import (
     marginal_map as marginal_map,
     max_marginals as max_marginals,
     mpe as mpe,
+    pass_messages as pass_messages,
     plan as plan,
 )
 from credo.posterior import (

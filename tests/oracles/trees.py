@@ -4,29 +4,17 @@ import itertools
 
 import numpy as np
 
-from credo.graphs.wiring import Wiring
+from credo.graphs import FactorGraph
 
 
-def wiring(n_states, factors, *, log=False, names=None):
-    """Compile factors, (scope, table) each; tables are logs if ``log``."""
-    tables = [np.asarray(table, dtype=float).ravel() for _, table in factors]
-    scales = [table.max() if log else 0.0 for table in tables]
-    logs = [table - scale for table, scale in zip(tables, scales, strict=True)] if log else None
-    values = [np.exp(table) for table in logs] if log else tables
-    n = len(n_states)
-    return Wiring(
-        names=list(range(n)) if names is None else names,
-        states=[tuple(range(k)) for k in n_states],
-        n_states=np.array(n_states, np.int64),
-        scope_start=np.cumsum([0, *(len(scope) for scope, _ in factors)], dtype=np.int64),
-        scope=np.array([v for scope, _ in factors for v in scope], np.int32),
-        table=np.arange(len(factors), dtype=np.int32),
-        table_start=np.cumsum([0, *map(len, tables)], dtype=np.int64),
-        values=np.concatenate([*values, []]),
-        log_scale=np.array(scales, dtype=float),
-        log_values=np.concatenate(logs) if log else None,
-        owner=np.full(len(factors), -1, np.int32),
-    )
+def model(n_states, factors, *, log=False, names=None):
+    """Build a graph of factors, (scope, table) each, named after their places."""
+    graph = FactorGraph()
+    names = range(len(n_states)) if names is None else names
+    variables = [graph.variable(*pair) for pair in zip(names, n_states, strict=True)]
+    for f, (scope, table) in enumerate(factors):
+        graph.factor([variables[v] for v in scope], table, log=log, name=f"factor {f}")
+    return graph
 
 
 def log_joint(n_states, log_factors, observed, soft):
@@ -68,12 +56,12 @@ def random_tree(rng, *, n=7, most_states=3, most_arity=4, zeros=0.0, join=0.85):
         hook = [placed[int(rng.integers(len(placed)))]] if rng.random() < join else []
         scopes.append([int(v) for v in rng.permutation(hook + new)])
         placed += new
-    scopes += [[int(v)] for v in rng.integers(0, n, 4)] + [[]]
+    scopes += [[int(v)] for v in rng.integers(0, n, 4)]
     factors = []
     for i in rng.permutation(len(scopes)):
         shape = [n_states[v] for v in scopes[i]]
         table = np.asarray(rng.normal(0.0, 2.0, shape))
-        if table.ndim and zeros:
+        if zeros:
             table = np.where(rng.random(shape) < zeros, -np.inf, table)
             table.flat[rng.integers(table.size)] = 0.0
         factors.append((scopes[i], table))

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from credo.graphs import FactorGraph
-from credo.graphs.evidence import resolve
-from credo.inference.tree import run_tree
+import credo
 
 #: Node potentials, of two states each, and of three at node 3 so that axes cannot be mixed up.
 NODE = {
@@ -25,14 +23,18 @@ SEEN = {2: 1, 4: 0, 5: 1}
 
 
 @pytest.fixture
-def run():
-    graph = FactorGraph()
+def network():
+    made = credo.MarkovNetwork()
     for name, potential in NODE.items():
-        graph.factor([graph.variable(name, len(potential))], potential)
+        made.node(name, len(potential), potential)
     for ends, potential in EDGE.items():
-        graph.factor(ends, potential)
-    wiring = graph.compile()
-    return run_tree(wiring, resolve(wiring, SEEN).observed(5), {})
+        made.edge(*ends, potential)
+    return made
+
+
+@pytest.fixture
+def passed(network):
+    return credo.pass_messages(network, SEEN, root=3)
 
 
 def whole(message):
@@ -48,7 +50,7 @@ def weight(x1, x3):
     )
 
 
-def test_f3_the_messages_are_those_of_the_lecture(run):
+def test_f3_the_messages_are_those_of_the_lecture(passed):
     m53 = [NODE[5][1] * EDGE[3, 5][x3, 1] for x3 in range(3)]
     m43 = [NODE[4][0] * EDGE[3, 4][x3, 0] for x3 in range(3)]
     m21 = [NODE[2][1] * EDGE[1, 2][x1, 1] for x1 in range(2)]
@@ -64,27 +66,39 @@ def test_f3_the_messages_are_those_of_the_lecture(run):
         (1, 3, m13),
         (3, 1, m31),
     ]:
-        np.testing.assert_allclose(whole(run.message(source, target)), expected, rtol=1e-13)
+        np.testing.assert_allclose(whole(passed[source, target]), expected, rtol=1e-13)
 
 
-def test_f3_a_message_is_an_object_one_can_print(run):
-    assert repr(run.message(5, 3)) == "m[5 -> 3] = (0: 0.5, 1: 0.333333, 2: 0.166667)"
-    assert repr(run.message(2, 1)) == "m[2 -> 1] = (0: 0.222222, 1: 0.777778)"
+def test_f3_a_message_is_an_object_one_can_print(passed):
+    assert repr(passed[5, 3]) == "m[5 -> 3] = (0: 0.5, 1: 0.333333, 2: 0.166667)"
+    assert repr(passed[2, 1]) == "m[2 -> 1] = (0: 0.222222, 1: 0.777778)"
 
 
-def test_f3_beliefs_of_3_and_1_equal_elimination(run):
+def test_f3_they_are_sent_from_the_leaves_to_the_root_and_back(passed):
+    sent = [(message.source, message.target) for message in passed]
+    assert sent[:4] == [(2, 1), (5, 3), (4, 3), (1, 3)]
+    assert sent[4:] == [(3, 1), (3, 4), (3, 5), (1, 2)]
+
+
+def test_f3_the_exact_answer_of_infer_has_the_same_messages(network, passed):
+    post = credo.infer(network, SEEN)
+    for message in passed:
+        assert repr(post.message(message.source, message.target)) == repr(message)
+
+
+def test_f3_beliefs_of_3_and_1_equal_elimination(passed):
     joint = np.array([[weight(x1, x3) for x3 in range(3)] for x1 in range(2)])
     b3, b1 = joint.sum(axis=0) / joint.sum(), joint.sum(axis=1) / joint.sum()
-    np.testing.assert_allclose(run.marginals[run.start[2] : run.start[3]], b3, rtol=1e-13)
-    np.testing.assert_allclose(run.marginals[run.start[0] : run.start[1]], b1, rtol=1e-13)
-    assert run.log_z == pytest.approx(np.log(joint.sum()), rel=1e-13)
+    np.testing.assert_allclose([*passed.beliefs[3].values()], b3, rtol=1e-13)
+    np.testing.assert_allclose([*passed.beliefs[1].values()], b1, rtol=1e-13)
+    assert passed.log_evidence == pytest.approx(np.log(joint.sum()), rel=1e-13)
 
 
-def test_f3_beliefs_are_products_of_messages(run):
-    product = NODE[3] * whole(run.message(1, 3)) * whole(run.message(4, 3))
-    product *= whole(run.message(5, 3))
-    belief = run.marginals[run.start[2] : run.start[3]]
+def test_f3_beliefs_are_products_of_messages(passed):
+    product = NODE[3] * whole(passed[1, 3]) * whole(passed[4, 3])
+    product *= whole(passed[5, 3])
+    belief = [*passed.beliefs[3].values()]
     np.testing.assert_allclose(product / product.sum(), belief, rtol=1e-13)
-    product = NODE[1] * whole(run.message(3, 1)) * whole(run.message(2, 1))
-    belief = run.marginals[run.start[0] : run.start[1]]
+    product = NODE[1] * whole(passed[3, 1]) * whole(passed[2, 1])
+    belief = [*passed.beliefs[1].values()]
     np.testing.assert_allclose(product / product.sum(), belief, rtol=1e-13)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.oracles import maxima as oracle
 
+import credo
 from credo.graphs import FactorGraph, chain
 from credo.inference.asking import infer
 from credo.inference.maximum import k_best, marginal_map, max_marginals, mpe
@@ -57,6 +58,10 @@ def test_f5_max_marginals_of_the_five_node_tree_are_the_maxima_written_out():
         np.testing.assert_allclose(
             scores.log_values(i + 1), oracle.max_marginal(logs, i), rtol=1e-13
         )
+    passed = credo.pass_messages(graph, root=3, maximum=True)
+    for name, belief in passed.beliefs.items():
+        found = np.log([*belief.values()]) + passed.log_evidence
+        np.testing.assert_allclose(found, scores.log_values(name), rtol=1e-12)
     decoded = {name: max(scores[name], key=scores[name].get) for name in scores}
     assert decoded == scores.best.states == mpe(graph).states
     assert not scores.best.ties

@@ -37,7 +37,11 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         max_marginals as max_marginals,
         mpe as mpe,
     )
-    from credo.inference.messages import Message as Message
+    from credo.inference.messages import (
+        Message as Message,
+        MessagePassing as MessagePassing,
+        pass_messages as pass_messages,
+    )
     from credo.inference.planning import plan as plan
     from credo.inference.plans import Plan as Plan
     from credo.inference.result import GraphPosterior as GraphPosterior
@@ -60,7 +64,7 @@ __getattr__, __dir__, __all__ = doors(
             "max_marginals",
             "mpe",
         ],
-        "credo.inference.messages": ["Message"],
+        "credo.inference.messages": ["Message", "MessagePassing", "pass_messages"],
         "credo.inference.planning": ["plan"],
         "credo.inference.plans": ["Plan"],
         "credo.inference.result": ["GraphPosterior"],

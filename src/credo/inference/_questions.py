@@ -20,7 +20,7 @@ from credo.inference._beliefs import Beliefs
 from credo.inference._budget import Budget
 
 if TYPE_CHECKING:
-    from credo.inference.tree import TreeRun
+    from credo.inference.messages import TreeRun
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ def as_targets(wiring: Wiring, jeffrey: Mapping[Hashable, Any], owner: str) -> d
 
 def tree_of(question: Question) -> TreeRun:
     """Run the tree engine on a question, for its messages."""
-    from credo.inference.tree import run_tree  # noqa: PLC0415
+    from credo.inference.messages import run_tree  # noqa: PLC0415
 
     wiring, evidence = question.wiring, question.evidence
     return run_tree(wiring, evidence.observed(len(wiring.n_states)), evidence.soft(wiring))

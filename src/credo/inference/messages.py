@@ -1,11 +1,46 @@
-"""Messages: what one node of a graph tells another, as objects one can print."""
+"""Messages on trees: what one node of a graph tells another, in two passes, exactly."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from functools import cached_property
+from itertools import compress
+from typing import Any, NamedTuple, final
 
-from credo._types import F64, Label, Labels
+import numpy as np
+
+from credo._kernels import trees as kernels
+from credo._types import F64, Bool, Label, Labels
+from credo._validation.arrays import frozen, positive_int
+from credo._validation.labels import listing
+from credo.exceptions import InputError
+from credo.graphs.wiring import Int64, Wiring
+from credo.inference._questions import ask, names_of_factors
+from credo.inference.conflicts import impossible
+
+#: Tables with larger numbers are run as logs, so that no product overflows.
+_LARGE = 2.0**100
+_LOG_2 = float(np.log(2.0))
+#: Messages of a pass, and beliefs, that are printed.
+_SHOWN = 40
+
+
+class Forest(NamedTuple):
+    """A factor graph as ``kernels.grow`` orders it; the words are those of the kernels."""
+
+    scope_start: Int64
+    scope: Int64  #: of each link its variable, or a copy of one that is observed
+    factor: Int64  #: of each link
+    var_start: Int64
+    links: Int64
+    order: Int64
+    up: Int64
+
+    @property
+    def n(self) -> int:
+        """The number of variables."""
+        return len(self.var_start) - 1
 
 
 @final
@@ -37,7 +72,7 @@ class Message:
 
     See Also
     --------
-    credo.inference.tree.run_tree : Makes them.
+    credo.pass_messages : Passes all messages of a tree, in order.
 
     Notes
     -----
@@ -63,11 +98,10 @@ class Message:
 
     def __repr__(self) -> str:
         cells = zip(self.states, self.values.tolist(), strict=True)
-        inside = ", ".join(f"{state}: {value:.6g}" for state, value in cells)
-        return f"m[{self.source} -> {self.target}] = ({inside})"
+        return f"m[{self.source} -> {self.target}] = {_shown(cells)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all fields as plain lists and numbers.
+        """Return all fields as plain lists and numbers.
 
         Returns
         -------
@@ -80,10 +114,560 @@ class Message:
         >>> Message("a", "b", ("no", "yes"), np.array([0.25, 0.75]), 0.0).to_dict()["values"]
         [0.25, 0.75]
         """
-        return {
-            "source": self.source,
-            "target": self.target,
-            "states": list(self.states),
-            "values": self.values.tolist(),
-            "log_scale": self.log_scale,
+        ends = {"source": self.source, "target": self.target, "states": list(self.states)}
+        return ends | {"values": self.values.tolist(), "log_scale": self.log_scale}
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeRun:
+    """Hold beliefs and messages of a forest, by position."""
+
+    wiring: Wiring
+    forest: Forest
+    cells: F64  #: slots, ``start`` and ``exponent`` are those of the kernels
+    start: Int64  #: the belief of v is ``marginals[start[v]:start[v + 1]]``
+    exponent: F64
+    mode: int
+    both: bool
+    marginals: F64  #: scaled to sum one, for maxima to largest one; NaN where none was asked for
+    log_z: float  #: of the sum, or the maximum, over all configurations; -inf if there is none
+
+    def message(self, source: Any, target: Any, factors: Mapping[Label, int]) -> Message:
+        """Return the message from one node to another, by name; ``factors`` holds positions."""
+        known = self.wiring.variables
+        one, two = (getattr(node, "name", node) for node in (source, target))
+        is_factor = [name in factors and name not in known for name in (one, two)]
+        if all(is_factor):
+            raise InputError(f"{one!r} and {two!r} are both factors, which never talk.")
+        if any(is_factor):
+            factor, name = (one, two) if is_factor[0] else (two, one)
+            link = self._link(factors[factor], known.find(name), factor, name)
+        else:
+            link = self._edge(known.find(source), known.find(target), one, two)
+        return self.spoken(link, is_factor[1], one, two)
+
+    def spoken(self, link: int, is_said: bool, source: Label, target: Label) -> Message:  # noqa: FBT001 - one of two ways
+        """Return what the variable of a link says along it, or what it hears."""
+        slot = 2 * self.forest.n + link + is_said * len(self.forest.scope)
+        if np.isnan(self.cells[self.start[slot]]):
+            raise InputError(
+                f"The message from {source!r} to {target!r} goes away from the root, and only the "
+                "pass towards it was run. Run both passes: both_passes=True."
+            )
+        values, log_scale = self.scaled(self.logs(slot))
+        v = int(self.wiring.scope[link])
+        return Message(source, target, self.states(v), frozen(values), log_scale)
+
+    def states(self, v: int) -> Labels:
+        """Return the states of a variable, also of one that stands in for a rule."""
+        is_named = v < len(self.wiring.names)
+        return tuple(self.wiring.states[v] if is_named else range(self.wiring.n_states[v]))
+
+    def logs(self, slot: int) -> F64:
+        """Return the logs of a slot."""
+        cells = self.cells[self.start[slot] : self.start[slot + 1]]
+        logs = _logs(cells) if self.mode == kernels.NUMBERS else cells
+        return np.asarray(logs + _base(self.mode) * self.exponent[slot])
+
+    def scaled(self, logs: F64) -> tuple[F64, float]:
+        """Return numbers that sum to one, or whose largest is one, and the log of their scale."""
+        mode = kernels.MAXIMA if self.mode == kernels.MAXIMA else kernels.LOGS
+        values, log_scales = _normalise(logs, np.array([0, len(logs)]), mode)
+        return values, float(log_scales[0])
+
+    def sent(self) -> Iterator[tuple[int, bool]]:
+        """Yield all messages in order, as a link and whether its variable says or hears it.
+
+        Between the two variables of an edge there is one: what the other end hears.
+        """
+        arity, n = np.diff(self.wiring.scope_start).tolist(), self.forest.n
+        scopes, _, factor, var_start, links, order, up = (array.tolist() for array in self.forest)
+        for node in reversed(order):
+            if node >= n:
+                yield up[node], False
+            elif up[node] >= 0 and arity[factor[up[node]]] > 2:
+                yield up[node], True
+        for node in order if self.both else ():
+            around = (
+                links[var_start[node] : var_start[node + 1]]
+                if node < n
+                else range(scopes[node - n], scopes[node - n + 1])
+            )
+            for link in around:
+                if link != up[node] and (node >= n or arity[factor[link]] > 2):
+                    yield link, node < n
+
+    def scope_of(self, f: int) -> list[int]:
+        """Return the variables of a factor."""
+        return self.wiring.scope[slice(*self.wiring.scope_start[f : f + 2])].tolist()
+
+    def _link(self, f: int, v: int, factor: Label, variable: Label) -> int:
+        """Return the link of a factor and a variable."""
+        scope = self.scope_of(f)
+        if len(scope) == 1:
+            raise InputError(
+                f"Factor {factor!r} has one variable: it is a part of its potential, and sends "
+                "no message."
+            )
+        if v in scope:
+            return int(self.wiring.scope_start[f]) + scope.index(v)
+        raise InputError(
+            f"Factor {factor!r} and variable {variable!r} are not linked. The factor is over "
+            f"{listing([_name(self.wiring, u) for u in scope])}."
+        )
+
+    def _edge(self, i: int, j: int, source: Label, target: Label) -> int:
+        """Return the link through which variable j hears from i: of a factor of these two."""
+        around = self.forest.factor[self.wiring.scope == i].tolist()
+        shared = [f for f in around if sorted(self.scope_of(f)) == sorted((i, j))]
+        if len(shared) == 1:
+            return self._link(shared[0], j, source, target)
+        joined = f"joined by {len(shared)} factors" if shared else "not neighbours"
+        raise InputError(
+            f"Variables {source!r} and {target!r} are {joined}. A message goes from one end of "
+            "an edge to the other; around a factor of three variables or more, and where several "
+            "factors join two, from a variable to a factor or back: name the factor."
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class MessagePassing:
+    """Hold the messages of a tree in the order in which they were sent, and beliefs. Immutable.
+
+    ``print`` shows them; indexing gives one, ``passed["a", "b"]`` by source and target or
+    ``passed[0]`` by its place. Iterates over all.
+
+    Attributes
+    ----------
+    root : Hashable
+        The variable that the first pass went to.
+    log_evidence : float
+        Log of the sum over all configurations that agree with the evidence: of the probability of
+        the evidence, or of the partition function. For maxima, log of the largest weight.
+    maximum : bool
+        Whether other variables were maximised out, not summed out.
+
+    See Also
+    --------
+    credo.pass_messages : Makes it.
+    credo.infer : Answers on any graph.
+
+    Examples
+    --------
+    >>> import credo
+    >>> net = credo.MarkovNetwork()
+    >>> _ = net.node("a", 2, [1, 3]), net.node("b", 2), net.edge("a", "b", [[3, 1], [1, 3]])
+    >>> passed = credo.pass_messages(net, root="b")
+    >>> passed["a", "b"]
+    m[a -> b] = (0: 0.375, 1: 0.625)
+    >>> [(message.source, message.target) for message in passed]
+    [('a', 'b'), ('b', 'a')]
+    >>> passed.belief("b", after=0), passed.belief("b")
+    ({0: 0.5, 1: 0.5}, {0: 0.375, 1: 0.625})
+    """
+
+    root: Label
+    log_evidence: float
+    maximum: bool
+    _run: TreeRun
+    _model: Any
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages: from the leaves to the root, then from the root to the leaves."""
+        return tuple(self)
+
+    @property
+    def beliefs(self) -> dict[Label, dict[Label, float]]:
+        """The belief of each variable by state; after one pass, of roots and what was observed."""
+        return {name: self.belief(name) for name in self._known}
+
+    def belief(self, variable: Any, *, after: int | None = None) -> dict[Label, float]:
+        """Return the belief of a variable, at the end or on the way there.
+
+        Parameters
+        ----------
+        variable : Hashable
+            Its name.
+        after : int, optional
+            Count the first ``after`` messages only; by default all.
+
+        Returns
+        -------
+        dict
+            ``{state: value}``, scaled to sum one; for maxima to largest one.
+
+        Raises
+        ------
+        InputError
+            If only the pass towards the root was run, and this is not the root.
+        """
+        run, v = self._run, self._run.wiring.index(variable)
+        if after is None:
+            values = run.marginals[run.start[v] : run.start[v + 1]]
+            if np.isnan(values[0]):
+                raise InputError(
+                    f"The belief of {variable!r} is not known: one pass gives that of the root, "
+                    f"{self.root!r}. Pass both_passes=True, or root={variable!r}."
+                )
+        else:
+            first = self._sent[: positive_int(after, "belief", "after", least=0)]
+            own = [link for link, is_said in first if not is_said and run.forest.scope[link] == v]
+            heard = (run.logs(2 * run.forest.n + link) for link in own)
+            values, _ = run.scaled(sum(heard, start=run.logs(v)))
+        return dict(zip(run.states(v), values.tolist(), strict=True))
+
+    def message(self, source: Any, target: Any) -> Message:
+        """Return the message from one node to another.
+
+        Parameters
+        ----------
+        source, target : Hashable
+            Two variables joined by an edge; or a variable and a factor of three or more, by its
+            name or, if it has none, by the tuple of its variables.
+
+        Returns
+        -------
+        Message
+            What the source says, given all that lies behind it.
+
+        Raises
+        ------
+        LabelError
+            If there is no such name.
+        InputError
+            If the two are not linked, or the message belongs to a pass that was not run.
+        """
+        variables = self._run.wiring.variables
+        factors = {} if source in variables and target in variables else self._factors
+        return self._run.message(source, target, factors)
+
+    def __getitem__(self, key: int | tuple[Any, Any]) -> Message:
+        return self.message(*key) if isinstance(key, tuple) else self._made(self._sent[key])
+
+    def __iter__(self) -> Iterator[Message]:
+        return map(self._made, self._sent)
+
+    def __len__(self) -> int:
+        return len(self._sent)
+
+    def __repr__(self) -> str:
+        return (
+            f"<MessagePassing: {len(self)} messages, root {self.root!r}, "
+            f"log_evidence {self.log_evidence:.6g}>"
+        )
+
+    def __str__(self) -> str:
+        half = len(self) // 2 if self._run.both else len(self)
+        parts: list[tuple[str, Sequence[Any], Callable[[Any], object]]] = [
+            (f"Messages towards {self.root}", self._sent[:half], self._made),
+            (f"Messages from {self.root}", self._sent[half:], self._made),
+            ("Beliefs", self._known, lambda v: f"b[{v}] = {_shown(self.belief(v).items())}"),
+        ]
+        lines = []
+        for title, items, show in parts:
+            lines += [title, *(f"  {show(item)}" for item in items[:_SHOWN])] if items else []
+            lines += [f"  … {len(items) - _SHOWN} more"] if len(items) > _SHOWN else []
+        what = "Log of the maximum" if self.maximum else "Log evidence"
+        return "\n".join([*lines, f"{what}: {self.log_evidence:.6g}"])
+
+    @cached_property
+    def _sent(self) -> list[tuple[int, bool]]:
+        return list(self._run.sent())
+
+    @property
+    def _known(self) -> list[Label]:
+        """The variables whose belief is known."""
+        is_known = ~np.isnan(self._run.marginals)[self._run.start[: len(self._run.wiring.names)]]
+        return list(compress(self._run.wiring.names, is_known))
+
+    def _made(self, sent: tuple[int, bool]) -> Message:
+        """Return a message with the names of its ends."""
+        run, (link, is_said) = self._run, sent
+        f, v = int(run.forest.factor[link]), int(run.wiring.scope[link])
+        rest = [u for u in run.scope_of(f) if u != v]
+        other = _name(run.wiring, rest[0]) if len(rest) == 1 else self._names[f]
+        ends = (_name(run.wiring, v), other) if is_said else (other, _name(run.wiring, v))
+        return run.spoken(link, is_said, *ends)
+
+    @cached_property
+    def _names(self) -> dict[int, Label]:
+        """Names of factors by position; those that have none are named after their variables."""
+        larger = np.flatnonzero(np.diff(self._run.wiring.scope_start) > 2).tolist()
+        scopes = {
+            f: tuple(_name(self._run.wiring, v) for v in self._run.scope_of(f)) for f in larger
         }
+        return scopes | {f: name for name, f in names_of_factors(self._model).items()}
+
+    @cached_property
+    def _factors(self) -> dict[Label, int]:
+        return {name: f for f, name in self._names.items()}
+
+
+def pass_messages(
+    model: Any,
+    evidence: Mapping[Hashable, Any] | None = None,
+    *,
+    likelihood: Mapping[Hashable, Any] | None = None,
+    root: Any = None,
+    both_passes: bool = True,
+    maximum: bool = False,
+) -> MessagePassing:
+    r"""Pass messages on a tree, from the leaves to a root and back, and keep each of them.
+
+    .. math:: m_{j \to i}(x_i) = \sum_{x_j} \psi_j(x_j) \, \psi_{ij}(x_i, x_j)
+              \prod_{k \in N(j) \setminus i} m_{k \to j}(x_j), \qquad
+              b(x_i) \propto \psi_i(x_i) \prod_{j \in N(i)} m_{j \to i}(x_i)
+
+    with the evidence in :math:`\psi`. This is belief propagation, the forward–backward algorithm on
+    a chain, and Viterbi's with ``maximum``: each message can be looked at.
+
+    Parameters
+    ----------
+    model : BayesianNetwork, MarkovNetwork or FactorGraph
+        A tree, or several: its factor graph has no cycle, or evidence cuts each.
+    evidence : mapping, optional
+        What was observed: ``{variable: state}``, or a set of states one of which is true.
+    likelihood : mapping, optional
+        Virtual evidence, ``{variable: weights}``: one weight per state, which multiply the model.
+    root : Hashable, optional
+        Name of the variable that the first pass goes to; by default the first. Other trees of the
+        graph go to their first variable.
+    both_passes : bool, default True
+        Whether to come back from the root. One pass gives the belief of the root alone.
+    maximum : bool, default False
+        Whether to maximise other variables out, in place of summing (max-product).
+
+    Returns
+    -------
+    MessagePassing
+        The messages in order, beliefs by name, and the log of the evidence; ``print`` shows them.
+
+    Raises
+    ------
+    InputError
+        If the graph has a cycle that no observed variable cuts, which the text names; or if the
+        evidence is impossible.
+
+    See Also
+    --------
+    credo.infer : Marginals of any graph; ``method="tree"`` takes the same engine.
+    credo.mpe : The best configuration, with ties.
+
+    Notes
+    -----
+    Exact, in time and memory linear in the cells of all factors; nothing recurses. A tree of n
+    variables joined by edges takes :math:`2 (n - 1)` messages, one per direction of an edge, from
+    the deepest nodes upwards and back. A factor of three variables or more is a node of its own: it
+    hears a message from each of its variables and sends one to each.
+
+    Messages include every potential and all evidence on the sender's side. If evidence had to cut
+    cycles, an observed variable sends the edge alone; its own potential counts once, in
+    ``log_evidence``.
+
+    Vectors are scaled by powers of two, which are counted exactly. As long as every number is zero
+    or above 1e-300, nothing underflows and each belief has full relative precision. Otherwise the
+    run is done again with logs, as it is from the beginning for maxima and for tables that span
+    more than float64.
+
+    References
+    ----------
+    .. [1] F. R. Kschischang, B. J. Frey, H.-A. Loeliger, "Factor graphs and the sum-product
+       algorithm", IEEE Transactions on Information Theory 47, 2001, section II.
+
+    Examples
+    --------
+    >>> import credo
+    >>> net = credo.MarkovNetwork()
+    >>> for name, weights in {"a": [2, 1], "b": [1, 1], "c": [1, 4]}.items():
+    ...     _ = net.node(name, 2, weights)
+    >>> for pair in ("ab", "bc"):
+    ...     _ = net.edge(*pair, [[3, 1], [1, 3]])
+    >>> print(credo.pass_messages(net, {"c": 1}, root="b"))
+    Messages towards b
+      m[c -> b] = (0: 0.25, 1: 0.75)
+      m[a -> b] = (0: 0.583333, 1: 0.416667)
+    Messages from b
+      m[b -> a] = (0: 0.375, 1: 0.625)
+      m[b -> c] = (0: 0.541667, 1: 0.458333)
+    Beliefs
+      b[a] = (0: 0.545455, 1: 0.454545)
+      b[b] = (0: 0.318182, 1: 0.681818)
+      b[c] = (0: 0, 1: 1)
+    Log evidence: 4.47734
+    """
+    question = ask(
+        model, evidence, likelihood, None, "4GB", "pass_messages", sum_product=not maximum
+    )
+    wiring, given = question.wiring, question.evidence
+    at = -1 if root is None else wiring.index(root)
+    observed, soft = question.observed, given.soft(wiring)
+    run = run_tree(wiring, observed, soft, root=at, both_passes=both_passes, maximum=maximum)
+    if run.log_z == -np.inf:
+        raise impossible(wiring, given, "pass_messages")
+    first = wiring.names[max(at, 0)] if len(wiring.names) else None
+    return MessagePassing(first, run.log_z, maximum, run, model)
+
+
+def run_tree(
+    wiring: Wiring,
+    observed: Int64,
+    soft: Mapping[int, F64],
+    *,
+    root: int = -1,
+    both_passes: bool = True,
+    maximum: bool = False,
+) -> TreeRun:
+    """Pass messages on a forest of tables, given states or -1 and weights on states by position."""
+    forest, owner = _plant(wiring, observed, root)
+    n_states, n, arity = wiring.n_states[owner], len(owner), np.diff(wiring.scope_start)
+    of_link = np.where(np.repeat(arity > 1, arity), n_states[forest.scope], 0)
+    most = [n_states.max(initial=1)]
+    start = np.cumsum(np.concatenate([[0], n_states, n_states, of_link, of_link, most]))
+    weights, is_seen = _weigh(observed[owner], n_states, start, soft)
+    safe = kernels.MAXIMA if maximum else kernels.LOGS
+    is_wide = wiring.log_values is not None or wiring.values.max(initial=0.0) > _LARGE
+    for mode in [safe] if maximum or is_wide else [kernels.NUMBERS, safe]:
+        tables = wiring.table, wiring.table_start, *_tables(wiring, mode)
+        cells, exponent = np.full(start[-1], np.nan), np.zeros(len(start) - 1)
+        cells[: start[n]] = weights if mode == kernels.NUMBERS else _logs(weights)
+        cells[start[n] : start[2 * n]] = np.where(is_seen, cells[: start[n]], np.nan)
+        room = np.empty(np.diff(wiring.table_start).max(initial=1))
+        with np.errstate(all="ignore"):
+            kernels.run(tuple(forest), tables, (cells, start, exponent, room), both_passes, mode)
+            marginals, totals = _normalise(cells[start[n] : start[2 * n]], start[: n + 1], mode)
+        if not np.isnan(exponent.sum()):
+            break
+    roots = forest.up[:n] == kernels.ROOT
+    log_z = float(totals[roots].sum() + _base(mode) * exponent[n : 2 * n][roots].sum())
+    log_z = -np.inf if np.isnan(log_z) else log_z
+    marginals = frozen(marginals[: start[len(observed)]])
+    return TreeRun(wiring, forest, cells, start, exponent, mode, both_passes, marginals, log_z)
+
+
+def is_tree(wiring: Wiring, observed: Int64) -> bool:
+    """Tell whether ``run_tree`` takes a graph: no cycle is left once observed variables are cut."""
+    arity = np.diff(wiring.scope_start)
+    n_links = (np.repeat(arity > 1, arity) & (observed[wiring.scope] < 0)).sum()
+    if n_links >= len(observed) + (arity > 1).sum():
+        return False  # more links than any forest has: no need to look where
+    return _grow(wiring, *_cut(wiring, observed))[1] < 0
+
+
+def _plant(wiring: Wiring, observed: Int64, root: int) -> tuple[Forest, Int64]:
+    """Return the graph as a forest, cut at observed variables if it has cycles otherwise.
+
+    Also returns the variable that each variable of the forest is, or is a copy of.
+    """
+    scope, owner = wiring.scope.astype(np.int64), np.arange(len(observed))
+    forest, closing = _grow(wiring, scope, owner, root)
+    if closing >= 0 and (observed >= 0).any():
+        scope, owner = _cut(wiring, observed)
+        forest, closing = _grow(wiring, scope, owner, root)
+    if closing < 0:
+        return forest, owner
+    names = [_name(wiring, v) for v in _cycle(forest, closing)]
+    raise InputError(
+        f"The graph is not a tree: it has the cycle {listing([*names, names[0]], 12)}. Use "
+        "method='junction_tree' of infer, which is exact on any graph."
+    )
+
+
+def _weigh(
+    observed: Int64, n_states: Int64, start: Int64, soft: Mapping[int, F64]
+) -> tuple[F64, Bool]:
+    """Return weights on all states, zero for those that were not observed; and which were asked."""
+    is_seen = np.repeat(observed >= 0, n_states)
+    weights = np.where(is_seen, 0.0, 1.0)
+    weights[(start[: len(observed)] + observed)[observed >= 0]] = 1.0
+    for v, given in soft.items():
+        weights[start[v] : start[v + 1]] *= given
+    return weights, is_seen
+
+
+def _cut(wiring: Wiring, observed: Int64) -> tuple[Int64, Int64]:
+    """Give each factor of two variables or more its own copies of those that are observed.
+
+    Returns the scopes, with copies after all variables, and the variable that each is.
+    """
+    scope, arity = wiring.scope.astype(np.int64), np.diff(wiring.scope_start)
+    seen = np.flatnonzero((observed[scope] >= 0) & np.repeat(arity > 1, arity))
+    owner = np.concatenate([np.arange(len(observed)), scope[seen]])
+    scope[seen] = np.arange(len(observed), len(owner))
+    return scope, owner
+
+
+def _grow(wiring: Wiring, scope: Int64, owner: Int64, root: int = -1) -> tuple[Forest, int]:
+    """Return the graph in breadth first order, and a link that closes a cycle, or -1."""
+    n, arity = len(owner), np.diff(wiring.scope_start)
+    factor, is_open = np.repeat(np.arange(len(arity)), arity), np.repeat(arity > 1, arity)
+    links = np.flatnonzero(is_open)
+    links = links[np.argsort(scope[links], kind="stable")]
+    var_start = np.concatenate([[0], np.cumsum(np.bincount(scope[links], minlength=n))])
+    order, up = np.empty((2, n + len(arity)), np.int64)
+    forest = Forest(wiring.scope_start, scope, factor, var_start, links, order, up)
+    count, closing = kernels.grow(*forest, root)
+    return forest._replace(order=order[:count]), closing
+
+
+def _cycle(forest: Forest, closing: int) -> list[int]:
+    """Return the variables of the cycle that a link closes, in order."""
+    n, scope, factor, up = forest.n, forest.scope, forest.factor, forest.up
+    one, two = [int(scope[closing])], [int(n + factor[closing])]
+    for path in (one, two):
+        while (link := up[path[-1]]) >= 0:
+            path.append(int(scope[link] if path[-1] >= n else n + factor[link]))
+    while len(one) > 1 and len(two) > 1 and one[-2] == two[-2]:
+        one.pop()
+        two.pop()
+    return [node for node in [*one, *two[-2::-1]] if node < n]
+
+
+def _tables(wiring: Wiring, mode: int) -> tuple[F64, F64]:
+    """Return the cells of all tables, and the whole exponent of each table."""
+    shift = np.rint(wiring.log_scale / _base(mode))
+    rest = wiring.log_scale - _base(mode) * shift
+    if mode == kernels.NUMBERS:
+        values = wiring.values
+    else:
+        values = _logs(wiring.values) if wiring.log_values is None else wiring.log_values
+    if rest.any():
+        rest = np.repeat(rest, np.diff(wiring.table_start))
+        values = values * np.exp(rest) if mode == kernels.NUMBERS else values + rest
+    return frozen(values), shift
+
+
+def _normalise(beliefs: F64, start: Int64, mode: int) -> tuple[F64, F64]:
+    """Scale vectors to sum one, or for maxima to largest one; return logs of what was there too."""
+    begin, width = start[:-1], np.diff(start)
+    tops = np.zeros(len(begin))
+    if mode != kernels.NUMBERS:
+        tops = np.maximum.reduceat(beliefs, begin)
+        beliefs = np.exp(beliefs - np.repeat(tops, width))
+    if mode == kernels.MAXIMA:
+        return beliefs, tops
+    total = np.add.reduceat(beliefs, begin)
+    return beliefs / np.repeat(total, width), tops + np.log(total)
+
+
+def _base(mode: int) -> float:
+    """Return the log of the base of exponents."""
+    return _LOG_2 if mode == kernels.NUMBERS else 1.0
+
+
+def _logs(values: F64) -> F64:
+    """Return logs; minus infinity of zero."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))
+
+
+def _name(wiring: Wiring, v: int) -> Label:
+    """Return the name of a variable, also of one that stands in for a rule."""
+    return wiring.names[v] if v < len(wiring.names) else f"auxiliary {v}"
+
+
+def _shown(cells: Iterable[tuple[Label, float]]) -> str:
+    """Return states and values as text."""
+    return "(" + ", ".join(f"{state}: {value:.6g}" for state, value in cells) + ")"

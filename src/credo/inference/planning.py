@@ -184,7 +184,7 @@ def _order(problem: Problem, effort: float, seed: int, last: Sequence[int] = ())
 
 def _is_tree(question: Question) -> bool:
     """Tell whether the tree engine can answer: it needs no order."""
-    from credo.inference.tree import is_tree  # noqa: PLC0415
+    from credo.inference.messages import is_tree  # noqa: PLC0415
 
     return is_tree(question.wiring, question.observed)
 

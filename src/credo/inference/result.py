@@ -18,9 +18,8 @@ from credo.posterior import JointTable
 
 if TYPE_CHECKING:
     from credo._types import RandomState
-    from credo.inference.messages import Message
+    from credo.inference.messages import Message, TreeRun
     from credo.inference.plans import Plan
-    from credo.inference.tree import TreeRun
 
 
 @final

@@ -7,7 +7,6 @@ from tests.unit.kernels.test_junction import some_models
 
 import credo
 from credo.graphs.ordering import evaluate_order, find_order
-from credo.inference.tree import run_tree
 
 
 @pytest.fixture(autouse=True)
@@ -65,15 +64,13 @@ def test_messages_on_trees(maximum, wide):
         graph.factor([i // 2, i], logs, log=True)
     graph.factor([6, 7, 8], rng.random((2, 3, 2)))
     graph.factor([0], [0.3, 0.7])
-    wiring = graph.compile()
-    observed = np.full(9, -1)
-    observed[4] = 1
 
     def compute():
-        run = run_tree(wiring, observed, {3: np.array([0.2, 0.5, 1.0])}, maximum=maximum)
-        yield from (run.log_z, *run.marginals)
-        for pair in ((1, 0), (0, 1), (6, 3)):
-            message = run.message(*pair)
+        found = credo.pass_messages(graph, {4: 1}, likelihood={3: [0.2, 0.5, 1.0]}, maximum=maximum)
+        yield found.log_evidence
+        for belief in found.beliefs.values():
+            yield from belief.values()
+        for message in found:
             yield from (message.log_scale, *message.values)
 
     assert np.isfinite(np.array(list(compute()), float)).all()

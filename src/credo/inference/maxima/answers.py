@@ -16,7 +16,7 @@ from credo.inference._questions import Question
 from credo.inference.configurations import Configuration, all_states, named
 from credo.inference.maxima.choosing import MANY, cut_if_possible, find_maximum
 from credo.inference.maxima.outcomes import Maximum
-from credo.inference.tree import is_tree
+from credo.inference.messages import is_tree
 
 
 def without_tree(

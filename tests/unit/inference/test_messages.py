@@ -1,0 +1,502 @@
+"""Messages on trees, through ``pass_messages`` and the tree engine of ``infer``."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tests.oracles import trees as oracle
+
+import credo
+from credo.exceptions import ImpossibleEvidence, InputError, LabelError
+from credo.inference.messages import is_tree
+
+NAMES = ["a", "b", "c", "d", "e"]
+
+
+def linear(factors):
+    return [(scope, np.exp(table)) for scope, table in factors]
+
+
+def whole(message):
+    return message.values * np.exp(message.log_scale)
+
+
+def beliefs(passed):
+    return np.concatenate([[*belief.values()] for belief in passed.beliefs.values()])
+
+
+def random_evidence(rng, n_states):
+    n = len(n_states)
+    seen = {
+        int(v): int(rng.integers(n_states[v]))
+        for v in rng.choice(n, int(rng.integers(0, 3)), replace=False)
+    }
+    soft = {
+        int(v): rng.uniform(0.1, 3.0, n_states[v])
+        for v in rng.choice(n, int(rng.integers(0, 3)), replace=False)
+    }
+    return seen, soft
+
+
+def joint_of(n_states, factors, seen, soft):
+    observed = [seen.get(v, -1) for v in range(len(n_states))]
+    return oracle.log_joint(n_states, factors, observed, soft)
+
+
+def assert_exact(passed, joint, *, maximum=False):
+    expected, log_z = oracle.answers(joint, maximum=maximum)
+    assert passed.log_evidence == pytest.approx(log_z, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(beliefs(passed), expected, rtol=1e-11, atol=1e-300)
+
+
+class TestBeliefs:
+    @pytest.mark.parametrize("maximum", [False, True])
+    @pytest.mark.parametrize("zeros", [0.0, 0.3])
+    @pytest.mark.parametrize("seed", range(12))
+    def test_on_any_forest_they_are_those_of_the_whole_table(self, seed, zeros, maximum):
+        rng = np.random.default_rng(seed)
+        n_states, factors = oracle.random_tree(rng, zeros=zeros)
+        seen, soft = random_evidence(rng, n_states)
+        joint = joint_of(n_states, factors, seen, soft)
+        root = int(rng.integers(len(n_states)))
+        for log in (False, True):
+            model = oracle.model(n_states, factors if log else linear(factors), log=log)
+            if joint.max() == -np.inf:
+                with pytest.raises(InputError, match="pass_messages: the (evidence|model)"):
+                    credo.pass_messages(model, seen, likelihood=soft, root=root, maximum=maximum)
+                continue
+            passed = credo.pass_messages(model, seen, likelihood=soft, root=root, maximum=maximum)
+            assert_exact(passed, joint, maximum=maximum)
+            if not maximum:
+                post = credo.infer(model, seen, likelihood=soft, method="tree")
+                assert post.log_evidence == pytest.approx(passed.log_evidence, rel=1e-13, abs=1e-13)
+
+    def test_some_of_the_random_trees_with_zeros_are_possible_and_some_are_not(self):
+        tops = []
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            n_states, factors = oracle.random_tree(rng, zeros=0.3)
+            tops.append(joint_of(n_states, factors, *random_evidence(rng, n_states)).max())
+        assert 0 < np.isneginf(tops).sum() < 12
+
+    def test_equal_unary_factors_all_count(self):
+        passed = credo.pass_messages(oracle.model([2], [((0,), [1.0, 2.0])] * 3))
+        assert passed.beliefs[0] == pytest.approx({0: 1 / 9, 1: 8 / 9}, rel=1e-15)
+
+    def test_a_model_without_factors_is_uniform_and_one_without_variables_is_empty(self):
+        passed = credo.pass_messages(oracle.model([2, 3], []), {1: 2})
+        assert passed.beliefs == {0: {0: 0.5, 1: 0.5}, 1: {0: 0.0, 1: 0.0, 2: 1.0}}
+        assert passed.log_evidence == pytest.approx(np.log(2))
+        assert repr(passed) == "<MessagePassing: 0 messages, root 0, log_evidence 0.693147>"
+        empty = credo.pass_messages(credo.FactorGraph())
+        assert (len(empty), empty.beliefs, empty.log_evidence) == (0, {}, 0.0)
+
+    def test_one_pass_gives_those_of_roots_and_of_what_was_observed(self):
+        rng = np.random.default_rng(3)
+        factors = [((0, 1), rng.random((2, 3))), ((1, 2), rng.random((3, 2))), ((3,), [1.0, 4.0])]
+        model = oracle.model([2, 3, 2, 2], factors)
+        both = credo.pass_messages(model)
+        for root in range(4):
+            one = credo.pass_messages(model, root=root, both_passes=False)
+            assert set(one.beliefs) == ({root, 3} if root < 3 else {0, 3})
+            for name, belief in one.beliefs.items():
+                assert belief == pytest.approx(both.beliefs[name], rel=1e-14)
+            assert one.log_evidence == pytest.approx(both.log_evidence, rel=1e-14)
+            assert (one.root, len(one), len(both)) == (root, 2, 4)
+        seen = credo.pass_messages(model, {1: 2}, root=0, both_passes=False)
+        assert seen.beliefs[1] == {0: 0.0, 1: 0.0, 2: 1.0}
+        with pytest.raises(InputError, match="belief of 2 is not known.*root=2"):
+            seen.belief(2)
+
+    def test_they_do_not_depend_on_the_root(self):
+        rng = np.random.default_rng(4)
+        n_states, factors = oracle.random_tree(rng, n=30, join=1.0)
+        model = oracle.model(n_states, linear(factors))
+        runs = [credo.pass_messages(model, root=root) for root in range(30)]
+        for run in runs:
+            np.testing.assert_allclose(beliefs(run), beliefs(runs[0]), rtol=1e-12)
+            assert len(run) == len(runs[0])
+        again = credo.pass_messages(model, root=0)
+        np.testing.assert_array_equal(beliefs(again), beliefs(runs[0]))
+
+    def test_after_some_messages_they_are_the_potential_times_what_was_heard(self):
+        passed, nodes, _ = pairwise_tree(1, {}, {})
+        heard = dict(enumerate(nodes))
+        for k, message in enumerate(passed, start=1):
+            j = NAMES.index(message.target)
+            heard[j] = heard[j] * message.values
+            for v, name in enumerate(NAMES):
+                now = [*passed.belief(name, after=k).values()]
+                np.testing.assert_allclose(now, heard[v] / heard[v].sum(), rtol=1e-13)
+        for name in NAMES:
+            assert passed.belief(name) == pytest.approx(passed.belief(name, after=8), rel=1e-13)
+        with pytest.raises(InputError, match="after"):
+            passed.belief("a", after=-1)
+
+    def test_rules_take_part_as_tables(self):
+        graph = credo.FactorGraph()
+        for name in "abcde":
+            graph.factor([graph.variable(name, 2)], [0.3, 0.7])
+        graph.parity(list("abcde"))
+        passed = credo.pass_messages(graph)
+        assert np.exp(passed.log_evidence) == pytest.approx((1 + (0.3 - 0.7) ** 5) / 2, rel=1e-13)
+        assert list(passed.beliefs) == list("abcde")
+        assert any("auxiliary" in str(message.source) for message in passed)
+
+
+RING = [((i, (i + 1) % 4), np.array([[3.0, 1.0], [0.5, 2.0]]) + i) for i in range(4)]
+
+
+class TestCycles:
+    @pytest.mark.parametrize("seen", range(4))
+    def test_observed_variables_cut_them(self, seen):
+        chord = ((1, 3), [[1.0, 4.0], [2.0, 3.0]]) if seen in {1, 3} else ((1,), [2.0, 5.0])
+        factors = [*RING, chord, ((seen,), [0.3, 0.4])]
+        logs = [(scope, np.log(table)) for scope, table in factors]
+        soft = {(seen + 1) % 4: np.array([0.5, 2.0])}
+        joint = joint_of([2] * 4, logs, {seen: 1}, soft)
+        model = oracle.model([2] * 4, factors)
+        for maximum in (False, True):
+            passed = credo.pass_messages(model, {seen: 1}, likelihood=soft, maximum=maximum)
+            assert_exact(passed, joint, maximum=maximum)
+
+    def test_factors_of_observed_variables_alone_count_once(self):
+        factors = [*RING, ((0, 2), [[1.0, 2.0], [0.0, 5.0]])]
+        logs = [(scope, np.log(np.maximum(table, 1e-300))) for scope, table in factors]
+        model = oracle.model([2] * 4, factors)
+        assert_exact(
+            credo.pass_messages(model, {0: 1, 2: 1}), joint_of([2] * 4, logs, {0: 1, 2: 1}, {})
+        )
+        with pytest.raises(ImpossibleEvidence):
+            credo.pass_messages(model, {0: 1, 2: 0})
+
+    def test_one_is_named_in_order_with_a_remedy(self):
+        model = oracle.model([2] * 4, RING, names=NAMES[:4])
+        with pytest.raises(InputError, match="cycle .*Use method='junction_tree'") as caught:
+            credo.pass_messages(model)
+        named = str(caught.value).split("the cycle ")[1].split(". Use")[0]
+        around = [name.strip("'") for name in named.split(", ")]
+        assert around[0] == around[-1]
+        assert sorted(around[1:]) == ["a", "b", "c", "d"]
+        steps = {frozenset(pair) for pair in pairwise(around)}
+        assert steps == {frozenset(pair) for pair in ("ab", "bc", "cd", "da")}
+
+    def test_one_off_the_root_is_named_without_the_way_to_it(self):
+        factors = [((i, i + 1), np.ones((2, 2))) for i in range(5)] + [((5, 3), np.ones((2, 2)))]
+        with pytest.raises(InputError, match=r"cycle [345](, [345]){3}\."):
+            credo.pass_messages(oracle.model([2] * 6, factors))
+
+    def test_two_edges_between_two_variables_are_one(self):
+        model = oracle.model([2, 2], [((0, 1), np.ones((2, 2))), ((1, 0), np.ones((2, 2)))])
+        with pytest.raises(InputError, match="cycle 0, 1, 0|cycle 1, 0, 1"):
+            credo.pass_messages(model)
+        assert credo.pass_messages(model, {1: 0}).beliefs[0] == {0: 0.5, 1: 0.5}
+
+    def test_a_large_grid_is_refused_at_once_and_taken_where_evidence_cuts_it(self):
+        side = 300
+        site = np.arange(side * side).reshape(side, side)
+        across = np.stack([site[:, :-1].ravel(), site[:, 1:].ravel()], 1)
+        down = np.stack([site[:-1].ravel(), site[1:].ravel()], 1)
+        ones = np.ones((side * side, 2))
+        grid = credo.MarkovNetwork.from_arrays(ones, np.vstack([across, down]), np.ones((2, 2)))
+        nothing = np.full(side * side, -1)
+        assert not is_tree(grid.compile(), nothing)
+        columns = np.where(np.arange(side * side) % side % 2, 0, -1)
+        assert is_tree(grid.compile(), columns)
+        seen = {int(v): 0 for v in np.flatnonzero(columns == 0)}
+        post = credo.infer(grid, seen)
+        assert post.engine == "tree"
+        assert post.log_evidence == pytest.approx((columns < 0).sum() * np.log(2), rel=1e-14)
+
+
+EDGES = [(0, 1), (0, 2), (2, 3), (4, 2)]
+
+
+def pairwise_tree(seed, seen, soft, *, log=False, **options):
+    """Draw a tree of five variables; return what was passed, and potentials of nodes and edges."""
+    rng = np.random.default_rng(seed)
+    n_states = [2, 3, 2, 1, 3]
+    nodes = [rng.uniform(0.1, 5.0, k) for k in n_states]
+    edges = {(i, j): rng.uniform(0.1, 5.0, (n_states[i], n_states[j])) for i, j in EDGES}
+    factors = [*edges.items(), *(((v,), table) for v, table in enumerate(nodes))]
+    given = [(scope, np.log(table)) for scope, table in factors] if log else factors
+    model = oracle.model(n_states, given, log=log, names=NAMES)
+    for name, weights in soft.items():
+        nodes[NAMES.index(name)] = nodes[NAMES.index(name)] * weights
+    for name, state in seen.items():
+        v = NAMES.index(name)
+        nodes[v] = nodes[v] * (np.arange(n_states[v]) == state)
+    return credo.pass_messages(model, seen, likelihood=soft, **options), nodes, edges
+
+
+def lecture(i, j, nodes, edges, choose=np.sum):
+    """The message as the lecture writes it, by recursion."""
+    edge = edges[i, j] if (i, j) in edges else edges[j, i].T
+    near = [b if a == i else a for a, b in edges if i in {a, b}]
+    product = nodes[i].copy()
+    for k in near:
+        if k != j:
+            product = product * lecture(k, i, nodes, edges, choose)
+    return choose(edge * product[:, None], axis=0)
+
+
+class TestMessages:
+    @pytest.mark.parametrize("log", [False, True])
+    @pytest.mark.parametrize("seen", [{}, {"b": 2, "d": 0, "e": 1}, {"a": 1, "c": 0}])
+    def test_between_variables_they_are_those_of_the_lecture_exactly(self, seen, log):
+        soft = {"b": np.array([0.2, 1.0, 3.0])} if "b" not in seen else {}
+        passed, nodes, edges = pairwise_tree(1, seen, soft, log=log)
+        largest, *_ = pairwise_tree(1, seen, soft, log=log, maximum=True)
+        for i, j in [*EDGES, *((j, i) for i, j in EDGES)]:
+            message = passed[NAMES[i], NAMES[j]]
+            assert message.values.sum() == pytest.approx(1.0, rel=1e-14)
+            expected = lecture(i, j, nodes, edges)
+            np.testing.assert_allclose(whole(message), expected, rtol=1e-12, err_msg=f"{i}->{j}")
+            top = largest.message(NAMES[i], NAMES[j])
+            assert top.values.max() == 1.0
+            np.testing.assert_allclose(whole(top), lecture(i, j, nodes, edges, np.max), rtol=1e-12)
+
+    @pytest.mark.parametrize("log", [False, True])
+    @pytest.mark.parametrize("seed", range(6))
+    def test_what_goes_both_ways_along_a_link_multiplies_to_the_total_of_the_tree(self, seed, log):
+        rng = np.random.default_rng(seed)
+        n_states, factors = oracle.random_tree(rng, n=8, most_states=3, join=1.0)
+        seen = {int(rng.integers(8)): 0}
+        given = factors if log else linear(factors)
+        passed = credo.pass_messages(oracle.model(n_states, given, log=log), seen)
+        _, log_z = oracle.answers(joint_of(n_states, factors, seen, {}))
+        checked = 0
+        for f, (scope, _) in enumerate(factors):
+            for v in scope if len(scope) > 1 else []:
+                one = passed.message(v, f"factor {f}")
+                two = passed.message(f"factor {f}", v)
+                total = np.log(one.values @ two.values) + one.log_scale + two.log_scale
+                assert total == pytest.approx(log_z, rel=1e-12, abs=1e-12)
+                assert one.states == two.states == tuple(range(n_states[v]))
+                belief = one.values * two.values / (one.values @ two.values)
+                np.testing.assert_allclose(belief, [*passed.belief(v).values()], rtol=1e-12)
+                checked += 1
+        assert checked >= 8
+
+    @pytest.mark.parametrize("root", range(8))
+    def test_they_come_after_all_that_they_depend_on_and_first_towards_the_root(self, root):
+        rng = np.random.default_rng(root)
+        n_states, factors = oracle.random_tree(rng, n=8, join=1.0)
+        passed = credo.pass_messages(oracle.model(n_states, linear(factors)), root=root)
+        sent = [(message.source, message.target) for message in passed]
+        assert len(set(sent)) == len(sent) == len(passed)
+        into_root = [i for i, (_, target) in enumerate(sent) if target == root]
+        assert max(into_root) < len(sent) // 2
+        for i, (source, target) in enumerate(sent):
+            needed = {(a, b) for a, b in sent if b == source and a != target}
+            assert needed <= set(sent[:i])
+        assert [repr(m) for m in passed.messages] == [repr(passed[pair]) for pair in sent]
+        assert repr(passed[-1]) == repr(passed.messages[-1])
+
+    def test_a_cut_off_variable_sends_the_edge_alone(self):
+        tables = [np.array([[1.0, 2.0], [3.0, 4.0]]) * (i + 1) for i in range(3)]
+        ring = [((i, (i + 1) % 3), table) for i, table in enumerate(tables)] + [((0,), [5.0, 7.0])]
+        passed = credo.pass_messages(oracle.model([2] * 3, ring, names=NAMES[:3]), {"a": 1})
+        np.testing.assert_allclose(whole(passed["a", "b"]), tables[0][1])
+        rest = tables[1] @ tables[2][:, 1]  # c summed out, with a observed there
+        np.testing.assert_allclose(whole(passed["b", "a"]), tables[0] @ rest)
+        own = passed["a", "factor 0"]
+        assert (own.values.tolist(), own.log_scale) == ([0.0, 1.0], 0.0)
+        assert np.exp(passed.log_evidence) == pytest.approx(7 * tables[0][1] @ rest)
+
+    def test_cut_off_variables_talk_to_each_other_through_the_edge_alone(self):
+        ring = [((i, (i + 1) % 3), np.array([[1.0, 2.0], [3.0, 4.0]])) for i in range(3)]
+        passed = credo.pass_messages(oracle.model([2] * 3, ring, names=NAMES[:3]), {"a": 1, "b": 0})
+        np.testing.assert_allclose(whole(passed["a", "b"]), [3.0, 4.0])
+        assert len(passed) == 6
+
+    def test_they_print_their_states_and_values(self):
+        passed, *_ = pairwise_tree(2, {}, {})
+        message = passed["b", "a"]
+        shown = ", ".join(f"{i}: {value:.6g}" for i, value in enumerate(message.values))
+        assert repr(message) == f"m[b -> a] = ({shown})"
+        assert message.to_dict() == {
+            "source": "b",
+            "target": "a",
+            "states": [0, 1],
+            "values": message.values.tolist(),
+            "log_scale": message.log_scale,
+        }
+        with pytest.raises(ValueError, match="read-only"):
+            message.values[0] = 1.0
+
+    def test_those_that_do_not_exist_are_refused_with_a_reason(self):
+        passed, *_ = pairwise_tree(2, {}, {})
+        for source, target, reason in [
+            ("b", "c", "'b' and 'c' are not neighbours"),
+            ("a", "a", "'a' and 'a' are not neighbours"),
+            ("factor 0", "factor 1", "both factors"),
+            ("factor 0", "e", "'factor 0' and variable 'e' are not linked. .* over 'a', 'b'"),
+            ("factor 4", "a", "has one variable"),
+            ("a", "factor 4", "has one variable"),
+        ]:
+            with pytest.raises(InputError, match=reason):
+                passed.message(source, target)
+        with pytest.raises(LabelError, match="'ax'"):
+            passed.message("ax", "a")
+        with pytest.raises(LabelError, match="'ax'"):
+            credo.pass_messages(oracle.model([2], [], names=["a"]), root="ax")
+        one, *_ = pairwise_tree(2, {}, {}, root="a", both_passes=False)
+        assert one["b", "a"].values.tolist() == passed["b", "a"].values.tolist()
+        for away in (("a", "b"), ("c", "d"), ("a", "factor 0")):
+            with pytest.raises(InputError, match="away from the root.*both_passes=True"):
+                one.message(*away)
+
+    def test_variables_around_a_larger_factor_talk_to_the_factor(self):
+        graph = credo.FactorGraph()
+        for name in "abc":
+            graph.variable(name, 2)
+        graph.factor(list("abc"), np.arange(8.0).reshape(2, 2, 2))
+        passed = credo.pass_messages(graph)
+        assert len(passed) == 6
+        with pytest.raises(InputError, match="three variables or more.*name the factor"):
+            passed.message("a", "b")
+        np.testing.assert_allclose(whole(passed[("a", "b", "c"), "a"]), [6.0, 22.0])
+        assert [m.source for m in passed if m.target == ("a", "b", "c")] == ["c", "b", "a"]
+        assert len(credo.pass_messages(graph, both_passes=False)) == 3
+
+    def test_two_factors_that_join_an_observed_variable_are_told_apart_by_name(self):
+        tables = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0], [7.0, 8.0]])
+        model = oracle.model([2, 2], [((0, 1), table) for table in tables], names=["a", "b"])
+        passed = credo.pass_messages(model, {"b": 1})
+        with pytest.raises(InputError, match="joined by 2 factors"):
+            passed.message("b", "a")
+        np.testing.assert_allclose(whole(passed["factor 1", "a"]), [6.0, 8.0])
+        post = credo.infer(model, {"b": 1})
+        np.testing.assert_allclose(whole(post.message("factor 1", "a")), [6.0, 8.0])
+
+    def test_of_many_only_the_first_are_printed(self):
+        n = 3000
+        links = np.stack([np.arange(n - 1), np.arange(1, n)], 1)
+        model = credo.MarkovNetwork.from_arrays(np.ones((n, 2)), links, [[2.0, 1.0], [1.0, 2.0]])
+        text = str(credo.pass_messages(model, {0: 1}, root=0))
+        assert text.count("\n") == 126
+        assert text.count("… 2959 more") == 2
+        assert "… 2960 more" in text
+
+
+def forward_backward(log_likelihoods, log_transition):
+    """Marginals and the log of the total, in logs, each step scaled to sum one."""
+    forward, backward = log_likelihoods.copy(), np.zeros_like(log_likelihoods)
+    n = len(forward)
+    scales = []
+    for t in range(n):
+        if t:
+            forward[t] += np.logaddexp.reduce(forward[t - 1][:, None] + log_transition, axis=0)
+        scales.append(np.logaddexp.reduce(forward[t]))
+        forward[t] -= scales[-1]
+    for t in range(n - 2, -1, -1):
+        after = log_transition + log_likelihoods[t + 1] + backward[t + 1]
+        backward[t] = np.logaddexp.reduce(after, axis=1) - scales[t + 1]
+    marginals = np.exp(forward + backward)
+    return marginals / marginals.sum(axis=1, keepdims=True), math.fsum(scales)
+
+
+def in_numbers_and_in_logs(potentials, links, table, seen=()):
+    """Run a tree as it is, and with a lonely variable whose potentials float64 does not hold."""
+    n, k = potentials.shape
+    wide = np.zeros((n + 1, k))
+    wide[:n], wide[n, 1:] = np.log(potentials), -5000.0
+    numbers = credo.MarkovNetwork.from_arrays(potentials, links, table)
+    logs = credo.MarkovNetwork.from_arrays(wide, links, np.log(table), log=True)
+    assert logs.compile().log_values is not None
+    for model in (numbers, logs):
+        post = credo.infer(model, dict(seen), method="tree")
+        yield np.stack([post.probabilities(v) for v in range(n)]), post.log_evidence
+
+
+class TestRange:
+    def test_a_chain_of_a_hundred_thousand_steps_equals_forward_backward_in_logs(self):
+        rng = np.random.default_rng(0)
+        transition = rng.dirichlet(np.full(5, 0.3), 5)
+        likelihoods = rng.gamma(0.2, size=(100_000, 5)) + 1e-12
+        marginals, log_z = forward_backward(np.log(likelihoods), np.log(transition))
+        links = np.stack([np.arange(99_999), np.arange(1, 100_000)], axis=1)
+        for found, log_evidence in in_numbers_and_in_logs(likelihoods, links, transition):
+            np.testing.assert_allclose(found, marginals, rtol=1e-10, atol=1e-200)
+            assert log_evidence == pytest.approx(log_z, rel=1e-13)
+
+    @pytest.mark.parametrize("hub", [0, 7_000])
+    def test_a_star_of_ten_thousand_leaves_is_exact(self, hub):
+        rng = np.random.default_rng(2)
+        n = 10_000
+        leaves = np.delete(np.arange(n), hub)
+        table = np.array([[0.5, 0.5], [0.49, 0.51]])
+        links = np.stack([np.full(n - 1, hub), leaves], axis=1)
+        seen = {int(v): int(x) for v, x in zip(leaves, rng.integers(0, 2, n - 1), strict=True)}
+        seen = {v: x for v, x in seen.items() if v not in leaves[:100]}
+        counts = [sum(x == state for x in seen.values()) for state in range(2)]
+        log_belief = np.log(table) @ counts
+        belief = np.exp(log_belief - np.logaddexp.reduce(log_belief))
+        for found, log_evidence in in_numbers_and_in_logs(np.ones((n, 2)), links, table, seen):
+            np.testing.assert_allclose(found[hub], belief, rtol=1e-9)
+            free = np.tile(belief @ table, (100, 1))
+            np.testing.assert_allclose(found[leaves[:100]], free, rtol=1e-9)
+            assert log_evidence == pytest.approx(np.logaddexp.reduce(log_belief), rel=1e-12)
+
+    @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4, 5], [0, 3, 1, 4, 2, 5], [5, 4, 3, 2, 1, 0]])
+    def test_terms_that_underflow_and_come_back_are_not_lost(self, order):
+        """Messages are harmless, 1 : 1e-150; three of them are 1e-450; three more bring it back."""
+        ratios = 10.0 ** np.array([-150, -150, -150, 150, 150, 150.0])[order]
+        factors = [
+            ((0, i + 1), [[min(1 / r, 1.0), 0], [min(r, 1.0), 1]]) for i, r in enumerate(ratios)
+        ]
+        passed = credo.pass_messages(oracle.model([2] * 7, factors), dict.fromkeys(range(1, 7), 0))
+        assert passed.belief(0) == pytest.approx({0: 0.5, 1: 0.5}, rel=1e-12)
+        assert passed.log_evidence == pytest.approx(np.log(2) - 450 * np.log(10), rel=1e-14)
+
+    def test_terms_that_underflow_along_a_chain_are_not_lost(self):
+        """A left-to-right chain: to stay is 1e-3 as likely, until the end says that it stayed."""
+        n, stay = 400, 1e-3
+        pairs = [((t, t + 1), [[stay, 1.0], [0.0, 1.0]]) for t in range(n)]
+        model = oracle.model([2] * (n + 1), [((0,), [1.0, 0.0]), *pairs])
+        passed = credo.pass_messages(model, {n: 0})
+        np.testing.assert_allclose([belief[0] for belief in passed.beliefs.values()], 1.0)
+        assert passed.log_evidence == pytest.approx(n * np.log(stay), rel=1e-13)
+
+    @pytest.mark.parametrize("maximum", [False, True])
+    @pytest.mark.parametrize("span", [1e2, 1e4, 1e6])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_log_tables_of_any_span_are_exact(self, seed, span, maximum):
+        rng = np.random.default_rng(seed)
+        n_states, factors = oracle.random_tree(rng, n=6, zeros=0.1)
+        factors = [(scope, span * table) for scope, table in factors]
+        expected, log_z = oracle.answers(joint_of(n_states, factors, {}, {}), maximum=maximum)
+        model = oracle.model(n_states, factors, log=True)
+        passed = credo.pass_messages(model, maximum=maximum)
+        assert passed.log_evidence == pytest.approx(log_z, rel=1e-14)
+        np.testing.assert_allclose(beliefs(passed), expected, rtol=1e-7, atol=1e-300)
+
+    @pytest.mark.parametrize("size", [1e300, 1e-300, 1.7e308, 5e-324])
+    def test_potentials_of_any_size_are_scaled(self, size):
+        edge = np.array([[1.0, 0.25], [0.5, 1.0]]) if size > 1e-310 else np.ones((2, 2))
+        pairs = [((t, t + 1), edge) for t in range(9)]
+        factors = [(scope, size * table) for scope, table in pairs]
+        factors += [((t,), [size, size]) for t in range(10)] * 3
+        soft = np.array([size, 0.5 * size])
+        passed = credo.pass_messages(oracle.model([2] * 10, factors), likelihood={0: soft})
+        plain = credo.pass_messages(oracle.model([2] * 10, pairs), likelihood={0: soft / size})
+        np.testing.assert_allclose(beliefs(passed), beliefs(plain), rtol=1e-12)
+        expected = plain.log_evidence + 40 * np.log(size)
+        assert passed.log_evidence == pytest.approx(expected, rel=1e-13)
+
+    def test_a_table_may_span_all_of_float64(self):
+        table = np.array([[1e308, 1e-308], [1e-308, 1e308]])
+        model = oracle.model([2] * 3, [((0, 1), table), ((1, 2), table), ((0,), [1.0, 0.0])])
+        passed = credo.pass_messages(model, {2: 1})
+        assert passed.log_evidence == pytest.approx(np.log(2.0), rel=1e-14)  # two ways of one
+        np.testing.assert_allclose(beliefs(passed), [1, 0, 0.5, 0.5, 0, 1], rtol=1e-13)
+
+    def test_small_and_large_numbers_in_one_vector_lose_no_digits(self):
+        """A sum is scaled down by 2**-99 while 1.1e-280 is in it, which would go below 1e-300."""
+        table = np.array([[1e29, 0.0], [0.0, 1.1e-280]])
+        factors = [((0, 1), table), ((1, 2), [[0.0, 1.0], [1.0, 0.0]]), ((2, 3), table)]
+        passed = credo.pass_messages(oracle.model([2] * 4, factors))
+        assert passed.log_evidence == pytest.approx(np.log(2 * 1.1) - 251 * np.log(10), rel=1e-15)
+        assert passed.belief(1) == pytest.approx({0: 0.5, 1: 0.5}, rel=1e-13)
