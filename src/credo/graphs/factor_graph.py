@@ -8,12 +8,9 @@ from typing import Any, Self, final
 from credo._types import Label
 from credo._validation.labels import listing
 from credo.exceptions import InputError
-from credo.graphs._assembly import AnyFactor, Scope, assemble
-from credo.graphs._expansions import two_states
-from credo.graphs._rules import AbstractRuleModel
-from credo.graphs._tables import as_potentials
-from credo.graphs.factors import Factor
-from credo.graphs.structured import AtMostOne, Parity
+from credo.graphs.factors import Factor, as_potentials
+from credo.graphs.models import AbstractRuleModel, AnyFactor, Scope, assemble
+from credo.graphs.structured import AtMostOne, Parity, two_states
 from credo.graphs.variables import Variable, VariableLike
 from credo.graphs.wiring import Wiring
 

@@ -2,15 +2,144 @@ r"""Structured factors: rules over many variables that are kept as rules, not as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias, final
+import math
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
 
 from credo._types import F64
 from credo._validation.arrays import frozen
-from credo.graphs._expansions import WARN_CELLS, AbstractStructured, Expansion, Piece
+from credo._validation.labels import listing
+from credo.exceptions import ExpansionWarning, InputError
+from credo.graphs.variables import Variable
+
+if TYPE_CHECKING:
+    from credo.graphs.wiring import Wiring
+
+
+#: Cells from which on a rule that is written out is worth a warning: half a megabyte.
+WARN_CELLS = 2**16
+#: Cells above which no rule is written out: 128 megabytes.
+MOST_CELLS = 2**24
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A table over some of a rule's variables (0, 1, …) and auxiliaries (-1, -2, …)."""
+
+    scope: tuple[int, ...]
+    values: F64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expansion:
+    """Tables that say what a rule says, with so many two-state auxiliary variables.
+
+    In the tables of a conditional probability the last variable is the child of the others.
+    """
+
+    n_auxiliaries: int
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AbstractStructured(ABC):
+    """A rule over variables: what it is worth for given states, and tables that say the same."""
+
+    variables: tuple[Variable, ...]
+
+    #: Whether the last variable is the child of the others, with probabilities that sum to one.
+    is_conditional: ClassVar[bool] = False
+    #: What the rule is called in messages.
+    rule: ClassVar[str] = ""
+
+    @property
+    def child(self) -> Variable | None:
+        """Give the variable that the others determine, if the rule is a conditional probability."""
+        return self.variables[-1] if self.is_conditional else None
+
+    @property
+    def n_cells(self) -> int:
+        """Count the cells of the rule written out as one table."""
+        return math.prod(variable.n_states for variable in self.variables)
+
+    def table(self) -> F64:
+        """Write the rule out as one table, one axis per variable.
+
+        Returns
+        -------
+        ndarray
+            The value of each joint state.
+
+        Raises
+        ------
+        InputError
+            If the table would have more than 2**24 cells.
+        """
+        if self.n_cells > MOST_CELLS:
+            raise InputError(
+                f"The {self} has {as_power(self.n_cells)} cells as a table; at most "
+                f"{as_power(MOST_CELLS)} are written out. Use fewer parents, or put intermediate "
+                "variables between them."
+            )
+        return self._written_out()
+
+    @abstractmethod
+    def _written_out(self) -> F64:
+        """Give the whole table."""
+
+    @abstractmethod
+    def expansion(self, *, sum_product: bool) -> Expansion:
+        """Give tables whose product, summed or maximised over the auxiliaries, is the rule.
+
+        Parameters
+        ----------
+        sum_product : bool
+            Whether the auxiliaries are summed out; False if they are maximised out.
+
+        Returns
+        -------
+        Expansion
+            The tables.
+        """
+
+    def _as_one_table(self, warn_above: int) -> Expansion:
+        """Give the whole table as the only piece, with a warning if it is large."""
+        values = self.table()
+        if values.size > warn_above:
+            warnings.warn(
+                f"The {self} was written out as a table of {values.size} cells.",
+                ExpansionWarning,
+                stacklevel=5,
+            )
+        return Expansion(0, (Piece(tuple(range(len(self.variables))), values),))
+
+    def __str__(self) -> str:
+        """Name the rule and its variables."""
+        return f"{self.rule} of {listing([variable.name for variable in self.variables])}"
+
+    __repr__ = __str__
+
+
+def as_power(cells: int) -> str:
+    """Write a count as a power of two: that of a large rule has more digits than anyone reads."""
+    return f"2^{math.log2(cells):.6g}"
+
+
+def two_states(variables: tuple[Variable, ...], rule: str) -> tuple[Variable, ...]:
+    """Check that all variables of a rule have two states."""
+    for variable in variables:
+        if variable.n_states != 2:
+            raise InputError(
+                f"The {rule} needs variables of two states, off and on in this order. "
+                f"{variable.name!r} has {variable.n_states}: {listing(variable.states)}."
+            )
+    return variables
+
 
 #: 1 where the number of second states among three two-state variables is even; where it is odd.
 _EVEN = frozen(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]))
@@ -324,3 +453,73 @@ class Deterministic(AbstractStructured):
 
 #: Any of the rules.
 Structured: TypeAlias = Parity | AtMostOne | NoisyOr | NoisyAnd | Deterministic
+
+
+def tabulate(wiring: Wiring, *, sum_product: bool) -> Wiring:
+    """Replace the structured factors of a wiring by tables, which come after its own."""
+    expansions = [rule.expansion(sum_product=sum_product) for rule in wiring.structured]
+    added = _Added(len(wiring.n_states), len(wiring.log_scale))
+    rules = np.flatnonzero(wiring.table < 0)
+    for rule, expansion in zip(rules.tolist(), expansions, strict=True):
+        start, stop = wiring.scope_start[rule : rule + 2]
+        added.take(expansion, wiring.scope[start:stop].tolist(), owned=wiring.owner[rule] >= 0)
+    kept = wiring.table >= 0
+    lengths = np.diff(wiring.scope_start)
+    scope_start = np.concatenate([[0], np.cumsum([*lengths[kept], *added.lengths])])
+    values = np.concatenate([wiring.values, *(table.ravel() for table in added.tables)])
+    table_start = wiring.values.size + np.cumsum([table.size for table in added.tables])
+    return replace(
+        wiring,
+        n_states=np.append(wiring.n_states, np.full(added.n_auxiliaries, 2)),
+        scope_start=scope_start.astype(np.int64),
+        scope=np.append(wiring.scope[np.repeat(kept, lengths)], added.scope).astype(np.int32),
+        table=np.append(wiring.table[kept], added.table).astype(np.int32),
+        table_start=np.append(wiring.table_start, table_start).astype(np.int64),
+        values=values,
+        log_scale=np.append(wiring.log_scale, np.zeros(len(added.tables))),
+        log_values=_logs(wiring, added.tables),
+        owner=np.append(wiring.owner[kept], added.owner).astype(np.int32),
+        structured=(),
+    )
+
+
+def _logs(wiring: Wiring, tables: list[F64]) -> F64 | None:
+    """Append the logs of added tables, if the wiring keeps logs."""
+    if wiring.log_values is None:
+        return None
+    with np.errstate(divide="ignore"):
+        return np.concatenate([wiring.log_values, *(np.log(table).ravel() for table in tables)])
+
+
+class _Added:
+    """Collect the tables of expansions; tables that are the same object are held once."""
+
+    def __init__(self, n_variables: int, n_tables: int) -> None:
+        self.first_auxiliary = n_variables
+        self.first_table = n_tables
+        self.n_auxiliaries = 0
+        self.lengths: list[int] = []
+        self.scope: list[int] = []
+        self.table: list[int] = []
+        self.owner: list[int] = []
+        self.tables: list[F64] = []
+        self._held: dict[int, int] = {}
+
+    def take(self, expansion: Expansion, scope: list[int], *, owned: bool) -> None:
+        """Add the pieces of one rule over ``scope``."""
+        base = self.first_auxiliary + self.n_auxiliaries
+        for piece in expansion.pieces:
+            places = [scope[i] if i >= 0 else base - 1 - i for i in piece.scope]
+            self.lengths.append(len(places))
+            self.scope += places
+            self.owner.append(places[-1] if owned else -1)
+            self.table.append(self._held_at(piece.values))
+        self.n_auxiliaries += expansion.n_auxiliaries
+
+    def _held_at(self, values: F64) -> int:
+        """Give the index of a table, which is added if it is new."""
+        where = self._held.get(id(values))
+        if where is None:
+            where = self._held[id(values)] = self.first_table + len(self.tables)
+            self.tables.append(values)
+        return where

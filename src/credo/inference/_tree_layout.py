@@ -9,8 +9,7 @@ import numpy as np
 
 from credo._types import F64, Bool
 from credo.exceptions import ShapeError
-from credo.graphs.ragged import ranges
-from credo.graphs.wiring import Int32, Int64, Wiring
+from credo.graphs.wiring import Int32, Int64, Wiring, ranges
 from credo.inference._tree_forest import Forest, fixed
 
 #: Tables whose largest value is outside 2**±100 are scaled first: sums and products of a table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, final
 
 from credo.graphs import GridField, Ising, Potts, TruncatedLinear, TruncatedQuadratic
-from credo.graphs.grids.nodes import OddsPlane, as_plane, as_planes
+from credo.graphs.grid_field import OddsPlane, as_plane, as_planes
 from credo.storage._json import Json
 from credo.storage._kinds import Choice, Count, Kind, Labels, Numbers, Record, Single
 from credo.storage._page import Page, Scope

@@ -9,8 +9,8 @@ import numpy as np
 
 from credo._types import Label
 from credo.graphs import BayesianNetwork, FactorGraph, MarkovNetwork
-from credo.graphs._assembly import Factors, scope_of
 from credo.graphs.factors import Factor
+from credo.graphs.models import Factors, scope_of
 from credo.graphs.variables import Same, Variables
 from credo.graphs.wiring import Wiring
 from credo.storage._faults import Fault

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from credo.graphs._directed import check_acyclic
-from credo.graphs._rows import divided
+from credo.graphs.bayesian_network import check_acyclic
+from credo.graphs.factors import divided
 from credo.graphs.wiring import Wiring
 from credo.storage._faults import Fault
 

@@ -16,7 +16,7 @@ from credo.graphs import (
     TruncatedLinear,
     TruncatedQuadratic,
 )
-from credo.graphs.grids.coordinates import Coordinates
+from credo.graphs.grid_coordinates import Coordinates
 
 RNG = np.random.default_rng(5)
 LOGS = RNG.normal(size=(2, 3, 2))

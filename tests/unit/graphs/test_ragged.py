@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from credo.graphs.ragged import from_logs, ranges, starts
+from credo.graphs.wiring import from_logs, ranges, starts
 
 
 def test_parts_start_where_those_before_them_end():
