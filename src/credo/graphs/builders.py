@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from credo._types import F64, Label, Labels
-from credo._validation.arrays import as_floats, positive_int
-from credo._validation.probabilities import by_name
+from credo import _checks as check
+from credo._types import F64, Bool, Labels
 from credo.exceptions import InputError, ShapeError
 from credo.graphs.bayesian_network import TOLERANCE, BayesianNetwork
 from credo.graphs.factor_graph import FactorGraph
-from credo.graphs.factors import divided, fault_of
-from credo.graphs.markov_network import MarkovNetwork, Tables, as_tables, pairwise
-from credo.graphs.variables import as_states
-from credo.graphs.wiring import Wiring
-
-
-class _Steps(NamedTuple):
-    """The parts of a chain: all rows are distributions."""
-
-    states: Labels
-    initial: F64  # (k,)
-    transition: F64  # (1 or T - 1, k, k)
-    length: int
-
-    @property
-    def names(self) -> tuple[Label, ...]:
-        """Name the hidden variables."""
-        return tuple(f"x{t}" for t in range(self.length))
+from credo.graphs.factors import Potentials, as_potentials, divide_rows, join_logs
+from credo.graphs.markov_network import MarkovNetwork, wire_pairs
+from credo.graphs.variables import Variable, as_states
+from credo.graphs.wiring import Int64, Wiring, starts
 
 
 def chain(
@@ -107,83 +91,80 @@ def chain(
         raise InputError(
             "A chain needs an emission to read observations. Pass it, or a log_likelihood."
         )
-    seen = observations if log_likelihood is None else log_likelihood
-    steps = _steps(initial, transition, length, None if seen is None else len(seen))
-    if log_likelihood is not None:
-        return _observed(steps, _log_weights(steps, log_likelihood))
-    if emission is None:
-        return _directed(steps, None)
-    symbols = _emission(steps, emission)
-    if observations is None:
-        return _directed(steps, symbols)
-    return _observed(steps, _symbol_weights(steps, symbols, observations))
-
-
-def _steps(initial: Any, transition: Any, length: int | None, n_seen: int | None) -> _Steps:
-    """Check what every chain has, and find out how long it is."""
-    named = by_name(initial)
-    first = _rows(initial if named is None else list(named.values()), 1, "initial")
+    named = check.by_name(initial)
+    first = _as_rows(initial if named is None else list(named.values()), 1, "initial")
     k = len(first)
-    matrices = _rows(transition, np.ndim(transition), "transition")
-    if matrices.ndim not in (2, 3) or matrices.shape[-2:] != (k, k):
+    states = as_states(k if named is None else tuple(named), "x0")
+    moves = _as_rows(transition, np.ndim(transition), "transition")
+    if moves.ndim not in (2, 3) or moves.shape[-2:] != (k, k):
         raise ShapeError(
             f"The transition of a chain of {k} states must have shape {(k, k)} or (T - 1, {k}, "
-            f"{k}). Got shape {matrices.shape}."
+            f"{k}). Got shape {moves.shape}."
         )
-    n_steps = _length(length, n_seen, len(matrices) + 1 if matrices.ndim == 3 else None)
-    states = as_states(k if named is None else tuple(named), "x0")
-    return _Steps(states, first, matrices.reshape(-1, k, k), n_steps)
+    seen = observations if log_likelihood is None else log_likelihood
+    n = _count_steps(
+        length, None if seen is None else len(seen), len(moves) + 1 if moves.ndim == 3 else None
+    )
+    moves = moves.reshape(-1, k, k)
+    symbols = np.empty((k, 0)) if emission is None else _as_rows(emission, 2, "emission")
+    if len(symbols) != k:
+        raise ShapeError(
+            f"The emission of a chain of {k} states needs a row for each. Got shape "
+            f"{symbols.shape}."
+        )
+    if seen is None:
+        return _directed(states, first, moves, n, symbols)
+    if log_likelihood is None:
+        weights = symbols.T[_as_symbols(observations, symbols.shape[1])]
+        weights[0] *= first
+    else:
+        weights = np.array(check.floats(log_likelihood, "log_likelihood of a chain"))
+        if weights.shape != (n, k):
+            raise ShapeError(
+                f"The log_likelihood of a chain of {k} states needs a column for each. Got shape "
+                f"{weights.shape}."
+            )
+        with np.errstate(divide="ignore"):
+            weights[0] += np.log(first)
+    return _observed(states, weights, moves, log=log_likelihood is not None)
 
 
-def _rows(values: Any, n_axes: int, what: str) -> F64:
+def _as_rows(values: Any, n_axes: int, what: str) -> F64:
     """Check an array whose rows are distributions."""
-    array = as_floats(values, "a chain", what)
+    array = check.floats(values, f"{what} of a chain")
     if array.ndim != n_axes or not array.shape or not array.shape[-1]:
         raise ShapeError(f"The {what} of a chain must have {n_axes} axes. Got {array.shape}.")
     if not array.size:
         return array
-    k = array.shape[-1]
-    flat = np.array(array).ravel()
-    rows = divided(flat, np.full(flat.size // k, k, dtype=np.int64), TOLERANCE)
-    if rows.fault >= 0:
-        fault = fault_of(flat[rows.fault * k : (rows.fault + 1) * k], rows.total, TOLERANCE, "")
-        where = [int(i) for i in np.unravel_index(rows.fault, array.shape[:-1])]
-        raise InputError(f"The {what} of a chain: {f'row {where}' if where else 'it'} {fault}")
-    return rows.values.reshape(array.shape)
+
+    def name(row: int) -> str:
+        where = [int(i) for i in np.unravel_index(row, array.shape[:-1])]
+        return f"The {what} of a chain: {f'row {where}' if where else 'it'}"
+
+    lengths = np.full(array.size // array.shape[-1], array.shape[-1])
+    return divide_rows(np.array(array).ravel(), lengths, TOLERANCE, name, "").reshape(array.shape)
 
 
-def _length(length: int | None, n_seen: int | None, n_own: int | None) -> int:
+def _count_steps(length: int | None, n_seen: int | None, n_own: int | None) -> int:
     """Agree on the number of steps."""
     told = {
-        "length": None if length is None else positive_int(length, "a chain", "length"),
+        "length": None if length is None else check.count(length, "length of a chain"),
         "steps observed": n_seen,
         "steps in the transition": n_own,
     }
     known = {what: steps for what, steps in told.items() if steps is not None}
     if not known:
         raise InputError("A chain needs its length. Pass length=..., the number of steps.")
-    counts = list(known.values())
-    if counts.count(counts[0]) < len(counts) or not counts[0]:
+    counts = set(known.values())
+    if len(counts) > 1 or 0 in counts:
         listed = ", ".join(f"{what} {steps}" for what, steps in known.items())
         raise ShapeError(f"The numbers of steps of a chain must agree and be positive: {listed}.")
-    return counts[0]
+    return counts.pop()
 
 
-def _emission(steps: _Steps, emission: Any) -> F64:
-    """Check the probabilities of symbols, a row for each state."""
-    symbols = _rows(emission, 2, "emission")
-    if len(symbols) != len(steps.states):
-        raise ShapeError(
-            f"The emission of a chain of {len(steps.states)} states needs a row for each. "
-            f"Got shape {symbols.shape}."
-        )
-    return symbols
-
-
-def _symbol_weights(steps: _Steps, symbols: F64, observations: Any) -> Tables:
-    """Give the probability of each symbol seen, in each state."""
+def _as_symbols(observations: Any, m: int) -> Any:
+    """Check the numbers of the symbols that were seen."""
     seen = np.asarray(observations)
-    m = symbols.shape[1]
     if seen.ndim != 1 or seen.dtype.kind not in "iu":
         raise InputError(
             f"The observations of a chain must be a list of whole numbers, the symbols. "
@@ -196,63 +177,53 @@ def _symbol_weights(steps: _Steps, symbols: F64, observations: Any) -> Tables:
             f"Observation {t} of a chain is {seen[t]}, but the {m} symbols are numbered from 0 to "
             f"{m - 1}."
         )
-    weights = symbols.T[seen]
-    weights[0] *= steps.initial
-    return as_tables(weights, lambda t: f"Step {t} of the chain", log=False)
+    return seen
 
 
-def _log_weights(steps: _Steps, log_likelihood: Any) -> Tables:
-    """Give the likelihood of each step, scaled, in each state."""
-    logs = np.array(as_floats(log_likelihood, "a chain", "log_likelihood"))
-    if logs.shape != (steps.length, len(steps.states)):
-        raise ShapeError(
-            f"The log_likelihood of a chain of {len(steps.states)} states needs a column for each. "
-            f"Got shape {logs.shape}."
-        )
-    with np.errstate(divide="ignore"):
-        logs[0] += np.log(steps.initial)
-    return as_tables(logs, lambda t: f"Step {t} of the chain", log=True)
+def _observed(states: Labels, weights: F64, moves: F64, *, log: bool) -> MarkovNetwork:
+    """Make the network of hidden variables, given the weights of what was seen."""
+    n, k = weights.shape
 
+    def who(t: int) -> tuple[str, list[Variable]]:
+        return f"Step {t} of the chain", [Variable(f"x{t}", states)]
 
-def _observed(steps: _Steps, weights: Tables) -> MarkovNetwork:
-    """Make the network of hidden variables, given what was seen."""
-    first = np.arange(steps.length - 1)
-    k = len(steps.states)
-    links = Tables(steps.transition.reshape(-1, k * k), np.zeros(len(steps.transition)), None)
-    edges = np.column_stack([first, first + 1])
-    wiring = pairwise(steps.names, steps.states, weights, edges, links)
+    nodes = as_potentials(weights.ravel(), np.arange(0, n * k + 1, k), who, log=log)
+    links = Potentials(moves.ravel(), np.zeros(len(moves)), None)
+    tables = Potentials(
+        np.append(nodes.values, links.values),
+        np.append(nodes.log_scale, links.log_scale),
+        join_logs([nodes, links]),
+    )
+    names = tuple(f"x{t}" for t in range(n))
+    first = np.arange(n - 1)
+    which = np.minimum(first, len(moves) - 1)
+    wiring = wire_pairs(names, states, np.column_stack([first, first + 1]), which, tables)
     return MarkovNetwork._of_arrays(wiring)  # noqa: SLF001 - a wiring that is known to be good
 
 
-def _directed(steps: _Steps, symbols: F64 | None) -> BayesianNetwork:
+def _directed(states: Labels, initial: F64, moves: F64, n: int, symbols: F64) -> BayesianNetwork:
     """Make the network of hidden variables, and of symbols if there are any."""
-    n, k = steps.length, len(steps.states)
-    m = 0 if symbols is None else symbols.shape[1]
+    k, m = symbols.shape
     n_symbols = n if m else 0
     hidden = np.arange(n, dtype=np.int32)
-    moves = np.column_stack([hidden[:-1], hidden[1:]]).ravel()
-    shown = np.column_stack([hidden, hidden + n]).ravel()[: 2 * n_symbols]
-    tables = [steps.initial, steps.transition, *([] if symbols is None else [symbols])]
-    sizes = np.repeat([k, k * k, k * m], [1, len(steps.transition), int(m > 0)])
-    shared = np.minimum(hidden, len(steps.transition))
-    n_factors = n + n_symbols
+    scope = [hidden[:1], np.column_stack([hidden[:-1], hidden[1:]]).ravel()]
+    scope += [np.column_stack([hidden, hidden + n]).ravel()[: 2 * n_symbols]]
+    sizes = np.repeat([k, k * k, k * m], [1, len(moves), int(m > 0)])
+    shown = np.full(n_symbols, len(sizes) - 1, dtype=np.int32)
     wiring = Wiring(
-        names=(*steps.names, *(f"y{t}" for t in range(n_symbols))),
-        states=(*(steps.states,) * n, *(tuple(range(m)),) * n_symbols),
+        names=(*(f"x{t}" for t in range(n)), *(f"y{t}" for t in range(n_symbols))),
+        states=(*(states,) * n, *(tuple(range(m)),) * n_symbols),
         n_states=np.repeat([k, m], [n, n_symbols]),
-        scope_start=np.concatenate([[0], np.arange(1, 2 * n_factors, 2)]),
-        scope=np.concatenate([hidden[:1], moves, shown]),
-        table=np.append(shared, np.full(n_symbols, len(sizes) - 1, dtype=np.int32)),
-        table_start=np.concatenate([[0], np.cumsum(sizes)]),
-        values=np.concatenate([table.ravel() for table in tables]),
+        scope_start=np.append(0, np.arange(1, 2 * (n + n_symbols), 2)),
+        scope=np.concatenate(scope),
+        table=np.append(np.minimum(hidden, len(moves)), shown),
+        table_start=starts(sizes),
+        values=np.concatenate([initial, moves.ravel(), symbols.ravel()]),
         log_scale=np.zeros(len(sizes)),
         log_values=None,
-        owner=np.arange(n_factors, dtype=np.int32),
+        owner=np.arange(n + n_symbols, dtype=np.int32),
     )
     return BayesianNetwork._of_arrays(wiring)  # noqa: SLF001 - a wiring that is known to be good
-
-
-Int64: TypeAlias = npt.NDArray[np.int64]
 
 
 def parity_graph(checks: Any, syndrome: Any = None) -> FactorGraph:
@@ -298,7 +269,7 @@ def parity_graph(checks: Any, syndrome: Any = None) -> FactorGraph:
 
     Examples
     --------
-    >>> from credo.graphs.builders import parity_graph
+    >>> from credo.graphs import parity_graph
     >>> graph = parity_graph([[1, 1, 0], [0, 1, 1]])
     >>> graph
     <FactorGraph: 3 variables, 2 factors, open>
@@ -312,26 +283,25 @@ def parity_graph(checks: Any, syndrome: Any = None) -> FactorGraph:
     listed = columns[order].tolist()
     graph = FactorGraph()
     bits = [graph.variable(bit, 2) for bit in range(shape[1])]
-    for check, odd in enumerate(parities.tolist()):
-        scope = listed[cuts[check] : cuts[check + 1]]
+    for row, odd in enumerate(parities.tolist()):
+        scope = listed[cuts[row] : cuts[row + 1]]
         if scope:
             graph.parity([bits[bit] for bit in scope], even=not odd)
         elif odd:
             raise InputError(
-                f"parity_graph: row {check} of the matrix has no one, and can not be odd. Set "
-                f"syndrome[{check}] to 0, or leave the row out."
+                f"parity_graph: row {row} of the matrix has no one, and can not be odd. Set "
+                f"syndrome[{row}] to 0, or leave the row out."
             )
     return graph
 
 
 def _ones(checks: Any) -> tuple[Int64, Int64, tuple[int, int]]:
-    """Give the rows and the columns of the ones, and the shape of the matrix."""
+    """Return the rows and the columns of the ones, and the shape of the matrix."""
     if hasattr(checks, "tocoo"):
         found = checks.tocoo()
-        shape, values = found.shape, np.asarray(found.data)
-        rows, columns = np.asarray(found.row, np.int64), np.asarray(found.col, np.int64)
-        keep = values != 0
-        rows, columns, values = rows[keep], columns[keep], values[keep]
+        keep = found.data != 0
+        shape, values = found.shape, found.data[keep]
+        rows, columns = found.row[keep].astype(np.int64), found.col[keep].astype(np.int64)
     else:
         dense = np.asarray(checks)
         shape = dense.shape
@@ -348,7 +318,7 @@ def _ones(checks: Any) -> tuple[Int64, Int64, tuple[int, int]]:
     return rows, columns, (int(shape[0]), int(shape[1]))
 
 
-def _parities(syndrome: Any, n_checks: int) -> npt.NDArray[np.bool_]:
+def _parities(syndrome: Any, n_checks: int) -> Bool:
     """Read the parity of each check."""
     if syndrome is None:
         return np.zeros(n_checks, np.bool_)

@@ -2,164 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
-import numpy.typing as npt
 
-from credo._types import F64, Label
-from credo._validation.arrays import as_floats, frozen
-from credo._validation.labels import check_frame, hint, listing, order_of, plain
-from credo._validation.probabilities import by_name
-from credo.exceptions import InputError, LabelError, ShapeError
+from credo import _checks as check
+from credo._types import F64, Int, Label
+from credo.exceptions import InputError, ShapeError
 from credo.graphs.variables import Variable
-
-#: Range of logs above which their exponentials are not all float64 numbers with full precision:
-#: the smallest of these is exp(-708); the rest is room for products with other tables.
-WIDE_LOGS = 600.0
-
-
-class Potentials(NamedTuple):
-    """A table in the linear domain, its log scale, and its logs if they are too wide."""
-
-    values: F64
-    log_scale: float
-    log_values: F64 | None
-
-
-def as_potentials(
-    table: Any, variables: Sequence[Variable], owner: str, *, log: bool
-) -> Potentials:
-    """Check a table of potentials, or of their logs, over variables."""
-    array = as_table(table, variables, owner)
-    return _from_logs(array, variables, owner) if log else _linear(array, variables, owner)
-
-
-def as_table(table: Any, variables: Sequence[Variable], owner: str) -> F64:
-    """Turn an array, or a dictionary of joint states, into a new array with an axis each."""
-    shape = tuple(variable.n_states for variable in variables)
-    if len(variables) == 1 and by_name(table, variables[0].states) is not None:
-        table = by_name(table, variables[0].states)
-    check_axes(table, variables, owner)
-    if isinstance(table, Mapping):
-        table = np.reshape(_numbers(in_order(table, variables, owner), owner), shape)
-    array = np.array(as_floats(table, owner, "table"), order="C")
-    if array.shape != shape:
-        raise ShapeError(
-            f"{owner} needs a table of shape {shape}, one axis for each of "
-            f"{listing([variable.name for variable in variables])}. Got shape {array.shape}."
-        )
-    return array
-
-
-def check_axes(table: Any, variables: Sequence[Variable], owner: str) -> None:
-    """Refuse a data frame whose rows or columns are the states in another order."""
-    if len(variables) == 2 and hasattr(table, "columns"):
-        check_frame(table, variables[0].states, owner, "index")
-        check_frame(table, variables[1].states, owner)
-
-
-def joint_state(index: int, variables: Sequence[Variable]) -> str:
-    """Describe the joint state at a flat index, for a message."""
-    places = np.unravel_index(index, tuple(variable.n_states for variable in variables))
-    pairs = zip(variables, places, strict=True)
-    return ", ".join(f"{v.name!r} = {v.states[int(i)]!r}" for v, i in pairs)
-
-
-def row_name(row: int, parents: Sequence[Variable]) -> str:
-    """Name a row by the states of the parents, for a message."""
-    return f"the row for {joint_state(row, parents)}" if parents else "it"
-
-
-def _linear(array: F64, variables: Sequence[Variable], owner: str) -> Potentials:
-    """Check potentials: finite, at least zero, and not all zero."""
-    if not (array.min() >= 0 and array.max() < np.inf):
-        place = int(np.argmax(~((array >= 0) & (array < np.inf))))
-        raise InputError(
-            f"{owner} needs finite potentials that are at least 0. Got {array.flat[place]:g} for "
-            f"{joint_state(place, variables)}. If these are logs, pass log=True."
-        )
-    if not array.any():
-        raise InputError(f"{owner} has a table of zeros, with which no joint state is possible.")
-    return Potentials(frozen(array), 0.0, None)
-
-
-def _from_logs(array: F64, variables: Sequence[Variable], owner: str) -> Potentials:
-    """Turn logs, of which some may be minus infinity, into scaled potentials."""
-    top = float(array.max())
-    if not top < np.inf:
-        place = int(np.argmax(~(array < np.inf)))
-        raise InputError(
-            f"{owner} needs logs that are finite or minus infinity. Got {array.flat[place]:g} for "
-            f"{joint_state(place, variables)}."
-        )
-    if top == -np.inf:
-        raise InputError(f"{owner} has logs of zeros, with which no joint state is possible.")
-    logs = array - top
-    wide = float(logs.min(where=logs > -np.inf, initial=0.0)) < -WIDE_LOGS
-    with np.errstate(under="ignore"):
-        return Potentials(frozen(np.exp(logs)), top, frozen(logs) if wide else None)
-
-
-def _numbers(cells: list[Any], owner: str) -> F64:
-    """Turn the cells of a dictionary into one number each."""
-    array = as_floats(cells, owner, "table")
-    if array.ndim != 1:
-        raise ShapeError(f"{owner} needs one number for each joint state in its dictionary.")
-    return array
-
-
-def in_order(cells: Mapping[Any, Any], variables: Sequence[Variable], owner: str) -> list[Any]:
-    """List the values of ``{(state, ...): value}``, which must name every joint state once."""
-    lookups = [{state: i for i, state in enumerate(v.states)} for v in variables]
-    places: dict[int, Any] = {}
-    for key, value in cells.items():
-        place = _place(_joint_key(key, variables), lookups, variables, owner)
-        if place in places:
-            raise InputError(f"{owner} has two values for {joint_state(place, variables)}.")
-        places[place] = value
-    size = math.prod(len(lookup) for lookup in lookups)
-    if len(places) < size:
-        missing = next(place for place in range(size) if place not in places)
-        raise InputError(
-            f"{owner} has no value for {joint_state(missing, variables)}. A dictionary must name "
-            f"every joint state."
-        )
-    return [places[place] for place in range(size)]
-
-
-def _joint_key(key: Any, variables: Sequence[Variable]) -> tuple[Any, ...]:
-    """Read a key as one state per variable; for a single variable it may be the state itself."""
-    if len(variables) == 1 and (not isinstance(key, tuple) or key in variables[0].states):
-        return (key,)
-    return key if isinstance(key, tuple) else (key,)
-
-
-def _place(
-    key: tuple[Any, ...],
-    lookups: Sequence[Mapping[Label, int]],
-    variables: Sequence[Variable],
-    owner: str,
-) -> int:
-    """Find the flat index of a joint state."""
-    if len(key) != len(variables):
-        raise InputError(
-            f"{owner}: the key {key!r} must have one state for each of "
-            f"{listing([variable.name for variable in variables])}, in this order."
-        )
-    place = 0
-    for state, lookup, variable in zip(key, lookups, variables, strict=True):
-        where = lookup.get(plain(state))
-        if where is None:
-            raise LabelError(
-                f"{owner}: variable {variable.name!r} has no state {state!r}. Known: "
-                f"{listing(variable.states)}.{hint(state, variable.states)}"
-            )
-        place = place * len(lookup) + where
-    return place
+from credo.graphs.wiring import Int64, from_logs
 
 
 @final
@@ -209,7 +62,7 @@ class Factor:
 
     @property
     def table(self) -> F64:
-        """Give the potentials; infinite or zero where float64 cannot hold them."""
+        """Return the potentials; infinite or zero where float64 cannot hold them."""
         if not self.log_scale and self.log_values is None:
             return self.values
         with np.errstate(over="ignore", under="ignore"):
@@ -218,7 +71,7 @@ class Factor:
 
     @property
     def log_table(self) -> F64:
-        """Give the logs of the potentials; minus infinity for zero."""
+        """Return the logs of the potentials; minus infinity for zero."""
         if self.log_values is not None:
             return self.log_values + self.log_scale
         with np.errstate(divide="ignore"):
@@ -228,102 +81,218 @@ class Factor:
     def __repr__(self) -> str:
         kind = "Factor" if self.child is None else f"CPT of {self.child.name!r}"
         label = "" if self.name is None else f" {self.name!r}"
-        over = listing([variable.name for variable in self.variables])
+        over = check.listing([variable.name for variable in self.variables])
         return f"<{kind}{label} over {over}, {self.values.size} cells>"
 
 
-class Rows(NamedTuple):
-    """Rows divided by their sums, and the first that is no distribution, or -1, with its sum."""
+# --- tables of users ------------------------------------------------------------------------------
+
+
+def read_factor(
+    table: Any, variables: tuple[Variable, ...], owner: str, *, log: bool, name: Label | None = None
+) -> Factor:
+    """Return a factor of potentials, or of logs: an array, or a dictionary of joint states."""
+    shape = tuple(variable.n_states for variable in variables)
+    _check_axes(table, variables, owner)
+    named = table if len(variables) > 1 else check.by_name(table, variables[0].states)
+    if isinstance(named, Mapping):
+        table = _in_order(named, variables, owner)
+    array = np.array(check.floats(table, f"table of {owner}"), order="C")
+    if isinstance(named, Mapping) and array.ndim == 1:
+        array = array.reshape(shape)
+    if array.shape != shape:
+        raise ShapeError(
+            f"{owner} needs a table of shape {shape}, one axis for each of "
+            f"{check.listing([variable.name for variable in variables])}, one number for each "
+            f"joint state. Got shape {array.shape}."
+        )
+    ends = np.array([0, array.size])
+    found = as_potentials(array.ravel(), ends, lambda _: (owner, variables), log=log)
+    logs = None if found.log_values is None else check.frozen(found.log_values.reshape(shape))
+    values = check.frozen(found.values.reshape(shape))
+    return Factor(variables, values, float(found.log_scale[0]), logs, name)
+
+
+#: What a table is called, and the variables that it is over, by its number: for messages.
+Who: TypeAlias = Callable[[int], tuple[str, Sequence[Variable]]]
+
+
+class Potentials(NamedTuple):
+    """Tables one after the other, their log scales, and their logs if these are too wide."""
 
     values: F64
-    fault: int
-    total: float
+    log_scale: F64
+    log_values: F64 | None
 
 
-def divided(values: F64, lengths: npt.NDArray[np.int64], tolerance: float) -> Rows:
-    """Divide contiguous rows of the given lengths by their sums, if these are nearly one.
+def as_potentials(cells: F64, start: Int, who: Who, *, log: bool) -> Potentials:
+    """Check tables of potentials, or of logs, that lie one after the other."""
+    if not (log or cells.min(initial=0.0) >= 0) or not cells.max(initial=0.0) < np.inf:
+        place = int(np.argmin((cells < np.inf) & (log | (cells >= 0))))
+        number = int(np.searchsorted(start, place, "right")) - 1
+        owner, variables = who(number)
+        needs = "logs that are finite or minus infinity" if log else "finite potentials, at least 0"
+        raise InputError(
+            f"{owner} needs {needs}. Got {cells[place]:g} for "
+            f"{_joint_state(place - int(start[number]), variables)}."
+            f"{'' if log else ' If these are logs, pass log=True.'}"
+        )
+    top = np.maximum.reduceat(cells, start[:-1]) if cells.size else np.empty(0)
+    none = top == (-np.inf if log else 0.0)
+    if none.any():
+        owner = who(int(np.argmax(none)))[0]
+        zeros = "logs of zeros" if log else "a table of zeros"
+        raise InputError(
+            f"{owner} allows no state: it has {zeros}, with which no joint state is possible."
+        )
+    return Potentials(*from_logs(cells, start) if log else (cells, np.zeros(len(top)), None))
+
+
+def join_logs(parts: Sequence[Factor | Potentials]) -> F64 | None:
+    """Return the logs of tables one after the other, if some are too wide for linear values."""
+    if all(part.log_values is None for part in parts):
+        return None
+    with np.errstate(divide="ignore"):
+        logs = (np.log(p.values) if p.log_values is None else p.log_values for p in parts)
+        return np.concatenate([each.ravel() for each in logs])
+
+
+def _check_axes(table: Any, variables: Sequence[Variable], owner: str) -> None:
+    """Refuse a data frame whose rows or columns are the states in another order."""
+    if len(variables) == 2 and hasattr(table, "columns"):
+        check.frame(table, variables[0].states, f"names given to {owner}", "index")
+        check.frame(table, variables[1].states, f"names given to {owner}")
+
+
+def _joint_state(index: int, variables: Sequence[Variable]) -> str:
+    """Return the joint state at a flat index in words."""
+    places = np.unravel_index(index, tuple(variable.n_states for variable in variables))
+    pairs = zip(variables, places, strict=True)
+    return ", ".join(f"{v.name!r} = {v.states[int(i)]!r}" for v, i in pairs)
+
+
+def _in_order(cells: Mapping[Any, Any], variables: Sequence[Variable], owner: str) -> list[Any]:
+    """List the values of ``{(state, ...): value}``, which must name every joint state once.
+
+    For a single variable a key may be the state itself.
+    """
+    values: dict[int, Any] = {}
+    for key, value in cells.items():
+        is_state = len(variables) == 1 and (
+            not isinstance(key, tuple) or key in variables[0].states
+        )
+        joint = key if isinstance(key, tuple) and not is_state else (key,)
+        if len(joint) != len(variables):
+            raise InputError(
+                f"{owner}: the key {joint!r} must have one state for each of "
+                f"{check.listing([variable.name for variable in variables])}, in this order."
+            )
+        place = 0
+        for state, variable in zip(joint, variables, strict=True):
+            holder = f"{owner}: variable {variable.name!r}"
+            where = check.position(state, variable.states, "state", holder)
+            place = place * variable.n_states + where
+        if place in values:
+            raise InputError(f"{owner} has two values for {_joint_state(place, variables)}.")
+        values[place] = value
+    every = range(int(np.prod([variable.n_states for variable in variables])))
+    if len(values) < len(every):
+        missing = next(place for place in every if place not in values)
+        raise InputError(
+            f"{owner} has no value for {_joint_state(missing, variables)}. A dictionary must name "
+            f"every joint state."
+        )
+    return [values[place] for place in every]
+
+
+# --- conditional probabilities --------------------------------------------------------------------
+
+
+def read_conditional(table: Any, variables: tuple[Variable, ...], tolerance: float) -> F64:
+    """Return conditional probabilities over parents and child, the last; rows are divided.
+
+    They come as an array, or as rows by the states of the parents.
+    """
+    *parents, child = variables
+    owner = f"CPT of {child.name!r}"
+    shape = tuple(variable.n_states for variable in variables)
+    if table is None:
+        raise InputError(f"{owner} needs a table. Got none.")
+    if not parents:
+        array = _row(table, child, owner)
+    elif isinstance(table, Mapping):
+        array = np.array([_row(row, child, owner) for row in _in_order(table, parents, owner)])
+    else:
+        _check_axes(table, variables, owner)
+        array = np.array(check.floats(table, f"table of {owner}"), order="C")
+        if array.shape != shape:
+            names = check.listing([parent.name for parent in parents])
+            raise ShapeError(
+                f"{owner} given {names} needs a table of shape {shape}: one axis per parent, in "
+                f"this order, and the child on the last. Got shape {array.shape}."
+            )
+    lengths = np.full(array.size // child.n_states, child.n_states)
+    named = divide_rows(
+        array.ravel(), lengths, tolerance, lambda row: f"{owner}: {name_row(row, parents)}"
+    )
+    return check.frozen(named.reshape(shape))
+
+
+def name_row(row: int, parents: Sequence[Variable]) -> str:
+    """Name a row by the states of the parents, for a message."""
+    return f"the row for {_joint_state(row, parents)}" if parents else "it"
+
+
+def divide_rows(
+    values: F64,
+    lengths: Int64,
+    tolerance: float,
+    who: Callable[[int], str],
+    remedy: str = ", or pass a larger tolerance",
+) -> F64:
+    """Divide contiguous rows of the given lengths by their sums, which must be nearly one.
 
     The sum of k numbers that add up to one is off by less than k roundings, so that rows that
-    were divided once are within four times that and are left alone the second time.
+    were divided once are within four times that and are left alone the second time. ``who`` is
+    what a row is called in messages.
     """
     starts = np.cumsum(lengths) - lengths
     slack = 4 * np.finfo(np.float64).eps * lengths
     with np.errstate(invalid="ignore", over="ignore"):
         totals = np.add.reduceat(values, starts)
         gaps = np.abs(totals - 1.0)
-    wrong = ~(gaps <= tolerance + slack)
-    wrong |= ~(totals > 0)
+    wrong = ~(gaps <= tolerance + slack) | ~(totals > 0)
     if not values.min() >= 0:
         wrong |= np.minimum.reduceat(values, starts) < 0
     if wrong.any():
-        fault = int(np.argmax(wrong))
-        return Rows(values, fault, float(totals[fault]))
+        number = int(np.argmax(wrong))
+        row = values[starts[number] : starts[number] + lengths[number]]
+        if np.isnan(row).any():
+            fault = "has NaN."
+        elif (row < 0).any():
+            fault = f"has the negative entry {row[row < 0][0]:g}."
+        elif not totals[number]:
+            fault = "is all zeros. A row of probabilities must sum to 1."
+        else:
+            total = f"sums to {totals[number]:.9g}, not to 1 within {tolerance:g}"
+            fault = f"{total}. Mend the row{remedy}."
+        raise InputError(f"{who(number)} {fault}")
     off = gaps > slack
-    if off.any():
-        values = values / np.repeat(np.where(off, totals, 1.0), lengths)
-    return Rows(values, -1, 1.0)
-
-
-def fault_of(
-    row: F64, total: float, tolerance: float, remedy: str = ", or pass a larger tolerance"
-) -> str:
-    """Say what is wrong with a row, a sentence without its subject, and what to do."""
-    if np.isnan(row).any():
-        return "has NaN."
-    if (row < 0).any():
-        return f"has the negative entry {row[row < 0][0]:g}."
-    if not total:
-        return "is all zeros. A row of probabilities must sum to 1."
-    return f"sums to {total:.9g}, not to 1 within {tolerance:g}. Mend the row{remedy}."
-
-
-def as_conditional(table: Any, variables: tuple[Variable, ...], tolerance: float) -> F64:
-    """Check conditional probabilities over parents and child, the last; rows are divided."""
-    *parents, child = variables
-    owner = f"CPT of {child.name!r}"
-    if table is None:
-        raise InputError(f"{owner} needs a table. Got none.")
-    shape = tuple(variable.n_states for variable in variables)
-    array = _from_rows(table, parents, child, owner).ravel()
-    lengths = np.full(array.size // child.n_states, child.n_states, dtype=np.int64)
-    rows = divided(array, lengths, tolerance)
-    if rows.fault >= 0:
-        start = rows.fault * child.n_states
-        fault = fault_of(array[start : start + child.n_states], rows.total, tolerance)
-        raise InputError(f"{owner}: {row_name(rows.fault, parents)} {fault}")
-    return rows.values.reshape(shape)
-
-
-def _from_rows(table: Any, parents: list[Variable], child: Variable, owner: str) -> F64:
-    """Turn an array, or rows by the parents' states, into a new array."""
-    if not parents:
-        return _row(table, child, owner)
-    shape = tuple(variable.n_states for variable in (*parents, child))
-    if not isinstance(table, Mapping):
-        check_axes(table, [*parents, child], owner)
-        array = np.array(as_floats(table, owner, "table"), order="C")
-        if array.shape != shape:
-            names = listing([parent.name for parent in parents])
-            raise ShapeError(
-                f"{owner} given {names} needs a table of shape {shape}: one axis per parent, in "
-                f"this order, and the child on the last. Got shape {array.shape}."
-            )
-        return array
-    rows = in_order(table, parents, owner)
-    return np.array([_row(row, child, owner) for row in rows])
+    return values / np.repeat(np.where(off, totals, 1.0), lengths) if off.any() else values
 
 
 def _row(row: Any, child: Variable, owner: str) -> F64:
-    """Turn one row, in the order of the states or by state, into a new array."""
-    named = by_name(row, child.states)
+    """Return one row, given in the order of the states or by state, as a new array."""
+    named = check.by_name(row, child.states)
+    what = f"probabilities of {owner}"
     if named is not None:
-        given = tuple(plain(state) for state in named)
-        order = order_of(child.states, given, owner, "row")
-        return as_floats(list(named.values()), owner, "probabilities")[order]
-    array = np.array(as_floats(row, owner, "probabilities"))
+        given = tuple(check.plain(state) for state in named)
+        order = check.order(child.states, given, f"row of {owner}")
+        return check.floats(list(named.values()), what)[order]
+    array = np.array(check.floats(row, what))
     if array.shape != (child.n_states,):
         raise ShapeError(
             f"{owner} needs rows of {child.n_states} probabilities, one for each of "
-            f"{listing(child.states)}. Got shape {array.shape}."
+            f"{check.listing(child.states)}. Got shape {array.shape}."
         )
     return array

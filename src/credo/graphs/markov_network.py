@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
 
 import numpy as np
 
-from credo._types import F64, Int, Label, Labels
-from credo._validation.arrays import as_floats
-from credo._validation.labels import as_labels
+from credo import _checks as check
+from credo._types import Int, Label, Labels
 from credo.exceptions import InputError, ShapeError
-from credo.graphs.factors import WIDE_LOGS, Factor, as_potentials
-from credo.graphs.models import AbstractModel, AnyFactor, Scope, assemble
+from credo.graphs.factors import Factor, Potentials, as_potentials, read_factor
+from credo.graphs.models import AbstractModel, Scope
 from credo.graphs.variables import Same, Variable, VariableLike, as_states
-from credo.graphs.wiring import Wiring
+from credo.graphs.wiring import Wiring, starts
 
 
 class MarkovNetwork(AbstractModel):
@@ -54,11 +53,6 @@ class MarkovNetwork(AbstractModel):
     >>> net
     <MarkovNetwork: 2 variables, 2 factors, open>
     """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._nodes: dict[int, AnyFactor] = {}
-        self._edges: list[tuple[AnyFactor, Scope]] = []
 
     @classmethod
     def from_arrays(
@@ -113,23 +107,41 @@ class MarkovNetwork(AbstractModel):
         >>> net
         <MarkovNetwork: 3 variables, 5 factors, open>
         """
-        array = as_floats(node_potentials, "A MarkovNetwork", "node potentials")
+        array = check.floats(node_potentials, "node potentials of A MarkovNetwork")
         if array.ndim != 2 or not array.shape[1]:
             raise ShapeError(
                 f"The node potentials must have shape (n_nodes, n_states). Got {array.shape}."
             )
         n, k = array.shape
-        labels = range(n) if names is None else as_labels(names, "A MarkovNetwork", "names")
+        labels = range(n) if names is None else check.labels(names, "names of A MarkovNetwork")
         every = as_states(k if states is None else states, "every node")
         if len(labels) != n or len(every) != k:
             raise ShapeError(
                 f"Node potentials of shape {array.shape} need {n} names and {k} states. "
                 f"Got {len(labels)} and {len(every)}."
             )
-        nodes = as_tables(array, lambda row: f"Node {labels[row]!r}", log=log)
-        pairs = as_edges(edges, n)
-        links = as_edge_tables(edge_potentials, pairs, k, log=log)
-        return cls._of_arrays(pairwise(labels, every, nodes, pairs, links))
+        pairs = _as_edges(edges, n)
+        links = check.floats(edge_potentials, "edge potentials of A MarkovNetwork")
+        if links.shape not in ((k, k), (len(pairs), k, k)):
+            raise ShapeError(
+                f"A MarkovNetwork of {k} states needs edge potentials of shape {(k, k)}, shared by "
+                f"all edges, or {(len(pairs), k, k)}. Got shape {links.shape}."
+            )
+        which = np.arange(len(pairs)) * (links.ndim > 2)
+
+        def who(table: int) -> tuple[str, list[Variable]]:
+            if table < n:
+                return f"Node {labels[table]!r}", [Variable(labels[table], every)]
+            ends, owner = ["first", "second"], "The edge potential"
+            if links.ndim > 2:
+                ends = [labels[end] for end in pairs[table - n]]
+                owner = f"Edge {table - n}, {pairs[table - n].tolist()},"
+            return owner, [Variable(end, every) for end in ends]
+
+        cells = np.concatenate([array.ravel(), links.ravel()])
+        start = starts(np.repeat([k, k * k], [n, links.size // (k * k)]))
+        tables = as_potentials(cells, start, who, log=log)
+        return cls._of_arrays(wire_pairs(labels, every, pairs, which, tables))
 
     def node(
         self,
@@ -170,13 +182,11 @@ class MarkovNetwork(AbstractModel):
         """
         self._open()
         variable = Variable(name, states)  # type: ignore[arg-type]  # it makes them a tuple
-        held = None
-        if potential is not None:
-            over, owner = (variable,), f"Node {variable.name!r}"
-            held = Factor(over, *as_potentials(potential, over, owner, log=log))
-        self._declare(variable.name, variable.states)
-        if held is not None:
-            self._nodes[len(self) - 1] = held
+        if potential is None:
+            return self._declare(variable)
+        factor = read_factor(potential, (variable,), f"Node {variable.name!r}", log=log)
+        self._declare(variable)
+        self._take(factor, (len(self) - 1,))
         return variable
 
     def edge(
@@ -214,74 +224,21 @@ class MarkovNetwork(AbstractModel):
         """
         self._open()
         scope = self._variables.find(a), self._variables.find(b)
-        over = self._at(scope)
+        over = self[a], self[b]
         if scope[0] == scope[1]:
             raise InputError(
                 f"An edge cannot join node {over[0].name!r} to itself. Put its weight into the "
                 f"potential of the node."
             )
         owner = f"Edge {over[0].name!r}, {over[1].name!r}"
-        factor = Factor(over, *as_potentials(potential, over, owner, log=log))
-        self._take(factor, scope)
-        return factor
+        return self._take(read_factor(potential, over, owner, log=log), scope)
 
-    def _take(self, factor: AnyFactor, scope: Scope) -> None:
-        """Add a factor that was checked."""
-        if len(scope) == 1:
-            self._nodes[scope[0]] = factor
-        else:
-            self._edges.append((factor, scope))
-
-    def _listed(self) -> Sequence[AnyFactor]:
-        """List the nodes' factors, then those of the edges."""
-        nodes = [self._nodes[place] for place in sorted(self._nodes)]
-        return (*nodes, *(factor for factor, _ in self._edges))
-
-    def _assembled(self) -> Wiring:
-        """Lay the factors out: nodes, then edges."""
-        scopes: list[Scope] = [(place,) for place in sorted(self._nodes)]
-        scopes += [scope for _, scope in self._edges]
-        return assemble(self._variables, self._listed(), scopes, owned=False)
-
-    def _copy_factors(self, twin: Self) -> None:
-        """Hand the factors to a twin."""
-        twin._nodes, twin._edges = self._nodes.copy(), self._edges.copy()
+    def _key(self, scope: Scope) -> tuple[int, int]:
+        """Keep the nodes in their order, then the edges as they are added."""
+        return (0, scope[0]) if len(scope) == 1 else (1, len(self._held))
 
 
-class Tables(NamedTuple):
-    """Tables of one size, a row each; their log scales, and their logs if they are too wide."""
-
-    values: F64
-    log_scale: F64
-    log_values: F64 | None
-
-
-def as_tables(array: F64, name: Callable[[int], str], *, log: bool) -> Tables:
-    """Check tables, or logs of tables, a row each; ``name`` says which one is wrong."""
-    good = (array < np.inf) if log else (array >= 0) & (array < np.inf)
-    if not good.all():
-        row, cell = (int(i) for i in np.argwhere(~good)[0])
-        wanted = (
-            "logs that are finite or minus infinity" if log else "finite potentials, at least 0"
-        )
-        remedy = "" if log else " If these are logs, pass log=True."
-        raise InputError(f"{name(row)} needs {wanted}. Got {array[row, cell]:g}.{remedy}")
-    top = array.max(axis=1) if array.size else np.empty(len(array))
-    none = top == (-np.inf if log else 0.0)
-    if none.any():
-        raise InputError(f"{name(int(np.argmax(none)))} allows no state: all are zero.")
-    return _scaled(array, top) if log else Tables(array, np.zeros(len(array)), None)
-
-
-def _scaled(array: F64, top: F64) -> Tables:
-    """Turn logs into potentials of which the largest is one."""
-    logs = array - top[:, np.newaxis]
-    wide = float(logs.min(where=logs > -np.inf, initial=0.0)) < -WIDE_LOGS
-    with np.errstate(under="ignore"):
-        return Tables(np.exp(logs), top, logs if wide else None)
-
-
-def as_edges(edges: Any, n_nodes: int) -> Int:
+def _as_edges(edges: Any, n_nodes: int) -> Int:
     """Check pairs of positions: whole numbers in range, and not the same."""
     array = np.asarray(edges)
     if not array.size:
@@ -306,50 +263,22 @@ def as_edges(edges: Any, n_nodes: int) -> Int:
     return array
 
 
-def as_edge_tables(tables: Any, edges: Int, k: int, *, log: bool) -> Tables:
-    """Check one (k, k) table for all edges, or one for each."""
-    array = as_floats(tables, "A MarkovNetwork", "edge potentials")
-    if array.shape not in ((k, k), (len(edges), k, k)):
-        raise ShapeError(
-            f"A MarkovNetwork of {k} states needs edge potentials of shape {(k, k)}, shared by "
-            f"all edges, or {(len(edges), k, k)}. Got shape {array.shape}."
-        )
-
-    def name(row: int) -> str:
-        shared = array.ndim == 2
-        return "The edge potential" if shared else f"Edge {row}, {edges[row].tolist()},"
-
-    return as_tables(array.reshape(-1, k * k), name, log=log)
-
-
-def pairwise(
-    names: Sequence[Label], states: Labels, nodes: Tables, edges: Int, links: Tables
+def wire_pairs(
+    names: Sequence[Label], states: Labels, edges: Int, which: Int, tables: Potentials
 ) -> Wiring:
-    """Wire one table per node, then one per edge, or one for all edges."""
+    """Wire one table per node, then the tables of edges; ``which`` of these each edge has."""
     n, m, k = len(names), len(edges), len(states)
-    own = len(links.values) == m
     first = np.arange(n, dtype=np.int32)
-    table_sizes = np.repeat([k, k * k], [n, len(links.values)])
-    last = np.arange(n, n + m, dtype=np.int32) if own else np.full(m, n, dtype=np.int32)
     return Wiring(
         names=names,
         states=Same(states, n),
         n_states=np.full(n, k, dtype=np.int64),
         scope_start=np.concatenate([np.arange(n + 1), np.arange(n + 2, n + 2 * m + 1, 2)]),
         scope=np.concatenate([first, edges.ravel().astype(np.int32)]),
-        table=np.concatenate([first, last]),
-        table_start=np.concatenate([[0], np.cumsum(table_sizes)]),
-        values=np.concatenate([nodes.values.ravel(), links.values.ravel()]),
-        log_scale=np.concatenate([nodes.log_scale, links.log_scale]),
-        log_values=_joined_logs(nodes, links),
+        table=np.concatenate([first, (n + which).astype(np.int32)]),
+        table_start=starts(np.repeat([k, k * k], [n, len(tables.log_scale) - n])),
+        values=tables.values,
+        log_scale=tables.log_scale,
+        log_values=tables.log_values,
         owner=np.full(n + m, -1, dtype=np.int32),
     )
-
-
-def _joined_logs(nodes: Tables, links: Tables) -> F64 | None:
-    """Lay the logs one after the other, if some are too wide for linear values."""
-    if nodes.log_values is None and links.log_values is None:
-        return None
-    with np.errstate(divide="ignore"):
-        parts = [np.log(t.values) if t.log_values is None else t.log_values for t in (nodes, links)]
-    return np.concatenate([part.ravel() for part in parts])

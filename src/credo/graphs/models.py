@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-from itertools import accumulate, chain, product
-from typing import Any, Self, TypeAlias, TypeVar, final, overload
+from itertools import chain, product
+from typing import Any, Self, TypeAlias, TypeVar, final
 
 import numpy as np
 
+from credo import _checks as check
 from credo._results import Storable
-from credo._types import F64, Label, Labels
-from credo._validation.arrays import as_vector, frozen, in_unit_interval
-from credo._validation.labels import hint, listing, plain
+from credo._types import Label
 from credo.exceptions import InputError, LabelError
-from credo.graphs.factors import Factor
+from credo.graphs.factors import Factor, join_logs
 from credo.graphs.structured import (
     MOST_CELLS,
     Deterministic,
@@ -26,7 +25,7 @@ from credo.graphs.structured import (
     two_states,
 )
 from credo.graphs.variables import Variable, VariableLike, Variables
-from credo.graphs.wiring import Wiring
+from credo.graphs.wiring import Wiring, starts
 
 #: A factor of either kind.
 AnyFactor: TypeAlias = Factor | Structured
@@ -34,81 +33,26 @@ AnyFactor: TypeAlias = Factor | Structured
 #: The positions of a factor's variables, in the order of its axes.
 Scope: TypeAlias = tuple[int, ...]
 
-
-def assemble(
-    variables: Variables, factors: Sequence[AnyFactor], scopes: Sequence[Scope], *, owned: bool
-) -> Wiring:
-    """Lay factors one after the other; with ``owned``, the last variable of each owns it."""
-    tables = [factor for factor in factors if isinstance(factor, Factor)]
-    table = list(range(len(tables)))
-    structured: list[Structured] = []
-    if len(tables) < len(factors):
-        structured = [factor for factor in factors if not isinstance(factor, Factor)]
-        numbers = iter(table)
-        table = [next(numbers) if isinstance(factor, Factor) else -1 for factor in factors]
-    owner = [scope[-1] for scope in scopes] if owned else [-1] * len(factors)
-    return Wiring(
-        names=tuple(variables.names),
-        states=tuple(variables.states),
-        n_states=np.array([len(states) for states in variables.states], dtype=np.int64),
-        scope_start=np.array(_starts(map(len, scopes)), dtype=np.int64),
-        scope=np.array(list(chain.from_iterable(scopes)), dtype=np.int32),
-        table=np.array(table, dtype=np.int32),
-        table_start=np.array(_starts(factor.values.size for factor in tables), dtype=np.int64),
-        values=_joined([factor.values for factor in tables]),
-        log_scale=np.array([factor.log_scale for factor in tables], dtype=np.float64),
-        log_values=_joined_logs(tables),
-        owner=np.array(owner, dtype=np.int32),
-        structured=tuple(structured),
-    )
-
-
-def _starts(lengths: Iterator[int]) -> list[int]:
-    """Give where each of contiguous parts starts, and where the last ends."""
-    return list(accumulate(lengths, initial=0))
-
-
-def _joined(parts: Sequence[F64]) -> F64:
-    """Lay arrays one after the other, flat."""
-    return np.concatenate([part.ravel() for part in parts]) if parts else np.empty(0)
-
-
-def _joined_logs(tables: Sequence[Factor]) -> F64 | None:
-    """Lay the logs of tables one after the other, if some are too wide for linear values."""
-    if all(factor.log_values is None for factor in tables):
-        return None
-    with np.errstate(divide="ignore"):
-        parts = [np.log(f.values) if f.log_values is None else f.log_values for f in tables]
-    return _joined(parts)
+_Any = TypeVar("_Any", bound=AnyFactor)
+_Gate = TypeVar("_Gate", NoisyOr, NoisyAnd)
 
 
 @final
-class Factors(Sequence[AnyFactor]):
+class WiredFactors(Sequence[AnyFactor]):
     """The factors of a wiring without rules, as objects that are made when looked at."""
 
-    __slots__ = ("_chosen", "_wiring")
+    __slots__ = ("_wiring",)
 
-    def __init__(self, wiring: Wiring, chosen: range | None = None) -> None:
+    def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
-        self._chosen = range(len(wiring.table)) if chosen is None else chosen
 
     def __len__(self) -> int:
-        return len(self._chosen)
+        return len(self._wiring.table)
 
-    @overload
-    def __getitem__(self, index: int) -> AnyFactor: ...
-    @overload
-    def __getitem__(self, index: slice) -> Factors: ...
-    def __getitem__(self, index: int | slice) -> AnyFactor | Factors:
-        chosen = self._chosen[index]
-        return Factors(self._wiring, chosen) if isinstance(chosen, range) else self._made(chosen)
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} factors>"
-
-    def _made(self, number: int) -> Factor:
-        """Make one factor; its table is a view."""
-        wiring = self._wiring
+    def __getitem__(self, index: Any) -> Any:
+        number, wiring = range(len(self))[index], self._wiring
+        if isinstance(number, range):
+            return tuple(self[each] for each in number)
         table = wiring.table[number]
         cells = slice(*wiring.table_start[table : table + 2].tolist())
         variables = tuple(wiring.variables[place] for place in scope_of(wiring, number))
@@ -116,15 +60,18 @@ class Factors(Sequence[AnyFactor]):
         logs = wiring.log_values
         return Factor(
             variables,
-            frozen(wiring.values[cells].reshape(shape)),
+            check.frozen(wiring.values[cells].reshape(shape)),
             float(wiring.log_scale[table]),
-            None if logs is None else frozen(logs[cells].reshape(shape)),
+            None if logs is None else check.frozen(logs[cells].reshape(shape)),
             child=variables[-1] if wiring.owner[number] >= 0 else None,
         )
 
+    def __repr__(self) -> str:
+        return f"<{len(self)} factors>"
+
 
 def scope_of(wiring: Wiring, number: int) -> Scope:
-    """Give the positions of the variables of a factor."""
+    """Return the positions of the variables of a factor."""
     start, stop = wiring.scope_start[number : number + 2]
     return tuple(wiring.scope[start:stop].tolist())
 
@@ -137,6 +84,8 @@ class AbstractModel(Storable, ABC):
 
     def __init__(self) -> None:
         self._variables = Variables([], [])
+        #: Factors and their scopes by a key, in whose order they are compiled.
+        self._held: dict[Any, tuple[AnyFactor, Scope]] = {}
         self._arrays: Wiring | None = None
         self._wiring: Wiring | None = None
 
@@ -152,20 +101,22 @@ class AbstractModel(Storable, ABC):
 
     @property
     def variables(self) -> Sequence[Variable]:
-        """Give the variables in order."""
+        """Return the variables in order."""
         names = self._variables.names
         return tuple(self._variables) if isinstance(names, list) else self._variables
 
     @property
     def names(self) -> Sequence[Label]:
-        """Give the names of the variables in order."""
+        """Return the names of the variables in order."""
         names = self._variables.names
         return tuple(names) if isinstance(names, list) else names
 
     @property
     def factors(self) -> Sequence[AnyFactor]:
-        """Give the factors in the order in which they are compiled; equal ones are all there."""
-        return self._listed() if self._arrays is None else Factors(self._arrays)
+        """Return the factors in the order in which they are compiled; equal ones are all there."""
+        if self._arrays is not None:
+            return WiredFactors(self._arrays)
+        return tuple(factor for factor, _ in self._pairs())
 
     def __getitem__(self, name: VariableLike) -> Variable:
         return self._variables[self._variables.find(name)]
@@ -238,35 +189,42 @@ class AbstractModel(Storable, ABC):
         >>> len(graph), len(twin)
         (0, 1)
         """
-        twin = self._empty()
-        self._copy_to(twin)
+        twin = type(self).__new__(type(self))
+        own: dict[str, Any] = {"_held": self._held.copy(), "_wiring": None}
+        if self._arrays is None:
+            own["_variables"] = self._variables.grown()
+        vars(twin).update(vars(self) | own)
         return twin
 
-    def _copy_to(self, twin: Self) -> None:
-        """Hand variables and factors to an empty model; arrays are shared until it is added to."""
-        twin._variables = self._variables.grown() if self._arrays is None else self._variables
-        twin._arrays = self._arrays
-        self._copy_factors(twin)
+    def _pairs(self) -> list[tuple[AnyFactor, Scope]]:
+        """Return the factors that are objects, and their scopes, in order."""
+        return [self._held[key] for key in sorted(self._held)]
 
-    def _empty(self) -> Self:
-        """Make a model without variables, with the same settings."""
-        return type(self)()
+    def _assembled(self, *, owned: bool = False) -> Wiring:
+        """Lay the factors one after the other; if ``owned``, each belongs to its last variable."""
+        pairs = self._pairs()
+        scopes = [scope for _, scope in pairs]
+        is_table = np.array([isinstance(factor, Factor) for factor, _ in pairs], dtype=bool)
+        tables = [factor for factor, _ in pairs if isinstance(factor, Factor)]
+        last = [scope[-1] if owned else -1 for scope in scopes]
+        return Wiring(
+            names=tuple(self._variables.names),
+            states=tuple(self._variables.states),
+            n_states=np.array([len(states) for states in self._variables.states], dtype=np.int64),
+            scope_start=starts([len(scope) for scope in scopes]),
+            scope=np.array(list(chain.from_iterable(scopes)), dtype=np.int32),
+            table=np.where(is_table, np.cumsum(is_table) - 1, -1).astype(np.int32),
+            table_start=starts([factor.values.size for factor in tables]),
+            values=np.concatenate([np.empty(0), *(factor.values.ravel() for factor in tables)]),
+            log_scale=np.array([factor.log_scale for factor in tables], dtype=np.float64),
+            log_values=join_logs(tables),
+            owner=np.array(last, dtype=np.int32),
+            structured=tuple(factor for factor, _ in pairs if not isinstance(factor, Factor)),
+        )
 
     @abstractmethod
-    def _listed(self) -> Sequence[AnyFactor]:
-        """List the factors in the order in which they are compiled."""
-
-    @abstractmethod
-    def _assembled(self) -> Wiring:
-        """Check that the model is complete and lay it out as arrays."""
-
-    @abstractmethod
-    def _copy_factors(self, twin: Self) -> None:
-        """Hand the factors that are objects to a twin that has the variables already."""
-
-    @abstractmethod
-    def _take(self, factor: AnyFactor, scope: Scope) -> None:
-        """Add a factor that was checked."""
+    def _key(self, scope: Scope) -> Any:
+        """Return the key under which a factor over a scope is held."""
 
     # --- adding ----------------------------------------------------------------
 
@@ -280,24 +238,27 @@ class AbstractModel(Storable, ABC):
         if self._arrays is not None:
             arrays, self._arrays = self._arrays, None
             self._variables = self._variables.grown()
-            for number, factor in enumerate(Factors(arrays)):
+            for number, factor in enumerate(WiredFactors(arrays)):
                 self._take(factor, scope_of(arrays, number))
 
-    def _declare(self, name: Label, states: Iterable[Label] | int) -> Variable:
+    def _take(self, factor: _Any, scope: Scope) -> _Any:
+        """Add a factor that was checked, and return it."""
+        self._held[self._key(scope)] = factor, scope
+        return factor
+
+    def _declare(self, variable: Variable) -> Variable:
         """Add a variable, whose name must be new."""
-        self._open()
-        variable = Variable(name, states)  # type: ignore[arg-type]  # it makes them a tuple
         if variable.name in self._variables.lookup:
-            known: Labels = self[variable.name].states
+            known = check.listing(self[variable.name].states)
             raise InputError(
-                f"Variable {variable.name!r} is declared already, with states {listing(known)}. "
+                f"Variable {variable.name!r} is declared already, with states {known}. "
                 f"Use another name, or the variable that {type(self).__name__} has."
             )
         self._variables.add(variable)
         return variable
 
-    def _scope(self, variables: Any, owner: str) -> Scope:
-        """Find the positions of variables, which must all differ."""
+    def _find(self, variables: Any, owner: str) -> tuple[tuple[Variable, ...], Scope]:
+        """Return variables, which must all differ, and their positions."""
         if isinstance(variables, (str, Variable)) or not isinstance(variables, Iterable):
             raise InputError(
                 f"{owner} needs a list of variables. Got the single one {variables!r}; pass it "
@@ -313,18 +274,40 @@ class AbstractModel(Storable, ABC):
             twice = next(place for place in scope if scope.count(place) > 1)
             name = self._variables.names[twice]
             raise InputError(f"{owner} has the variable {name!r} twice. Name each once.")
-        return scope
-
-    def _at(self, scope: Scope) -> tuple[Variable, ...]:
-        """Give the variables at positions."""
-        return tuple(self._variables[place] for place in scope)
-
-
-_Gate = TypeVar("_Gate", NoisyOr, NoisyAnd)
+        return tuple(self._variables[place] for place in scope), scope
 
 
 class AbstractRuleModel(AbstractModel):
     """A model that a child can be added to by a rule over its parents."""
+
+    def variable(self, name: Label, states: Iterable[Label] | int) -> Variable:
+        """Declare a variable.
+
+        Parameters
+        ----------
+        name : Hashable
+            A new name.
+        states : sequence of labels, or int
+            The states in order; a number k stands for 0, …, k - 1.
+
+        Returns
+        -------
+        Variable
+            The variable.
+
+        Raises
+        ------
+        InputError
+            If the name is taken, or two states are the same.
+
+        Examples
+        --------
+        >>> from credo.graphs import FactorGraph
+        >>> FactorGraph().variable("rain", ["no", "yes"])
+        Variable(name='rain', states=('no', 'yes'))
+        """
+        self._open()
+        return self._declare(Variable(name, states))  # type: ignore[arg-type]  # made a tuple
 
     def noisy_or(
         self, child: VariableLike, parents: Mapping[Any, float], leak: float = 0.0
@@ -457,18 +440,27 @@ class AbstractRuleModel(AbstractModel):
                 f"The function for {variables[-1].name!r} must take the states of the parents and "
                 f"give a state. Got {function!r}."
             )
-        shape = [variable.n_states for variable in variables]
-        if math.prod(shape) > MOST_CELLS:
+        *parts, last = variables
+        shape = [variable.n_states for variable in parts]
+        cells = math.prod(shape) * last.n_states
+        if cells > MOST_CELLS:
             raise InputError(
-                f"The function for {variables[-1].name!r} has {as_power(math.prod(shape))} cells "
-                f"as a table; at most {as_power(MOST_CELLS)} are written out. Put variables in "
-                "between."
+                f"The function for {last.name!r} has {as_power(cells)} cells as a table; at most "
+                f"{as_power(MOST_CELLS)} are written out. Put variables in between."
             )
-        joint = product(*(variable.states for variable in variables[:-1]))
-        answers = [_answer(function(*states), states, variables) for states in joint]
-        factor = Deterministic(variables, frozen(np.array(answers).reshape(shape[:-1])))
-        self._take(factor, scope)
-        return factor
+        answers = []
+        for states in product(*(variable.states for variable in parts)):
+            answer = check.plain(function(*states))
+            if answer not in last.states:
+                given = [f"{v.name!r} = {s!r}" for v, s in zip(parts, states, strict=True)]
+                raise LabelError(
+                    f"The function for {last.name!r} gave {answer!r} for {', '.join(given)}, which "
+                    f"is no state of {last.name!r}. Known: {check.listing(last.states)}."
+                    f"{check.hint(answer, last.states)}"
+                )
+            answers.append(last.states.index(answer))
+        factor = Deterministic(variables, check.frozen(np.array(answers).reshape(shape)))
+        return self._take(factor, scope)
 
     def _gate(
         self, kind: type[_Gate], child: VariableLike, parents: Mapping[Any, float], leak: float
@@ -481,12 +473,14 @@ class AbstractRuleModel(AbstractModel):
             )
         variables, scope = self._family(child, parents)
         owner = f"the {kind.rule} for {variables[-1].name!r}"
-        chances = [in_unit_interval(p, owner, f"probability of {k!r}") for k, p in parents.items()]
-        values = as_vector(chances, owner, "probabilities") if chances else np.empty(0)
-        checked = in_unit_interval(leak, owner, "leak")
-        factor = kind(two_states(variables, kind.rule), frozen(values), checked)
-        self._take(factor, scope)
-        return factor
+        chances = [
+            check.number(p, f"probability of {parent!r} of {owner}", 0, 1)
+            for parent, p in parents.items()
+        ]
+        two_states(variables, kind.rule)
+        least = check.number(leak, f"leak of {owner}", 0, 1)
+        factor = kind(variables, check.frozen(np.array(chances, dtype=np.float64)), least)
+        return self._take(factor, scope)
 
     def _family(
         self, child: VariableLike, parents: Iterable[VariableLike]
@@ -494,32 +488,8 @@ class AbstractRuleModel(AbstractModel):
         """Find parents and child, which must all differ, and check that one more is welcome."""
         self._open()
         place = self._variables.find(child)
-        name = self._variables.names[place]
-        scope = (*self._scope(parents, f"The list of parents of {name!r}"), place)
-        if place in scope[:-1]:
-            raise InputError(f"Variable {name!r} cannot be its own parent.")
-        self._welcome(place)
-        return self._at(scope), scope
-
-    @abstractmethod
-    def _welcome(self, child: int) -> None:
-        """Check that a rule for a child can be added."""
-
-    @abstractmethod
-    def _take(self, factor: AnyFactor, scope: Scope) -> None:
-        """Add a factor that was checked."""
-
-
-def _answer(answer: Any, states: tuple[Label, ...], variables: tuple[Variable, ...]) -> int:
-    """Find what a function gave among the states of the child."""
-    child = variables[-1]
-    wanted = plain(answer)
-    try:
-        return child.states.index(wanted)
-    except ValueError:
-        given = [f"{v.name!r} = {s!r}" for v, s in zip(variables, states, strict=False)]
-        raise LabelError(
-            f"The function for {child.name!r} gave {wanted!r} for {', '.join(given)}, which is "
-            f"no state of {child.name!r}. Known: {listing(child.states)}."
-            f"{hint(wanted, child.states)}"
-        ) from None
+        last = self._variables[place]
+        over, scope = self._find(parents, f"The list of parents of {last.name!r}")
+        if place in scope:
+            raise InputError(f"Variable {last.name!r} cannot be its own parent.")
+        return (*over, last), (*scope, place)

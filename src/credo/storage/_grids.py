@@ -74,10 +74,9 @@ class _GridFieldKind(Kind):
     def write(self, value: Any, path: str, page: Page) -> Json:
         """Write the pixels as they are held."""
         pixels = value._pixels  # noqa: SLF001 - log potentials would be twice as large
-        is_plane = isinstance(pixels, OddsPlane)
         found = _Fields(
-            form="odds" if is_plane else "logs",
-            pixels=pixels.half if is_plane else pixels.logs,
+            form="odds" if isinstance(pixels, OddsPlane) else "logs",
+            pixels=pixels.held,
             smoothness=value.smoothness,
             labels=value.labels,
             neighbours=value.neighbours,
