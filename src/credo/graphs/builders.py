@@ -11,9 +11,9 @@ from credo._types import F64, Bool, Labels
 from credo.exceptions import InputError, ShapeError
 from credo.graphs.bayesian_network import TOLERANCE, BayesianNetwork
 from credo.graphs.factor_graph import FactorGraph
-from credo.graphs.factors import Potentials, as_potentials, divide_rows, join_logs
-from credo.graphs.markov_network import MarkovNetwork, wire_pairs
-from credo.graphs.variables import Variable, as_states
+from credo.graphs.factors import divide_rows
+from credo.graphs.markov_network import MarkovNetwork
+from credo.graphs.variables import as_states
 from credo.graphs.wiring import Int64, Wiring, starts
 
 
@@ -105,7 +105,6 @@ def chain(
     n = _count_steps(
         length, None if seen is None else len(seen), len(moves) + 1 if moves.ndim == 3 else None
     )
-    moves = moves.reshape(-1, k, k)
     symbols = np.empty((k, 0)) if emission is None else _as_rows(emission, 2, "emission")
     if len(symbols) != k:
         raise ShapeError(
@@ -113,20 +112,23 @@ def chain(
             f"{symbols.shape}."
         )
     if seen is None:
-        return _directed(states, first, moves, n, symbols)
+        return _directed(states, first, moves.reshape(-1, k, k), n, symbols)
+    first_node = np.arange(n - 1)
+    edges = np.column_stack([first_node, first_node + 1])
+    named = {"names": [f"x{t}" for t in range(n)], "states": states}
     if log_likelihood is None:
         weights = symbols.T[_as_symbols(observations, symbols.shape[1])]
         weights[0] *= first
-    else:
-        weights = np.array(check.floats(log_likelihood, "log_likelihood of a chain"))
-        if weights.shape != (n, k):
-            raise ShapeError(
-                f"The log_likelihood of a chain of {k} states needs a column for each. Got shape "
-                f"{weights.shape}."
-            )
-        with np.errstate(divide="ignore"):
-            weights[0] += np.log(first)
-    return _observed(states, weights, moves, log=log_likelihood is not None)
+        return MarkovNetwork.from_arrays(weights, edges, moves, **named)
+    logs = np.array(check.floats(log_likelihood, "log_likelihood of a chain"))
+    if logs.shape != (n, k):
+        raise ShapeError(
+            f"The log_likelihood of a chain of {k} states needs a column for each. Got shape "
+            f"{logs.shape}."
+        )
+    with np.errstate(divide="ignore"):
+        logs[0] += np.log(first)
+        return MarkovNetwork.from_arrays(logs, edges, np.log(moves), log=True, **named)
 
 
 def _as_rows(values: Any, n_axes: int, what: str) -> F64:
@@ -178,27 +180,6 @@ def _as_symbols(observations: Any, m: int) -> Any:
             f"{m - 1}."
         )
     return seen
-
-
-def _observed(states: Labels, weights: F64, moves: F64, *, log: bool) -> MarkovNetwork:
-    """Make the network of hidden variables, given the weights of what was seen."""
-    n, k = weights.shape
-
-    def who(t: int) -> tuple[str, list[Variable]]:
-        return f"Step {t} of the chain", [Variable(f"x{t}", states)]
-
-    nodes = as_potentials(weights.ravel(), np.arange(0, n * k + 1, k), who, log=log)
-    links = Potentials(moves.ravel(), np.zeros(len(moves)), None)
-    tables = Potentials(
-        np.append(nodes.values, links.values),
-        np.append(nodes.log_scale, links.log_scale),
-        join_logs([nodes, links]),
-    )
-    names = tuple(f"x{t}" for t in range(n))
-    first = np.arange(n - 1)
-    which = np.minimum(first, len(moves) - 1)
-    wiring = wire_pairs(names, states, np.column_stack([first, first + 1]), which, tables)
-    return MarkovNetwork._of_arrays(wiring)  # noqa: SLF001 - a wiring that is known to be good
 
 
 def _directed(states: Labels, initial: F64, moves: F64, n: int, symbols: F64) -> BayesianNetwork:

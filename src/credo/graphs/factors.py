@@ -178,10 +178,8 @@ def _in_order(cells: Mapping[Any, Any], variables: Sequence[Variable], owner: st
     """
     values: dict[int, Any] = {}
     for key, value in cells.items():
-        is_state = len(variables) == 1 and (
-            not isinstance(key, tuple) or key in variables[0].states
-        )
-        joint = key if isinstance(key, tuple) and not is_state else (key,)
+        is_joint = isinstance(key, tuple) and (len(variables) > 1 or key not in variables[0].states)
+        joint = key if is_joint else (key,)
         if len(joint) != len(variables):
             raise InputError(
                 f"{owner}: the key {joint!r} must have one state for each of "

@@ -478,8 +478,7 @@ class GridField(MarkovNetwork):
         with np.errstate(divide="ignore", over="ignore"):
             beta = np.log((1 - flip) / flip) / 2
         plane = as_plane(check.frozen(np.where(second, beta, -beta)), owner)
-        is_one = isinstance(smoothness, AbstractSmoothness)
-        edges = smoothness if is_one else Ising(smoothness)
+        edges = smoothness if isinstance(smoothness, AbstractSmoothness) else Ising(smoothness)
         return cls(plane, edges, labels=names, neighbours=neighbours)
 
     @classmethod

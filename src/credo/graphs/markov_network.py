@@ -132,11 +132,9 @@ class MarkovNetwork(AbstractModel):
         def who(table: int) -> tuple[str, list[Variable]]:
             if table < n:
                 return f"Node {labels[table]!r}", [Variable(labels[table], every)]
-            ends, owner = ["first", "second"], "The edge potential"
-            if links.ndim > 2:
-                ends = [labels[end] for end in pairs[table - n]]
-                owner = f"Edge {table - n}, {pairs[table - n].tolist()},"
-            return owner, [Variable(end, every) for end in ends]
+            edge = f"Edge {table - n}, {pairs[table - n].tolist()},"
+            owner = edge if links.ndim > 2 else "The edge potential"
+            return owner, [Variable(end, every) for end in ("first node", "second node")]
 
         cells = np.concatenate([array.ravel(), links.ravel()])
         start = starts(np.repeat([k, k * k], [n, links.size // (k * k)]))
