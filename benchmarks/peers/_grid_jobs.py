@@ -31,7 +31,7 @@ from _loopy_peers import Late, Row, Run, peak_bytes, say
 from _measure import best_of
 
 import credo
-from credo.graphs.grids import GridField, Potts, TruncatedLinear
+from credo.graphs import GridField, Potts, TruncatedLinear
 from credo.images.tiles import denoise_tiled
 from credo.inference.grids import infer_grid
 

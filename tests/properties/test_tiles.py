@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as arrays
 
-from credo.graphs.grids import GridField
+from credo.graphs import GridField
 from credo.images._estimate_sample import Sample
 from credo.images._tile_sample import _stand_in, sample_windows
 from credo.images.dask_arrays import denoise_dask

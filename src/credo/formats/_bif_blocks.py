@@ -13,7 +13,7 @@ from credo._types import Int
 from credo._validation.labels import hint
 from credo.exceptions import FileFormatError
 from credo.formats._bif_tokens import Tokens
-from credo.graphs.ragged import ranges
+from credo.graphs.wiring import ranges
 
 #: A block: its first token, its brace and its end.
 _Block: TypeAlias = tuple[int, int, int]

@@ -9,7 +9,7 @@ import numpy as np
 from credo._types import F64, Bool, Int
 from credo.exceptions import FileFormatError
 from credo.formats._bif_tokens import Tokens
-from credo.graphs.ragged import ranges
+from credo.graphs.wiring import ranges
 
 ROW, TABLE, DEFAULT, _PROPERTY = range(4)
 _SORTS = {b"table": TABLE, b"default": DEFAULT, b"property": _PROPERTY}

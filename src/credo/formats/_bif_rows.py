@@ -22,7 +22,7 @@ from credo.formats._bif_entries import (
     read_numbers,
 )
 from credo.formats._bif_tokens import Tokens
-from credo.graphs.ragged import ranges, starts
+from credo.graphs.wiring import ranges, starts
 
 #: The most cells of all tables together, a gigabyte of numbers. A default row fills many cells
 #: from few bytes, so that the size of the file alone does not bound them.

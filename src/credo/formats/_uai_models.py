@@ -11,8 +11,7 @@ from credo.exceptions import InputError
 from credo.formats._uai_tables import Tables
 from credo.graphs.bayesian_network import TOLERANCE, BayesianNetwork
 from credo.graphs.factor_graph import FactorGraph
-from credo.graphs.ragged import from_logs
-from credo.graphs.wiring import Wiring
+from credo.graphs.wiring import Wiring, from_logs
 
 Names: TypeAlias = list[Any]
 States: TypeAlias = list[tuple[Any, ...]]

@@ -11,7 +11,7 @@ from credo._types import F64, Bool, Int
 from credo.exceptions import FileFormatError
 from credo.formats._net_numbers import Numbers, shown
 from credo.formats._text import place
-from credo.graphs.ragged import starts
+from credo.graphs.wiring import starts
 
 #: Most states, in all, of variables that stand in no function.
 MOST_IDLE_STATES = 2**20

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from credo.formats._net_numbers import Numbers
 from credo.formats._text import read_bytes
-from credo.graphs.ragged import ranges, starts
+from credo.graphs.wiring import ranges, starts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

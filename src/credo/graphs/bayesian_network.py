@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from typing import Any, Self, final
 
+import numpy as np
+
+from credo import _checks as check
 from credo._types import F64, Label, Labels
-from credo._validation.arrays import as_number, frozen
-from credo._validation.labels import listing
-from credo.exceptions import InputError
-from credo.graphs._assembly import AnyFactor, Scope, assemble, scope_of
-from credo.graphs._conditionals import as_conditional
-from credo.graphs._directed import check_acyclic, wiring_of
-from credo.graphs._rules import AbstractRuleModel
-from credo.graphs.factors import Factor
-from credo.graphs.variables import Variable, VariableLike
-from credo.graphs.wiring import Wiring
+from credo.exceptions import InputError, ShapeError
+from credo.graphs.factors import Factor, divide_rows, name_row, read_conditional
+from credo.graphs.models import AbstractRuleModel, Scope, scope_of
+from credo.graphs.variables import Variable, VariableLike, as_states
+from credo.graphs.wiring import Wiring, starts
 
 #: How far from one a row may sum: published files carry rows of four decimals.
 TOLERANCE = 1e-4
@@ -73,10 +73,7 @@ class BayesianNetwork(AbstractRuleModel):
 
     def __init__(self, tolerance: float = TOLERANCE) -> None:
         super().__init__()
-        self.tolerance = as_number(tolerance, "a BayesianNetwork", "tolerance")
-        if self.tolerance < 0:
-            raise InputError(f"The tolerance must be at least 0. Got {tolerance}.")
-        self._cpts: dict[int, tuple[AnyFactor, Scope]] = {}
+        self.tolerance = check.number(tolerance, "tolerance of a BayesianNetwork", 0)
 
     @classmethod
     def from_arrays(
@@ -129,42 +126,14 @@ class BayesianNetwork(AbstractRuleModel):
                [0.1, 0.9]])
         """
         net = cls(tolerance)
-        net._arrays = wiring_of(names, states, parents, values, net.tolerance)
+        net._arrays = _wire(names, states, parents, values, net.tolerance)
         net._variables = net._arrays.variables
         return net
-
-    def variable(self, name: Label, states: Iterable[Label] | int) -> Variable:
-        """Declare a variable.
-
-        Parameters
-        ----------
-        name : Hashable
-            A new name.
-        states : sequence of labels, or int
-            The states in order; a number k stands for 0, …, k - 1.
-
-        Returns
-        -------
-        Variable
-            The variable.
-
-        Raises
-        ------
-        InputError
-            If the name is taken, or two states are the same.
-
-        Examples
-        --------
-        >>> from credo.graphs import BayesianNetwork
-        >>> BayesianNetwork().variable("die", 6).n_states
-        6
-        """
-        return self._declare(name, states)
 
     def cpt(
         self, child: VariableLike, given: Iterable[VariableLike] = (), table: Any = None
     ) -> Factor:
-        r"""Give the conditional probabilities of a variable.
+        r"""Take the conditional probabilities of a variable.
 
         Parameters
         ----------
@@ -207,13 +176,11 @@ class BayesianNetwork(AbstractRuleModel):
         credo.exceptions.InputError: CPT of 'wet': the row for 'rain' = 'yes' sums to 0.9, ...
         """
         variables, scope = self._family(child, given)
-        values = frozen(as_conditional(table, variables, self.tolerance))
-        factor = Factor(variables, values, child=variables[-1])
-        self._take(factor, scope)
-        return factor
+        values = read_conditional(table, variables, self.tolerance)
+        return self._take(Factor(variables, values, child=variables[-1]), scope)
 
     def parents(self, name: VariableLike) -> tuple[Label, ...]:
-        """Give the names of a variable's parents, in the order of its table.
+        """Return the names of a variable's parents, in the order of its table.
 
         Parameters
         ----------
@@ -238,7 +205,7 @@ class BayesianNetwork(AbstractRuleModel):
         return tuple(self._variables.names[place] for place in scope[:-1])
 
     def children(self, name: VariableLike) -> tuple[Label, ...]:
-        """Give the names of a variable's children, in the order of the variables.
+        """Return the names of a variable's children, in the order of the variables.
 
         Parameters
         ----------
@@ -261,7 +228,7 @@ class BayesianNetwork(AbstractRuleModel):
         """
         place = self._variables.find(name)
         if self._arrays is None:
-            places = [v for v in sorted(self._cpts) if place in self._cpts[v][1][:-1]]
+            places = [v for v in sorted(self._held) if place in self._held[v][1][:-1]]
         else:
             touched = self._arrays.scope == place
             factors = self._arrays.scope_start[1:].searchsorted(touched.nonzero()[0], "right")
@@ -269,7 +236,7 @@ class BayesianNetwork(AbstractRuleModel):
         return tuple(self._variables.names[v] for v in places)
 
     def table(self, name: VariableLike) -> F64:
-        """Give the conditional probabilities of a variable as an array.
+        """Return the conditional probabilities of a variable as an array.
 
         Parameters
         ----------
@@ -296,57 +263,152 @@ class BayesianNetwork(AbstractRuleModel):
         array([0.75, 0.25])
         """
         place = self._variables.find(name)
-        if self._arrays is not None:
-            found = self.factors[place]
-        else:
-            self._scope_of(place)
-            found = self._cpts[place][0]
+        self._scope_of(place)
+        found = self._held[place][0] if self._arrays is None else self.factors[place]
         return found.values if isinstance(found, Factor) else found.table()
 
     def _scope_of(self, place: int) -> Scope:
-        """Give the positions of the parents of a variable and of itself."""
+        """Return the positions of the parents of a variable and of itself."""
         if self._arrays is not None:
             return scope_of(self._arrays, place)
-        if place not in self._cpts:
+        if place not in self._held:
             raise InputError(_lacking(self._variables.names[place]))
-        return self._cpts[place][1]
+        return self._held[place][1]
 
-    def _empty(self) -> Self:
-        """Make a network without variables, with the same tolerance."""
-        return type(self)(self.tolerance)
-
-    def _welcome(self, child: int) -> None:
-        """Check that a variable has no conditional probabilities yet."""
-        if child in self._cpts:
+    def _family(
+        self, child: VariableLike, parents: Iterable[VariableLike]
+    ) -> tuple[tuple[Variable, ...], Scope]:
+        """Check too that the child has no conditional probabilities yet."""
+        variables, scope = super()._family(child, parents)
+        if scope[-1] in self._held:
             raise InputError(
-                f"Variable {self._variables.names[child]!r} has its CPT already. A variable has "
-                f"one; give all its parents in that."
+                f"Variable {variables[-1].name!r} has its CPT already. A variable has one; give "
+                "all its parents in that."
             )
+        return variables, scope
 
-    def _take(self, factor: AnyFactor, scope: Scope) -> None:
-        """Add a factor that was checked."""
-        self._cpts[scope[-1]] = factor, scope
+    def _key(self, scope: Scope) -> int:
+        """Keep the factors in the order of their children."""
+        return scope[-1]
 
-    def _listed(self) -> tuple[AnyFactor, ...]:
-        """List the factors in the order of the variables."""
-        return tuple(self._cpts[place][0] for place in sorted(self._cpts))
-
-    def _assembled(self) -> Wiring:
+    def _assembled(self, *, owned: bool = True) -> Wiring:
         """Check that every variable has its probabilities and that there is no cycle."""
-        if len(self._cpts) < len(self):
-            lacking = [v for i, v in enumerate(self._variables.names) if i not in self._cpts]
-            raise InputError(_lacking(*lacking))
-        pairs = [self._cpts[place] for place in range(len(self))]
-        scopes = [scope for _, scope in pairs]
-        check_acyclic([scope[:-1] for scope in scopes], self._variables.names)
-        return assemble(self._variables, [factor for factor, _ in pairs], scopes, owned=True)
-
-    def _copy_factors(self, twin: Self) -> None:
-        """Hand the factors to a twin."""
-        twin._cpts = self._cpts.copy()
+        names = self._variables.names
+        if len(self._held) < len(self):
+            raise InputError(_lacking(*(v for i, v in enumerate(names) if i not in self._held)))
+        check_acyclic([scope[:-1] for _, scope in self._pairs()], names)
+        return super()._assembled(owned=owned)
 
 
 def _lacking(*names: Label) -> str:
     """Say that variables have no conditional probabilities."""
-    which = f"Variable {names[0]!r} has" if len(names) == 1 else f"{listing(names)} have"
+    which = f"Variable {names[0]!r} has" if len(names) == 1 else f"{check.listing(names)} have"
     return f"{which} no CPT. Give one with net.cpt({names[0]!r}, given=[...], table=...)."
+
+
+def check_acyclic(parents: Sequence[Sequence[int]], names: Sequence[Label]) -> None:
+    """Take away variables whose parents are gone; if some remain, name a cycle among them."""
+    missing = [len(each) for each in parents]
+    children: list[list[int]] = [[] for _ in parents]
+    for child, each in enumerate(parents):
+        for parent in each:
+            children[parent].append(child)
+    free = [place for place, count in enumerate(missing) if not count]
+    for place in free:  # grows while it is walked
+        for child in children[place]:
+            missing[child] -= 1
+            if not missing[child]:
+                free.append(child)
+    if len(free) < len(missing):
+        try:
+            TopologicalSorter(dict(enumerate(parents))).prepare()
+        except CycleError as error:
+            cycle = " → ".join(repr(names[place]) for place in error.args[1])
+            arrow = "Turn or remove one of its arrows."
+            raise InputError(f"The network has the cycle {cycle}. {arrow}") from None
+
+
+# --- networks of arrays ---------------------------------------------------------------------------
+
+#: Kinds of states that are plain already, and never unlike themselves as NaN is.
+_PLAIN_KINDS = frozenset({str, int, bool})
+
+
+def _wire(names: Any, states: Any, parents: Any, values: Any, tolerance: float) -> Wiring:
+    """Check the arrays of a Bayesian network and lay them out."""
+    names = check.labels(names, "names of A BayesianNetwork")
+    n = len(names)
+    for what, given in (("states", states), ("parents", parents)):
+        if len(given) != n:
+            raise ShapeError(
+                f"A BayesianNetwork of {n} names needs as many lists of {what}. Got {len(given)}."
+            )
+    states = _as_lists_of_states(names, tuple(states))
+    counts = np.fromiter(map(len, parents), dtype=np.int64, count=n)
+    flat = np.fromiter(chain.from_iterable(parents), dtype=np.int64, count=int(counts.sum()))
+    children = np.repeat(np.arange(n), counts)
+    _check_parents(names, children, flat)
+    if (flat >= children).any():
+        check_acyclic(parents, names)
+    scope_start = starts(counts + 1)
+    by_child = np.argsort(np.append(children, np.arange(n)), kind="stable")
+    scope = np.append(flat, np.arange(n))[by_child]
+    n_states = np.fromiter(map(len, states), dtype=np.int64, count=n)
+    numbers = np.array(check.floats(values, "values of A BayesianNetwork")).ravel()
+    cells = np.multiply.reduceat(n_states[scope].astype(np.float64), scope_start[:-1])
+    if cells.sum() != numbers.size:
+        raise ShapeError(
+            f"The tables of the BayesianNetwork have {cells.sum():.0f} cells in all. "
+            f"Got {numbers.size} values."
+        )
+    row_start = starts(cells.astype(np.int64) // n_states)
+
+    def name(row: int) -> str:
+        child = int(np.searchsorted(row_start, row, "right")) - 1
+        given = [Variable(names[parent], states[parent]) for parent in parents[child]]
+        return f"CPT of {names[child]!r}: {name_row(row - int(row_start[child]), given)}"
+
+    return Wiring(
+        names=names,
+        states=states,
+        n_states=n_states,
+        scope_start=scope_start,
+        scope=scope.astype(np.int32),
+        table=np.arange(n, dtype=np.int32),
+        table_start=starts(cells),
+        values=divide_rows(numbers, np.repeat(n_states, np.diff(row_start)), tolerance, name),
+        log_scale=np.zeros(n),
+        log_values=None,
+        owner=np.arange(n, dtype=np.int32),
+    )
+
+
+def _as_lists_of_states(names: Labels, listed: tuple[Any, ...]) -> tuple[Labels, ...]:
+    """Check the states of all variables; tuples of text and numbers are checked at once."""
+    are_plain = all(type(each) is tuple for each in listed) and _PLAIN_KINDS.issuperset(
+        map(type, chain.from_iterable(listed))
+    )
+    if are_plain and all(0 < len(each) == len(set(each)) for each in listed):
+        return listed
+    return tuple(as_states(each, name) for each, name in zip(listed, names, strict=True))
+
+
+def _check_parents(names: Labels, children: Any, flat: Any) -> None:
+    """Check that parents exist and differ, arrow by arrow."""
+    n = len(names)
+    outside = (flat < 0) | (flat >= n)
+    if outside.any():
+        place = int(np.argmax(outside))
+        raise InputError(
+            f"Variable {names[children[place]]!r} has the parent number {flat[place]}, but the "
+            f"{n} variables are numbered from 0 to {n - 1}."
+        )
+    itself = flat == children
+    if itself.any():
+        name = names[children[int(np.argmax(itself))]]
+        raise InputError(f"Variable {name!r} cannot be its own parent.")
+    pairs = np.sort(children * n + flat)
+    twice = pairs[1:] == pairs[:-1]
+    if twice.any():
+        child, parent = divmod(int(pairs[int(np.argmax(twice))]), n)
+        raise InputError(f"Variable {names[child]!r} has the parent {names[parent]!r} twice.")

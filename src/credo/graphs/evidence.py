@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from credo import _checks as check
 from credo._types import F64
-from credo._validation.arrays import as_finite, as_number
-from credo._validation.labels import position
-from credo._validation.probabilities import by_name
 from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs.wiring import Wiring
 
@@ -34,7 +32,7 @@ class Evidence:
     findings: tuple[Finding, ...]
 
     def observed(self, n: int) -> npt.NDArray[np.int64]:
-        """Give the observed state of each of ``n`` variables, -1 where there is none."""
+        """Return the observed state of each of ``n`` variables, -1 where there is none."""
         states = np.full(n, -1, np.int64)
         weighted = {finding.variable for finding in self.findings if finding.weights is not None}
         for finding in self.findings:
@@ -45,27 +43,21 @@ class Evidence:
     def soft(self, wiring: Wiring) -> dict[int, F64]:
         """Multiply the weights of all findings on variables that have more than a state."""
         weighted = {finding.variable for finding in self.findings if finding.weights is not None}
-        weights: dict[int, F64] = {}
-        for finding in self.findings:
-            v = finding.variable
-            if v in weighted:
-                before = weights.get(v)
-                now = self.weights_of(finding, wiring)
-                weights[v] = now if before is None else before * now
-        return weights
+        if not weighted:
+            return {}
+        return Evidence(tuple(f for f in self.findings if f.variable in weighted)).weights(wiring)
 
     def weights(self, wiring: Wiring) -> dict[int, F64]:
         """Multiply the weights of all findings, single states too."""
         weights: dict[int, F64] = {}
         for finding in self.findings:
-            now = self.weights_of(finding, wiring)
-            before = weights.get(finding.variable)
-            weights[finding.variable] = now if before is None else before * now
+            v, now = finding.variable, self.weights_of(finding, wiring)
+            weights[v] = weights[v] * now if v in weights else now
         return weights
 
     @staticmethod
     def weights_of(finding: Finding, wiring: Wiring) -> F64:
-        """Give a finding as weights on the states of its variable."""
+        """Return a finding as weights on the states of its variable."""
         if finding.weights is not None:
             return finding.weights
         one = np.zeros(int(wiring.n_states[finding.variable]))
@@ -73,7 +65,7 @@ class Evidence:
         return one
 
     def only(self, chosen: Sequence[int]) -> Evidence:
-        """Give the evidence with these findings only."""
+        """Return the evidence with these findings only."""
         return Evidence(tuple(self.findings[i] for i in chosen))
 
     def and_weights(self, weights: Mapping[int, F64], wiring: Wiring) -> Evidence:
@@ -117,7 +109,7 @@ def resolve(
 
 
 def _items(given: Any, owner: str, what: str) -> Any:
-    """Give the items of a mapping, or say what was expected."""
+    """Return the items of a mapping, or say what was expected."""
     if given is None:
         return ()
     if not isinstance(given, Mapping):
@@ -137,7 +129,12 @@ def _states(v: int, name: Any, given: Any, states: tuple[Any, ...]) -> Finding:
     if not _are_several(given, states):
         return Finding(v, _place(given, states, name), None, name, given)
     each = sorted(given, key=repr) if isinstance(given, AbstractSet) else list(given)
-    _refuse_mask(each, states, name)
+    flags = (bool, np.bool_)  # True would be read as the state 1
+    if any(isinstance(s, flags) for s in each) and not any(isinstance(s, flags) for s in states):
+        raise InputError(
+            f"The evidence on {name!r} must list states. Got booleans; list the states that are "
+            "allowed."
+        )
     allowed = sorted({_place(state, states, name) for state in each})
     if not allowed:
         raise InputError(
@@ -159,50 +156,34 @@ def _are_several(given: Any, states: tuple[Any, ...]) -> bool:
 
 
 def _place(given: Any, states: tuple[Any, ...], name: Any) -> int:
-    """Find the index of a state; what stands for no value at all is none."""
-    if _is_missing(given) and not any(given is state for state in states):
+    """Return the index of a state; what stands for no value at all is none."""
+    try:
+        is_missing = given is None or bool(given != given)  # noqa: PLR0124 - NaN alone does
+    except TypeError:  # pandas' NA is neither
+        is_missing = True
+    if is_missing and not any(given is state for state in states):
         raise LabelError(
             f"Variable {name!r} has no state {given!r}. Leave the variable out of the evidence if "
             "it was not observed."
         )
-    return position(given, states, f"Variable {name!r}", "state")
-
-
-def _is_missing(given: Any) -> bool:
-    """Tell None, NaN, NA and NaT from values."""
-    try:
-        return given is None or bool(given != given)  # noqa: PLR0124 - NaN alone does
-    except TypeError:  # pandas' NA is neither
-        return True
-
-
-def _refuse_mask(each: list[Any], states: tuple[Any, ...], name: Any) -> None:
-    """Refuse truth values for states that are numbers: True would be read as the state 1."""
-    flags = (bool, np.bool_)
-    if any(isinstance(s, flags) for s in each) and not any(isinstance(s, flags) for s in states):
-        raise InputError(
-            f"The evidence on {name!r} must list states. Got truth values; list the states that "
-            "are allowed."
-        )
+    return check.position(given, states, "state", f"Variable {name!r}")
 
 
 def as_weights_on(given: Any, states: tuple[Any, ...], owner: str) -> F64:
-    """Turn weights, in the order of the states or by name, into a non-negative vector."""
-    named = by_name(given, states)
+    """Return weights, given in the order of the states or by name, as a new vector."""
+    named = check.by_name(given, states)
     if named is not None:
-        weights = np.full(len(states), np.nan)
-        for state, weight in named.items():
-            weights[position(state, states, owner, "state")] = as_number(weight, owner, "weight")
-        missing = [s for s, weight in zip(states, weights, strict=True) if np.isnan(weight)]
-        if missing:
-            raise InputError(f"{owner}: the weights lack the state {missing[0]!r}.")
-    else:
-        weights = np.array(as_finite(given, owner, "weights"))
+        at = {check.position(state, states, "state", owner): w for state, w in named.items()}
+        lacking = [state for i, state in enumerate(states) if i not in at]
+        if lacking:
+            raise InputError(f"{owner}: the weights lack the state {lacking[0]!r}.")
+        given = [at[i] for i in range(len(states))]
+    weights = np.array(check.finite(given, f"weights of {owner}"))
     if weights.shape != (len(states),):
         raise ShapeError(
             f"{owner} needs one weight per state, {len(states)} in all. Got shape {weights.shape}."
         )
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+    if (weights < 0).any() or not weights.any():
         raise InputError(
             f"{owner}: weights must be finite, at least 0, and not all 0. Got {weights.tolist()}."
         )

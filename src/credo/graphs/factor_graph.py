@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self, final
+from typing import Any, final
 
+from credo import _checks as check
 from credo._types import Label
-from credo._validation.labels import listing
 from credo.exceptions import InputError
-from credo.graphs._assembly import AnyFactor, Scope, assemble
-from credo.graphs._expansions import two_states
-from credo.graphs._rules import AbstractRuleModel
-from credo.graphs._tables import as_potentials
-from credo.graphs.factors import Factor
-from credo.graphs.structured import AtMostOne, Parity
+from credo.graphs.factors import Factor, read_factor
+from credo.graphs.models import AbstractRuleModel, Scope
+from credo.graphs.structured import AtMostOne, Parity, two_states
 from credo.graphs.variables import Variable, VariableLike
-from credo.graphs.wiring import Wiring
 
 
 @final
@@ -64,39 +60,6 @@ class FactorGraph(AbstractRuleModel):
     ('dry', 'wet')
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._factors: list[AnyFactor] = []
-        self._scopes: list[Scope] = []
-
-    def variable(self, name: Label, states: Iterable[Label] | int) -> Variable:
-        """Declare a variable.
-
-        Parameters
-        ----------
-        name : Hashable
-            A new name.
-        states : sequence of labels, or int
-            The states in order; a number k stands for 0, …, k - 1.
-
-        Returns
-        -------
-        Variable
-            The variable.
-
-        Raises
-        ------
-        InputError
-            If the name is taken, or two states are the same.
-
-        Examples
-        --------
-        >>> from credo.graphs import FactorGraph
-        >>> FactorGraph().variable("rain", ["no", "yes"])
-        Variable(name='rain', states=('no', 'yes'))
-        """
-        return self._declare(name, states)
-
     def factor(
         self,
         variables: Iterable[VariableLike],
@@ -143,14 +106,11 @@ class FactorGraph(AbstractRuleModel):
         """
         self._open()
         owner = "A factor" if name is None else f"Factor {name!r}"
-        scope = self._scope(variables, owner)
+        over, scope = self._find(variables, owner)
         if not scope:
             raise InputError(f"{owner} needs at least one variable. Got none.")
-        over = self._at(scope)
-        named = f"{owner} over {listing([variable.name for variable in over])}"
-        factor = Factor(over, *as_potentials(table, over, named, log=log), name=name)
-        self._take(factor, scope)
-        return factor
+        named = f"{owner} over {check.listing([variable.name for variable in over])}"
+        return self._take(read_factor(table, over, named, log=log, name=name), scope)
 
     def parity(self, variables: Iterable[VariableLike], even: bool = True) -> Parity:  # noqa: FBT001, FBT002 - reads as a word
         r"""Add a parity check: the number of second states must be even.
@@ -188,9 +148,7 @@ class FactorGraph(AbstractRuleModel):
                [0., 1.]])
         """
         over, scope = self._bits(variables, Parity.rule)
-        factor = Parity(over, bool(even))
-        self._take(factor, scope)
-        return factor
+        return self._take(Parity(over, bool(even)), scope)
 
     def at_most_one(self, variables: Iterable[VariableLike]) -> AtMostOne:
         r"""Add the rule that at most one variable is in its second state.
@@ -225,36 +183,18 @@ class FactorGraph(AbstractRuleModel):
         at-most-one rule of 'pump', 'valve'
         """
         over, scope = self._bits(variables, AtMostOne.rule)
-        factor = AtMostOne(over)
-        self._take(factor, scope)
-        return factor
+        return self._take(AtMostOne(over), scope)
 
     def _bits(
         self, variables: Iterable[VariableLike], rule: str
     ) -> tuple[tuple[Variable, ...], Scope]:
         """Find variables that must have two states each."""
         self._open()
-        scope = self._scope(variables, f"The {rule}")
+        over, scope = self._find(variables, f"The {rule}")
         if not scope:
             raise InputError(f"The {rule} needs at least one variable. Got none.")
-        return two_states(self._at(scope), rule), scope
+        return two_states(over, rule), scope
 
-    def _welcome(self, child: int) -> None:
-        """Take any number of rules for a child."""
-
-    def _take(self, factor: AnyFactor, scope: Scope) -> None:
-        """Add a factor that was checked."""
-        self._factors.append(factor)
-        self._scopes.append(scope)
-
-    def _listed(self) -> tuple[AnyFactor, ...]:
-        """List the factors as they were added."""
-        return tuple(self._factors)
-
-    def _assembled(self) -> Wiring:
-        """Lay the factors out as they were added."""
-        return assemble(self._variables, self._factors, self._scopes, owned=False)
-
-    def _copy_factors(self, twin: Self) -> None:
-        """Hand the factors to a twin."""
-        twin._factors, twin._scopes = self._factors.copy(), self._scopes.copy()
+    def _key(self, scope: Scope) -> int:  # noqa: ARG002 - the base gives it
+        """Keep the factors as they are added."""
+        return len(self._held)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from credo._types import Label
-from credo._validation.arrays import as_floats
-from credo._validation.labels import as_labels
+import numpy as np
+
+from credo import _checks as check
+from credo._types import Int, Label, Labels
 from credo.exceptions import InputError, ShapeError
-from credo.graphs._assembly import AnyFactor, Scope, assemble
-from credo.graphs._model import AbstractModel
-from credo.graphs._pairwise import as_edge_tables, as_edges, as_tables, pairwise
-from credo.graphs._tables import as_potentials
-from credo.graphs.factors import Factor
-from credo.graphs.variables import Variable, VariableLike, as_states
-from credo.graphs.wiring import Wiring
+from credo.graphs.factors import Factor, Potentials, as_potentials, read_factor
+from credo.graphs.models import AbstractModel, Scope
+from credo.graphs.variables import Same, Variable, VariableLike, as_states
+from credo.graphs.wiring import Wiring, starts
 
 
 class MarkovNetwork(AbstractModel):
@@ -55,11 +53,6 @@ class MarkovNetwork(AbstractModel):
     >>> net
     <MarkovNetwork: 2 variables, 2 factors, open>
     """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._nodes: dict[int, AnyFactor] = {}
-        self._edges: list[tuple[AnyFactor, Scope]] = []
 
     @classmethod
     def from_arrays(
@@ -114,23 +107,39 @@ class MarkovNetwork(AbstractModel):
         >>> net
         <MarkovNetwork: 3 variables, 5 factors, open>
         """
-        array = as_floats(node_potentials, "A MarkovNetwork", "node potentials")
+        array = check.floats(node_potentials, "node potentials of A MarkovNetwork")
         if array.ndim != 2 or not array.shape[1]:
             raise ShapeError(
                 f"The node potentials must have shape (n_nodes, n_states). Got {array.shape}."
             )
         n, k = array.shape
-        labels = range(n) if names is None else as_labels(names, "A MarkovNetwork", "names")
+        labels = range(n) if names is None else check.labels(names, "names of A MarkovNetwork")
         every = as_states(k if states is None else states, "every node")
         if len(labels) != n or len(every) != k:
             raise ShapeError(
                 f"Node potentials of shape {array.shape} need {n} names and {k} states. "
                 f"Got {len(labels)} and {len(every)}."
             )
-        nodes = as_tables(array, lambda row: f"Node {labels[row]!r}", log=log)
-        pairs = as_edges(edges, n)
-        links = as_edge_tables(edge_potentials, pairs, k, log=log)
-        return cls._of_arrays(pairwise(labels, every, nodes, pairs, links))
+        pairs = _as_edges(edges, n)
+        links = check.floats(edge_potentials, "edge potentials of A MarkovNetwork")
+        if links.shape not in ((k, k), (len(pairs), k, k)):
+            raise ShapeError(
+                f"A MarkovNetwork of {k} states needs edge potentials of shape {(k, k)}, shared by "
+                f"all edges, or {(len(pairs), k, k)}. Got shape {links.shape}."
+            )
+        which = np.arange(len(pairs)) * (links.ndim > 2)
+
+        def who(table: int) -> tuple[str, list[Variable]]:
+            if table < n:
+                return f"Node {labels[table]!r}", [Variable(labels[table], every)]
+            edge = f"Edge {table - n}, {pairs[table - n].tolist()},"
+            owner = edge if links.ndim > 2 else "The edge potential"
+            return owner, [Variable(end, every) for end in ("first node", "second node")]
+
+        cells = np.concatenate([array.ravel(), links.ravel()])
+        start = starts(np.repeat([k, k * k], [n, links.size // (k * k)]))
+        tables = as_potentials(cells, start, who, log=log)
+        return cls._of_arrays(wire_pairs(labels, every, pairs, which, tables))
 
     def node(
         self,
@@ -171,13 +180,11 @@ class MarkovNetwork(AbstractModel):
         """
         self._open()
         variable = Variable(name, states)  # type: ignore[arg-type]  # it makes them a tuple
-        held = None
-        if potential is not None:
-            over, owner = (variable,), f"Node {variable.name!r}"
-            held = Factor(over, *as_potentials(potential, over, owner, log=log))
-        self._declare(variable.name, variable.states)
-        if held is not None:
-            self._nodes[len(self) - 1] = held
+        if potential is None:
+            return self._declare(variable)
+        factor = read_factor(potential, (variable,), f"Node {variable.name!r}", log=log)
+        self._declare(variable)
+        self._take(factor, (len(self) - 1,))
         return variable
 
     def edge(
@@ -215,35 +222,61 @@ class MarkovNetwork(AbstractModel):
         """
         self._open()
         scope = self._variables.find(a), self._variables.find(b)
-        over = self._at(scope)
+        over = self[a], self[b]
         if scope[0] == scope[1]:
             raise InputError(
                 f"An edge cannot join node {over[0].name!r} to itself. Put its weight into the "
                 f"potential of the node."
             )
         owner = f"Edge {over[0].name!r}, {over[1].name!r}"
-        factor = Factor(over, *as_potentials(potential, over, owner, log=log))
-        self._take(factor, scope)
-        return factor
+        return self._take(read_factor(potential, over, owner, log=log), scope)
 
-    def _take(self, factor: AnyFactor, scope: Scope) -> None:
-        """Add a factor that was checked."""
-        if len(scope) == 1:
-            self._nodes[scope[0]] = factor
-        else:
-            self._edges.append((factor, scope))
+    def _key(self, scope: Scope) -> tuple[int, int]:
+        """Keep the nodes in their order, then the edges as they are added."""
+        return (0, scope[0]) if len(scope) == 1 else (1, len(self._held))
 
-    def _listed(self) -> Sequence[AnyFactor]:
-        """List the nodes' factors, then those of the edges."""
-        nodes = [self._nodes[place] for place in sorted(self._nodes)]
-        return (*nodes, *(factor for factor, _ in self._edges))
 
-    def _assembled(self) -> Wiring:
-        """Lay the factors out: nodes, then edges."""
-        scopes: list[Scope] = [(place,) for place in sorted(self._nodes)]
-        scopes += [scope for _, scope in self._edges]
-        return assemble(self._variables, self._listed(), scopes, owned=False)
+def _as_edges(edges: Any, n_nodes: int) -> Int:
+    """Check pairs of positions: whole numbers in range, and not the same."""
+    array = np.asarray(edges)
+    if not array.size:
+        return np.empty((0, 2), dtype=np.intp)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ShapeError(f"The edges must have shape (n_edges, 2). Got shape {array.shape}.")
+    if array.dtype.kind not in "iu":
+        raise InputError(f"The edges must be whole numbers. Got numbers of type {array.dtype}.")
+    outside = (array < 0) | (array >= n_nodes)
+    if outside.any():
+        row = int(np.argmax(outside.any(axis=1)))
+        raise InputError(
+            f"Edge {row} joins {array[row].tolist()}, but the {n_nodes} nodes are numbered from 0 "
+            f"to {n_nodes - 1}."
+        )
+    loops = array[:, 0] == array[:, 1]
+    if loops.any():
+        row = int(np.argmax(loops))
+        raise InputError(
+            f"Edge {row} joins node {array[row, 0]} to itself. Put its weight into the node."
+        )
+    return array
 
-    def _copy_factors(self, twin: Self) -> None:
-        """Hand the factors to a twin."""
-        twin._nodes, twin._edges = self._nodes.copy(), self._edges.copy()
+
+def wire_pairs(
+    names: Sequence[Label], states: Labels, edges: Int, which: Int, tables: Potentials
+) -> Wiring:
+    """Wire one table per node, then the tables of edges; ``which`` of these each edge has."""
+    n, m, k = len(names), len(edges), len(states)
+    first = np.arange(n, dtype=np.int32)
+    return Wiring(
+        names=names,
+        states=Same(states, n),
+        n_states=np.full(n, k, dtype=np.int64),
+        scope_start=np.concatenate([np.arange(n + 1), np.arange(n + 2, n + 2 * m + 1, 2)]),
+        scope=np.concatenate([first, edges.ravel().astype(np.int32)]),
+        table=np.concatenate([first, (n + which).astype(np.int32)]),
+        table_start=starts(np.repeat([k, k * k], [n, len(tables.log_scale) - n])),
+        values=tables.values,
+        log_scale=tables.log_scale,
+        log_values=tables.log_values,
+        owner=np.full(n + m, -1, dtype=np.int32),
+    )

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from credo import _checks as check
+from credo._kernels.evidence_slices import idle_parts, needed_factors, sliced_factors
 from credo._types import F64, Bool
-from credo._validation.arrays import frozen
 from credo.graphs.evidence import Evidence
-from credo.graphs.wiring import Wiring
-
-Int64: TypeAlias = npt.NDArray[np.int64]
+from credo.graphs.wiring import Int64, Wiring
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +42,7 @@ class Problem:
         return self.wiring.log_values is not None
 
     def log_values(self) -> F64:
-        """Give the logarithms of the cells, also of those that are zero in float64."""
+        """Return the logarithms of the cells, also of those that are zero in float64."""
         with np.errstate(divide="ignore"):
             if self.wiring.log_values is None:
                 return np.asarray(np.log(self.values))
@@ -62,7 +59,7 @@ class Problem:
             scope=np.concatenate([self.scope, np.asarray(query, np.int64)]),
             scope_start=np.append(self.scope_start, self.scope_start[-1] + len(query)),
             cell_start=np.append(self.cell_start, self.cell_start[-1] + cells),
-            values=frozen(np.concatenate([self.values, np.ones(cells)])),
+            values=check.frozen(np.concatenate([self.values, np.ones(cells)])),
             ones=self.ones + cells,
         )
 
@@ -95,8 +92,6 @@ def pose(
     keep = np.ones(len(wiring.table), np.bool_)
     if query is None:
         return _problem(wiring, keep, observed, soft, observed < 0)
-    from credo._kernels.evidence_slices import needed_factors  # noqa: PLC0415
-
     wanted = np.zeros(n, np.bool_)
     wanted[list(query)] = True
     needed = wanted | (observed >= 0)
@@ -136,16 +131,15 @@ def _problem(
         values = np.concatenate([values, *weights])
     constant = float(wiring.log_scale[wiring.table[keep]].sum()) if wiring.log_scale.any() else 0.0
     variables = np.flatnonzero(free)
-    n_states = wiring.n_states[variables]
     return Problem(
-        wiring,
-        variables,
-        n_states,
-        start,
-        scope,
-        cells,
-        frozen(values),
-        constant,
+        wiring=wiring,
+        variables=variables,
+        n_states=wiring.n_states[variables],
+        scope_start=start,
+        scope=scope,
+        cell_start=cells,
+        values=check.frozen(values),
+        log_constant=constant,
         is_complete=True,
         keep=keep,
         observed=observed,
@@ -162,49 +156,30 @@ def _has_own_tables(wiring: Wiring) -> bool:
 def _slices(
     wiring: Wiring, values: F64, keep: Bool, observed: Int64, new: Int64
 ) -> tuple[Int64, Int64, Int64, F64]:
-    """Call the kernel that slices."""
-    from credo._kernels.evidence_slices import sliced_factors  # noqa: PLC0415
-
-    return sliced_factors(
-        wiring.n_states,
-        wiring.scope_start,
-        wiring.scope,
-        wiring.table,
-        wiring.table_start,
-        values,
-        keep,
-        observed,
-        new,
-    )
-
-
-def _are_free_children(whole: Problem) -> Bool:
-    """Mark the factors that are conditional probabilities of unobserved children."""
-    owner = whole.wiring.owner[whole.keep]
-    free = (owner >= 0) & (whole.observed[owner] < 0)
-    return np.concatenate([free, np.zeros(len(whole.soft), np.bool_)])
+    """Slice the kept factors at what was observed."""
+    scopes = wiring.n_states, wiring.scope_start, wiring.scope
+    return sliced_factors(*scopes, wiring.table, wiring.table_start, values, keep, observed, new)
 
 
 def _without_idle_parts(whole: Problem, wanted: Bool) -> Problem:
-    """Leave out the parts that the query does not hang together with."""
-    from credo._kernels.evidence_slices import idle_parts  # noqa: PLC0415
+    """Leave out the parts that the query does not hang together with.
 
-    n_factors = len(whole.scope_start) - 1
+    Conditional probabilities of unobserved children sum to one, whatever the part is.
+    """
+    n_tables = len(whole.scope_start) - 1 - len(whole.soft)
+    owner = whole.wiring.owner[whole.keep]
+    is_free_child = np.zeros(n_tables + len(whole.soft), np.bool_)
+    is_free_child[:n_tables] = (owner >= 0) & (whole.observed[owner] < 0)
+    scopes = len(whole.variables), whole.scope_start, whole.scope
     idle = idle_parts(
-        len(whole.variables),
-        whole.scope_start,
-        whole.scope,
-        whole.cell_start,
-        whole.values,
-        wanted[whole.variables],
-        _are_free_children(whole),
+        *scopes, whole.cell_start, whole.values, wanted[whole.variables], is_free_child
     )
     if not idle.any():
         return whole
-    busy_soft = ~idle[n_factors - len(whole.soft) :]
-    soft = {v: w for (v, w), busy in zip(whole.soft.items(), busy_soft, strict=True) if busy}
+    found = zip(whole.soft.items(), idle[n_tables:], strict=True)
+    soft = {v: w for (v, w), is_idle in found if not is_idle}
     keep = whole.keep.copy()
-    keep[np.flatnonzero(keep)[idle[: n_factors - len(whole.soft)]]] = False
+    keep[np.flatnonzero(keep)[idle[:n_tables]]] = False
     needed = wanted.copy()
     needed[list(soft)] = True
     free = _mentioned(whole.wiring, keep, needed) & (whole.observed < 0)

@@ -2,41 +2,148 @@ r"""Structured factors: rules over many variables that are kept as rules, not as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias, final
+import math
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
 
+from credo import _checks as check
 from credo._types import F64
-from credo._validation.arrays import frozen
-from credo.graphs._expansions import WARN_CELLS, AbstractStructured, Expansion, Piece
+from credo.exceptions import ExpansionWarning, InputError
+from credo.graphs.variables import Variable
+
+if TYPE_CHECKING:  # a wiring calls this module
+    from credo.graphs.wiring import Wiring
+
+#: Cells from which on a rule that is written out is worth a warning: half a megabyte.
+WARN_CELLS = 2**16
+#: Cells above which no rule is written out: 128 megabytes.
+MOST_CELLS = 2**24
+
+#: Tables whose product, with auxiliaries summed or maximised out, is a rule. Each is over some of
+#: the rule's variables (0, 1, …) and two-state auxiliaries (-1, -2, …); in those of a conditional
+#: probability the last is the child of the others.
+Pieces: TypeAlias = list[tuple[tuple[int, ...], F64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AbstractStructured(ABC):
+    """A rule over variables: what it is worth for given states, and tables that say the same."""
+
+    variables: tuple[Variable, ...]
+
+    #: Whether the last variable is the child of the others, with probabilities that sum to one.
+    is_conditional: ClassVar[bool] = False
+    #: What the rule is called in messages.
+    rule: ClassVar[str] = ""
+    #: Whether its chain of tables is exact for maxima too.
+    chains_maxima: ClassVar[bool] = True
+    #: Cells that are written out without a warning.
+    quiet_cells: ClassVar[int] = WARN_CELLS
+
+    @property
+    def child(self) -> Variable | None:
+        """Return the variable that the others determine, if this is a conditional probability."""
+        return self.variables[-1] if self.is_conditional else None
+
+    @property
+    def n_cells(self) -> int:
+        """Count the cells of the rule written out as one table."""
+        return math.prod(variable.n_states for variable in self.variables)
+
+    def table(self) -> F64:
+        """Write the rule out as one table, one axis per variable.
+
+        Returns
+        -------
+        ndarray
+            The value of each joint state.
+
+        Raises
+        ------
+        InputError
+            If the table would have more than 2**24 cells.
+        """
+        if self.n_cells > MOST_CELLS:
+            raise InputError(
+                f"The {self} has {as_power(self.n_cells)} cells as a table; at most "
+                f"{as_power(MOST_CELLS)} are written out. Use fewer parents, or put intermediate "
+                "variables between them."
+            )
+        return self._written_out()
+
+    @abstractmethod
+    def _written_out(self) -> F64:
+        """Return the whole table."""
+
+    def _chain(self) -> Pieces:
+        """Return small tables over auxiliaries that say the same, if there are such."""
+        return []
+
+    def expand(self, *, sum_product: bool) -> Pieces:
+        """Return the rule as tables: a chain of small ones if it has one, or one written out."""
+        is_long = len(self.variables) > 3 and (sum_product or self.chains_maxima)
+        pieces = self._chain() if is_long else []
+        if pieces:
+            return pieces
+        values = self.table()
+        if values.size > self.quiet_cells:
+            warnings.warn(
+                f"The {self} was written out as a table of {values.size} cells.",
+                ExpansionWarning,
+                stacklevel=4,
+            )
+        return [(tuple(range(len(self.variables))), values)]
+
+    def __str__(self) -> str:
+        """Name the rule and its variables."""
+        return f"{self.rule} of {check.listing([variable.name for variable in self.variables])}"
+
+    __repr__ = __str__
+
+
+def as_power(cells: int) -> str:
+    """Write a count as a power of two: that of a large rule has more digits than anyone reads."""
+    return f"2^{math.log2(cells):.6g}"
+
+
+def two_states(variables: tuple[Variable, ...], rule: str) -> tuple[Variable, ...]:
+    """Check that all variables of a rule have two states."""
+    for variable in variables:
+        if variable.n_states != 2:
+            raise InputError(
+                f"The {rule} needs variables of two states, off and on in this order. "
+                f"{variable.name!r} has {variable.n_states}: {check.listing(variable.states)}."
+            )
+    return variables
+
 
 #: 1 where the number of second states among three two-state variables is even; where it is odd.
-_EVEN = frozen(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]))
-_ODD = frozen(1.0 - _EVEN)
+_EVEN = check.frozen(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]))
+_ODD = check.frozen(1.0 - _EVEN)
 #: 1 where the third says whether one of the first two is in its second state, but not both.
-_ONE_SO_FAR = frozen(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]]))
+_ONE_SO_FAR = check.frozen(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]]))
 #: 1 where at most one of three is in its second state.
-_ONE_OF_THREE = frozen(np.array([[[1.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]]]))
+_ONE_OF_THREE = check.frozen(np.array([[[1.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]]]))
 
 
 def _on_count(n: int) -> npt.NDArray[np.intp]:
     """Count the second states in each joint state of ``n`` two-state variables."""
-    count = np.zeros((), dtype=np.intp)
-    for _ in range(n):
-        count = np.add.outer(count, np.arange(2))
+    count: npt.NDArray[np.intp] = sum(np.indices((2,) * n, sparse=True))  # type: ignore[assignment]
     return count
 
 
-def _counting_chain(n: int, link: F64, last: F64) -> Expansion:
+def _counting_chain(n: int, link: F64, last: F64) -> Pieces:
     """Chain three-variable tables: each link hands what it counted to the next.
 
     Auxiliary j is a function of the variables before it, so that sums and maxima both agree.
     """
-    pieces = [Piece((0, 1, -1), link)]
-    pieces += [Piece((-j, j + 1, -j - 1), link) for j in range(1, n - 3)]
-    return Expansion(n - 3, (*pieces, Piece((-(n - 3), n - 2, n - 1), last)))
+    links = [((-j, j + 1, -j - 1), link) for j in range(1, n - 3)]
+    return [((0, 1, -1), link), *links, ((3 - n, n - 2, n - 1), last)]
 
 
 @final
@@ -81,14 +188,12 @@ class Parity(AbstractStructured):
     rule: ClassVar[str] = "parity check"
 
     def _written_out(self) -> F64:
-        """Give the whole table."""
+        """Return the whole table."""
         even = _on_count(len(self.variables)) % 2 == 0
         return np.where(even == self.even, 1.0, 0.0)
 
-    def expansion(self, *, sum_product: bool) -> Expansion:  # noqa: ARG002 - both are the same
+    def _chain(self) -> Pieces:
         """Chain the running parity."""
-        if len(self.variables) <= 3:
-            return self._as_one_table(WARN_CELLS)
         return _counting_chain(len(self.variables), _EVEN, _EVEN if self.even else _ODD)
 
 
@@ -127,13 +232,11 @@ class AtMostOne(AbstractStructured):
     rule: ClassVar[str] = "at-most-one rule"
 
     def _written_out(self) -> F64:
-        """Give the whole table."""
+        """Return the whole table."""
         return np.where(_on_count(len(self.variables)) <= 1, 1.0, 0.0)
 
-    def expansion(self, *, sum_product: bool) -> Expansion:  # noqa: ARG002 - both are the same
+    def _chain(self) -> Pieces:
         """Chain whether one was seen so far."""
-        if len(self.variables) <= 3:
-            return self._as_one_table(WARN_CELLS)
         return _counting_chain(len(self.variables), _ONE_SO_FAR, _ONE_OF_THREE)
 
 
@@ -144,6 +247,8 @@ class AbstractNoisy(AbstractStructured):
     probabilities: F64
     leak: float = 0.0
     is_conditional: ClassVar[bool] = True
+    chains_maxima: ClassVar[bool] = False
+    quiet_cells: ClassVar[int] = 8
     #: Whether off and on change places, on all axes.
     flipped: ClassVar[bool] = False
 
@@ -162,22 +267,18 @@ class AbstractNoisy(AbstractStructured):
         return np.ascontiguousarray(np.flip(table)) if self.flipped else table
 
     def _written_out(self) -> F64:
-        """Give the whole table."""
+        """Return the whole table."""
         return self._gate(self.probabilities, self.leak)
 
-    def expansion(self, *, sum_product: bool) -> Expansion:
-        """Chain gates of two for sums; for maxima, which cannot be chained, write out."""
+    def _chain(self) -> Pieces:
+        """Chain gates of two; a maximum over the auxiliaries is not one over their sum."""
         n = len(self.probabilities)
-        if n <= 2:
-            return self._as_one_table(WARN_CELLS)
-        if not sum_product:
-            return self._as_one_table(0)
-        pieces = [Piece((0, 1, -1), self._gate(self.probabilities[:2], self.leak))]
-        pieces += [
-            Piece((1 - i, i, -i if i < n - 1 else n), self._link(float(self.probabilities[i])))
-            for i in range(2, n)
+        ends = [*range(-2, 1 - n, -1), n]
+        links = [
+            ((1 - i, i, end), self._link(float(self.probabilities[i])))
+            for i, end in zip(range(2, n), ends, strict=True)
         ]
-        return Expansion(n - 2, tuple(pieces))
+        return [((0, 1, -1), self._gate(self.probabilities[:2], self.leak)), *links]
 
 
 @final
@@ -313,14 +414,51 @@ class Deterministic(AbstractStructured):
     rule: ClassVar[str] = "deterministic function"
 
     def _written_out(self) -> F64:
-        """Give the whole table."""
+        """Return the whole table."""
         states = np.arange(self.variables[-1].n_states)
         return np.where(self.answers[..., np.newaxis] == states, 1.0, 0.0)
-
-    def expansion(self, *, sum_product: bool) -> Expansion:  # noqa: ARG002 - both are the same
-        """Write out."""
-        return self._as_one_table(WARN_CELLS)
 
 
 #: Any of the rules.
 Structured: TypeAlias = Parity | AtMostOne | NoisyOr | NoisyAnd | Deterministic
+
+
+def tabulate(wiring: Wiring, *, sum_product: bool) -> Wiring:
+    """Replace the rules of a wiring by tables, which come after its own; equal ones once."""
+    n, first = len(wiring.n_states), len(wiring.log_scale)
+    lengths, scope, table, owner = [list[int]() for _ in range(4)]
+    tables: list[F64] = []
+    number_of: dict[int, int] = {}
+    rules = np.flatnonzero(wiring.table < 0).tolist()
+    for number, rule in zip(rules, wiring.structured, strict=True):
+        own = wiring.scope[wiring.scope_start[number] : wiring.scope_start[number + 1]].tolist()
+        pieces = rule.expand(sum_product=sum_product)
+        for places, values in pieces:
+            if id(values) not in number_of:
+                number_of[id(values)] = first + len(tables)
+                tables.append(values)
+            over = [own[i] if i >= 0 else n - 1 - i for i in places]
+            lengths.append(len(over))
+            scope += over
+            table.append(number_of[id(values)])
+            owner.append(over[-1] if wiring.owner[number] >= 0 else -1)
+        n -= min(0, *(i for places, _ in pieces for i in places))
+    kept = wiring.table >= 0
+    own_lengths = np.diff(wiring.scope_start)
+    ends = wiring.values.size + np.cumsum([values.size for values in tables])
+    cells = np.concatenate([values.ravel() for values in tables])
+    with np.errstate(divide="ignore"):
+        logs = None if wiring.log_values is None else np.append(wiring.log_values, np.log(cells))
+    return replace(
+        wiring,
+        n_states=np.append(wiring.n_states, np.full(n - len(wiring.n_states), 2)),
+        scope_start=np.cumsum([0, *own_lengths[kept], *lengths], dtype=np.int64),
+        scope=np.append(wiring.scope[np.repeat(kept, own_lengths)], scope).astype(np.int32),
+        table=np.append(wiring.table[kept], table).astype(np.int32),
+        table_start=np.append(wiring.table_start, ends).astype(np.int64),
+        values=np.append(wiring.values, cells),
+        log_scale=np.append(wiring.log_scale, np.zeros(len(tables))),
+        log_values=logs,
+        owner=np.append(wiring.owner[kept], owner).astype(np.int32),
+        structured=(),
+    )

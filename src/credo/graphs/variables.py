@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast, final, overload
+from typing import Any, TypeAlias, cast, final
 
 import numpy as np
 
+from credo import _checks as check
 from credo._types import Label, Labels
-from credo._validation.labels import as_labels, hint, listing, plain, position
 from credo.exceptions import InputError, LabelError
 
 #: Names above this number are not searched for a near one: 10 000 take a tenth of a second.
@@ -70,7 +70,7 @@ class Variable:
 
     def __post_init__(self) -> None:
         """Bring the name and the states into their plain form."""
-        name = as_name(self.name)
+        name = check.labels((self.name,), "names of A variable")[0]
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "states", as_states(self.states, name))
 
@@ -104,16 +104,11 @@ class Variable:
         Traceback (most recent call last):
         credo.exceptions.LabelError: Variable 'rain' has no state 'Yes'. Known: 'no', 'yes'. Did ...
         """
-        return position(state, self.states, f"Variable {self.name!r}", "state")
+        return check.position(state, self.states, "state", f"Variable {self.name!r}")
 
 
 #: How a variable is pointed at: itself, or its name.
 VariableLike: TypeAlias = Variable | Label
-
-
-def as_name(name: Any) -> Label:
-    """Bring the name of a variable into its plain form."""
-    return as_labels((name,), "A variable", "names")[0]
 
 
 def as_states(states: Any, name: Label) -> Labels:
@@ -136,7 +131,7 @@ def as_states(states: Any, name: Label) -> Labels:
             f"The states of variable {name!r} must be a list of labels or a number of states. "
             f"Got {states!r}."
         )
-    return as_labels(states, f"variable {name!r}", "states")
+    return check.labels(states, f"states of variable {name!r}")
 
 
 def made(name: Label, states: Labels) -> Variable:
@@ -149,7 +144,7 @@ def made(name: Label, states: Labels) -> Variable:
 
 @final
 class Same(Sequence[Any]):
-    """Give the same item so many times, without holding it so many times."""
+    """Return the same item so many times, without holding it so many times."""
 
     __slots__ = ("item", "times")
 
@@ -182,13 +177,9 @@ class Variables(Sequence[Variable]):
     def __len__(self) -> int:
         return len(self.names)
 
-    @overload
-    def __getitem__(self, index: int) -> Variable: ...
-    @overload
-    def __getitem__(self, index: slice) -> Variables: ...
-    def __getitem__(self, index: int | slice) -> Variable | Variables:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return Variables(self.names[index], self.states[index])
+            return tuple(map(made, self.names[index], self.states[index]))
         return made(self.names[index], self.states[index])
 
     def __iter__(self) -> Iterator[Variable]:
@@ -201,11 +192,11 @@ class Variables(Sequence[Variable]):
             return False
 
     def __repr__(self) -> str:
-        return f"<{len(self)} variables: {listing(self.names)}>"
+        return f"<{len(self)} variables: {check.listing(self.names)}>"
 
     @property
     def lookup(self) -> dict[Label, int]:
-        """Give the position of each name; made on first use."""
+        """Return the position of each name; made on first use."""
         if self._lookup is None:
             self._lookup = {name: i for i, name in enumerate(self.names)}
         return self._lookup
@@ -223,26 +214,20 @@ class Variables(Sequence[Variable]):
 
     def find(self, item: Any) -> int:
         """Find the position of a name, or of a variable, which must have the same states."""
-        if isinstance(item, Variable):
-            where = self._of_name(item.name)
-            if self.states[where] != item.states:
-                raise InputError(
-                    f"Variable {item.name!r} with states {listing(item.states)} belongs to "
-                    f"another model. Here its states are {listing(self.states[where])}."
-                )
-            return where
-        return self._of_name(item)
-
-    def _of_name(self, name: Any) -> int:
-        """Find the position of a name; names that are made when looked at find it themselves."""
-        wanted = plain(name)
-        try:
-            if not isinstance(self.names, (list, tuple)):
-                return self.names.index(wanted)
-            return self.lookup[wanted]
+        is_variable = isinstance(item, Variable)
+        wanted = check.plain(item.name if is_variable else item)
+        try:  # names that are made when looked at find it themselves
+            is_listed = isinstance(self.names, (list, tuple))
+            where = self.lookup[wanted] if is_listed else self.names.index(wanted)
         except (KeyError, ValueError, TypeError):
-            pass
-        near = hint(wanted, self.names) if len(self) <= _MOST_NAMES_FOR_A_HINT else ""
-        raise LabelError(
-            f"The model has no variable {wanted!r}. Known: {listing(self.names)}.{near}"
-        )
+            near = check.hint(wanted, self.names) if len(self) <= _MOST_NAMES_FOR_A_HINT else ""
+            known = check.listing(self.names)
+            raise LabelError(
+                f"The model has no variable {wanted!r}. Known: {known}.{near}"
+            ) from None
+        if is_variable and self.states[where] != item.states:
+            raise InputError(
+                f"Variable {wanted!r} with states {check.listing(item.states)} belongs to another "
+                f"model. Here its states are {check.listing(self.states[where])}."
+            )
+        return where

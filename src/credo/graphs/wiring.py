@@ -9,14 +9,41 @@ from typing import Any, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
-from credo._types import F64, Label, Labels
-from credo._validation.arrays import frozen
-from credo.graphs._tabulation import tabulate
-from credo.graphs.structured import Structured
+from credo import _checks as check
+from credo._types import F64, Int, Label, Labels
+from credo.graphs.structured import Structured, tabulate
 from credo.graphs.variables import Variables
 
 Int32: TypeAlias = npt.NDArray[np.int32]
 Int64: TypeAlias = npt.NDArray[np.int64]
+
+#: Range of logs above which their exponentials are not all float64 numbers with full precision:
+#: the smallest of these is exp(-708); the rest is room for products with other tables.
+WIDE_LOGS = 600.0
+
+
+def starts(lengths: npt.ArrayLike) -> Int:
+    """Return where each part starts, and where the last ends."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
+
+
+def ranges(start: Int, length: Int) -> Int:
+    """List the integers of many ranges, one range after the other."""
+    shift = start - (np.cumsum(length) - length)
+    return np.repeat(shift, length) + np.arange(int(length.sum()))
+
+
+def from_logs(logs: F64, start: Int) -> tuple[F64, F64, F64 | None]:
+    """Turn tables of logs, none of them all -inf, into potentials of which the largest is one.
+
+    Returns the potentials, the log of what each table was divided by, and, if float64 does not hold
+    all potentials, their logs.
+    """
+    top = np.maximum.reduceat(logs, start[:-1]) if len(start) > 1 else np.empty(0)
+    below = logs - np.repeat(top, np.diff(start))
+    wide = float(below.min(where=below > -np.inf, initial=0.0)) < -WIDE_LOGS
+    with np.errstate(under="ignore"):
+        return np.exp(below), top, below if wide else None
 
 
 @final
@@ -56,6 +83,8 @@ class Wiring:
         The child whose conditional probability the factor is, or -1.
     structured : tuple
         The rules, in the order of the factors whose table is -1.
+    variables : sequence of Variable
+        The visible variables, as objects that are made when they are looked at.
 
     See Also
     --------
@@ -91,25 +120,16 @@ class Wiring:
     log_values: F64 | None
     owner: Int32
     structured: tuple[Structured, ...] = ()
-    _variables: Variables = field(init=False, repr=False)
+    variables: Variables = field(init=False, repr=False)
     _tables_only: dict[bool, Wiring] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
-        object.__setattr__(self, "_variables", Variables(self.names, self.states))
-        for array in (
-            self.n_states,
-            self.scope_start,
-            self.scope,
-            self.table,
-            self.table_start,
-            self.values,
-            self.log_scale,
-            self.owner,
-        ):
-            frozen(array)
-        if self.log_values is not None:
-            frozen(self.log_values)
+        object.__setattr__(self, "variables", Variables(self.names, self.states))
+        for each in fields(self)[2:11]:
+            array = getattr(self, each.name)
+            if array is not None:
+                check.frozen(array)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Be read-only again after a way through a file or another process."""
@@ -123,14 +143,9 @@ class Wiring:
         )
 
     @property
-    def variables(self) -> Variables:
-        """Give the visible variables, as objects that are made when they are looked at."""
-        return self._variables
-
-    @property
     def positions(self) -> dict[Label, int]:
-        """Give the position of each name; made on first use. For one name, use ``index``."""
-        return self._variables.lookup
+        """Return the position of each name; made on first use. For one name, use ``index``."""
+        return self.variables.lookup
 
     def index(self, name: Any) -> int:
         """Find the position of a variable by its name.
@@ -150,10 +165,10 @@ class Wiring:
         LabelError
             If there is no such variable; the text names the nearest one.
         """
-        return self._variables.find(name)
+        return self.variables.find(name)
 
     def tabulated(self, sum_product: bool) -> Wiring:  # noqa: FBT001 - the kind of product
-        """Give the same model with tables in the place of structured factors.
+        """Return the same model with tables in the place of structured factors.
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from credo._types import F64
 from credo._validation.arrays import as_finite
 from credo.exceptions import InputError, ShapeError
-from credo.graphs.grids.axes import axes_of, lower_pixels, neighbours_in, upper_pixels
+from credo.graphs.grid_coordinates import axes_of, lower_pixels, neighbours_in, upper_pixels
 from credo.images._estimate_climb import Point
 from credo.images._estimate_sample import Sample
 

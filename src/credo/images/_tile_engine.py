@@ -13,10 +13,9 @@ from credo._types import Bool, Labels
 from credo._validation.arrays import frozen, positive_int
 from credo._validation.labels import one_of
 from credo.exceptions import InputError
-from credo.graphs.grids import GridField, Ising
-from credo.graphs.grids.axes import Axis
-from credo.graphs.grids.energies import edge_energy
-from credo.graphs.grids.nodes import OddsPlane
+from credo.graphs import GridField, Ising
+from credo.graphs.grid_coordinates import Axis, edge_energy
+from credo.graphs.grid_field import OddsPlane
 from credo.images._tile_regions import Window
 from credo.images.restoration import Energies
 from credo.inference.grids.messages import Settings

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from credo._types import F64, Bool
 from credo._validation.labels import names_in
 from credo.exceptions import InputError
-from credo.graphs.grids.axes import edge_list, edge_shape
-from credo.graphs.grids.field import GridField
+from credo.graphs.grid_coordinates import edge_list, edge_shape
+from credo.graphs.grid_field import GridField
 from credo.inference.maxima.cuts import minimum_cut
 
 _OWNER = "best_by_cut"
@@ -60,7 +60,7 @@ def best_by_cut(field: GridField) -> npt.NDArray[Any]:
     Examples
     --------
     >>> import numpy as np
-    >>> from credo.graphs.grids.field import GridField
+    >>> from credo.graphs.grid_field import GridField
     >>> from credo.images.cutting import best_by_cut
     >>> noisy = np.array([[1, 1, 1], [1, -1, 1], [1, 1, -1]])
     >>> best_by_cut(GridField.ising(1.2 * noisy, coupling=0.5))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from credo._validation.arrays import positive_int
 from credo._validation.labels import one_of
 from credo.decisions import Loss
-from credo.graphs.grids.axes import neighbours_in
+from credo.graphs.grid_coordinates import neighbours_in
 from credo.images.coding import CodedImage, read_image
 from credo.images.request import WHO, Method, Request
 from credo.images.restoration import Channel, Restoration

@@ -144,7 +144,7 @@ def estimate_flips(
     Examples
     --------
     >>> import numpy as np
-    >>> from credo.graphs.grids import GridField
+    >>> from credo.graphs import GridField
     >>> from credo.images.estimation import estimate_flips
     >>> from credo.inference.grids import infer_grid
     >>> def beliefs(log_odds, coupling, sweeps, momentum):

@@ -8,7 +8,7 @@ import numpy as np
 
 from credo._validation.arrays import frozen
 from credo.exceptions import InputError
-from credo.graphs.grids import GridField
+from credo.graphs import GridField
 from credo.images.coding import CodedImage
 from credo.images.deciding import decide_map
 from credo.images.request import WHO, Request

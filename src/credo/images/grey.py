@@ -241,7 +241,7 @@ def estimate_grey(  # noqa: PLR0913 - one for each parameter that may be given
     Examples
     --------
     >>> import numpy as np
-    >>> from credo.graphs.grids import GridField, TruncatedLinear
+    >>> from credo.graphs import GridField, TruncatedLinear
     >>> from credo.images.grey import estimate_grey, grey_levels
     >>> from credo.inference.grids import infer_grid
     >>> def beliefs(logs, slope, limit, sweeps):

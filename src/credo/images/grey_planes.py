@@ -9,7 +9,7 @@ import numpy as np
 from credo._validation.arrays import as_number, frozen, positive_int
 from credo._validation.labels import one_of
 from credo.exceptions import InputError
-from credo.graphs.grids import GridField, TruncatedLinear
+from credo.graphs import GridField, TruncatedLinear
 from credo.images._grey_picture import LEAST_IMPULSE
 from credo.images.deciding import decide_map
 from credo.images.grey import (

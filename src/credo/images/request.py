@@ -9,7 +9,7 @@ from credo._validation.arrays import as_floats, positive_int
 from credo._validation.labels import one_of
 from credo.decisions import Loss
 from credo.exceptions import InputError
-from credo.graphs.grids import GridField
+from credo.graphs import GridField
 from credo.inference._questions import check_callback
 from credo.inference.grids.messages import Settings
 from credo.inference.grids.passing import (

@@ -14,7 +14,7 @@ from credo._results import Drawable
 from credo._types import F64, Bool
 from credo._validation.arrays import frozen, positive_int
 from credo.exceptions import InputError
-from credo.graphs.grids import GridField
+from credo.graphs import GridField
 from credo.images.coding import CodedImage
 from credo.images.deciding import decide_map
 from credo.inference.grids.messages import AbstractMessages, Settings

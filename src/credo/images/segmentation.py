@@ -15,9 +15,9 @@ from credo._validation.arrays import as_finite, as_number, frozen, positive_int
 from credo._validation.labels import names_in
 from credo.decisions import Loss
 from credo.exceptions import InputError, ShapeError
-from credo.graphs.grids.axes import axes_of, lower_pixels, neighbours_in, upper_pixels
-from credo.graphs.grids.field import GridField
-from credo.graphs.grids.smoothness import Potts
+from credo.graphs.grid_coordinates import axes_of, lower_pixels, neighbours_in, upper_pixels
+from credo.graphs.grid_field import GridField
+from credo.graphs.smoothness import Potts
 from credo.images.deciding import Plane, decide_map, loss_for
 from credo.inference.grids.passing import check_memory, messages_on, settings_for
 from credo.posterior import Posterior, PosteriorMap

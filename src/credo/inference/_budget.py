@@ -9,8 +9,8 @@ import numpy as np
 from credo._validation.labels import listing
 from credo.exceptions import BudgetError, InputError
 from credo.graphs.ordering import Order
-from credo.graphs.problems import Int64, Problem
-from credo.graphs.wiring import Wiring
+from credo.graphs.problems import Problem
+from credo.graphs.wiring import Int64, Wiring
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}

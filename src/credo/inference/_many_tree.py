@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from credo._types import F64, Bool
 from credo.graphs.problems import Problem
-from credo.graphs.ragged import ranges
+from credo.graphs.wiring import ranges
 from credo.inference._beliefs import Beliefs
 from credo.inference._lanes import write_program
 from credo.inference._many_rows import Codes

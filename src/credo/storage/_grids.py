@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, final
 
 from credo.graphs import GridField, Ising, Potts, TruncatedLinear, TruncatedQuadratic
-from credo.graphs.grids.nodes import OddsPlane, as_plane, as_planes
+from credo.graphs.grid_field import OddsPlane, as_plane, as_planes
 from credo.storage._json import Json
 from credo.storage._kinds import Choice, Count, Kind, Labels, Numbers, Record, Single
 from credo.storage._page import Page, Scope
@@ -74,10 +74,9 @@ class _GridFieldKind(Kind):
     def write(self, value: Any, path: str, page: Page) -> Json:
         """Write the pixels as they are held."""
         pixels = value._pixels  # noqa: SLF001 - log potentials would be twice as large
-        is_plane = isinstance(pixels, OddsPlane)
         found = _Fields(
-            form="odds" if is_plane else "logs",
-            pixels=pixels.half if is_plane else pixels.logs,
+            form="odds" if isinstance(pixels, OddsPlane) else "logs",
+            pixels=pixels.held,
             smoothness=value.smoothness,
             labels=value.labels,
             neighbours=value.neighbours,

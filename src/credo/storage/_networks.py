@@ -9,8 +9,8 @@ import numpy as np
 
 from credo._types import Label
 from credo.graphs import BayesianNetwork, FactorGraph, MarkovNetwork
-from credo.graphs._assembly import Factors, scope_of
 from credo.graphs.factors import Factor
+from credo.graphs.models import WiredFactors, scope_of
 from credo.graphs.variables import Same, Variables
 from credo.graphs.wiring import Wiring
 from credo.storage._faults import Fault
@@ -148,7 +148,7 @@ def _factor_names(model: Any) -> tuple[Label | None, ...] | None:
 def _fill(model: Any, wiring: Wiring, names: tuple[Label | None, ...] | None) -> None:
     """Add variables and factors as objects: rules and names have no arrays in a model."""
     model._variables = wiring.variables.grown()  # noqa: SLF001 - it is empty
-    rules, tables = iter(wiring.structured), Factors(wiring)
+    rules, tables = iter(wiring.structured), WiredFactors(wiring)
     for number, table in enumerate(wiring.table.tolist()):
         factor: Any = next(rules) if table < 0 else tables[number]
         if names is not None and isinstance(factor, Factor):

@@ -10,7 +10,6 @@ from typing import Any, final
 import numpy as np
 
 from credo._types import F64, Int
-from credo.graphs._expansions import two_states
 from credo.graphs.structured import (
     AtMostOne,
     Deterministic,
@@ -18,6 +17,7 @@ from credo.graphs.structured import (
     NoisyOr,
     Parity,
     Structured,
+    two_states,
 )
 from credo.graphs.variables import Variable
 from credo.storage._faults import Fault

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from credo._validation.labels import as_labels
-from credo.graphs.grids.coordinates import Coordinates
+from credo.graphs.grid_coordinates import Coordinates
 from credo.graphs.variables import Same, as_states
 from credo.storage._faults import Fault
 from credo.storage._json import Json

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from credo.graphs._directed import check_acyclic
-from credo.graphs._rows import divided
+from credo.exceptions import InputError
+from credo.graphs.bayesian_network import check_acyclic
+from credo.graphs.factors import divide_rows
 from credo.graphs.wiring import Wiring
 from credo.storage._faults import Fault
 
@@ -77,8 +78,12 @@ def _check_rows(wiring: Wiring, tolerance: float) -> None:
     if (child_states < 1).any():
         raise Fault("a table of the network belongs to nothing")
     lengths = np.repeat(child_states, np.diff(wiring.table_start) // child_states)
-    if lengths.size and divided(wiring.values, lengths, tolerance).fault >= 0:
-        raise Fault("the conditional probabilities of the network do not sum to one")
+    if not lengths.size:
+        return
+    try:
+        divide_rows(wiring.values, lengths, tolerance, str)
+    except InputError:
+        raise Fault("the conditional probabilities of the network do not sum to one") from None
 
 
 def check_pairs(wiring: Wiring) -> None:

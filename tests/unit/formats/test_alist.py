@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from credo.exceptions import FileFormatError, InputError, ShapeError
 from credo.formats.alist import read_alist
-from credo.graphs.codes import parity_graph
+from credo.graphs.builders import parity_graph
 
 #: The (7, 4) Hamming code.
 HAMMING = np.array([[1, 0, 1, 0, 1, 0, 1], [0, 1, 1, 0, 0, 1, 1], [0, 0, 0, 1, 1, 1, 1]])

@@ -117,7 +117,7 @@ def test_a_shared_transition_is_held_once():
         ({"emission": SHOWS, "observations": [0], "length": 2}, ShapeError, "must agree"),
         ({"emission": SHOWS, "log_likelihood": SHOWS}, InputError, "not both"),
         ({"log_likelihood": SHOWS}, ShapeError, "a column for each"),
-        ({"log_likelihood": [[-np.inf] * 3]}, InputError, "Step 0 of the chain allows no state"),
+        ({"log_likelihood": [[-np.inf] * 3]}, InputError, "Node 'x0' allows no state"),
     ],
     ids=range(20),
 )

@@ -1,27 +1,40 @@
+"""Fields on grids: what they hold, where their potentials come from, what is refused."""
+
 import math
 import tracemalloc
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.oracles import grid_fields as oracle
 
 from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs import GridField, Ising, MarkovNetwork, Potts, TruncatedLinear
+from credo.posterior import Posterior, PosteriorMap
 
 RNG = np.random.default_rng(7)
 LOGS = RNG.normal(size=(3, 4, 3))
+POTTS = Potts(0.5)
+HOLLOW = np.zeros((2, 2))
+PAIR = GridField(np.zeros((1, 2, 2)), POTTS)
+ROWS = Posterior.from_probabilities(np.full((12, 3), 1 / 3), ["a", "b", "c"])
+
+
+def assert_same_up_to_a_constant_per_pixel(logs, expected):
+    shift = logs - expected
+    np.testing.assert_allclose(shift, np.broadcast_to(shift[..., :1], shift.shape), atol=1e-12)
 
 
 class TestWhatAFieldIs:
     def test_is_a_markov_network_of_its_pixels(self):
-        field = GridField(LOGS, Potts(0.5), labels=["sky", "sea", "sand"])
+        field = GridField(LOGS, POTTS, labels=["sky", "sea", "sand"])
         assert isinstance(field, MarkovNetwork)
         assert field.shape == (3, 4)
         assert field.labels == ("sky", "sea", "sand")
         assert field.n_labels == 3
         assert field.neighbours == 4
         assert field.axes == ((1, 0), (0, 1))
-        assert field.smoothness == Potts(0.5)
+        assert field.smoothness == POTTS
         np.testing.assert_array_equal(field.log_potentials, LOGS)
         assert len(field) == 12
 
@@ -42,7 +55,7 @@ class TestWhatAFieldIs:
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_keeps_the_precision_of_its_potentials(self, dtype):
-        planes = GridField(LOGS.astype(dtype), Potts(0.5)).log_potentials
+        planes = GridField(LOGS.astype(dtype), POTTS).log_potentials
         field = GridField.ising(LOGS[..., 0].astype(dtype), 0.5)
         assert planes.dtype == field.log_potentials.dtype == field.log_odds.dtype == dtype
 
@@ -52,13 +65,13 @@ class TestWhatAFieldIs:
 
     def test_takes_swapped_float32_as_float32(self):
         swapped = LOGS.astype(">f4")
-        held = GridField(swapped, Potts(0.5)).log_potentials
+        held = GridField(swapped, POTTS).log_potentials
         np.testing.assert_array_equal(held, swapped)
         assert held.dtype.isnative
 
     def test_is_not_changed_through_what_it_was_made_of(self):
         logs = LOGS.copy()
-        field = GridField(logs, Potts(0.5))
+        field = GridField(logs, POTTS)
         logs[:] = 0
         np.testing.assert_array_equal(field.log_potentials, LOGS)
         with pytest.raises(ValueError, match="read-only"):
@@ -68,14 +81,14 @@ class TestWhatAFieldIs:
         logs = LOGS.copy()
         view = logs[:]
         view.flags.writeable = False
-        field = GridField(view, Potts(0.5))
+        field = GridField(view, POTTS)
         logs[:] = 0
         np.testing.assert_array_equal(field.log_potentials, LOGS)
 
     def test_holds_read_only_potentials_as_they_are(self):
         logs = LOGS.copy()
         logs.flags.writeable = False
-        assert GridField(logs, Potts(0.5)).log_potentials is logs
+        assert GridField(logs, POTTS).log_potentials is logs
 
     def test_says_what_it_is(self):
         text = repr(GridField.ising(np.zeros((2, 3, 4)), 0.5))
@@ -100,75 +113,332 @@ class TestIsing:
         field = GridField.ising(np.full((1, 2), 3e38, np.float32), 0.5)
         np.testing.assert_array_equal(field.log_odds, np.full((1, 2), np.inf))
 
-    def test_refuses_nan_and_names_the_pixel(self):
-        with pytest.raises(InputError, match=r"GridField.ising is NaN at pixel \(1, 0\)"):
-            GridField.ising([[0.0, 1.0], [np.nan, 1.0]], 0.5)
 
-    @pytest.mark.parametrize("shape", [(3,), (2, 2, 2, 2), (0, 3), (3, 0), ()])
-    def test_refuses_what_is_no_picture(self, shape):
-        with pytest.raises(ShapeError, match=r"\(height, width\)"):
-            GridField.ising(np.zeros(shape), 0.5)
+class TestFlips:
+    def test_give_the_likelihood_of_what_is_seen(self):
+        image = RNG.integers(2, size=(3, 4))
+        flip = RNG.uniform(0.01, 0.99, size=(3, 4))
+        field = GridField.from_flips(image, flip, 0.8)
+        right = np.stack([image == 0, image == 1], axis=-1)
+        expected = np.log(np.where(right, 1 - flip[..., None], flip[..., None]))
+        assert_same_up_to_a_constant_per_pixel(field.log_potentials, expected)
 
-    def test_refuses_other_than_two_labels(self):
-        with pytest.raises(ShapeError, match="potentials of 2 labels. Got 3 names"):
-            GridField.ising(np.zeros((2, 2)), 0.5, labels=["a", "b", "c"])
+    def test_are_h_of_the_lecture(self):
+        y = np.array([[-1, 1], [1, 1]])
+        field = GridField.from_flips(y, 0.1, 0.8)
+        np.testing.assert_allclose(field.log_potentials[..., 1], y * np.log(9) / 2, rtol=1e-15)
+        assert field.smoothness == Ising(0.8)
+
+    @pytest.mark.parametrize(
+        ("image", "labels"),
+        [
+            (np.array([[0, 255]], np.uint8), (0, 255)),
+            (np.array([[True, False]]), (False, True)),
+            (np.array([[1.0, 0.5]]), (0.5, 1.0)),
+            (np.array([["b", "a"]]), ("a", "b")),
+            ([[1, -1]], (-1, 1)),
+        ],
+    )
+    def test_find_the_two_values_in_order(self, image, labels):
+        assert GridField.from_flips(image, 0.1, 1.0).labels == labels
+
+    def test_take_labels_in_the_order_given(self):
+        field = GridField.from_flips([[0, 0]], 0.1, 1.0, labels=(1, 0))
+        assert field.labels == (1, 0)
+        assert (field.log_odds > 0).all()
+
+    def test_take_any_smoothness_and_neighbourhood(self):
+        field = GridField.from_flips([[0, 1]], 0.1, TruncatedLinear(0.5), neighbours=8)
+        assert field.smoothness == TruncatedLinear(0.5)
+        assert field.neighbours == 8
+        assert GridField.from_flips([[0, 1]], 0.1, [0.5, 1.0]).strengths == (0.5, 1.0)
+
+    def test_are_certain_at_zero_and_one_and_say_nothing_at_a_half(self):
+        field = GridField.from_flips([[0, 1, 0, 1, 1]], [[0, 0, 1, 1, 0.5]], 1.0)
+        np.testing.assert_array_equal(field.log_odds, [[-np.inf, np.inf, np.inf, -np.inf, 0.0]])
+
+    def test_keep_the_precision_of_their_probabilities(self):
+        flip = np.full((1, 2), 0.1, np.float32)
+        assert GridField.from_flips([[0, 1]], flip, 1.0).log_odds.dtype == np.float32
+
+
+class TestGaussianNoise:
+    @pytest.mark.parametrize("sigma", [2.0, RNG.uniform(0.5, 3.0, size=(3, 4))], ids=["one", "map"])
+    def test_gives_log_densities(self, sigma):
+        image = RNG.normal(10, 5, size=(3, 4))
+        field = GridField.from_gaussian(image, [0, 10, 20], sigma, POTTS)
+        spread = np.broadcast_to(sigma, image.shape)[..., None]
+        expected = stats.norm(np.array([0, 10, 20]), spread).logpdf(image[..., None])
+        assert_same_up_to_a_constant_per_pixel(field.log_potentials, expected)
+
+    def test_names_labels_by_their_levels(self):
+        field = GridField.from_gaussian([[1.0]], np.array([0, 10]), 1.0, POTTS)
+        assert field.labels == (0, 10)
+        assert all(type(label) is int for label in field.labels)
+        named = GridField.from_gaussian([[1.0]], [0, 10], 1.0, POTTS, labels=["lo", "hi"])
+        assert named.labels == ("lo", "hi")
+
+    def test_says_nothing_where_nothing_was_seen(self):
+        field = GridField.from_gaussian([[1.0, np.nan]], [0, 10], 1.0, POTTS)
+        np.testing.assert_array_equal(field.log_potentials[0, 1], [0, 0])
+        assert (field.log_potentials[0, 0] < 0).all()
+
+    def test_keeps_float32(self):
+        image = RNG.normal(size=(3, 4)).astype(np.float32)
+        field = GridField.from_gaussian(image, [0, 1], np.full((3, 4), 0.5), POTTS)
+        assert field.log_potentials.dtype == np.float32
+        wide = GridField.from_gaussian(image.astype(float), [0, 1], 0.5, POTTS)
+        np.testing.assert_allclose(field.log_potentials, wide.log_potentials, rtol=1e-5)
+
+    def test_takes_bytes(self):
+        field = GridField.from_gaussian(np.array([[0, 255]], np.uint8), [0, 255], 51, POTTS)
+        np.testing.assert_allclose(field.log_potentials, [[[0, -12.5], [-12.5, 0]]])
+
+
+class TestConfusion:
+    TABLE = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.0, 0.5, 0.5]])
+
+    def test_gives_the_log_probability_of_what_is_seen(self):
+        image = np.array([["a", "b"], ["c", "a"]])
+        field = GridField.from_confusion(image, self.TABLE, POTTS, labels=["a", "b", "c"])
+        np.testing.assert_allclose(
+            np.exp(field.log_potentials),
+            [[[0.7, 0.1, 0.0], [0.2, 0.8, 0.5]], [[0.1, 0.1, 0.5], [0.7, 0.1, 0.0]]],
+            rtol=1e-15,
+        )
+
+    def test_of_two_labels_is_that_of_flips(self):
+        image = RNG.integers(2, size=(3, 4))
+        table = [[0.9, 0.1], [0.1, 0.9]]
+        confused = GridField.from_confusion(image, table, Ising(0.5), labels=[0, 1])
+        flipped = GridField.from_flips(image, 0.1, 0.5)
+        np.testing.assert_allclose(confused.log_odds, flipped.log_odds, rtol=1e-14)
+
+    def test_may_show_values_that_are_no_labels(self):
+        erased = [[0.8, 0.0, 0.2], [0.1, 0.7, 0.2]]
+        field = GridField.from_confusion(
+            [[0, 1, "?"]], erased, POTTS, labels=[0, 1], observed=[0, 1, "?"]
+        )
+        np.testing.assert_allclose(field.log_odds, [[np.log(1 / 8), np.inf, 0]], rtol=1e-14)
+
+
+class TestPosterior:
+    P = RNG.dirichlet([1, 2, 3], size=(3, 4))
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_of_a_map_gives_its_logs_and_labels(self, dtype):
+        p = PosteriorMap(self.P.astype(dtype), ["a", "b", "c"])
+        field = GridField.from_posterior(p, POTTS, neighbours=8)
+        assert field.labels == ("a", "b", "c")
+        assert field.neighbours == 8
+        assert field.log_potentials.dtype == dtype
+        np.testing.assert_array_equal(field.log_potentials, np.log(p.probabilities))
+
+    def test_of_rows_takes_them_in_row_major_order(self):
+        rows = Posterior.from_probabilities(self.P.reshape(12, 3), ["a", "b", "c"])
+        field = GridField.from_posterior(rows, POTTS, shape=(3, 4))
+        assert field.labels == ("a", "b", "c")
+        np.testing.assert_allclose(field.log_potentials, np.log(self.P), rtol=1e-13)
+
+    def test_of_rows_keeps_what_is_too_small_for_a_probability(self):
+        rows = Posterior.from_log_joint([[0.0, -2000.0]], [0, 1])
+        field = GridField.from_posterior(rows, POTTS, shape=(1, 1))
+        assert field.log_odds[0, 0] == -2000
+
+    def test_of_an_array_numbers_the_labels(self):
+        field = GridField.from_posterior(self.P, POTTS)
+        assert field.labels == (0, 1, 2)
+        np.testing.assert_array_equal(field.log_potentials, np.log(self.P))
+
+    def test_of_an_array_of_rows_takes_a_shape(self):
+        field = GridField.from_posterior(self.P.reshape(12, 3), POTTS, shape=(3, 4))
+        np.testing.assert_allclose(field.log_potentials, np.log(self.P), rtol=1e-13)
+
+    def test_may_be_that_of_a_volume(self):
+        p = RNG.dirichlet([1, 1], size=(2, 3, 4))
+        by_map = GridField.from_posterior(p, Ising(0.5))
+        by_rows = GridField.from_posterior(p.reshape(-1, 2), Ising(0.5), shape=[2, 3, 4])
+        assert by_map.shape == by_rows.shape == (2, 3, 4)
+        np.testing.assert_allclose(by_map.log_odds, by_rows.log_odds, rtol=1e-12, atol=1e-14)
+
+    def test_may_be_certain(self):
+        field = GridField.from_posterior([[[1.0, 0.0], [0.5, 0.5]]], POTTS)
+        np.testing.assert_array_equal(field.log_odds, [[-np.inf, 0]])
+
+    @pytest.mark.parametrize("priors", [[0.2, 0.3, 0.5], {2: 0.5, 0: 0.2, 1: 0.3}], ids=str)
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_is_divided_by_priors(self, priors, dtype):
+        p = self.P.astype(dtype)
+        field = GridField.from_posterior(p, POTTS, priors=priors)
+        assert field.log_potentials.dtype == dtype
+        expected = np.log(self.P / [0.2, 0.3, 0.5])
+        np.testing.assert_allclose(
+            field.log_potentials, expected, rtol=1e-13 if dtype is np.float64 else 1e-5, atol=1e-6
+        )
+
+    def test_made_with_its_priors_is_the_likelihood(self):
+        likelihood = RNG.random((3, 4, 3))
+        priors = np.array([0.2, 0.3, 0.5])
+        p = likelihood * priors
+        p /= p.sum(axis=-1, keepdims=True)
+        field = GridField.from_posterior(p, POTTS, priors=priors)
+        assert_same_up_to_a_constant_per_pixel(field.log_potentials, np.log(likelihood))
+
+    def test_takes_a_prior_of_zero_for_a_label_that_is_impossible(self):
+        field = GridField.from_posterior([[[1.0, 0.0]]], POTTS, priors=[1.0, 0.0])
+        np.testing.assert_array_equal(field.log_potentials, [[[0, -np.inf]]])
+
+    def test_of_a_map_may_be_given_its_own_shape_only(self):
+        p = PosteriorMap(self.P, range(3))
+        assert GridField.from_posterior(p, POTTS, shape=(3, 4)).shape == (3, 4)
+        with pytest.raises(ShapeError, match=r"shape \(4, 3\) for a map of shape \(3, 4\)"):
+            GridField.from_posterior(p, POTTS, shape=(4, 3))
 
 
 class TestWhatIsRefused:
     @pytest.mark.parametrize("shape", [(), (3,), (3, 3), (0, 3, 2), (3, 3, 0), (2, 2, 2, 2, 2)])
     def test_potentials_of_another_shape(self, shape):
         with pytest.raises(ShapeError, match=r"\(height, width, n_labels\).*Got shape"):
-            GridField(np.zeros(shape), Potts(0.5))
+            GridField(np.zeros(shape), POTTS)
 
-    @pytest.mark.parametrize("wrong", [np.nan, np.inf])
-    def test_potentials_that_are_nan_or_infinite(self, wrong):
-        logs = LOGS.copy()
-        logs[1, 2, 1] = wrong
-        text = rf"Got {wrong:g} at pixel \(1, 2\), label number 1"
-        with pytest.raises(InputError, match=text):
-            GridField(logs, Potts(0.5))
-
-    def test_a_pixel_that_allows_no_label(self):
-        logs = LOGS.copy()
-        logs[2, 3] = -np.inf
-        with pytest.raises(InputError, match=r"pixel \(2, 3\) allows no label"):
-            GridField(logs, Potts(0.5))
-
-    def test_potentials_that_are_no_numbers(self):
-        with pytest.raises(InputError, match="log potentials of GridField must be numbers"):
-            GridField([[["a", "b"]]], Potts(0.5))
-
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_potentials_that_are_masked(self, dtype):
-        masked = np.ma.masked_less(LOGS.astype(dtype), 0)
-        with pytest.raises(InputError, match="masked"):
-            GridField(masked, Potts(0.5))
-
-    @pytest.mark.parametrize("smoothness", [0.5, None, Potts, "potts"], ids=repr)
-    def test_what_is_no_smoothness(self, smoothness):
-        with pytest.raises(InputError, match=r"such as Potts\(0.5\)"):
-            GridField(LOGS, smoothness)
-
-    def test_labels_that_repeat(self):
-        with pytest.raises(InputError, match="'a' occurs more than once"):
-            GridField(LOGS, Potts(0.5), labels=["a", "b", "a"])
-
-    def test_another_number_of_labels(self):
-        with pytest.raises(ShapeError, match="potentials of 3 labels. Got 2 names: 'a', 'b'"):
-            GridField(LOGS, Potts(0.5), labels=["a", "b"])
+    @pytest.mark.parametrize("shape", [(3,), (2, 2, 2, 2), (0, 3), (3, 0), ()])
+    def test_a_field_or_an_image_that_is_no_picture(self, shape):
+        with pytest.raises(ShapeError, match=r"field of GridField.ising .*\(height, width\)"):
+            GridField.ising(np.zeros(shape), 0.5)
+        with pytest.raises(ShapeError, match=r"image of GridField.from_flips .*\(height, width\)"):
+            GridField.from_flips(np.zeros(shape), 0.1, 1.0)
 
     @pytest.mark.parametrize(
-        ("shape", "neighbours", "known"),
-        [((2, 2), 6, "4 or 8"), ((2, 2), True, "4 or 8"), ((2, 2, 2), 4, "6"), ((2, 2), "4", "4")],
+        ("logs", "error", "message"),
+        [
+            ([[[0, 0], [np.nan, 0]]], InputError, r"Got nan at pixel \(0, 1\), label number 0"),
+            ([[[0, 0], [0, np.inf]]], InputError, r"Got inf at pixel \(0, 1\), label number 1"),
+            ([[[0, 0]], [[-np.inf] * 2]], InputError, r"pixel \(1, 0\) allows no label"),
+            ([[["a", "b"]]], InputError, "log potentials of GridField must be numbers"),
+            (np.ma.masked_less(LOGS, 0), InputError, "masked"),
+            (np.ma.masked_less(LOGS.astype(np.float32), 0), InputError, "masked"),
+        ],
+        ids=range(6),
     )
-    def test_neighbours_of_another_dimension(self, shape, neighbours, known):
-        text = f"in {len(shape)} dimensions needs {known}.*neighbours. Got {neighbours!r}"
-        with pytest.raises(InputError, match=text):
-            GridField.ising(np.zeros(shape), 0.5, neighbours=neighbours)
+    def test_potentials_that_are_none(self, logs, error, message):
+        with pytest.raises(error, match=message):
+            GridField(logs, POTTS)
 
-    def test_log_odds_of_three_labels(self):
-        with pytest.raises(InputError, match="two labels. This one has 3"):
-            _ = GridField(LOGS, Potts(0.5)).log_odds
+    @pytest.mark.parametrize(
+        ("options", "error", "message"),
+        [
+            *(({"smoothness": s}, InputError, r"such as Potts\(0.5\)") for s in (0.5, None, Potts)),
+            ({"labels": ["a", "b", "a"]}, InputError, "'a' occurs more than once"),
+            ({"labels": ["a", "b"]}, ShapeError, "potentials of 3 labels. Got 2 names: 'a', 'b'"),
+            ({"neighbours": 6}, InputError, "in 2 dimensions needs 4 or 8 neighbours. Got 6"),
+            ({"neighbours": True}, InputError, "4 or 8 neighbours. Got True"),
+            ({"neighbours": "4"}, InputError, "4 or 8 neighbours. Got '4'"),
+        ],
+        ids=range(8),
+    )
+    def test_what_does_not_fit_the_potentials(self, options, error, message):
+        with pytest.raises(error, match=message):
+            GridField(LOGS, **({"smoothness": POTTS} | options))
+
+    @pytest.mark.parametrize(
+        ("call", "error", "message"),
+        [
+            (lambda: GridField.ising([[0.0], [np.nan]], 0.5), InputError, r"NaN at pixel \(1, 0\)"),
+            (lambda: GridField.ising(HOLLOW, 0.5, labels="abc"), InputError, "single string"),
+            (lambda: GridField.ising(HOLLOW, 0.5, labels=[*"abc"]), ShapeError, "Got 3 names"),
+            (lambda: GridField.ising(HOLLOW[None], 0.5, neighbours=4), InputError, "needs 6 neigh"),
+            (lambda: GridField(LOGS, POTTS).log_odds, InputError, "two labels. This one has 3"),
+            (lambda: GridField(LOGS, POTTS).energy(np.zeros((4, 3))), ShapeError, r"\(3, 4\). Got"),
+            (lambda: PAIR.energy([["1", "0"]]), LabelError, "'1' of type str: use the same"),
+            (lambda: PAIR.energy(np.ma.masked_equal([[0, 1]], 1)), InputError, "Some are masked"),
+            (lambda: PAIR.energy([[0, 1], [0]]), InputError, "rectangular"),
+        ],
+        ids=range(9),
+    )
+    def test_what_makes_no_sense(self, call, error, message):
+        with pytest.raises(error, match=message):
+            call()
+
+    @pytest.mark.parametrize(
+        ("image", "flip", "labels", "error", "message"),
+        [
+            (np.ones((2, 2)), 0.1, None, InputError, r"two values. Got 1: .*labels=\(0, 1\)"),
+            ([[0, 1, 2]], 0.1, None, LabelError, r"no label 1 \(pixel \(0, 1\)\). Known: 0, 2"),
+            ([["a", "b", "c"]], 0.1, None, InputError, "two values. Got 3: 'a', 'b', 'c'"),
+            ([[0.0, np.nan, 1.0]], 0.1, None, InputError, "NaN"),
+            ([[0, 1, 2]], 0.1, (0, 1, 2), InputError, "needs two labels. Got 3"),
+            ([[0, 1]], -0.1, None, InputError, "between 0 and 1. Got -0.1.$"),
+            ([[0, 1]], np.nan, None, InputError, "between 0 and 1. Got nan.$"),
+            ([[0, 1]], [[0.1, 1.1]], None, InputError, r"Got 1.1 at pixel \(0, 1\)"),
+            ([[0, 1]], [0.1, 0.2], None, ShapeError, r"map of shape \(1, 2\). Got shape \(2,\)"),
+        ],
+        ids=range(9),
+    )
+    def test_flips_that_are_none(self, image, flip, labels, error, message):
+        with pytest.raises(error, match=message):
+            GridField.from_flips(image, flip, 1.0, labels=labels)
+
+    @pytest.mark.parametrize(
+        ("image", "levels", "sigma", "error", "message"),
+        [
+            ([[1.0, np.inf]], [0, 1], 1.0, InputError, r"unobserved. Got inf at pixel \(0, 1\)"),
+            *(([[1.0]], [0, 1], s, InputError, "above 0 and finite") for s in (0.0, -1.0, np.nan)),
+            ([[1.0]], [0, 10], 1e-200, InputError, "allows no label"),
+            ([[1.0]], [], 1.0, ShapeError, "GridField.from_gaussian"),
+            ([[1.0]], [[0, 1]], 1.0, ShapeError, "GridField.from_gaussian"),
+            ([[1.0]], [0, np.nan], 1.0, InputError, "GridField.from_gaussian"),
+            ([[1.0]], [1, 1], 1.0, InputError, "GridField.from_gaussian"),
+        ],
+        ids=range(9),
+    )
+    def test_gaussian_noise_that_is_none(self, image, levels, sigma, error, message):
+        with pytest.raises(error, match=message):
+            GridField.from_gaussian(image, levels, sigma, POTTS)
+
+    @pytest.mark.parametrize(
+        ("image", "table", "error", "message"),
+        [
+            (
+                [[0]],
+                [[0.9, 0.1], [0.2, 0.9]],
+                InputError,
+                "row 1 sums to 1.1, not to 1. A row is p",
+            ),
+            ([[0]], np.eye(3), ShapeError, r"shape \(2, 2\): .* Got shape \(3, 3\)"),
+            ([[0, 1]], [[1.0, 0.0]] * 2, InputError, r"pixel \(0, 1\) allows no label"),
+            ([[0, 5]], np.eye(2), LabelError, r"no label 5 \(pixel \(0, 1\)\)"),
+        ],
+        ids=range(4),
+    )
+    def test_a_confusion_that_is_none(self, image, table, error, message):
+        with pytest.raises(error, match=message):
+            GridField.from_confusion(image, table, POTTS, labels=[0, 1])
+
+    @pytest.mark.parametrize(
+        ("posterior", "options", "error", "message"),
+        [
+            ([[[1.0, 0.5]]], {}, InputError, r"pixel \(0, 0\) sums to 1.5"),
+            ([[[0.5, 0.5]]], {"priors": [0.5, 0.6]}, InputError, "sum to 1"),
+            ([[[0.5, 0.5]]], {"priors": [1.0, 0.0]}, InputError, "prior of 1 is 0, yet"),
+            ([[0.5, 0.5]], {}, ShapeError, r"Got shape \(1, 2\)"),
+            (
+                np.full((3, 4, 2), 0.5),
+                {"shape": (3, 4)},
+                ShapeError,
+                r"\(n_pixels, n_labels\). Got",
+            ),
+            (ROWS, {}, InputError, r"the 12 rows .*shape=\(height, width\)"),
+            (ROWS, {"shape": (3, 3)}, ShapeError, r"12 rows .* \(3, 3\), which has 9 pixels"),
+            *(
+                (ROWS, {"shape": shape}, InputError, "GridField.from_posterior")
+                for shape in (12, (12,), (3, 4.0), (3, -4), (0, 12))
+            ),
+        ],
+        ids=range(12),
+    )
+    def test_a_posterior_that_is_none(self, posterior, options, error, message):
+        with pytest.raises(error, match=message):
+            GridField.from_posterior(posterior, POTTS, **options)
 
 
 class TestEnergy:
@@ -179,10 +449,6 @@ class TestEnergy:
         field = GridField.from_flips(y, epsilon, 0.8)
         expected = oracle.lecture_energy(x, y, 0.8, epsilon)
         assert field.energy(x) == pytest.approx(expected, rel=1e-13)
-
-    def test_is_larger_for_the_more_probable_map(self):
-        field = GridField.ising(np.full((3, 3), 0.5), 1.0)
-        assert field.energy(np.ones((3, 3))) > field.energy(-np.ones((3, 3)))
 
     def test_counts_nothing_for_a_certain_pixel_that_agrees(self):
         certain = GridField.ising([[np.inf, 0.25, -np.inf]], 1.0)
@@ -232,7 +498,7 @@ class TestEnergy:
         positions = RNG.integers(k, size=(3, 4))
         picture = np.array([[labels[p] for p in row] for row in positions], dtype=dtype)
         expected = oracle.energy(positions, logs, "Potts", 0.5)
-        field = GridField(logs, Potts(0.5), labels=labels)
+        field = GridField(logs, POTTS, labels=labels)
         assert field.energy(picture) == pytest.approx(expected, rel=1e-13)
         assert field.energy(picture.tolist()) == pytest.approx(expected, rel=1e-13)
 
@@ -253,28 +519,10 @@ class TestEnergy:
     def test_names_the_pixel_of_an_unknown_label(self, labels, unknown):
         picture = np.full((2, 3), labels[0], dtype=np.array([*labels, unknown]).dtype)
         picture[1, 2] = unknown
-        field = GridField(np.zeros((2, 3, len(labels))), Potts(0.5), labels=labels)
+        field = GridField(np.zeros((2, 3, len(labels))), POTTS, labels=labels)
         text = rf"GridField.energy has no label {picture[1, 2].item()!r} \(pixel \(1, 2\)\)"
         with pytest.raises(LabelError, match=text):
             field.energy(picture)
-
-    def test_does_not_take_a_text_for_a_number(self):
-        field = GridField(np.zeros((1, 2, 2)), Potts(0.5))
-        with pytest.raises(LabelError, match="'1' of type str: use the same"):
-            field.energy([["1", "0"]])
-
-    def test_refuses_a_map_with_holes(self):
-        picture = np.ma.masked_equal(np.array([[0, 1]]), 1)
-        with pytest.raises(InputError, match="label at every pixel. Some are masked"):
-            GridField(np.zeros((1, 2, 2)), Potts(0.5)).energy(picture)
-
-    def test_refuses_rows_of_different_lengths(self):
-        with pytest.raises(InputError, match="rectangular"):
-            GridField(np.zeros((2, 2, 2)), Potts(0.5)).energy([[0, 1], [0]])
-
-    def test_refuses_a_map_of_another_shape(self):
-        with pytest.raises(ShapeError, match=r"map of shape \(3, 4\). Got shape \(4, 3\)"):
-            GridField(LOGS, Potts(0.5)).energy(np.zeros((4, 3)))
 
 
 class TestLargePictures:

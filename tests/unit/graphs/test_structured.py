@@ -39,22 +39,17 @@ def by_definition(n, function):
 
 @pytest.mark.parametrize("n", SIZES)
 class TestTables:
-    @pytest.mark.parametrize("even", [True, False], ids=["even", "odd"])
-    def test_of_parity_say_what_it_means(self, n, even):
+    @pytest.mark.parametrize("rule", ["even", "odd", "at most one"])
+    def test_of_a_rule_on_bits_say_what_it_means(self, n, rule):
         graph, variables = bits(n)
-        rule = graph.parity(variables, even)
-        expected = by_definition(n, oracle.parity(even=even))
-        np.testing.assert_array_equal(rule.table(), expected)
-        np.testing.assert_array_equal(sums(graph), expected)
-        np.testing.assert_array_equal(maxima(graph), expected)
-
-    def test_of_at_most_one_say_what_it_means(self, n):
-        graph, variables = bits(n)
-        rule = graph.at_most_one(variables)
-        expected = by_definition(n, oracle.at_most_one)
-        np.testing.assert_array_equal(rule.table(), expected)
-        np.testing.assert_array_equal(sums(graph), expected)
-        np.testing.assert_array_equal(maxima(graph), expected)
+        if rule == "at most one":
+            added, meaning = graph.at_most_one(variables), oracle.at_most_one
+        else:
+            added = graph.parity(variables, rule == "even")
+            meaning = oracle.parity(even=rule == "even")
+        expected = by_definition(n, meaning)
+        for table in (added.table(), sums(graph), maxima(graph)):
+            np.testing.assert_array_equal(table, expected)
 
     @pytest.mark.parametrize("leak", [0.0, 0.3])
     @pytest.mark.parametrize("gate", ["noisy_or", "noisy_and"])
@@ -65,10 +60,8 @@ class TestTables:
             variables[-1], dict(zip(variables[:-1], p.tolist(), strict=True)), leak
         )
         expected = by_definition(n, getattr(oracle, gate)(p.tolist(), leak))
-        np.testing.assert_allclose(rule.table(), expected, rtol=1e-13)
-        np.testing.assert_allclose(sums(graph), expected, rtol=1e-13)
-        np.testing.assert_allclose(maxima(graph), expected, rtol=1e-13)
-        np.testing.assert_allclose(oracle.of_model(graph), expected, rtol=1e-13)
+        for table in (rule.table(), sums(graph), maxima(graph), oracle.of_model(graph)):
+            np.testing.assert_allclose(table, expected, rtol=1e-13)
 
 
 def test_several_rules_and_tables_keep_their_own_auxiliaries():

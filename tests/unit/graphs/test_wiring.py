@@ -9,6 +9,7 @@ import pytest
 
 from credo.exceptions import LabelError
 from credo.graphs import BayesianNetwork, FactorGraph, MarkovNetwork, Variable, chain
+from credo.graphs.wiring import from_logs, ranges, starts
 
 
 def small():
@@ -159,3 +160,29 @@ print(wiring.names, wiring.scope.tolist(), wiring.values.tolist())
         for seed in ("1", "2")
     ]
     assert texts[0] == texts[1] != ""
+
+
+class TestPartsOfDifferentLengths:
+    def test_start_where_those_before_them_end(self):
+        assert starts(np.array([2, 0, 3])).tolist() == [0, 2, 2, 5]
+        assert starts(np.empty(0)).tolist() == [0]
+        spans = np.array([7, 1, 4, 0]), np.array([2, 0, 3, 1])
+        assert ranges(*spans).tolist() == [7, 8, 4, 5, 6, 0]
+        assert ranges(np.empty(0, np.intp), np.empty(0, np.intp)).tolist() == []
+
+    @pytest.mark.parametrize(
+        ("least", "is_wide"), [(-500.0, False), (-700.0, True), (-np.inf, False)]
+    )
+    def test_in_logs_are_scaled_by_their_largest_cell(self, least, is_wide):
+        logs = np.array([5.0, 5.0 + least, 0.0, np.log(0.25)])
+        values, scale, wide = from_logs(logs, np.array([0, 2, 4]))
+        assert scale.tolist() == [5.0, 0.0]
+        assert values[[0, 2]].tolist() == [1.0, 1.0]
+        assert values[3] == pytest.approx(0.25, rel=1e-15)
+        assert (wide is not None) == is_wide
+        if wide is not None:
+            np.testing.assert_allclose(wide, [0.0, -700.0, 0.0, np.log(0.25)])
+
+    def test_may_be_none(self):
+        values, scale, wide = from_logs(np.empty(0), np.array([0]))
+        assert (values.size, scale.size, wide) == (0, 0, None)

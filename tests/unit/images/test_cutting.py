@@ -7,7 +7,7 @@ import pytest
 
 import credo
 from credo.exceptions import InputError
-from credo.graphs.grids import GridField, Ising, Potts, TruncatedLinear, TruncatedQuadratic
+from credo.graphs import GridField, Ising, Potts, TruncatedLinear, TruncatedQuadratic
 from credo.images.cutting import best_by_cut
 
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from scipy import stats
 from tests.oracles import grids as oracle
 
 from credo.exceptions import InputError, ShapeError
-from credo.graphs.grids import GridField
+from credo.graphs import GridField
 from credo.images._estimate_climb import Climb, Parabola, Point, Scale
 from credo.images._estimate_picture import MOST_FLIP, NoisyPicture
 from credo.images._estimate_sample import MOST_PIXELS, TILE, Sample

@@ -7,7 +7,7 @@ import pytest
 from scipy import ndimage, stats
 
 from credo.exceptions import InputError, ShapeError
-from credo.graphs.grids import GridField, TruncatedLinear
+from credo.graphs import GridField, TruncatedLinear
 from credo.images._grey_picture import LEAST_IMPULSE, GreyPicture
 from credo.images.grey import (
     DEFAULT_SLOPE,

@@ -7,7 +7,7 @@ import pytest
 
 import credo
 from credo.exceptions import InputError, LabelError, ShapeError
-from credo.graphs.grids import GridField, Potts
+from credo.graphs import GridField, Potts
 from credo.images.segmentation import contrast_couplings, segment
 from credo.posterior import Posterior, PosteriorMap
 

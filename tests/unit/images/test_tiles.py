@@ -9,7 +9,7 @@ import pytest
 
 import credo
 from credo.exceptions import InputError, LabelError, MissingExtraError, ShapeError
-from credo.graphs.grids import GridField
+from credo.graphs import GridField
 from credo.images import add_noise, flip_map, portrait
 from credo.images._tile_engine import Passing, TileEngine
 from credo.images._tile_regions import as_window, let_go, pieces, tiles_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from credo._types import F64
-from credo.graphs.ragged import starts
+from credo.graphs.wiring import starts
 from credo.inference.certificates.forests import factor_of, graph_of, graph_over
 from credo.inference.certificates.reduction import Int64, Reduced
 

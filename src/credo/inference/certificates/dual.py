@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from credo._types import F64
-from credo.graphs.ragged import ranges
+from credo.graphs.wiring import ranges
 from credo.inference.certificates.forests import Mixture, factor_of, graph_of, room_for
 from credo.inference.certificates.reduction import Reduced
 

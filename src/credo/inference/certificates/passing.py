@@ -9,7 +9,7 @@ import numpy as np
 
 from credo._types import F64
 from credo._validation.arrays import frozen
-from credo.graphs.ragged import starts
+from credo.graphs.wiring import starts
 from credo.inference.certificates.reduction import Reduced
 from credo.inference.loopy.net import TABLE
 from credo.inference.loopy.options import Options

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from credo._types import F64
 from credo.graphs.problems import Problem
-from credo.graphs.ragged import ranges
+from credo.graphs.wiring import ranges
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from credo._types import F64
 from credo._validation.arrays import frozen
-from credo.graphs.grids import GridField
+from credo.graphs import GridField
 from credo.posterior import PosteriorMap
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from credo._validation.arrays import frozen
 from credo.exceptions import InputError
-from credo.graphs.grids import GridField, Potts, TruncatedLinear, TruncatedQuadratic
+from credo.graphs import GridField, Potts, TruncatedLinear, TruncatedQuadratic
 from credo.inference.grids.blocks import Block, Colours, on_threads
 from credo.inference.grids.jobs import flood_jobs, rooms_needed, sweep_jobs
 from credo.inference.grids.layout import Floats, Int64, Layout, directed_strengths

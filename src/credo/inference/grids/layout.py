@@ -9,8 +9,8 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from credo.graphs.grids import GridField
-from credo.graphs.grids.axes import Axis, lower_pixels, upper_pixels
+from credo.graphs import GridField
+from credo.graphs.grid_coordinates import Axis, lower_pixels, upper_pixels
 
 Floats: TypeAlias = npt.NDArray[Any]
 Int64: TypeAlias = npt.NDArray[np.int64]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.graphs.grids import GridField
+from credo.graphs import GridField
 from credo.inference.grids.blocks import Block, Colours, cut, run_blocks, sweeps_at_a_time
 from credo.inference.grids.layout import Floats, Layout
 from credo.inference.grids.rotations import Rotation, rotations

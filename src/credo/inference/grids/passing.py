@@ -11,7 +11,7 @@ from credo._types import F64
 from credo._validation.arrays import as_number, positive_int
 from credo._validation.labels import one_of
 from credo.exceptions import BudgetError, InputError
-from credo.graphs.grids import GridField
+from credo.graphs import GridField
 from credo.inference._approximation import Callback
 from credo.inference._budget import Budget, as_bytes, as_text
 from credo.inference._questions import check_callback

@@ -11,7 +11,7 @@ import numpy as np
 
 from credo._validation.arrays import frozen
 from credo.exceptions import InputError
-from credo.graphs.grids import GridField
+from credo.graphs import GridField
 from credo.inference.grids.blocks import Block, Colours, on_threads
 from credo.inference.grids.jobs import rooms_needed
 from credo.inference.grids.layout import Floats, Layout, directed_strengths

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from credo.graphs.grids.axes import Axis
+from credo.graphs.grid_coordinates import Axis
 from credo.inference.grids.layout import Floats, Int64, Layout
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from credo._types import F64
-from credo.graphs.ragged import ranges, starts
+from credo.graphs.wiring import ranges, starts
 from credo.inference.loopy.net import AT_MOST_ONE, EVEN, NOISY_AND, NOISY_OR, ODD, TABLE, Net
 
 Int64: TypeAlias = npt.NDArray[np.int64]

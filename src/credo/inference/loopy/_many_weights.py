@@ -12,8 +12,7 @@ import numpy.typing as npt
 from credo._types import F64, Bool
 from credo._validation.arrays import as_floats
 from credo.exceptions import InputError, ShapeError
-from credo.graphs.ragged import ranges, starts
-from credo.graphs.wiring import Wiring
+from credo.graphs.wiring import Wiring, ranges, starts
 from credo.inference._many_rows import Rows
 
 Int64: TypeAlias = npt.NDArray[np.int64]

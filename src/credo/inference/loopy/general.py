@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from credo._types import F64
 from credo._validation.arrays import frozen
-from credo.graphs.ragged import ranges, starts
+from credo.graphs.wiring import ranges, starts
 from credo.inference.loopy.net import TABLE, Net
 from credo.inference.loopy.options import Options
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from credo._validation.labels import one_of
 from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, ShapeError
-from credo.graphs.ragged import ranges, starts
+from credo.graphs.wiring import ranges, starts
 from credo.inference._budget import Budget, as_bytes, as_text
 from credo.inference._many_result import ManyPosteriors, Record
 from credo.inference._many_routes import findings

@@ -13,9 +13,8 @@ from credo._types import F64
 from credo._validation.arrays import frozen
 from credo.graphs.evidence import Evidence, Finding
 from credo.graphs.problems import Problem, pose
-from credo.graphs.ragged import starts
 from credo.graphs.structured import AtMostOne, NoisyAnd, NoisyOr, Parity, Structured
-from credo.graphs.wiring import Wiring
+from credo.graphs.wiring import Wiring, starts
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: A rule: its place among the factors of the model, its variables, and itself.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from credo._types import F64, Label
 from credo._validation.arrays import frozen
 from credo.exceptions import InputError
-from credo.graphs.ragged import ranges
+from credo.graphs.wiring import ranges
 from credo.inference._questions import names_of_factors
 from credo.inference.loopy.net import TABLE, Net
 from credo.inference.messages import Message

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from credo._types import F64
 from credo.graphs.problems import Problem
-from credo.graphs.ragged import starts
+from credo.graphs.wiring import starts
 from credo.inference.maxima.fields import make_field
 from credo.inference.maxima.leaves import Leaves, arrays_of
 from credo.inference.maxima.outcomes import log_score

@@ -13,7 +13,7 @@ from credo._types import F64
 from credo._validation.arrays import positive_int
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
-from credo.graphs.ragged import starts
+from credo.graphs.wiring import starts
 from credo.inference._approximation import Callback
 from credo.inference.maxima.fields import single_weights
 from credo.inference.maxima.forest_moves import Forester

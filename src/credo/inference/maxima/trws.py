@@ -13,7 +13,7 @@ from credo._types import F64, Bool
 from credo._validation.arrays import as_number, positive_int
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
-from credo.graphs.ragged import ranges, starts
+from credo.graphs.wiring import ranges, starts
 from credo.inference._approximation import Callback
 from credo.inference.maxima.fields import Field, make_field
 from credo.inference.maxima.leaves import Leaves

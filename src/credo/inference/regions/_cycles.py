@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from credo._types import Bool
 from credo.graphs.problems import Problem
-from credo.graphs.ragged import starts
+from credo.graphs.wiring import starts
 from credo.inference.regions._sets import Sets
 
 #: Plaquettes: a thousand times a thousand sites, or every triangle among 180 variables.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from credo._types import F64, Bool
 from credo.graphs.problems import Problem
-from credo.graphs.ragged import ranges, starts
+from credo.graphs.wiring import ranges, starts
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from credo._validation.arrays import as_number, positive_int
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
-from credo.graphs.ragged import starts
+from credo.graphs.wiring import starts
 from credo.inference._approximation import Approximation, Callback, Kind, Status
 from credo.inference._beliefs import Beliefs
 from credo.inference._questions import indices

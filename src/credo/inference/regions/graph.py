@@ -8,7 +8,7 @@ import numpy as np
 
 from credo._types import F64
 from credo.graphs.problems import Problem
-from credo.graphs.ragged import starts
+from credo.graphs.wiring import starts
 from credo.inference.regions._sets import Int64, Sets, live_scopes
 from credo.inference.regions.choice import Choice
 

@@ -1,80 +1,127 @@
-"""How strongly neighbours want to be alike: the log potentials of edges."""
+"""How strongly neighbours want to be alike: the log potentials of edges, and their strengths."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
+from credo import _checks as check
 from credo._types import F64
-from credo._validation.arrays import as_floats, positive_int
-from credo.exceptions import InputError
-from credo.graphs.grids.strengths import AxisStrength, Strength, as_strength
+from credo.exceptions import InputError, ShapeError
+from credo.graphs.grid_coordinates import Axis, AxisStrength, Shape, edge_shape
+
+#: One strength for all edges, or one entry per axis.
+Strength: TypeAlias = float | tuple[AxisStrength, ...]
+
+
+def _as_strength(given: Any, what: str, least: float) -> Strength:
+    """Check a number, or one number or array per axis; arrays are copied and read-only."""
+    is_array = isinstance(given, np.ndarray) and given.ndim > 0
+    if not (is_array or (isinstance(given, Sequence) and not isinstance(given, str))):
+        return check.number(given, what, least)
+    if not len(given):
+        raise InputError(f"The {what} needs one entry per axis. Got none.")
+    entries = [check.finite(entry, what) for entry in given]
+    for entry in entries:
+        if entry.size:
+            check.number(entry.min(), what, least)
+    return tuple(check.frozen(np.array(e, order="C")) if e.ndim else float(e) for e in entries)
 
 
 class AbstractSmoothness(ABC):
-    """A strength times a function of how far apart the positions of two labels are."""
+    """A strength times a function of how far apart the positions of two labels are.
+
+    The strength is the first field; a limit may follow.
+    """
 
     _only_two: ClassVar[bool] = False
+    _least: ClassVar[float] = -math.inf
+
+    def __post_init__(self) -> None:
+        """Check the strength, and the limit: a number above zero, which may be infinite."""
+        (name, strength), *rest = vars(self).items()
+        kind = type(self).__name__
+        object.__setattr__(self, name, _as_strength(strength, f"{name} of {kind}", self._least))
+        for _, limit in rest:
+            number = check.floats(limit, f"limit of {kind}")
+            if number.ndim or not number > 0:
+                raise InputError(f"The limit of {kind} must be one number above 0. Got {limit!r}.")
+            object.__setattr__(self, "limit", float(number))
 
     @property
-    @abstractmethod
     def strength(self) -> Strength:
-        """Give the first argument: a number, or a tuple of one number or array per axis."""
+        """Return the first argument: a number, or a tuple of one number or array per axis."""
+        found: Strength = next(iter(vars(self).values()))
+        return found
+
+    def strengths(self, shape: Shape, axes: Sequence[Axis], owner: str) -> tuple[AxisStrength, ...]:
+        """Return the strength along each axis of a picture; arrays must have an entry per edge."""
+        strength, who = self.strength, f"The {type(self).__name__} of {owner}"
+        if isinstance(strength, float):
+            return (strength,) * len(axes)
+        if len(strength) != len(axes):
+            raise ShapeError(
+                f"{who} needs one number, or one entry for each of the {len(axes)} axes "
+                f"{check.listing(axes)}. Got {len(strength)}."
+            )
+        for entry, axis in zip(strength, axes, strict=True):
+            if not isinstance(entry, float) and entry.shape != edge_shape(shape, axis):
+                shapes = ", ".join(f"{edge_shape(shape, each)} along {each}" for each in axes)
+                raise ShapeError(
+                    f"{who} needs one number per edge of a picture of shape {shape}: arrays of "
+                    f"shape {shapes}. Got shape {entry.shape} along {axis}."
+                )
+        return strength
 
     @abstractmethod
     def _by_distance(self, distance: F64) -> F64:
-        """Give the log potential of strength one at each distance."""
+        """Return the log potential of strength one at each distance."""
 
     def units(self, n_labels: int) -> F64:
-        """Give the log potential of strength one at the distances 0, …, n_labels - 1."""
-        count = positive_int(n_labels, type(self).__name__, "number of labels")
+        """Return the log potential of strength one at the distances 0, …, n_labels - 1."""
+        kind = type(self).__name__
+        count = check.count(n_labels, f"number of labels of {kind}")
         if self._only_two and count != 2:
             raise InputError(
-                f"{type(self).__name__} is for two labels. Got {count}. Use Potts with twice the "
-                "coupling."
+                f"{kind} is for two labels. Got {count}. Use Potts with twice the coupling."
             )
         return self._by_distance(np.arange(count, dtype=np.float64))
 
     def unit_table(self, n_labels: int) -> F64:
-        """Give the log potential of strength one for each pair of labels, by position."""
+        """Return the log potential of strength one for each pair of labels, by position."""
         units = self.units(n_labels)
         places = np.arange(n_labels)
         return units[np.abs(places[:, np.newaxis] - places)]
 
     def _key(self) -> tuple[Any, ...]:
-        """Give what tells two of the same kind apart."""
-        strength = self.strength
-        entries = (strength,) if isinstance(strength, float) else strength
-        return isinstance(strength, float), *(_comparable(entry) for entry in entries)
+        """Return what is equal for equal ones."""
+        strength, *limit = vars(self).values()
+        entries = strength if isinstance(strength, tuple) else [strength]
+        same = (e if isinstance(e, float) else (e.shape, e.tobytes()) for e in entries)
+        return type(self), isinstance(strength, tuple), *limit, *same
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, AbstractSmoothness):
-            return NotImplemented
-        return type(self) is type(other) and self._key() == other._key()
+        return isinstance(other, AbstractSmoothness) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((type(self), self._key()))
+        return hash(self._key())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Be read-only again after a way through another process."""
         return type(self), tuple(vars(self).values())
 
-
-def _comparable(entry: AxisStrength) -> Any:
-    """Give a value that is equal for equal strengths."""
-    return entry if isinstance(entry, float) else (entry.shape, entry.tobytes())
-
-
-def _shown(strength: Strength) -> str:
-    """Show a strength; arrays by their shape only."""
-    if isinstance(strength, float):
-        return f"{strength:g}"
-    parts = [f"{s:g}" if isinstance(s, float) else f"<array {s.shape}>" for s in strength]
-    return f"({', '.join(parts)})"
+    def __repr__(self) -> str:
+        strength, *limit = vars(self).values()
+        entries = strength if isinstance(strength, tuple) else [strength]
+        parts = [f"{e:g}" if isinstance(e, float) else f"<array {e.shape}>" for e in entries]
+        shown = f"({', '.join(parts)})" if isinstance(strength, tuple) else parts[0]
+        bound = "".join(f", limit={each:g}" for each in limit if each < math.inf)
+        return f"{type(self).__name__}({shown}{bound})"
 
 
 @final
@@ -122,20 +169,8 @@ class Ising(AbstractSmoothness):
     _only_two: ClassVar[bool] = True
     coupling: Any
 
-    def __post_init__(self) -> None:
-        """Check the coupling."""
-        object.__setattr__(self, "coupling", as_strength(self.coupling, "Ising", "coupling"))
-
-    @property
-    def strength(self) -> Strength:
-        """Give the coupling."""
-        return self.coupling
-
-    def __repr__(self) -> str:
-        return f"Ising({_shown(self.strength)})"
-
     def _by_distance(self, distance: F64) -> F64:
-        """Give +1 for equal labels, -1 for others."""
+        """Return +1 for equal labels, -1 for others."""
         return np.where(distance == 0, 1.0, -1.0)
 
 
@@ -183,60 +218,14 @@ class Potts(AbstractSmoothness):
 
     coupling: Any
 
-    def __post_init__(self) -> None:
-        """Check the coupling."""
-        object.__setattr__(self, "coupling", as_strength(self.coupling, "Potts", "coupling"))
-
-    @property
-    def strength(self) -> Strength:
-        """Give the coupling."""
-        return self.coupling
-
-    def __repr__(self) -> str:
-        return f"Potts({_shown(self.strength)})"
-
     def _by_distance(self, distance: F64) -> F64:
-        """Give 1 for equal labels, 0 for others."""
+        """Return 1 for equal labels, 0 for others."""
         return np.where(distance == 0, 1.0, 0.0)
-
-
-class AbstractTruncated(AbstractSmoothness):
-    """A penalty that grows with the distance up to a limit."""
-
-    slope: Any
-    limit: float
-
-    def __post_init__(self) -> None:
-        """Check the slope and the limit."""
-        owner = type(self).__name__
-        object.__setattr__(self, "slope", as_strength(self.slope, owner, "slope", least=0.0))
-        object.__setattr__(self, "limit", _as_limit(self.limit, owner))
-
-    @property
-    def strength(self) -> Strength:
-        """Give the slope."""
-        return self.slope
-
-    def __repr__(self) -> str:
-        limit = "" if self.limit == math.inf else f", limit={self.limit:g}"
-        return f"{type(self).__name__}({_shown(self.strength)}{limit})"
-
-    def _key(self) -> tuple[Any, ...]:
-        """Tell limits apart as well."""
-        return self.limit, *super()._key()
-
-
-def _as_limit(limit: Any, owner: str) -> float:
-    """Check a limit: a number above zero, which may be infinite."""
-    number = as_floats(limit, owner, "limit")
-    if number.ndim or not number > 0:
-        raise InputError(f"The limit of {owner} must be one number above 0. Got {limit!r}.")
-    return float(number)
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class TruncatedLinear(AbstractTruncated):
+class TruncatedLinear(AbstractSmoothness):
     r"""Punish neighbours by how far apart they are, up to a limit.
 
     .. math:: \log \psi(x_i, x_j) = -s \min(|a - b|, t)
@@ -278,17 +267,18 @@ class TruncatedLinear(AbstractTruncated):
     array([-0., -1., -2., -2.])
     """
 
+    _least: ClassVar[float] = 0.0
     slope: Any
     limit: float = math.inf
 
     def _by_distance(self, distance: F64) -> F64:
-        """Give minus the distance, cut at the limit."""
+        """Return minus the distance, cut at the limit."""
         return -np.minimum(distance, self.limit)
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class TruncatedQuadratic(AbstractTruncated):
+class TruncatedQuadratic(AbstractSmoothness):
     r"""Punish neighbours by the square of how far apart they are, up to a limit.
 
     .. math:: \log \psi(x_i, x_j) = -s \min((a - b)^2, t)
@@ -330,9 +320,10 @@ class TruncatedQuadratic(AbstractTruncated):
     array([-0., -1., -4., -5.])
     """
 
+    _least: ClassVar[float] = 0.0
     slope: Any
     limit: float = math.inf
 
     def _by_distance(self, distance: F64) -> F64:
-        """Give minus the squared distance, cut at the limit."""
+        """Return minus the squared distance, cut at the limit."""
         return -np.minimum(distance**2, self.limit)
