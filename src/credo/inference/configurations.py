@@ -13,9 +13,9 @@ import numpy as np
 from credo._types import F64, Label
 from credo._validation.arrays import frozen
 from credo._validation.labels import listing, plain, position
-from credo.graphs.problems import Int64, Problem
+from credo.graphs.problems import Problem
 from credo.graphs.variables import Same, Variable
-from credo.graphs.wiring import Wiring
+from credo.graphs.wiring import Int64, Wiring
 from credo.inference._beliefs import Beliefs
 
 #: States shown by repr.

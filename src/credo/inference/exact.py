@@ -14,7 +14,8 @@ from credo._types import F64, Label, RandomState
 from credo._validation.arrays import generator, positive_int
 from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, NumericalError
 from credo.graphs.ordering import Order
-from credo.graphs.problems import Int64, Problem, pose
+from credo.graphs.problems import Problem, pose
+from credo.graphs.wiring import Int64
 from credo.inference._beliefs import Beliefs
 from credo.inference._budget import Budget, as_bytes, as_text
 from credo.inference._questions import Question, indices
