@@ -12,7 +12,8 @@ from credo._kernels import configurations as kernels
 from credo._kernels.cliques import LOG_MAX
 from credo._types import Bool, Label
 from credo.exceptions import BudgetError, InputError
-from credo.graphs.problems import Int64, pose
+from credo.graphs.problems import pose
+from credo.graphs.wiring import Int64
 from credo.inference._beliefs import Beliefs
 from credo.inference._budget import Budget, as_bytes, as_text, refuse_above
 from credo.inference._questions import Question, ask, check_search
