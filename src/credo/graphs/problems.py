@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from credo import _checks as check
 from credo._kernels.evidence_slices import idle_parts, needed_factors, sliced_factors
 from credo._types import F64, Bool
 from credo.graphs.evidence import Evidence
-from credo.graphs.wiring import Int64, Wiring
+from credo.graphs.wiring import Wiring
+
+Int64: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
