@@ -8,8 +8,14 @@ import numpy as np
 from hypothesis import assume, given, strategies as st
 
 from credo.exceptions import FileFormatError
-from credo.formats.uai import read_uai, read_uai_evidence, write_uai, write_uai_evidence
-from credo.formats.uai_results import read_uai_result, write_uai_result
+from credo.formats import (
+    read_uai,
+    read_uai_evidence,
+    read_uai_result,
+    write_uai,
+    write_uai_evidence,
+    write_uai_result,
+)
 from credo.graphs import FactorGraph
 
 LABEL = st.one_of(
