@@ -291,7 +291,7 @@ def test_numbers_are_those_of_float(read):
     "word", ["1_0", "1e", "1e+", "1.2.3", "--1", "0x1", ".", "+", "1e5x", "5-12", "٠", "9" * 1300]
 )
 def test_other_words_are_no_numbers(refused, word):
-    error = refused(f"MARKOV 1 2 1 1 0 2 0.5 {word} x")
+    error = refused(f"MARKOV 1 2 1 1 0 2 0.5 {word}")
     assert error.reason.startswith(f"Expected a number, got '{word[:40]}")
     assert error.column == 24
 
