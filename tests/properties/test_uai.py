@@ -48,7 +48,7 @@ def wired(model):
     """Give all that a model is."""
     wiring = model.copy().compile()
     kept = ("n_states", "scope_start", "scope", "table", "table_start", "values", "log_scale")
-    return [list(model.variables), *(getattr(wiring, name).tolist() for name in kept)]
+    return [list(map(repr, model.variables)), *(getattr(wiring, name).tolist() for name in kept)]
 
 
 @given(graphs(), st.sampled_from(["x.uai", "x.uai.gz"]))
