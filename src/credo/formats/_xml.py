@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Never
@@ -10,7 +11,7 @@ from xml.parsers import expat
 
 from credo._types import F64
 from credo.exceptions import FileFormatError
-from credo.formats._text import TextFile
+from credo.formats._text import TextFile, read_bytes
 
 #: Most elements of a file. The largest published networks have some ten thousand; each element
 #: takes a few hundred bytes, far more than the four that a hostile file spends on it.
@@ -25,6 +26,7 @@ class Element:
 
     tag: str
     attributes: dict[str, str]
+    path: str
     where: tuple[int, int]
     pieces: list[str] = field(default_factory=list)
     children: list[Element] = field(default_factory=list)
@@ -33,6 +35,10 @@ class Element:
     def text(self) -> str:
         """The text directly inside, without blanks around it."""
         return "".join(self.pieces).strip()
+
+    def fail(self, reason: str) -> Never:
+        """Raise the error that names the place of the element."""
+        raise FileFormatError(reason, self.path, *self.where)
 
     def named(self, *tags: str) -> Iterator[Element]:
         """Return the children that are called so, whatever the case of their letters."""
@@ -47,9 +53,7 @@ class _Tree:
     """The elements that the parser has met."""
 
     def __init__(self, path: str) -> None:
-        self.path = path
-        self.top = Element("", {}, (1, 1))
-        self.opened = [self.top]
+        self.opened = [Element("", {}, path, (1, 1))]
         self.count = 0
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
@@ -59,21 +63,16 @@ class _Tree:
         self.parser.EntityDeclHandler = self.parser.SkippedEntityHandler = self.refuse
         self.parser.ExternalEntityRefHandler = self.refuse
 
-    @property
-    def where(self) -> tuple[int, int]:
-        """The line and column of the parser."""
-        return self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
-
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Add an element."""
+        place = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
+        element = Element(tag, attributes, self.opened[0].path, place)
         self.count += 1
         if self.count > MOST_ELEMENTS or len(self.opened) > DEEPEST:
-            reason = (
+            element.fail(
                 f"The file has more than {MOST_ELEMENTS} elements or nests them deeper than "
                 f"{DEEPEST}, which is not read. Split the network."
             )
-            raise FileFormatError(reason, self.path, *self.where)
-        element = Element(tag, attributes, self.where)
         self.opened[-1].children.append(element)
         self.opened.append(element)
 
@@ -84,24 +83,26 @@ class _Tree:
     def refuse(self, *_: object) -> Never:
         """Refuse entities: they can unpack to any size, or fetch other files."""
         reason = "Entities are not read. Remove the ENTITY declarations and write out their text."
-        raise FileFormatError(reason, self.path, *self.where)
+        place = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
+        raise FileFormatError(reason, self.opened[0].path, *place)
 
 
-def parse(data: bytes, path: str) -> Element:
+def parse(path: str | os.PathLike[str]) -> Element:
     """Read XML. A document type may declare elements and attributes, but no entities."""
-    tree = _Tree(path)
+    name = os.fspath(path)
+    tree = _Tree(name)
     try:
-        tree.parser.Parse(data, True)  # noqa: FBT003 - the parser takes no name for it
+        tree.parser.Parse(read_bytes(path), True)  # noqa: FBT003 - it takes no name for it
     except expat.ExpatError as error:
         what = expat.errors.messages.get(error.code, "it is damaged")
         reason = f"This is not well-formed XML: {what}. Correct or write the file again."
-        raise FileFormatError(reason, path, error.lineno, error.offset + 1) from error
+        raise FileFormatError(reason, name, error.lineno, error.offset + 1) from error
     except FileFormatError:
         raise
     except (ValueError, LookupError) as error:
         reason = f"The file cannot be decoded ({error}). Save it as UTF-8."
-        raise FileFormatError(reason, path, 1, 1) from error
-    return tree.top.children[0]
+        raise FileFormatError(reason, name, 1, 1) from error
+    return tree.opened[0].children[0]
 
 
 def escape(text: str) -> str:
@@ -109,11 +110,11 @@ def escape(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def table_of(element: Element, owner: str, path: str) -> F64:
+def table_of(element: Element, owner: str) -> F64:
     """Read the numbers of one table."""
-    source = TextFile(element.text, path)
+    source = TextFile(element.text, element.path)
     try:
         return source.numbers(0, len(source.text))
     except FileFormatError as error:
         reason = f"The table of {owner!r}: {error.reason}"
-        raise FileFormatError(reason, path, *element.where) from None
+        raise FileFormatError(reason, element.path, *element.where) from None

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import os
 from graphlib import TopologicalSorter
-from typing import Never
 
 import numpy as np
 
 from credo._types import F64
-from credo.exceptions import FileFormatError
 from credo.formats._network import Declared, identifier, network, written
-from credo.formats._text import output, read_bytes
+from credo.formats._text import output
 from credo.formats._xml import Element, escape, parse, table_of
 from credo.graphs.bayesian_network import TOLERANCE, BayesianNetwork
 
@@ -77,16 +75,15 @@ def read_xdsl(path: str | os.PathLike[str]) -> BayesianNetwork:
     array([[1., 0.],
            [0., 1.]])
     """
-    name = os.fspath(path)
-    root = parse(read_bytes(path), name)
+    root = parse(path)
     nodes, slices = root.first("nodes"), root.first("dynamic")
     if root.tag.lower() != "smile" or nodes is None:
         reason = f"Expected <smile> with <nodes>, got <{root.tag}>. Is it another format?"
-        raise FileFormatError(reason, name, *root.where)
+        root.fail(reason)
     if slices is not None:
         reason = "Dynamic networks are not read. Unroll it in GeNIe and save it again."
-        raise FileFormatError(reason, name, *slices.where)
-    return network(_Nodes(name, nodes.children).parts(), name)
+        slices.fail(reason)
+    return network(_Nodes(nodes.children).parts(), root.path)
 
 
 def write_xdsl(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
@@ -154,8 +151,7 @@ def write_xdsl(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
 class _Nodes:
     """The nodes of one file and how many numbers they may still be written out to."""
 
-    def __init__(self, path: str, items: list[Element]) -> None:
-        self.path = path
+    def __init__(self, items: list[Element]) -> None:
         self.items = items
         self.left = MOST_CELLS
         self.states: dict[str, tuple[str, ...]] = {}
@@ -168,19 +164,14 @@ class _Nodes:
             self.states[name] = states
         return [self._part(item) for item in self.items]
 
-    def _fail(self, item: Element, reason: str) -> Never:
-        """Raise an error that points at an element."""
-        raise FileFormatError(reason, self.path, *item.where)
-
     def _name(self, item: Element) -> str:
         """Return the name of a node; refuse nodes that are no chance nodes."""
         name = item.attributes.get("id", "")
         if item.tag.lower() not in _TABLES:
             kinds = ", ".join(_TABLES)
-            reason = f"Node {name!r} is a {item.tag} node; only {kinds} are read. Remove it."
-            self._fail(item, reason)
+            item.fail(f"Node {name!r} is a {item.tag} node; only {kinds} are read. Remove it.")
         if not name:
-            self._fail(item, "A node has no id. Give it one.")
+            item.fail("A node has no id. Give it one.")
         return name
 
     def _part(self, item: Element) -> Declared:
@@ -190,9 +181,9 @@ class _Nodes:
         parents = tuple(given.text.split()) if given else ()
         table = item.first(_TABLES[kind])
         if table is None:
-            self._fail(item, f"Node {name!r} has no <{_TABLES[kind]}>. Add them.")
+            item.fail(f"Node {name!r} has no <{_TABLES[kind]}>. Add them.")
         if kind == "cpt":
-            values = table_of(table, name, self.path)
+            values = table_of(table, name)
         elif kind == "deterministic":
             values = self._deterministic(table, name, parents)
         else:
@@ -203,15 +194,14 @@ class _Nodes:
         """Count the states of the parents, and see that the table may be written out."""
         for parent in parents:
             if parent not in self.states:
-                self._fail(table, f"The parent {parent!r} of {name!r} is not declared. Declare it.")
+                table.fail(f"The parent {parent!r} of {name!r} is not declared. Declare it.")
         sizes = [len(self.states[parent]) for parent in parents]
         cells = math.prod(sizes) * len(self.states[name])
         if cells > self.left:
-            reason = (
+            table.fail(
                 f"Node {name!r} takes {cells} numbers when written out; {MOST_CELLS} are the most "
                 f"for all nodes together. Give it fewer parents."
             )
-            self._fail(table, reason)
         self.left -= cells
         return sizes
 
@@ -221,11 +211,10 @@ class _Nodes:
         order = {state: index for index, state in enumerate(self.states[name])}
         words = table.text.split()
         if len(words) != rows:
-            reason = f"Node {name!r} needs {rows} resulting states, got {len(words)}."
-            self._fail(table, reason)
+            table.fail(f"Node {name!r} needs {rows} resulting states, got {len(words)}.")
         odd = next((word for word in words if word not in order), None)
         if odd is not None:
-            self._fail(table, f"Node {name!r} has no state {odd[:40]!r}. Correct it.")
+            table.fail(f"Node {name!r} has no state {odd[:40]!r}. Correct it.")
         values = np.zeros((rows, len(order)))
         values[np.arange(rows), [order[word] for word in words]] = 1.0
         return values.ravel()
@@ -235,20 +224,18 @@ class _Nodes:
         name = item.attributes["id"]
         sizes = self._sizes(table, name, parents)
         strengths = self._strengths(item, sizes)
-        values = table_of(table, name, self.path)
+        values = table_of(table, name)
         rows, columns = sum(sizes) + 1, len(self.states[name])
         if values.size != rows * columns or not columns:
-            reason = f"Node {name!r} needs {rows * columns} parameters, got {values.size}."
-            self._fail(table, reason)
+            table.fail(f"Node {name!r} needs {rows * columns} parameters, got {values.size}.")
         given = values.reshape(rows, columns)
         with np.errstate(over="ignore", invalid="ignore"):
             good = (given >= 0).all() and (np.abs(given.sum(axis=1) - 1) <= TOLERANCE).all()
         if not (good and _ends_without_effect(given, strengths)):
-            reason = (
+            table.fail(
                 f"The parameters of {name!r} must be distributions, and those for the last of each "
                 f"parent's strengths must give the last state probability 1. Correct them."
             )
-            self._fail(table, reason)
         return _noisy_max(given / given.sum(axis=1, keepdims=True), strengths)
 
     def _strengths(self, item: Element, sizes: list[int]) -> list[list[int]]:
@@ -265,7 +252,7 @@ class _Nodes:
         complete = [sorted(part) for part in found] == [list(range(size)) for size in sizes]
         if words or not complete:
             name = item.attributes["id"]
-            self._fail(element, f"The strengths of {name!r} must list each parent's states once.")
+            element.fail(f"The strengths of {name!r} must list each parent's states once.")
         return found
 
 

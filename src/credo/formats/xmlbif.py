@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from credo.exceptions import FileFormatError
 from credo.formats._network import Declared, network, printable, written
-from credo.formats._text import output, read_bytes
+from credo.formats._text import output
 from credo.formats._xml import Element, escape, parse, table_of
 from credo.graphs.bayesian_network import BayesianNetwork
 
@@ -60,29 +59,27 @@ def read_xmlbif(path: str | os.PathLike[str]) -> BayesianNetwork:
     >>> read_xmlbif(folder / "rain.xml").table("rain")
     array([0.75, 0.25])
     """
-    name = os.fspath(path)
-    root = parse(read_bytes(path), name)
+    root = parse(path)
     inside = root if root.tag.lower() == "network" else root.first("network")
     if inside is None:
         reason = f"Expected <BIF> with a <NETWORK>, got <{root.tag}>. Is it another format?"
-        raise FileFormatError(reason, name, *root.where)
+        root.fail(reason)
     definitions: dict[str, Element] = {}
     for item in inside.named("definition", "probability"):
         owners = [owner.text for owner in item.named("for")]
         if len(owners) != 1 or owners[0] in definitions:
-            reason = (
+            item.fail(
                 f"A definition must be for one variable, each once. Got {', '.join(owners) or 'no'}"
                 " name in <FOR>. Split or remove it."
             )
-            raise FileFormatError(reason, name, *item.where)
         definitions[owners[0]] = item
-    parts = [_part(item, definitions, name) for item in inside.named("variable")]
+    parts = [_part(item, definitions) for item in inside.named("variable")]
     declared = {part.name for part in parts}
     for owner, item in definitions.items():
         if owner not in declared:
             reason = f"There is a definition of {owner!r}, which is not declared. Declare it."
-            raise FileFormatError(reason, name, *item.where)
-    return network(parts, name)
+            item.fail(reason)
+    return network(parts, root.path)
 
 
 def write_xmlbif(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
@@ -137,7 +134,7 @@ def write_xmlbif(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
         stream.write("</NETWORK>\n</BIF>\n")
 
 
-def _part(item: Element, definitions: dict[str, Element], path: str) -> Declared:
+def _part(item: Element, definitions: dict[str, Element]) -> Declared:
     """Read one variable and its definition."""
     title = item.first("name")
     name = title.text if title else ""
@@ -145,20 +142,18 @@ def _part(item: Element, definitions: dict[str, Element], path: str) -> Declared
     definition = definitions.get(name)
     table = definition and definition.first("table")
     if not name:
-        raise FileFormatError("A variable has no <NAME>. Give it one.", path, *item.where)
+        item.fail("A variable has no <NAME>. Give it one.")
     if kind.lower() not in {"nature", "discrete"}:
         reason = f"Variable {name!r} is of type {kind!r}; only nature (chance) variables are read."
-        raise FileFormatError(reason, path, *item.where)
+        item.fail(reason)
     if definition is None:
-        reason = f"Variable {name!r} has no <DEFINITION>. Add one."
-        raise FileFormatError(reason, path, *item.where)
+        item.fail(f"Variable {name!r} has no <DEFINITION>. Add one.")
     if table is None:
-        reason = f"The definition of {name!r} has no <TABLE>. Add it."
-        raise FileFormatError(reason, path, *definition.where)
+        definition.fail(f"The definition of {name!r} has no <TABLE>. Add it.")
     return Declared(
         name,
         tuple(state.text for state in item.named("outcome", "value")),
         tuple(parent.text for parent in definition.named("given")),
-        table_of(table, name, path),
+        table_of(table, name),
         lambda _: table.where,
     )
