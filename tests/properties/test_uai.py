@@ -8,8 +8,14 @@ import numpy as np
 from hypothesis import assume, given, strategies as st
 
 from credo.exceptions import FileFormatError
-from credo.formats.uai import read_uai, read_uai_evidence, write_uai, write_uai_evidence
-from credo.formats.uai_results import read_uai_result, write_uai_result
+from credo.formats import (
+    read_uai,
+    read_uai_evidence,
+    read_uai_result,
+    write_uai,
+    write_uai_evidence,
+    write_uai_result,
+)
 from credo.graphs import FactorGraph
 
 LABEL = st.one_of(
@@ -42,7 +48,7 @@ def wired(model):
     """Give all that a model is."""
     wiring = model.copy().compile()
     kept = ("n_states", "scope_start", "scope", "table", "table_start", "values", "log_scale")
-    return [list(model.variables), *(getattr(wiring, name).tolist() for name in kept)]
+    return [list(map(repr, model.variables)), *(getattr(wiring, name).tolist() for name in kept)]
 
 
 @given(graphs(), st.sampled_from(["x.uai", "x.uai.gz"]))

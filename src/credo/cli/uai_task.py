@@ -39,8 +39,7 @@ def uai(
     """Solve a task of the UAI inference competitions and write the result as they do."""
     from credo.cli.destinations import refuse_overwriting, say
     from credo.cli.networks import spoken_warnings
-    from credo.formats.uai import read_uai, read_uai_evidence
-    from credo.formats.uai_results import write_uai_result
+    from credo.formats.uai import read_uai, read_uai_evidence, write_uai_result
 
     kind = _known_task(task, query_file)
     refuse_overwriting(
@@ -83,10 +82,9 @@ def _known_task(task: str, query_file: Path | None) -> str:
 
 def _query(path: Path, names: list[Label]) -> list[Label]:
     """Read the variables that are asked for: their number, then each of them."""
-    from credo.formats._net_numbers import Numbers
-    from credo.formats._text import read_bytes
+    from credo.formats._text import NumberFile, TextFile
 
-    found = Numbers.of(read_bytes(path), str(path))
+    found = NumberFile.of(TextFile.read(path))
     count = found.whole(0, "the number of variables")
     chosen = found.wholes(1, count, "a variable")
     if len(found) > 1 + count:

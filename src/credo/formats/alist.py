@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from credo.formats._net_numbers import Numbers
-from credo.formats._text import read_bytes
+from credo.formats._text import NumberFile, TextFile
 from credo.graphs.wiring import ranges, starts
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: From a hash to the end of the line; put out, so that places in the file stay what they are.
-_COMMENT = re.compile(rb"#[^\r\n]*")
+_COMMENT = re.compile(r"#[^\r\n]*")
 #: The first four numbers: columns, rows, and the most ones of either.
 _HEADER = 4
 
@@ -68,8 +67,7 @@ def read_alist(path: str | os.PathLike[str]) -> csr_array:
     """
     from scipy.sparse import csr_array  # noqa: PLC0415 - takes a tenth of a second
 
-    data = _COMMENT.sub(lambda found: b" " * len(found[0]), read_bytes(path))
-    lists = _Lists(Numbers.of(data, os.fspath(path)))
+    lists = _Lists(NumberFile.of(TextFile.read(path, _COMMENT)))
     bits = lists.indices
     start = starts(lists.row_weights)
     ones = np.ones(len(bits), np.uint8)
@@ -79,7 +77,7 @@ def read_alist(path: str | os.PathLike[str]) -> csr_array:
 class _Lists:
     """The numbers of an alist file, checked; ``indices`` are the columns of the ones, by row."""
 
-    def __init__(self, found: Numbers) -> None:
+    def __init__(self, found: NumberFile) -> None:
         self._found = found
         self.n_columns = found.whole(0, "the number of columns")
         self.n_rows = found.whole(1, "the number of rows")
@@ -101,9 +99,6 @@ class _Lists:
     def _weights(self, start: int, count: int, limit: int, what: str) -> Int64:
         """Read how many ones each column or row has; number ``limit`` says how many at most."""
         most = self._found.whole(limit, f"the largest {what} weight")
-        if start + count > len(self._found):
-            reason = f"The file ends before the weights of {count} {what}s. Fetch it again."
-            self._found.fail(len(self._found), reason)
         weights = np.array(self._found.wholes(start, count, f"a {what} weight"), np.int64)
         if (weights > most).any():
             worst = int(np.argmax(weights > most))

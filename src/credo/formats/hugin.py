@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from functools import partial
+import re
 from itertools import accumulate
 from operator import mul
-from typing import IO, Never
+from typing import NamedTuple
 
 from credo._types import F64
-from credo.formats._net_labels import NOTE, distinct, identifier, in_quotes, noted, printable
-from credo.formats._net_output import output
-from credo.formats._net_parts import Part, as_network, network
-from credo.formats._net_tokens import Block, Source, Token
-from credo.formats._text import decoded, read_bytes
+from credo.formats._network import Declared, identifier, in_quotes, network, printable, written
+from credo.formats._text import BlockFile, output
 from credo.graphs.bayesian_network import BayesianNetwork
+
+#: A quoted text (group 1), a comment, or the start of a text that does not end.
+_SKIPPED = re.compile(r'("(?:[^"\\]|\\.)*+")|(?:%|//)[^\r\n]*+|"', re.DOTALL)
+_ATTRIBUTE = re.compile(r'([^\s(){}=;|,"]*+)\s*+(=?)')
 
 
 def read_net(path: str | os.PathLike[str]) -> BayesianNetwork:
@@ -35,8 +35,13 @@ def read_net(path: str | os.PathLike[str]) -> BayesianNetwork:
     ------
     FileFormatError
         If the file is damaged, if a node is not a discrete chance node, if a table is given as an
-        expression (``model_data``) only, or if a row is no distribution; the text names the file,
-        the line and the column.
+        expression (``model_data``) only, or if a row has a negative number or no positive one;
+        the text names the file, the line and the column.
+
+    Warns
+    -----
+    CredoWarning
+        If rows do not sum to 1, as Hugin's own default ``(1 1)``: they are divided by their sums.
 
     See Also
     --------
@@ -45,9 +50,9 @@ def read_net(path: str | os.PathLike[str]) -> BayesianNetwork:
 
     Notes
     -----
-    In ``potential (A | B C)`` the table lists A fastest and B slowest. Rows whose sum is off by no
-    more than 1e-4 are divided by it. Positions, colours, ``HR_`` and other attributes are passed
-    over; an attribute ``credo_labels`` keeps labels that are no words, see ``write_net``.
+    In ``potential (A | B C)`` the table lists A fastest and B slowest. Rows are divided by their
+    sums, without a warning where these are off by no more than 1e-4. Comments go from ``%`` or
+    ``//`` to the end of the line. Positions, colours, ``HR_`` and other attributes are passed over.
 
     References
     ----------
@@ -68,19 +73,15 @@ def read_net(path: str | os.PathLike[str]) -> BayesianNetwork:
     array([[1. , 0. ],
            [0.5, 0.5]])
     """
-    name = os.fspath(path)
-    source = Source(decoded(read_bytes(path)), name)
-    nodes: list[Block] = []
-    potentials: dict[str, Block] = {}
-    for block in source.blocks():
-        _sort_in(source, block, nodes, potentials)
+    source = BlockFile.of(path, _SKIPPED, ('"', "%", "//"))
+    nodes, potentials = _sorted(source)
     parts = [_part(source, node, potentials) for node in nodes]
-    known = {part.name for part in parts}
-    for owner, block in potentials.items():
-        if owner not in known:
-            reason = f"There is a potential of {owner!r}, which is not declared. Declare it."
-            source.fail(block.kind[0].start, reason)
-    return network(parts, name)
+    declared = {part.name for part in parts}
+    for name, block in potentials.items():
+        if name not in declared:
+            reason = f"There is a potential of {name!r}, which is not declared. Declare it."
+            source.fail(block.place, reason)
+    return network(parts, source.path, weights=True)
 
 
 def write_net(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
@@ -96,7 +97,7 @@ def write_net(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        If the model is no Bayesian network, or if a label is neither text nor a number.
+        If the model is no Bayesian network.
 
     See Also
     --------
@@ -104,10 +105,10 @@ def write_net(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
 
     Notes
     -----
-    Numbers are written so that they are read back bit for bit. A name that is no word of letters,
-    digits and underscores is replaced by one that is, and stands in ``label``; an attribute
-    ``credo_labels`` keeps it, and states that are not text, for reading back. Structured tables
-    (noisy-OR and its kin) are written out.
+    Numbers are written so that they are read back bit for bit. In names, signs other than letters,
+    digits and underscores become underscores; ``label`` has the name in full. States that are not
+    text are written as their text and come back as text. Rules (noisy-OR and its kin) are written
+    out.
 
     Examples
     --------
@@ -119,99 +120,119 @@ def write_net(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     >>> file = getfixture("tmp_path") / "rain.net"
     >>> write_net(net, file)
     >>> list(read_net(file).names)
-    ['heavy rain']
+    ['heavy_rain']
     """
-    net = as_network(model, "write_net")
-    names = distinct(net.names, identifier)
-    written = dict(zip(net.names, names, strict=True))
+    variables = written(model, "write_net", identifier, printable)
     with output(path) as stream:
         stream.write("net\n{\n}\n")
-        for variable, name in zip(net.variables, names, strict=True):
-            states = distinct(variable.states, printable)
-            note = noted(variable.name, variable.states, (name, states))
-            stream.write(f"\nnode {name}\n{{\n")
-            stream.write(f"    states = ({' '.join(map(in_quotes, states))});\n")
-            stream.write(f"    label = {in_quotes(printable(str(variable.name)))};\n")
-            stream.write(f"    {NOTE} = {in_quotes(note)};\n}}\n" if note else "}\n")
-        for variable in net.variables:
-            given = [written[parent] for parent in net.parents(variable.name)]
-            head = " ".join([written[variable.name], *(["|", *given] if given else [])])
-            stream.write(f"\npotential ({head})\n{{\n    data = ")
-            _write_table(stream, net.table(variable.name))
-            stream.write(";\n}\n")
+        for each in variables:
+            stream.write(f"\nnode {each.name}\n{{\n")
+            stream.write(f"    states = ({' '.join(map(in_quotes, each.states))});\n")
+            stream.write(f"    label = {in_quotes(each.title)};\n}}\n")
+        for each in variables:
+            head = " ".join([each.name, *(["|", *each.parents] if each.parents else [])])
+            stream.write(f"\npotential ({head})\n{{\n    data = {_table_text(each.table)};\n}}\n")
 
 
-def _write_table(stream: IO[str], table: F64) -> None:
-    """Write nested brackets, one row to a line."""
+def _table_text(table: F64) -> str:
+    """Return nested brackets, one row to a line."""
     rows = table.reshape(-1, table.shape[-1]).tolist()
     blocks = list(accumulate(reversed(table.shape[:-1]), mul))
+    lines = []
     for index, row in enumerate(rows):
         opened = "(" * sum(index % block == 0 for block in blocks)
         closed = ")" * sum((index + 1) % block == 0 for block in blocks)
-        end = "" if index + 1 == len(rows) else "\n           "
-        stream.write(f"{opened}({' '.join(map(repr, row))}){closed}{end}")
+        lines.append(f"{opened}({' '.join(map(repr, row))}){closed}")
+    return "\n           ".join(lines)
 
 
-def _sort_in(source: Source, block: Block, nodes: list[Block], found: dict[str, Block]) -> None:
-    """Put a block among the nodes or the potentials."""
-    kind = [token.text.lower() for token in block.kind]
-    if kind == ["net"]:
-        return
-    if kind == ["potential"]:
-        owner = _owner(source, block)
-        if owner in found:
-            source.fail(block.kind[0].start, f"{owner!r} has two potentials. Remove one.")
-        found[owner] = block
-    elif len(kind) > 1 and kind[:-1] in (["node"], ["discrete", "node"]):
-        nodes.append(block)
-    else:
-        _refuse(source, block)
+class _Block(NamedTuple):
+    """``kind name (children | parents) { attributes }``; attributes are places of their values."""
+
+    place: int
+    name_place: int
+    kind: list[str]
+    children: list[str]
+    parents: list[str]
+    attributes: dict[str, tuple[int, int, int]]
 
 
-def _refuse(source: Source, block: Block) -> Never:
-    """Refuse a block that is neither a discrete chance node nor a potential."""
-    *kind, name = [token.text[:40] for token in block.kind]
-    what = f"{name!r} is a {' '.join(kind)}" if kind else f"The block {name!r} is not known"
-    reason = f"{what}; only discrete chance nodes and their potentials are read. Remove it."
-    source.fail(block.kind[0].start, reason)
+def _sorted(source: BlockFile) -> tuple[list[_Block], dict[str, _Block]]:
+    """Return the nodes, and the potentials by the names of their children."""
+    nodes: list[_Block] = []
+    potentials: dict[str, _Block] = {}
+    for head, opened, closed in source.blocks():
+        block = _block(source, head, opened, closed)
+        kind = [word.lower() for word in block.kind]
+        if kind == ["potential"]:
+            owners = block.children
+            if len(owners) != 1:
+                reason = f"A potential must be of one node. Got {len(owners)} before the bar."
+                source.fail(block.place, reason)
+            if potentials.setdefault(owners[0], block) is not block:
+                source.fail(block.place, f"{owners[0]!r} has two potentials. Remove one.")
+        elif len(kind) > 1 and kind[:-1] in (["node"], ["discrete", "node"]):
+            nodes.append(block)
+        elif kind != ["net"]:
+            *kind, name = block.kind
+            what = f"{name!r} is a {' '.join(kind)}" if kind else f"The block {name!r} is not known"
+            reason = f"{what}; only discrete chance nodes and their potentials are read. Remove it."
+            source.fail(block.place, reason)
+    return nodes, potentials
 
 
-def _owner(source: Source, block: Block) -> str:
-    """Give the one variable that a potential is of."""
-    children = _words(block.head[: _bar(block.head)])
-    if len(children) != 1:
-        reason = f"A potential must be of one node. Got {len(children)} before the bar."
-        source.fail(block.kind[0].start, reason)
-    return children[0]
+def _block(source: BlockFile, head: int, opened: int, closed: int) -> _Block:
+    """Read the head of a block, and find its attributes."""
+    bracket = source.text.find("(", head, opened)
+    bracket = opened if bracket < 0 else bracket
+    kind = source.tokens(head, bracket + 1)
+    if kind[0][0] in "{}()[];":
+        source.expected("'net', 'node' or 'potential'", kind[0])
+    bar = source.text.find("|", bracket, opened)
+    bar = opened if bar < 0 else bar
+    attributes: dict[str, tuple[int, int, int]] = {}
+    for start, stop in source.statements(opened, closed):
+        found = _ATTRIBUTE.match(source.text, start)
+        if found is None or not found[1]:
+            source.expected("an attribute", source.tokens(start, stop)[0])
+        if not found[2]:
+            source.fail(found.end(), f"Expected '=', got {source.text[found.end()]!r}.")
+        attributes[found[1].lower()] = start, found.end(), stop
+    return _Block(
+        kind[0].start(),
+        kind[-2].start(),
+        _names(source, head, bracket),
+        _names(source, bracket, bar),
+        _names(source, bar, opened),
+        attributes,
+    )
 
 
-def _bar(head: Sequence[Token]) -> int:
-    """Find the bar between child and parents; the end if there is none."""
-    return next((i for i, token in enumerate(head) if token.mark and token.text == "|"), len(head))
+def _names(source: BlockFile, start: int, stop: int) -> list[str]:
+    """Return names, texts and numbers without the punctuation."""
+    tokens = source.tokens(start, stop)
+    return [source.name(token[0]) for token in tokens if token[0] not in "{}()[];"]
 
 
-def _words(tokens: Sequence[Token]) -> list[str]:
-    """Give the names, texts and numbers without the punctuation."""
-    return [token.text for token in tokens if not token.mark]
-
-
-def _part(source: Source, node: Block, potentials: dict[str, Block]) -> Part:
+def _part(source: BlockFile, node: _Block, potentials: dict[str, _Block]) -> Declared:
     """Put a node and its potential together."""
     name = node.kind[-1]
-    potential = potentials.get(name.text)
+    potential = potentials.get(name)
     if potential is None:
-        source.fail(name.start, f"Node {name.text!r} has no potential. Add one.")
-    if potential.data is None:
+        source.fail(node.name_place, f"Node {name!r} has no potential. Add one.")
+    if "data" not in potential.attributes:
         what = "model_data, an expression," if "model_data" in potential.attributes else "no data"
-        reason = f"The potential of {name.text!r} has {what} and no table. Write out its table."
-        source.fail(potential.kind[0].start, reason)
+        reason = f"The potential of {name!r} has {what} and no table. Write out its table."
+        source.fail(potential.place, reason)
     if "states" not in node.attributes:
-        source.fail(name.start, f"Node {name.text!r} has no states. Add 'states = (...);'.")
-    return Part(
-        name.text,
-        tuple(_words(node.attributes["states"])),
-        tuple(_words(potential.head[_bar(potential.head) :])),
-        potential.data,
-        partial(source.where, potential.data_start),
-        " ".join(_words(node.attributes.get(NOTE, []))),
+        source.fail(node.name_place, f"Node {name!r} has no states. Add 'states = (...);'.")
+    begin, start, stop = potential.attributes["data"]
+    if source.text.count("(", start, stop) != source.text.count(")", start, stop):
+        source.fail(start, "The brackets of a table do not match. Correct them.")
+    return Declared(
+        name,
+        tuple(_names(source, *node.attributes["states"][1:])),
+        tuple(potential.parents),
+        source.numbers(start, stop, between="(),"),
+        lambda _: source.where(begin),
     )

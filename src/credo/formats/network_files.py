@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 from credo.exceptions import InputError
+from credo.formats.bif import read_bif, write_bif
+from credo.formats.hugin import read_net, write_net
+from credo.formats.uai import Model, read_uai, write_uai
+from credo.formats.xdsl import read_xdsl, write_xdsl
+from credo.formats.xmlbif import read_xmlbif, write_xmlbif
+from credo.graphs.bayesian_network import BayesianNetwork
+from credo.graphs.factor_graph import FactorGraph
 
-if TYPE_CHECKING:  # readers and models are loaded when one is needed
-    from credo.graphs.bayesian_network import BayesianNetwork
-    from credo.graphs.factor_graph import FactorGraph
-    from credo.graphs.markov_network import MarkovNetwork
-
-#: What the end of a file's name says about its format.
-FORMATS = {
-    ".bif": "bif",
-    ".xml": "xmlbif",
-    ".bifxml": "xmlbif",
-    ".xmlbif": "xmlbif",
-    ".net": "net",
-    ".xdsl": "xdsl",
-    ".uai": "uai",
-    ".lg": "uai",
+#: Reader and writer by the end of a file's name.
+FORMATS: dict[str, tuple[Callable[..., Any], Callable[..., None]]] = {
+    ".bif": (read_bif, write_bif),
+    ".xml": (read_xmlbif, write_xmlbif),
+    ".bifxml": (read_xmlbif, write_xmlbif),
+    ".xmlbif": (read_xmlbif, write_xmlbif),
+    ".net": (read_net, write_net),
+    ".xdsl": (read_xdsl, write_xdsl),
+    ".uai": (read_uai, write_uai),
+    ".lg": (read_uai, write_uai),
 }
 
 
@@ -70,25 +73,11 @@ def read_network(path: str | os.PathLike[str]) -> BayesianNetwork | FactorGraph:
     Traceback (most recent call last):
     credo.exceptions.InputError: Cannot tell the format of alarm.txt. Known endings: .bif, .xml, ...
     """
-    match _format_of(path):
-        case "bif":
-            from credo.formats.bif import read_bif as reader  # noqa: PLC0415 - only what is needed
-        case "xmlbif":
-            from credo.formats.xmlbif import read_xmlbif as reader  # noqa: PLC0415
-        case "net":
-            from credo.formats.hugin import read_net as reader  # noqa: PLC0415
-        case "xdsl":
-            from credo.formats.xdsl import read_xdsl as reader  # noqa: PLC0415
-        case _:
-            from credo.formats.uai import read_uai  # noqa: PLC0415
-
-            return read_uai(path)
-    return reader(path)
+    model: BayesianNetwork | FactorGraph = _format(path)[0](path)
+    return model
 
 
-def write_network(
-    model: BayesianNetwork | FactorGraph | MarkovNetwork, path: str | os.PathLike[str]
-) -> None:
+def write_network(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, in the format that its name tells.
 
     Parameters
@@ -109,7 +98,8 @@ def write_network(
 
     Notes
     -----
-    All formats read back what was written: names, states and numbers bit for bit.
+    Numbers are read back bit for bit, names and states as text; UAI files keep labels of other
+    kinds beside them. Hugin NET and GeNIe XDSL take only words for names, XDSL for states too.
 
     Examples
     --------
@@ -123,30 +113,16 @@ def write_network(
     >>> read_network(file).table("rain")
     array([0.75, 0.25])
     """
-    match _format_of(path):
-        case "bif":
-            from credo.formats.bif import write_bif as writer  # noqa: PLC0415 - only what is needed
-        case "xmlbif":
-            from credo.formats.xmlbif import write_xmlbif as writer  # noqa: PLC0415
-        case "net":
-            from credo.formats.hugin import write_net as writer  # noqa: PLC0415
-        case "xdsl":
-            from credo.formats.xdsl import write_xdsl as writer  # noqa: PLC0415
-        case _:
-            from credo.formats.uai import write_uai  # noqa: PLC0415
-
-            write_uai(model, path)
-            return
-    writer(model, path)  # type: ignore[arg-type]  # each says what it can write
+    _format(path)[1](model, path)
 
 
-def _format_of(path: str | os.PathLike[str]) -> str:
-    """Tell the format by the end of the name."""
+def _format(path: str | os.PathLike[str]) -> tuple[Callable[..., Any], Callable[..., None]]:
+    """Return reader and writer by the end of a file's name."""
     name = os.fspath(path)
     plain = name.lower().removesuffix(".gz")
-    for ending, kind in FORMATS.items():
+    for ending, functions in FORMATS.items():
         if plain.endswith(ending):
-            return kind
+            return functions
     raise InputError(
         f"Cannot tell the format of {name}. Known endings: {', '.join(FORMATS)}, each also with "
         ".gz. Rename the file, or call the reader or writer of its format."

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import IO
-from xml.sax.saxutils import escape
 
-from credo.exceptions import FileFormatError
-from credo.formats._net_labels import NOTE, distinct, noted, printable
-from credo.formats._net_output import output
-from credo.formats._net_parts import Part, as_network, network, table_of
-from credo.formats._text import read_bytes
-from credo.formats._xml_tree import Element, parse
+from credo.formats._network import Declared, network, printable, written
+from credo.formats._text import output
+from credo.formats._xml import Element, escape, parse, table_of
 from credo.graphs.bayesian_network import BayesianNetwork
-
-_NOTE = f"{NOTE} = "
 
 
 def read_xmlbif(path: str | os.PathLike[str]) -> BayesianNetwork:
@@ -46,7 +39,7 @@ def read_xmlbif(path: str | os.PathLike[str]) -> BayesianNetwork:
     A table lists the child fastest and the first ``GIVEN`` slowest. Rows whose sum is off by no
     more than 1e-4 are divided by it, because published files are rounded. A document type may
     declare elements and attributes; entities are refused, so that no small file unpacks to a large
-    one. A property ``credo_labels`` keeps labels that are not plain text, see ``write_xmlbif``.
+    one. Properties are passed over.
 
     References
     ----------
@@ -66,20 +59,27 @@ def read_xmlbif(path: str | os.PathLike[str]) -> BayesianNetwork:
     >>> read_xmlbif(folder / "rain.xml").table("rain")
     array([0.75, 0.25])
     """
-    name = os.fspath(path)
-    root = parse(read_bytes(path), name)
+    root = parse(path)
     inside = root if root.tag.lower() == "network" else root.first("network")
     if inside is None:
         reason = f"Expected <BIF> with a <NETWORK>, got <{root.tag}>. Is it another format?"
-        raise FileFormatError(reason, name, *root.where)
-    definitions = _definitions(inside, name)
-    parts = [_part(item, definitions, name) for item in inside.named("variable")]
-    known = {part.name for part in parts}
+        root.fail(reason)
+    definitions: dict[str, Element] = {}
+    for item in inside.named("definition", "probability"):
+        owners = [owner.text for owner in item.named("for")]
+        if len(owners) != 1 or owners[0] in definitions:
+            item.fail(
+                f"A definition must be for one variable, each once. Got {', '.join(owners) or 'no'}"
+                " name in <FOR>. Split or remove it."
+            )
+        definitions[owners[0]] = item
+    parts = [_part(item, definitions) for item in inside.named("variable")]
+    declared = {part.name for part in parts}
     for owner, item in definitions.items():
-        if owner not in known:
+        if owner not in declared:
             reason = f"There is a definition of {owner!r}, which is not declared. Declare it."
-            raise FileFormatError(reason, name, *item.where)
-    return network(parts, name)
+            item.fail(reason)
+    return network(parts, root.path)
 
 
 def write_xmlbif(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
@@ -95,7 +95,7 @@ def write_xmlbif(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        If the model is no Bayesian network, or if a label is neither text nor a number.
+        If the model is no Bayesian network.
 
     See Also
     --------
@@ -103,10 +103,9 @@ def write_xmlbif(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
 
     Notes
     -----
-    Numbers are written so that they are read back bit for bit. Labels that are not text, or that
-    XML would change, are written as text and kept in a property ``credo_labels``, which other
-    programs pass over; they are read back as they were. Structured tables (noisy-OR and its kin)
-    are written out.
+    Numbers are written so that they are read back bit for bit. Labels that are not text are
+    written as their text and come back as text; control characters become underscores. Rules
+    (noisy-OR and its kin) are written out.
 
     Examples
     --------
@@ -118,84 +117,43 @@ def write_xmlbif(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     >>> file = getfixture("tmp_path") / "rain.xml"
     >>> write_xmlbif(net, file)
     >>> read_xmlbif(file)["rain"].states
-    (False, True)
+    ('False', 'True')
     """
-    net = as_network(model, "write_xmlbif")
-    names = distinct(net.names, printable)
-    written = dict(zip(net.names, names, strict=True))
+    variables = written(model, "write_xmlbif", printable, printable)
     with output(path) as stream:
         stream.write('<?xml version="1.0" encoding="UTF-8"?>\n<BIF VERSION="0.3">\n<NETWORK>\n')
-        for variable, name in zip(net.variables, names, strict=True):
-            states = distinct(variable.states, printable)
-            note = noted(variable.name, variable.states, (name, states))
-            _write_variable(stream, name, states, note)
-        for variable in net.variables:
-            given = [written[parent] for parent in net.parents(variable.name)]
-            values = net.table(variable.name).ravel().tolist()
-            _write_definition(stream, written[variable.name], given, values)
+        for each in variables:
+            stream.write(f'<VARIABLE TYPE="nature">\n\t<NAME>{escape(each.name)}</NAME>\n')
+            stream.writelines(f"\t<OUTCOME>{escape(state)}</OUTCOME>\n" for state in each.states)
+            stream.write("</VARIABLE>\n")
+        for each in variables:
+            stream.write(f"<DEFINITION>\n\t<FOR>{escape(each.name)}</FOR>\n")
+            stream.writelines(f"\t<GIVEN>{escape(parent)}</GIVEN>\n" for parent in each.parents)
+            values = " ".join(map(repr, each.table.ravel().tolist()))
+            stream.write(f"\t<TABLE>{values}</TABLE>\n</DEFINITION>\n")
         stream.write("</NETWORK>\n</BIF>\n")
 
 
-def _write_variable(stream: IO[str], name: str, states: list[str], note: str) -> None:
-    """Write the declaration of one variable."""
-    stream.write(f'<VARIABLE TYPE="nature">\n\t<NAME>{escape(name)}</NAME>\n')
-    stream.writelines(f"\t<OUTCOME>{escape(state)}</OUTCOME>\n" for state in states)
-    if note:
-        stream.write(f"\t<PROPERTY>{_NOTE}{escape(note)}</PROPERTY>\n")
-    stream.write("</VARIABLE>\n")
-
-
-def _write_definition(stream: IO[str], name: str, given: list[str], values: list[float]) -> None:
-    """Write one table."""
-    stream.write(f"<DEFINITION>\n\t<FOR>{escape(name)}</FOR>\n")
-    stream.writelines(f"\t<GIVEN>{escape(parent)}</GIVEN>\n" for parent in given)
-    stream.write(f"\t<TABLE>{' '.join(map(repr, values))}</TABLE>\n</DEFINITION>\n")
-
-
-def _definitions(inside: Element, path: str) -> dict[str, Element]:
-    """Find the definition of each variable."""
-    found: dict[str, Element] = {}
-    for item in inside.named("definition", "probability"):
-        owners = [owner.text for owner in item.named("for")]
-        if len(owners) != 1 or owners[0] in found:
-            reason = (
-                f"A definition must be for one variable, each once. Got {', '.join(owners) or 'no'}"
-                " name in <FOR>. Split or remove it."
-            )
-            raise FileFormatError(reason, path, *item.where)
-        found[owners[0]] = item
-    return found
-
-
-def _part(item: Element, definitions: dict[str, Element], path: str) -> Part:
+def _part(item: Element, definitions: dict[str, Element]) -> Declared:
     """Read one variable and its definition."""
     title = item.first("name")
     name = title.text if title else ""
     kind = {key.lower(): value for key, value in item.attributes.items()}.get("type", "nature")
+    definition = definitions.get(name)
+    table = definition and definition.first("table")
     if not name:
-        raise FileFormatError("A variable has no <NAME>. Give it one.", path, *item.where)
+        item.fail("A variable has no <NAME>. Give it one.")
     if kind.lower() not in {"nature", "discrete"}:
         reason = f"Variable {name!r} is of type {kind!r}; only nature (chance) variables are read."
-        raise FileFormatError(reason, path, *item.where)
-    if name not in definitions:
-        reason = f"Variable {name!r} has no <DEFINITION>. Add one."
-        raise FileFormatError(reason, path, *item.where)
-    definition = definitions[name]
-    table = definition.first("table")
+        item.fail(reason)
+    if definition is None:
+        item.fail(f"Variable {name!r} has no <DEFINITION>. Add one.")
     if table is None:
-        reason = f"The definition of {name!r} has no <TABLE>. Add it."
-        raise FileFormatError(reason, path, *definition.where)
-    return Part(
+        definition.fail(f"The definition of {name!r} has no <TABLE>. Add it.")
+    return Declared(
         name,
         tuple(state.text for state in item.named("outcome", "value")),
         tuple(parent.text for parent in definition.named("given")),
-        table_of(table.text.encode(), name, path, table.where),
-        table.place,
-        _note(item),
+        table_of(table, name),
+        lambda _: table.where,
     )
-
-
-def _note(item: Element) -> str:
-    """Find the note on the labels of a variable."""
-    texts = (note.text for note in item.named("property"))
-    return next((text.removeprefix(_NOTE) for text in texts if text.startswith(_NOTE)), "")

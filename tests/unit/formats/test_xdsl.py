@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from credo.exceptions import FileFormatError
-from credo.formats.xdsl import read_xdsl, write_xdsl
+from credo.formats import read_xdsl, write_xdsl
 from credo.graphs import BayesianNetwork
+
+READ = read_xdsl
 
 TEXT = """<?xml version="1.0" encoding="ISO-8859-1"?>
 <smile version="1.0" id="Network1" numsamples="1000" discsamples="10000">
@@ -57,16 +59,6 @@ NOISY = """<smile><nodes>
 <strengths>1 0 0 2 1</strengths>
 <parameters>0.5 0.25 0.25 0 0 1 0.125 0.5 0.375 0.25 0.25 0.5 0 0 1 .0625 .1875 0.75</parameters>
 </noisymax></nodes></smile>"""
-
-
-@pytest.fixture
-def read(tmp_path):
-    def reader(text):
-        path = tmp_path / "x.xdsl"
-        path.write_text(text, encoding="utf-8")
-        return read_xdsl(path)
-
-    return reader
 
 
 def test_tables_list_the_child_fastest_and_the_first_parent_slowest(read):
@@ -119,7 +111,7 @@ def test_other_nodes_are_refused_by_name(read, kind):
         (SMALL, "<nodes>", '<dynamic numslices="3"/><nodes>', 1, "Dynamic networks are not read"),
         (SMALL, '<cpt id="a">', "<cpt>", 2, "A node has no id"),
         (SMALL, "probabilities>", "numbers>", 2, "'a' has no <probabilities>"),
-        (SMALL, "0.5 0.5", "0.5 0.4", 2, "Row 1 of the table of 'a'"),
+        (SMALL, "0.5 0.5", "0.5 0.4", 2, "The probabilities of 'a' sum to 0.9"),
         (SMALL, "<parents>a<", "<parents>c<", 4, "parent 'c' of 'b' is not declared"),
         (SMALL, "y n<", "y n y<", 4, "'b' needs 2 resulting states, got 3"),
         (SMALL, "y n<", "y maybe<", 4, "'b' has no state 'maybe'"),
@@ -138,13 +130,11 @@ def test_other_nodes_are_refused_by_name(read, kind):
         (NOISY, "<parents>a b<", "<parents>a d<", 7, "parent 'd' of 'c' is not declared"),
     ],
 )
-def test_damage_is_named_with_its_line(read, text, old, new, line, message):
-    damaged = text.replace(old, new)
-    assert damaged != text
-    with pytest.raises(FileFormatError) as caught:
-        read(damaged)
-    assert message in str(caught.value)
-    assert caught.value.line == line
+def test_damage_is_named_with_its_line(refused, text, old, new, line, message):
+    assert old in text
+    error = refused(text.replace(old, new))
+    assert message in error.reason
+    assert error.line == line
 
 
 def test_a_small_file_is_not_written_out_to_a_large_table(read):
@@ -161,7 +151,7 @@ def test_a_small_file_is_not_written_out_to_a_large_table(read):
         )
 
 
-def test_parents_are_written_first_and_the_order_is_read_back(tmp_path):
+def test_parents_are_written_first(tmp_path):
     net = BayesianNetwork()
     for name in ("c", "b", "a"):
         net.variable(name, ["n", "y"])
@@ -171,12 +161,9 @@ def test_parents_are_written_first_and_the_order_is_read_back(tmp_path):
     write_xdsl(net, tmp_path / "x.xdsl")
     text = (tmp_path / "x.xdsl").read_text()
     assert text.index('<cpt id="a">') < text.index('<cpt id="b">') < text.index('<cpt id="c">')
-    assert read_xdsl(tmp_path / "x.xdsl").names == ("c", "b", "a")
-
-
-def test_files_of_networks_in_order_carry_no_notes(read, tmp_path):
-    write_xdsl(read(TEXT), tmp_path / "copy.xdsl")
-    assert "credo" not in (tmp_path / "copy.xdsl").read_text()
+    back = read_xdsl(tmp_path / "x.xdsl")
+    assert back.names == ("a", "b", "c")
+    assert all(back.table(name).tolist() == net.table(name).tolist() for name in net.names)
 
 
 def test_writing_lists_the_variables_once_whatever_their_number(tmp_path, monkeypatch):
