@@ -119,12 +119,8 @@ def _share(count, real, links, table, a, b, token, v, stale, n_stale):
 @kernel
 def _precedes(real, a, b):
     """Tell whether a is eliminated before b: by group, key, what breaks ties, and number."""
-    return (real[a, GROUP], real[a, KEY], real[a, TIE], a) < (
-        real[b, GROUP],
-        real[b, KEY],
-        real[b, TIE],
-        b,
-    )
+    mine = (real[a, GROUP], real[a, KEY], real[a, TIE], a)
+    return mine < (real[b, GROUP], real[b, KEY], real[b, TIE], b)
 
 
 @kernel
@@ -329,7 +325,7 @@ def _cliques(n_states, sequence, count, links, costs):
     return first, members, parent, clique
 
 
-@kernel(visits=40)
+@kernel(visits=20)
 def eliminate(n_states, scope_start, scope, group, kind, limit, bound, most, sequence):
     """Eliminate greedily, the variables of group 1 after all others, or in the sequence given.
 

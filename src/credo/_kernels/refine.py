@@ -31,8 +31,7 @@ SIZE, PARENT, CHILD, NEXT, LOCAL, GROUP = range(6)
 #: The piece, by number in it: name, graph as it was and as it is, order tried, best order, the
 #: neighbours each then had, and the step of each.
 NAME, BEFORE, JOINED, TRIAL, BEST, REST, STEP = range(7)
-#: The state: generator, pieces tried, work.
-RANDOM, TRIED, WORK = range(3)
+#: Lehmer's generator.
 FACTOR, MODULUS = 48271, 2147483647
 #: Measures of a piece; of those in the tree, only the first and the cells, zero if not maximal.
 STATES, WEIGHT, KEY, SHAKE = range(4)
@@ -47,51 +46,36 @@ SMALLEST, LARGEST, TRIES, NOISE = 4, 40, 2, 2.0
 
 
 def refined(
-    n_states: _Ints,
-    scope_start: _Ints,
-    scope: _Ints,
+    scopes: tuple[_Ints, _Ints, _Ints],
     group: _Ints,
     sequence: _Ints,
     cliques: tuple[_Ints, _Ints, _Ints],
-    *,
     seed: int,
     share: float,
     budget: float,
 ) -> tuple[_Ints, int]:
     """Return a cheaper order, or an equal one, and how many pieces of its clique tree were tried.
 
-    Of each step, ``cliques`` says where the later members of its clique start, who they are, and
-    the first step among these. Stops once the units of work are ``share`` of the cells that are
-    left, or ``budget``.
+    ``scopes`` are numbers of states, where the scope of each factor starts, and its variables. Of
+    each step, ``cliques`` says where the later members of its clique start, who they are, and the
+    first step among these. Stops once the units of work are ``share`` of the cells that are left,
+    or ``budget``.
     """
+    n_states, scope_start, scope = scopes
     n = n_states.shape[0]
-    uses = np.repeat(np.arange(scope_start.shape[0] - 1), np.diff(scope_start))
-    graph = (
-        scope_start,
-        scope,
-        np.concatenate(([0], np.cumsum(np.bincount(scope, minlength=n)))),
-        uses[np.argsort(scope, kind="stable")],
-    )
-    width = int(np.diff(cliques[0]).max())
+    factors = np.repeat(np.arange(scope_start.shape[0] - 1), np.diff(scope_start))
+    uses = factors[np.argsort(scope, kind="stable")]
+    use_start = np.concatenate(([0], np.cumsum(np.bincount(scope, minlength=n))))
     tree, tables = np.full((n, 6), -1, np.int64), np.zeros((n, 2))
-    rest = np.empty((n, min(BITS, 2 * width + 4)), np.int64)
+    rest = np.empty((n, min(BITS, 2 * int(np.diff(cliques[0]).max()) + 4)), np.int64)
     plant(n_states, group, sequence, *cliques, tree, rest, tables)
-    room = (
-        np.zeros((BITS, 7), np.int64),
-        np.zeros((BITS, 4)),
-        np.empty(n + BITS, np.int64),
-        np.zeros(HANDED + BITS, np.int64),
-    )
     # Small seeds start alike: the generator is some draws ahead.
     start = (seed % (MODULUS - 2) + 1) * pow(FACTOR, 4, MODULUS) % MODULUS
-    state = np.array([start, 0, 0], np.int64)
-    total = math.inf
-    while state[WORK] < min(budget, share * total):
-        total = float(tables[:, CELLS].sum())
-        # One sweep: about n / 16 cliques, as often as the square root of their cells says.
-        gap = float(np.sqrt(tables[:, CELLS]).sum()) / (8 + n // 16)
-        sweep(graph, tree, rest, tables, *room, state, min(budget, share * total), gap)
-    return _unrolled(tree), int(state[TRIED])
+    improve.expect(min(budget, share * tables[:, CELLS].sum()))
+    pieces = improve(
+        (scope_start, scope, use_start, uses), tree, rest, tables, start, share, budget
+    )
+    return _unrolled(tree), int(pieces)
 
 
 def _unrolled(tree: _Ints) -> _Ints:
@@ -118,21 +102,31 @@ def plant(n_states, group, sequence, first, members, parent, tree, rest, tables)
         tree[v, GROUP] = group[v]
         tree[v, SIZE] = first[i + 1] - first[i]
         tables[v, STATES] = n_states[v]
-        cells = 1.0 * n_states[v]
+        tables[v, CELLS] = n_states[v]
         for j in range(tree[v, SIZE]):
             rest[v, j] = members[first[i] + j]
-            cells *= n_states[rest[v, j]]
-        c = tree[v, CHILD]
-        while c >= 0:
-            if tree[c, SIZE] == tree[v, SIZE] + 1:
-                cells = 0.0
-            c = tree[c, NEXT]
-        tables[v, CELLS] = cells
-        if parent[i] < n:
-            above = sequence[parent[i]]
-            tree[v, PARENT] = above
-            tree[v, NEXT] = tree[above, CHILD]
-            tree[above, CHILD] = v
+            tables[v, CELLS] *= n_states[rest[v, j]]
+        _leave_out(tree, tables, v)
+        _hang(tree, v, sequence[parent[i]] if parent[i] < n else -1)
+
+
+@kernel
+def _hang(tree, v, above):
+    """Make v a child of another, or of none."""
+    tree[v, PARENT] = above
+    if above >= 0:
+        tree[v, NEXT] = tree[above, CHILD]
+        tree[above, CHILD] = v
+
+
+@kernel
+def _leave_out(tree, tables, v):
+    """Take the cells of v as none if its clique is inside that of a child."""
+    c = tree[v, CHILD]
+    while c >= 0:
+        if tree[c, SIZE] == tree[v, SIZE] + 1:
+            tables[v, CELLS] = 0.0
+        c = tree[c, NEXT]
 
 
 @kernel
@@ -147,9 +141,9 @@ def _lowest(mask):
 
 @kernel
 def _draw(random):
-    """Draw a number between 0 and 1 by Lehmer's generator, whose state is ``random[RANDOM]``."""
-    random[RANDOM] = random[RANDOM] * FACTOR % MODULUS
-    return random[RANDOM] / MODULUS
+    """Draw a number between 0 and 1."""
+    random[0] = random[0] * FACTOR % MODULUS
+    return random[0] / MODULUS
 
 
 @kernel
@@ -346,57 +340,67 @@ def _put_back(tree, rest, tables, piece, real, count, root, orphans):
             u = tree[rest[v, j], LOCAL]
             if u < count:
                 soonest = min(soonest, piece[u, STEP])
-        to = orphans[soonest] if soonest < count else above
-        tree[v, PARENT] = to
-        if to >= 0:
-            tree[v, NEXT] = tree[to, CHILD]
-            tree[to, CHILD] = v
+        _hang(tree, v, orphans[soonest] if soonest < count else above)
     for i in range(count):
-        c = tree[orphans[i], CHILD]
-        while c >= 0:
-            if tree[c, SIZE] == tree[orphans[i], SIZE] + 1:
-                tables[orphans[i], CELLS] = 0.0
-            c = tree[c, NEXT]
+        _leave_out(tree, tables, orphans[i])
 
 
-@kernel(visits=10)
-def sweep(graph, tree, rest, tables, piece, real, border, handed, state, most, gap):
-    """Improve a clique tree once around; ``state`` holds the generator, the tries, the work."""
-    ahead = gap * _draw(state)
-    work = state[WORK] + 2 * tree.shape[0]
-    for v in range(tree.shape[0]):
-        ahead -= math.sqrt(tables[v, CELLS])
-        while ahead < 0.0 and work < most:
-            ahead += gap
-            state[TRIED] += 1
-            target = SMALLEST + int(_draw(state) * (LARGEST - SMALLEST + 1))
-            count, root, more = _grow(tree, piece, border, v, target, state)
-            work += more
-            size, n_handed, bound, more = _cut_out(
-                graph, tree, rest, tables, piece, real, handed, count, root
-            )
-            work += more
-            found = False
-            for _ in range(TRIES if n_handed >= 0 else 0):
-                noise = NOISE * _draw(state)
-                for i in range(size):
-                    piece[i, JOINED] = piece[i, BEFORE]
-                    real[i, SHAKE] = noise * _draw(state)
-                kind = int(3.0 * _draw(state))
-                for i in range(size):
-                    real[i, WEIGHT] = real[i, STATES] if kind == 1 else 1.0
-                spent, more = _attempt(
-                    piece, real, count, handed, n_handed, rest.shape[1], bound, kind
-                )
-                work += more
-                if spent <= bound:
-                    bound = spent
-                    found = True
-                    for i in range(count):
-                        piece[i, BEST] = piece[i, TRIAL]
-                        piece[i, REST] = handed[n_handed + i]
-            if found:
-                _put_back(tree, rest, tables, piece, real, count, root, border)
-            for i in range(size):
-                tree[piece[i, NAME], LOCAL] = -1
-    state[WORK] = work
+@kernel
+def improve(graph, tree, rest, tables, start, share, budget):
+    """Improve a clique tree until the work is done; return how many pieces were tried."""
+    n = tree.shape[0]
+    piece, real = np.zeros((BITS, 7), np.int64), np.zeros((BITS, 4))
+    border, handed = np.empty(n + BITS, np.int64), np.zeros(HANDED + BITS, np.int64)
+    random = np.full(1, start)
+    work, tried = 0, 0
+    most = budget
+    while work < most:
+        total, roots = 0.0, 0.0
+        for v in range(n):
+            total += tables[v, CELLS]
+            roots += math.sqrt(tables[v, CELLS])
+        # One sweep: about n / 16 cliques, as often as the square root of their cells says.
+        gap = roots / (8 + n // 16)
+        ahead = gap * _draw(random)
+        most = min(budget, share * total)
+        work += 2 * n
+        for v in range(n):
+            ahead -= math.sqrt(tables[v, CELLS])
+            while ahead < 0.0 and work < most:
+                ahead += gap
+                tried += 1
+                work += _renew(graph, tree, rest, tables, piece, real, border, handed, random, v)
+    return tried
+
+
+@kernel
+def _renew(graph, tree, rest, tables, piece, real, border, handed, random, seed):
+    """Try other orders of a piece around a clique, and keep the cheapest; return the work."""
+    target = SMALLEST + int(_draw(random) * (LARGEST - SMALLEST + 1))
+    count, root, work = _grow(tree, piece, border, seed, target, random)
+    size, n_handed, bound, more = _cut_out(
+        graph, tree, rest, tables, piece, real, handed, count, root
+    )
+    work += more
+    found = False
+    for _ in range(TRIES if n_handed >= 0 else 0):
+        noise = NOISE * _draw(random)
+        for i in range(size):
+            piece[i, JOINED] = piece[i, BEFORE]
+            real[i, SHAKE] = noise * _draw(random)
+        kind = int(3.0 * _draw(random))
+        for i in range(size):
+            real[i, WEIGHT] = real[i, STATES] if kind == 1 else 1.0
+        spent, more = _attempt(piece, real, count, handed, n_handed, rest.shape[1], bound, kind)
+        work += more
+        if spent <= bound:
+            bound = spent
+            found = True
+            for i in range(count):
+                piece[i, BEST] = piece[i, TRIAL]
+                piece[i, REST] = handed[n_handed + i]
+    if found:
+        _put_back(tree, rest, tables, piece, real, count, root, border)
+    for i in range(size):
+        tree[piece[i, NAME], LOCAL] = -1
+    return work

@@ -42,8 +42,9 @@ _GREEDY, _PLANTING = 2.0, 32.0
 _HOPELESS, _COUNTED = 60.0, 256.0
 #: Units of greedy tries after which one that came to such a clique is taken at its word.
 _PATIENCE = 1e8
-#: Units after which a graph turns out to be a large one, for which it pays to compile.
-_LARGE = 2e5
+#: Units after which a graph turns out to be larger than it looked, and how many times as many come
+#: next: a run that was not compiled begins again, compiled if so many are worth it.
+_LARGE, _MORE = 1e5, 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +157,7 @@ def find_order(  # noqa: PLR0913 - three arrays say what, four options say how
     >>> order.width, order.cells
     (2, 16.0)
     """
-    kinds = _TRIED[check.one_of(heuristic, list(_TRIED), "heuristic of find_order")]
+    kinds = _TRIED[check.one_of(heuristic, tuple(_TRIED), "heuristic of find_order")]
     units = check.number(effort, "effort of find_order", 0) * _UNITS_PER_SECOND
     seed = check.count(seed, "seed of find_order", 0)
     scopes = _checked(n_states, scope_start, scope, "find_order")
@@ -192,16 +193,16 @@ def _eliminated(
     n = group.shape[0]
     sequence = np.empty(n, np.int64) if given is None else given
     limit = _HOPELESS if given is None else _COUNTED
-    first, members, parent, clique, costs = kernels.eliminate(
-        *scopes, group, kind, limit, most_cells, _LARGE, sequence
-    )
-    cells, cells_all, width, counted, joins, work = costs.tolist()
-    if counted < n and work > _LARGE:
-        kernels.eliminate.expect(_LARGE)
+    most = _LARGE
+    while True:
         first, members, parent, clique, costs = kernels.eliminate(
-            *scopes, group, kind, limit, most_cells, math.inf, sequence
+            *scopes, group, kind, limit, most_cells, most, sequence
         )
         cells, cells_all, width, counted, joins, work = costs.tolist()
+        if counted == n or work <= most:
+            break
+        most *= _MORE
+        kernels.eliminate.expect(most / 10)
     states = scopes[0][clique].tolist()
     if counted < n:
         cells = cells_all = math.prod(map(float, states))
@@ -232,14 +233,12 @@ def _searched(scopes: _Scopes, group: _Ints, kinds: list[int], budget: float, se
         spent, tries = spent + now.work, tries + 1
         if now.cells < best.cells:
             best = now
-    plain = replace(best.order, tries=tries)
+    plain = best.order if tries == 1 else replace(best.order, tries=tries)
     worth = min(budget, _SHARE * best.cells) - spent
     small = plain.cells < _QUICK or worth < _PLANTING * group.shape[0]
     if small or not best.joins or not plain.exact or plain.width >= BITS - 1:
         return plain
-    sequence, pieces = refined(
-        *scopes, group, plain.sequence, best.cliques, seed=seed, share=_SHARE, budget=worth
-    )
+    sequence, pieces = refined(scopes, group, plain.sequence, best.cliques, seed, _SHARE, worth)
     order = _eliminated(scopes, group, kernels.GIVEN, sequence).order
     if order.cells >= plain.cells:
         return replace(plain, tries=tries + pieces)

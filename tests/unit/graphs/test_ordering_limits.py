@@ -122,7 +122,7 @@ def told(states):
     rng = np.random.default_rng(0)
     edges = np.array([rng.choice(30, 2, replace=False) for _ in range(60)])
     find_order(np.full(30, states), np.arange(0, 121, 2), edges.ravel(), effort=0.01)
-    kernels = (orders.eliminate, refine.sweep)
+    kernels = (orders.eliminate, refine.improve)
     print(*(len(getattr(kernel._compiled, 'signatures', ())) for kernel in kernels))
 told(2)
 told(6)
