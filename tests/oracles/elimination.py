@@ -1,4 +1,4 @@
-"""Elimination with sets, and the best order by trying all: slow and obvious."""
+"""Elimination with sets, greedy orders, and the best order by trying all: slow and obvious."""
 
 import itertools
 import math
@@ -38,6 +38,35 @@ def cost(n_states, scopes, sequence):
         sum(cells[clique] for clique in found),
         max(map(len, found), default=1) - 1,
     )
+
+
+def greedy(n_states, scopes, rule, last=()):
+    """The order that takes what is cheapest by a rule, prices counted afresh at every step."""
+    joined = [set() for _ in n_states]
+    for scope in scopes:
+        for v in scope:
+            joined[v] |= set(scope) - {v}
+
+    def price(v):
+        missing = [(a, b) for a, b in itertools.combinations(joined[v], 2) if b not in joined[a]]
+        fill = sum(n_states[a] * n_states[b] for a, b in missing)
+        weight = math.log2(math.prod(n_states[u] for u in joined[v] | {v}))
+        key, tie = {
+            "min-fill": (len(missing), weight),
+            "weighted-min-fill": (fill, weight),
+            "min-degree": (len(joined[v]), weight),
+            "min-weight": (weight, fill),
+        }[rule]
+        return v in last, key if missing else -1, tie, v
+
+    left, order = set(range(len(n_states))), []
+    while left:
+        v = min(left, key=price)
+        left.remove(v)
+        order.append(v)
+        for u in joined[v]:
+            joined[u] = (joined[u] | joined[v]) - {u, v}
+    return order
 
 
 def cheapest(n_states, scopes, last=()):

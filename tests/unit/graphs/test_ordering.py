@@ -177,8 +177,8 @@ def test_graphs_that_make_no_sense_are_refused(arguments, message):
     [
         ({"heuristic": "given"}, "must be one of 'min-fill'.*Got 'given'"),
         ({"last": [3]}, "last variables of find_order must be indices from 0 to 1. Got 3"),
-        ({"effort": -1.0}, "must not be negative. Got -1"),
-        ({"seed": -1}, "must not be negative"),
+        ({"effort": -1.0}, "effort of find_order must be at least 0. Got -1"),
+        ({"seed": -1}, "seed of find_order must be a whole number, at least 0. Got -1"),
         ({"effort": np.nan}, "must be finite"),
     ],
 )

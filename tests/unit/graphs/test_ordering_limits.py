@@ -101,7 +101,7 @@ def test_a_given_order_beyond_counting_costs_at_least_its_first_such_clique():
     assert sorted(order.clique.tolist()) == list(range(n - 1))
 
 
-def test_the_pool_and_the_table_of_edges_grow_as_the_graph_fills_in():
+def test_the_links_and_the_table_of_edges_grow_as_the_graph_fills_in():
     n = 2_000
     hubs = [[hub, v] for hub in (0, 1) for v in range(2, n)]
     order = find_order(np.full(n, 2), *pairs([*hubs, *(grid(2, n // 2 - 1) + 2)]), effort=0.01)
@@ -117,12 +117,12 @@ def test_the_pool_and_the_table_of_edges_grow_as_the_graph_fills_in():
 SIGNATURES = """
 import numpy as np
 from credo.graphs.ordering import find_order
-from credo._kernels import elimination_order, elimination_refinement
+from credo._kernels import orders, refine
 def told(states):
     rng = np.random.default_rng(0)
     edges = np.array([rng.choice(30, 2, replace=False) for _ in range(60)])
     find_order(np.full(30, states), np.arange(0, 121, 2), edges.ravel(), effort=0.01)
-    kernels = (elimination_order.eliminate, elimination_refinement.sweep)
+    kernels = (orders.eliminate, refine.improve)
     print(*(len(getattr(kernel._compiled, 'signatures', ())) for kernel in kernels))
 told(2)
 told(6)

@@ -1,0 +1,450 @@
+"""Greedy elimination orders: which variable comes next, and the cliques that this makes.
+
+Eliminating v joins its neighbours to one another and takes v away. With N(x) the neighbours
+of x and m(x) the pairs of them that are not joined (each weighted by the product of the two
+numbers of states, or by one), joining a and b changes only
+
+    m(a) by +|N(a) minus N(b)|,   m(b) by +|N(b) minus N(a)|,   m(x) by -1 for x in both,
+
+and taking v away, whose neighbours are joined by then, changes m(a) by -|N(a) minus N[v]|
+for a in N(v). So the prices stay exact and are never counted afresh, however wide the cliques.
+
+Each edge is a pair of links, one in the list of either end, so that a variable leaves the lists
+of its neighbours at once. Whether two variables are joined is told by marks on the neighbours of
+one of them, or if these are too many by a table of edges with open addressing; the edges of who
+is gone stay there, and nobody asks for them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from credo._kernels.tiers import kernel
+
+#: What the next variable has least of: its place in a given order, pairs of neighbours to be
+#: joined, the same weighted by their states, neighbours, or cells of its clique.
+GIVEN, BY_FILL, BY_WEIGHTED_FILL, BY_DEGREE, BY_WEIGHT = range(5)
+#: Counts of a variable: its first link, neighbours, pairs of them that are not joined, place in
+#: the heap, the last elimination that changed its price, and the last mark as a neighbour.
+HEAD, DEGREE, MISSING, PLACE, STAMP, MARK = range(6)
+#: Measures: missing pairs by product of states, states of the neighbours in all, log2 cells of
+#: the clique, group, key and what breaks ties, states and their log2.
+FILL, AROUND, WEIGHT, GROUP, KEY, TIE, STATES, LOG = range(8)
+#: A link: the other end, and its neighbours in the list. The twin of link e is e ^ 1.
+TO, NEXT, BEFORE = range(3)
+#: What an order costs: cells of the maximal cliques and of all, the most later neighbours of a
+#: variable; steps that were counted, pairs joined, and units of work.
+CELLS, CELLS_ALL, WIDTH, COUNTED, JOINS, WORK = range(6)
+
+#: Neighbours are marked if they are at most this many times the questions about them, and a list
+#: is looked up in the marks if it is at most so many times as long as the marked one.
+WORTH_MARKING, FAR = 16, 4
+
+
+@kernel
+def _seek(table, n, a, b):
+    """Find where the edge a, b is in the table, or the gap where it would go."""
+    code = a * n + b + 1 if a < b else b * n + a + 1
+    mixed = int(code) * 0x2545F4914F6CDD1D
+    at = (mixed ^ (mixed >> 32)) & (table.size - 1)
+    while table[at] != code and table[at] != 0:
+        at = (at + 1) & (table.size - 1)
+    return at
+
+
+@kernel
+def _link(count, real, links, table, at, used, a, b):
+    """Join a and b, whose place in the table this is; return the links used."""
+    n = count.shape[0]
+    table[at] = a * n + b + 1 if a < b else b * n + a + 1
+    for _ in range(2):
+        head = count[a, HEAD]
+        links[used, TO] = b
+        links[used, NEXT] = head
+        links[used, BEFORE] = -1
+        if head >= 0:
+            links[head, BEFORE] = used
+        count[a, HEAD] = used
+        count[a, DEGREE] += 1
+        real[a, AROUND] += real[b, STATES]
+        real[a, WEIGHT] += real[b, LOG]
+        used += 1
+        a, b = b, a
+    return used
+
+
+@kernel
+def _mark(count, links, v, token):
+    """Mark the neighbours of v."""
+    e = count[v, HEAD]
+    while e >= 0:
+        count[links[e, TO], MARK] = token
+        e = links[e, NEXT]
+
+
+@kernel
+def _share(count, real, links, table, a, b, token, v, stale, n_stale):
+    """Take the pair a, b off the prices of those joined to both; list whose these are.
+
+    The neighbours of a bear the mark ``token``, or none if that is zero. Returns how many they
+    are, their states in all, and the length of the list.
+    """
+    n = count.shape[0]
+    few, many = b, a
+    marked = token > 0 and count[b, DEGREE] <= FAR * count[a, DEGREE]
+    if not marked and count[a, DEGREE] < count[b, DEGREE]:
+        few, many = a, b
+    product = real[a, STATES] * real[b, STATES]
+    shared = 0
+    across = 0.0
+    e = count[few, HEAD]
+    while e >= 0:
+        x = links[e, TO]
+        e = links[e, NEXT]
+        both = count[x, MARK] == token if marked else table[_seek(table, n, x, many)] != 0
+        if both:
+            shared += 1
+            across += real[x, STATES]
+            count[x, MISSING] -= 1
+            real[x, FILL] -= product
+            if count[x, STAMP] != v:
+                count[x, STAMP] = v
+                stale[n_stale] = x
+                n_stale += 1
+    return shared, across, n_stale
+
+
+@kernel
+def _precedes(real, a, b):
+    """Tell whether a is eliminated before b: by group, key, what breaks ties, and number."""
+    mine = (real[a, GROUP], real[a, KEY], real[a, TIE], a)
+    return mine < (real[b, GROUP], real[b, KEY], real[b, TIE], b)
+
+
+@kernel
+def _sift(count, real, heap, size, at, v):
+    """Put v, for which this place of the heap is free, where it belongs."""
+    while at > 0 and _precedes(real, v, heap[(at - 1) >> 1]):
+        heap[at] = heap[(at - 1) >> 1]
+        count[heap[at], PLACE] = at
+        at = (at - 1) >> 1
+    while 2 * at + 1 < size:
+        to = 2 * at + 1
+        if to + 1 < size and _precedes(real, heap[to + 1], heap[to]):
+            to += 1
+        if not _precedes(real, heap[to], v):
+            break
+        heap[at] = heap[to]
+        count[heap[at], PLACE] = at
+        at = to
+    heap[at] = v
+    count[v, PLACE] = at
+
+
+@kernel
+def _price(count, real, v, kind):
+    """Set the key of v and what breaks ties. Nothing is better than joining nothing."""
+    real[v, TIE] = real[v, FILL] if kind == BY_WEIGHT else real[v, WEIGHT]
+    if count[v, MISSING] == 0:
+        real[v, KEY] = -1.0
+    elif kind == BY_FILL:
+        real[v, KEY] = count[v, MISSING]
+    elif kind == BY_WEIGHTED_FILL:
+        real[v, KEY] = real[v, FILL]
+    elif kind == BY_DEGREE:
+        real[v, KEY] = count[v, DEGREE]
+    else:
+        real[v, KEY] = real[v, WEIGHT]
+
+
+@kernel
+def _heavy_core(count, real, links, limit):
+    """Return a clique that every order has at least, if that is larger than 2 ** limit.
+
+    Whichever variable of a part of the graph is eliminated first, its neighbours in that part are
+    all there. So variables that are light among those left are taken off until none is.
+    """
+    n = count.shape[0]
+    weight = np.empty(n)
+    light = np.empty(n, np.int64)
+    found = 0
+    for v in range(n):
+        weight[v] = real[v, WEIGHT]
+        if weight[v] <= limit:
+            light[found] = v
+            found += 1
+    done = 0
+    while done < found < n:
+        v = light[done]
+        done += 1
+        e = count[v, HEAD]
+        while e >= 0:
+            u = links[e, TO]
+            e = links[e, NEXT]
+            was_heavy = weight[u] > limit
+            weight[u] -= real[v, LOG]
+            if was_heavy and weight[u] <= limit:
+                light[found] = u
+                found += 1
+    if found == n:
+        return light[:0]
+    first = -1
+    for v in range(n):
+        if weight[v] > limit and (first < 0 or weight[v] < weight[first]):
+            first = v
+    clique = light
+    clique[0] = first
+    size = 1
+    e = count[first, HEAD]
+    while e >= 0:
+        if weight[links[e, TO]] > limit:
+            clique[size] = links[e, TO]
+            size += 1
+        e = links[e, NEXT]
+    return clique[:size]
+
+
+@kernel
+def _count_pairs(count, real, links, table, stale):
+    """Count the pairs of neighbours of each variable that are not joined."""
+    n = count.shape[0]
+    for v in range(n):
+        squares = 0.0
+        e = count[v, HEAD]
+        while e >= 0:
+            squares += real[links[e, TO], STATES] * real[links[e, TO], STATES]
+            e = links[e, NEXT]
+        count[v, MISSING] += count[v, DEGREE] * (count[v, DEGREE] - 1) // 2
+        real[v, FILL] += (real[v, AROUND] * real[v, AROUND] - squares) / 2.0
+        _mark(count, links, v, v + 1)
+        e = count[v, HEAD]
+        while e >= 0:
+            if links[e, TO] < v:
+                _share(count, real, links, table, v, links[e, TO], v + 1, -1, stale, 0)
+            e = links[e, NEXT]
+
+
+@kernel
+def _grown(links, used, needed):
+    """Copy the links that are used into a list with twice the room needed."""
+    grown = np.empty((2 * needed, 3), np.int64)
+    for i in range(used):
+        for j in range(3):
+            grown[i, j] = links[i, j]
+    return grown
+
+
+@kernel
+def _table_for(edges):
+    """Make an empty table of edges, at most a quarter full with these."""
+    size = 16
+    while size < 4 * edges:
+        size *= 2
+    return np.zeros(size, np.int64)
+
+
+@kernel
+def _rehashed(table, count, entries):
+    """Write the edges between those who are left into a table for more; return how many."""
+    n = count.shape[0]
+    grown = _table_for(entries)
+    kept = 0
+    for i in range(table.size):
+        a = (table[i] - 1) // n
+        b = (table[i] - 1) % n
+        if table[i] != 0 and count[a, PLACE] >= 0 and count[b, PLACE] >= 0:
+            grown[_seek(grown, n, a, b)] = table[i]
+            kept += 1
+    return grown, kept
+
+
+@kernel
+def _take_away(count, real, links, v):
+    """Take v, whose neighbours are joined to one another, off their lists and prices."""
+    states = real[v, STATES]
+    e = count[v, HEAD]
+    while e >= 0:
+        u = links[e, TO]
+        before = links[e ^ 1, BEFORE]
+        after = links[e ^ 1, NEXT]
+        if before >= 0:
+            links[before, NEXT] = after
+        else:
+            count[u, HEAD] = after
+        if after >= 0:
+            links[after, BEFORE] = before
+        count[u, MISSING] -= count[u, DEGREE] - count[v, DEGREE]
+        real[u, FILL] -= states * (real[u, AROUND] - states - real[v, AROUND] + real[u, STATES])
+        count[u, DEGREE] -= 1
+        real[u, AROUND] -= states
+        real[u, WEIGHT] -= real[v, LOG]
+        e = links[e, NEXT]
+
+
+@kernel
+def _cliques(n_states, sequence, count, links, costs):
+    """List the cliques of an order, add up their cells, and return the largest.
+
+    Of each step that was counted, and of the next: where the later members of its clique begin,
+    who they are, and the first step among these, or as many as there are variables.
+    """
+    n = sequence.size
+    listed = min(n, int(costs[COUNTED]) + 1)
+    first = np.zeros(n + 1, np.int64)
+    place = np.empty(n, np.int64)
+    for i in range(n):
+        place[sequence[i]] = i
+        first[i + 1] = first[i] + (count[sequence[i], DEGREE] if i < listed else 0)
+    members = np.empty(first[n], np.int64)
+    parent = np.full(n, n)
+    inside = np.zeros(n, np.bool_)  # an earlier clique
+    most = 0.0
+    top = 0
+    for i in range(listed):
+        cells = float(n_states[sequence[i]])
+        e = count[sequence[i], HEAD]
+        for at in range(first[i], first[i + 1]):
+            members[at] = links[e, TO]
+            e = links[e, NEXT]
+            cells *= float(n_states[members[at]])
+            parent[i] = min(parent[i], place[members[at]])
+        above = min(parent[i], n - 1)
+        if first[i + 1] - first[i] == first[above + 1] - first[above] + 1:
+            inside[above] = True
+        costs[CELLS] += 0.0 if inside[i] else cells
+        costs[CELLS_ALL] += cells
+        costs[WIDTH] = max(costs[WIDTH], first[i + 1] - first[i])
+        if cells > most:
+            most = cells
+            top = i
+    clique = np.empty(first[top + 1] - first[top] + 1 if n > 0 else 0, np.int64)
+    for i in range(clique.size):
+        clique[i] = members[first[top] + i - 1] if i > 0 else sequence[top]
+    return first, members, parent, clique
+
+
+@kernel(visits=20)
+def eliminate(n_states, scope_start, scope, group, kind, limit, bound, most, sequence):
+    """Eliminate greedily, the variables of group 1 after all others, or in the sequence given.
+
+    Stops before a clique of more than 2 ** ``limit`` cells, or without a step if no order does
+    without one; once the maximal cliques have more than ``bound`` cells; and after ``most`` units
+    of work. Returns the cliques, see ``_cliques``, and the costs.
+    """
+    n = n_states.size
+    costs = np.zeros(6)
+    edges = 0
+    for f in range(scope_start.size - 1):
+        edges += (scope_start[f + 1] - scope_start[f]) * (scope_start[f + 1] - scope_start[f] - 1)
+    links = np.empty((edges, 3), np.int64)
+    table = _table_for(edges // 2)
+    count = np.zeros((n, 6), np.int64)
+    real = np.zeros((n, 8))
+    for v in range(n):
+        count[v, HEAD] = -1
+        count[v, STAMP] = -1
+        count[v, PLACE] = v
+        real[v, GROUP] = group[v]
+        real[v, STATES] = n_states[v]
+        real[v, LOG] = math.log2(n_states[v])
+        real[v, WEIGHT] = real[v, LOG]
+    used = 0
+    for f in range(scope_start.size - 1):
+        for i in range(scope_start[f], scope_start[f + 1]):
+            for j in range(scope_start[f], i):
+                at = _seek(table, n, scope[i], scope[j])
+                if scope[i] != scope[j] and table[at] == 0:
+                    used = _link(count, real, links, table, at, used, scope[i], scope[j])
+    entries = used // 2
+    work = 4 * n + used
+    spent = 0.0
+    heap = np.arange(n)
+    stale = np.empty(n, np.int64)
+    size = n
+    step = 0
+    token = n
+    core = _heavy_core(count, real, links, limit)
+    if core.size == 0 and kind != GIVEN:
+        _count_pairs(count, real, links, table, stale)
+        for v in range(n):
+            _price(count, real, v, kind)
+            _sift(count, real, heap, v + 1, v, v)
+    while step < n and core.size == 0:
+        v = sequence[step] if kind == GIVEN else heap[0]
+        n_near = count[v, DEGREE]
+        missing = n_near * (n_near - 1) // 2 if kind == GIVEN else count[v, MISSING]
+        if real[v, WEIGHT] > limit or work > most:
+            break
+        if missing > 0:
+            spent += 2.0 ** real[v, WEIGHT]
+            if spent > bound:
+                break
+        count[v, STAMP] = v
+        if kind != GIVEN:
+            sequence[step] = v
+            size -= 1
+            if size > 0:
+                _sift(count, real, heap, size, 0, heap[size])
+        n_stale = 0
+        e = count[v, HEAD]
+        while e >= 0:
+            stale[n_stale] = links[e, TO]
+            count[links[e, TO], STAMP] = v
+            n_stale += 1
+            e = links[e, NEXT]
+        if missing > 0:
+            costs[JOINS] += missing
+            if used + 2 * missing > links.shape[0]:
+                links = _grown(links, used, used + 2 * missing)
+            if 2 * (entries + missing) > table.size:
+                table, entries = _rehashed(table, count, entries + missing)
+        for i in range(n_near):
+            if missing == 0:
+                break
+            a = stale[i]
+            work += n_near - i
+            token += 1
+            marks = count[a, DEGREE] <= WORTH_MARKING * (n_near - i)
+            if marks:
+                _mark(count, links, a, token)
+            for j in range(i + 1, n_near):
+                b = stale[j]
+                if count[b, MARK] == token:
+                    continue
+                at = _seek(table, n, a, b)
+                if table[at] != 0:
+                    continue
+                work += 8 + min(count[a, DEGREE], count[b, DEGREE])
+                if kind != GIVEN:
+                    shared, across, n_stale = _share(
+                        count, real, links, table, a, b, token * marks, v, stale, n_stale
+                    )
+                    count[a, MISSING] += count[a, DEGREE] - shared
+                    count[b, MISSING] += count[b, DEGREE] - shared
+                    real[a, FILL] += real[b, STATES] * (real[a, AROUND] - across)
+                    real[b, FILL] += real[a, STATES] * (real[b, AROUND] - across)
+                used = _link(count, real, links, table, at, used, a, b)
+                count[b, MARK] = token
+                entries += 1
+                missing -= 1
+        _take_away(count, real, links, v)
+        count[v, PLACE] = -1
+        if kind != GIVEN:
+            work += 4 + 4 * n_stale
+            for i in range(n_stale):
+                _price(count, real, stale[i], kind)
+                _sift(count, real, heap, size, count[stale[i], PLACE], stale[i])
+        step += 1
+    costs[COUNTED] = step
+    costs[WORK] = work
+    if step < n and kind != GIVEN:
+        end = step
+        for which in range(2):
+            for i in range(size):
+                if group[heap[i]] == which:
+                    sequence[end] = heap[i]
+                    end += 1
+    first, members, parent, clique = _cliques(n_states, sequence, count, links, costs)
+    return first, members, parent, core if core.size > 0 else clique, costs
