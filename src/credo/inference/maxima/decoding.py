@@ -12,10 +12,9 @@ import numpy.typing as npt
 from credo._types import F64
 from credo.graphs.problems import Problem
 from credo.graphs.ragged import ranges, starts
-from credo.inference._beliefs import Beliefs
-from credo.inference._questions import Question
 from credo.inference.maxima.local_moves import FORESTS, SWEEPS, Climber, improve
 from credo.inference.maxima.outcomes import Maximum, impossible, log_score
+from credo.inference.question import Beliefs, Question
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
