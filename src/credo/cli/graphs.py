@@ -63,7 +63,7 @@ def infer(
     method: Annotated[
         str,
         typer.Option(
-            help=f"Exact: {promising(ENGINES, 'exact')}; exact is the cheapest of the rest. "
+            help=f"Exact: {promising(ENGINES, 'exact')}, or exact for the cheapest. "
             f"Approximate: {promising(ENGINES, 'estimate', 'lower', 'upper', 'samples')}. auto is "
             "exact, and approximate where that exceeds the budget.",
         ),

@@ -155,9 +155,9 @@ MAXIMISERS = _by_name(
 
 
 def promising(engines: Mapping[str, Engine], *promises: Promise) -> str:
-    """Return the names of the engines that promise this, for help and messages."""
-    chosen = (e.name for e in engines.values() if e.promise in promises and e.name != "auto")
-    return ", ".join(chosen)
+    """Return the names of the engines that promise this, for help; choices left out."""
+    named = (e for e in engines.values() if e.name not in ("auto", "exact"))
+    return ", ".join(e.name for e in named if e.promise in promises)
 
 
 def lookup(method: Any, engines: Mapping[str, Engine], what: str) -> Engine:

@@ -172,7 +172,12 @@ class GraphPosterior(Drawable):
 
     def to_dict(self) -> dict[Label, dict[Label, float]]:
         """Return all marginals as ``{variable: {state: probability}}``."""
-        return {name: self[name].to_dict() for name in self}
+        wiring = self.question.wiring
+        states = (wiring.states[wiring.index(name)] for name in self)
+        return {
+            name: dict(zip(each, self.probabilities(name).tolist(), strict=True))
+            for name, each in zip(self, states, strict=True)
+        }
 
     @cached_property
     def _log_evidence(self) -> float:
