@@ -31,9 +31,9 @@ class Engine:
     ----------
     name : str
         As in ``method=``, and as answers call it.
-    where : str
-        ``"module:function"`` within ``credo.inference``; empty where ``infer`` or ``mpe`` itself
-        chooses or runs.
+    module : str
+        Where its function ``run_<name>`` is, within ``credo.inference``; empty where ``infer`` or
+        ``mpe`` itself chooses or runs.
     promise, needs : str
         What comes out, and what goes in.
     aliases : str
@@ -43,7 +43,7 @@ class Engine:
     """
 
     name: str
-    where: str
+    module: str
     promise: Promise
     needs: Needs
     aliases: str = ""
@@ -52,8 +52,8 @@ class Engine:
     @cached_property
     def run(self) -> Callable[..., Any]:
         """The function; its module is imported now."""
-        module, function = self.where.split(":")
-        found: Callable[..., Any] = getattr(import_module(f"credo.inference.{module}"), function)
+        module = import_module(f"credo.inference.{self.module}")
+        found: Callable[..., Any] = getattr(module, f"run_{self.name}")
         return found
 
     @cached_property
@@ -72,85 +72,34 @@ def _by_name(*engines: Engine) -> dict[str, Engine]:
 _MESSAGES = ("schedule", "momentum", "domain", "sweeps", "tolerance", "threads", "seed", "callback")
 _CLIQUES = "jt clique_tree join_tree hugin shafer_shenoy"
 _BP = "bp lbp loopy_bp belief_propagation loopy_belief_propagation"
+_MAX = "max_product max_sum min_sum"
 _GBP = "gbp generalized kikuchi generalised_bp generalized_bp"
 
 #: Engines of ``infer``; the first two choose among the exact ones.
 ENGINES = _by_name(
     Engine("auto", "", "exact", "plan"),
     Engine("exact", "", "exact", "plan"),
-    Engine("tree", "exact:run_tree", "exact", "plan", "forward_backward polytree"),
-    Engine("junction_tree", "exact:run_junction_tree", "exact", "plan", _CLIQUES),
-    Engine(
-        "elimination",
-        "exact:run_elimination",
-        "exact",
-        "plan",
-        "ve variable_elimination bucket_elimination",
-    ),
-    Engine("enumeration", "exact:run_enumeration", "exact", "plan", "brute_force enumerate"),
-    Engine(
-        "loopy", "loopy.engine:run_loopy", "estimate", "rules", f"{_BP} sum_product message_passing"
-    ),
-    Engine("generalised", "regions.generalised:run_generalised", "estimate", "tables", _GBP),
-    Engine("double_loop", "regions.generalised:run_double_loop", "estimate", "tables", "hak cccp"),
-    Engine(
-        "tree_reweighted",
-        "certificates.tree_reweighted:run_tree_reweighted",
-        "upper",
-        "tables",
-        "trw trwbp trbp",
-    ),
-    Engine(
-        "mean_field",
-        "certificates.mean_field:run_mean_field",
-        "lower",
-        "tables",
-        "mf naive_mean_field",
-    ),
-    Engine(
-        "structured_mean_field",
-        "certificates.structured:run_structured_mean_field",
-        "lower",
-        "tables",
-        "smf",
-    ),
-    Engine("gibbs", "chains.gibbs:run_gibbs", "samples", "tables", "mcmc gibbs_sampling"),
+    Engine("tree", "exact", "exact", "plan", "forward_backward polytree"),
+    Engine("junction_tree", "exact", "exact", "plan", _CLIQUES),
+    Engine("elimination", "exact", "exact", "plan", "ve variable_elimination bucket_elimination"),
+    Engine("enumeration", "exact", "exact", "plan", "brute_force enumerate"),
+    Engine("loopy", "loopy.engine", "estimate", "rules", f"{_BP} sum_product message_passing"),
+    Engine("generalised", "regions.generalised", "estimate", "tables", _GBP),
+    Engine("double_loop", "regions.generalised", "estimate", "tables", "hak cccp"),
+    Engine("tree_reweighted", "certificates.tree_reweighted", "upper", "tables", "trw trwbp trbp"),
+    Engine("mean_field", "certificates.mean_field", "lower", "tables", "mf naive_mean_field"),
+    Engine("structured_mean_field", "certificates.structured", "lower", "tables", "smf"),
+    Engine("gibbs", "chains.gibbs", "samples", "tables", "mcmc gibbs_sampling"),
 )
 
-#: Engines of ``mpe``.
+#: Engines of ``mpe``, which has its junction tree itself.
 MAXIMISERS = _by_name(
-    Engine("auto", "maxima.choosing:run_first_that_fits", "upper", "rules"),
-    Engine(
-        "junction_tree",
-        "",
-        "exact",
-        "plan",
-        f"{_CLIQUES} exact viterbi elimination ve variable_elimination",
-        ("seed",),
-    ),
-    Engine(
-        "graph_cut",
-        "maxima.graph_cut:run_graph_cut",
-        "exact",
-        "tables",
-        "graphcut graph_cuts min_cut mincut max_flow",
-    ),
-    Engine(
-        "tree_reweighted",
-        "maxima.choosing:run_tree_reweighted",
-        "upper",
-        "tables",
-        "trws trw_s trw",
-    ),
-    Engine(
-        "loopy",
-        "maxima.decoding:run_max_product",
-        "estimate",
-        "rules",
-        f"{_BP} max_product max_sum min_sum",
-        _MESSAGES,
-    ),
-    Engine("icm", "maxima.local_moves:run_icm", "estimate", "tables", "iterated_conditional_modes"),
+    Engine("auto", "maxima.choosing", "upper", "rules"),
+    Engine("junction_tree", "", "exact", "plan", f"{_CLIQUES} exact viterbi ve", ("seed",)),
+    Engine("graph_cut", "maxima.graph_cut", "exact", "tables", "graphcut min_cut mincut max_flow"),
+    Engine("tree_reweighted", "maxima.choosing", "upper", "tables", "trws trw_s trw"),
+    Engine("loopy", "maxima.decoding", "estimate", "rules", f"{_BP} {_MAX}", _MESSAGES),
+    Engine("icm", "maxima.local_moves", "estimate", "tables", "iterated_conditional_modes"),
 )
 
 

@@ -11,7 +11,7 @@ from credo.exceptions import InputError
 from credo.graphs.problems import Problem
 from credo.inference._explain import impossible
 from credo.inference.engines import Engine
-from credo.inference.maxima.decoding import polished, run_max_product
+from credo.inference.maxima.decoding import polished, run_loopy
 from credo.inference.maxima.graph_cut import run_graph_cut
 from credo.inference.maxima.outcomes import Maximum
 from credo.inference.maxima.trws import run_trws
@@ -65,7 +65,7 @@ def run_tree_reweighted(
     return polished(problem, found, seed)
 
 
-def run_first_that_fits(
+def run_auto(
     question: Question,
     problem: Problem,
     *,
@@ -89,7 +89,7 @@ def _or_better(question: Question, problem: Problem, found: Maximum, seed: int) 
     """Let max-product messages try too, where a configuration is not proven to be the best."""
     if found.is_impossible or found.log_score >= found.bound:
         return found
-    other = run_max_product(question, problem, seed=seed)
+    other = run_loopy(question, problem, seed=seed)
     if other.log_score <= found.log_score:
         return found
     return replace(found, states=other.states, log_score=other.log_score)
