@@ -1,6 +1,7 @@
 """Settings of the documentation; built by ``make docs``."""
 
 import credo
+from credo.inference.engines import ENGINES, MAXIMISERS, Engine
 
 project = "Credo"
 author = "The Credo developers"
@@ -15,8 +16,22 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
 ]
-myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
+
+
+def table_of(engines: dict[str, Engine]) -> str:
+    """Return a list of engines as a table in Markdown."""
+    rows = ["| `method` | also called | log Z or score | options |", "|---|---|---|---|"]
+    for engine in engines.values():
+        also, options = (
+            " ".join(f"`{w}`" for w in words) for words in (engine.aliases.split(), engine.options)
+        )
+        rows.append(f"| `{engine.name}` | {also} | {engine.promise} | {options} |")
+    return "\n".join(rows)
+
+
+myst_substitutions = {"engines": table_of(ENGINES), "maximisers": table_of(MAXIMISERS)}
 
 autosummary_generate = False  # entries are written out in reference/api.md, nothing is generated
 autodoc_member_order = "bysource"

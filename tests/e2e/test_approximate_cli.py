@@ -269,8 +269,8 @@ class TestSettings:
             (["--on-failure", "cry"], "--on-failure .* one of .*Got 'cry'"),
             (["--method", "mean_field", "--schedule", "tree"], "'mean_field' has no option 'sched"),
             (["--method", "gibbs", "--momentum", "0.5"], "'gibbs' has no option 'momentum'"),
-            (["--method", "exact", "--sweeps", "3"], "sweeps is no option of method='exact'"),
-            (["--sweeps", "3"], "sweeps is no option of method='auto'"),
+            (["--method", "exact", "--sweeps", "3"], "method='exact' has no option 'sweeps'"),
+            (["--sweeps", "3"], "method='auto' has no option 'sweeps'"),
             (["--method", "loopy", "--budget", "much"], "budget of infer must be bytes"),
             (["--method", "loopy", "--jeffrey", "w.json"], "jeffrey needs an exact method"),
             (["--method", "loopy", "--query", "snow"], "no variable 'snow'"),
@@ -507,24 +507,24 @@ def test_bounds_are_rounded_outwards(value, kind, text):
 
 
 def test_an_answer_without_log_evidence_says_so(credo, monkeypatch):
-    from credo.inference import asking
+    from credo.inference import _infer
 
     found = library.infer(read_network("rivals.uai"), method="loopy")
     found.details = {"no_log_z": True}
-    monkeypatch.setattr(asking, "infer", lambda *_, **__: found)
+    monkeypatch.setattr(_infer, "infer", lambda *_, **__: found)
     arguments = ("infer", "rivals.uai", "--method", "loopy")
     assert lines_below(credo(*arguments)[1])["ln Z(evidence)"] == "not estimated"
     assert json.loads(credo(*arguments, "--json")[1])["log_evidence"] is None
 
 
 def test_warnings_of_others_are_not_shown(credo, monkeypatch):
-    from credo.inference import asking
+    from credo.inference import _infer
 
-    infer = asking.infer
+    infer = _infer.infer
 
     def noisy(*arguments, **options):
         warnings.warn("something about another library", RuntimeWarning, stacklevel=2)
         return infer(*arguments, **options)
 
-    monkeypatch.setattr(asking, "infer", noisy)
+    monkeypatch.setattr(_infer, "infer", noisy)
     assert credo("infer", "rivals.uai", "--method", "loopy")[2] == ""

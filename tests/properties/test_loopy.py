@@ -116,7 +116,7 @@ def test_flooding_on_pairs_equals_messages_written_out(rng, k, eta, temperature,
             sweeps=sweeps,
             tolerance=0.0,
         )
-    assert isinstance(post.approximation.reader._run.sweeper, Pairwise)
+    assert isinstance(post.answer.reader._run.sweeper, Pairwise)
     net = twin.net(seen, weights, temperature=temperature)
     assert_same_sweeps(post, net, seen, eta)
 
@@ -131,7 +131,7 @@ def test_single_precision_is_near_messages_written_out(rng, k, eta, sweeps):
     twin = random_pairs(rng, 6, k, 9, strength=1.5)
     options = {"momentum": eta, "sweeps": sweeps, "tolerance": 0.0, "dtype": "float32"}
     post = infer(twin, schedule="flooding", **options)
-    assert isinstance(post.approximation.reader._run.sweeper, Pairwise)
+    assert isinstance(post.answer.reader._run.sweeper, Pairwise)
     net = twin.net()
     np.testing.assert_allclose(post.residuals, net.sweeps(post.sweeps, eta), atol=1e-5)
     assert_beliefs(post, net, {}, atol=3e-5)

@@ -7,7 +7,7 @@ from tests.oracles import inference as oracle
 from tests.properties.graph_strategies import factor_graphs, findings, models
 
 from credo.graphs.problems import pose
-from credo.inference._questions import ask
+from credo.inference.question import ask
 from credo.inference.regions.generalised import run_double_loop, run_generalised
 
 ENGINES = st.sampled_from([run_generalised, run_double_loop])

@@ -8,7 +8,7 @@ from tests.oracles import maxima as oracle
 
 import credo
 from credo.graphs import FactorGraph, chain
-from credo.inference.asking import infer
+from credo.inference._infer import infer
 from credo.inference.maximum import k_best, marginal_map, max_marginals, mpe
 
 

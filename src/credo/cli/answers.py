@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from credo.cli.networks import Network
-    from credo.inference import ApproximatePosterior, GraphPosterior
+    from credo.inference import GraphPosterior
+    from credo.inference.engines import Engine
 
 #: Details of an engine that a person should see.
 _TOLD = {
@@ -40,9 +41,9 @@ def answer_one(wanted: Ask) -> None:
     from credo.cli.destinations import say, say_json
     from credo.cli.networks import opened
 
-    _check(wanted)
+    engine = _check(wanted)
     with opened(wanted.network) as net:
-        post = _asked(wanted, net)
+        post = _asked(wanted, engine, net)
         log_evidence = _log_evidence(post)
         marginals = post.to_dict()
     if wanted.as_json:
@@ -56,40 +57,41 @@ def answer_one(wanted: Ask) -> None:
     say(f"{marginals_table(marginals)}\n\n{below}")
 
 
-def _check(wanted: Ask) -> None:
-    """Check the words, before a file is read."""
+def _check(wanted: Ask) -> Engine:
+    """Check the words, before a file is read, and find the engine."""
     from typing import get_args
 
     from credo._validation.labels import one_of
-    from credo.inference._budget import as_bytes
-    from credo.inference.approximating import OnFailure
-    from credo.inference.asking import Method
+    from credo.inference._infer import OnFailure
+    from credo.inference.engines import ENGINES, check_options, lookup
+    from credo.inference.question import as_bytes
 
-    one_of(wanted.method, get_args(Method), "credo infer", "--method")
+    engine = lookup(wanted.method, ENGINES, "--method of credo infer")
     one_of(wanted.on_failure, get_args(OnFailure), "credo infer", "--on-failure")
     as_bytes(wanted.budget, "infer")
+    check_options(engine, wanted.options, ENGINES, "infer")
+    return engine
 
 
-def _asked(wanted: Ask, net: Network) -> GraphPosterior | ApproximatePosterior:
+def _asked(wanted: Ask, engine: Engine, net: Network) -> GraphPosterior:
     """Put the question, with as much machinery as it needs."""
     from credo.cli.findings import evidence_of, names_of
     from credo.cli.progress import sweep_progress
     from credo.cli.weight_files import weights_of
-    from credo.inference.approximating import METHODS, check_options
-    from credo.inference.asking import infer
+    from credo.inference._infer import infer
 
     findings = evidence_of(net, wanted.evidence)
     names = names_of(net, wanted.query, "--query")
     likelihood, jeffrey = (weights_of(net, path) for path in (wanted.likelihood, wanted.jeffrey))
 
-    def run(**options: Any) -> GraphPosterior | ApproximatePosterior:
+    def run(**options: Any) -> GraphPosterior:
         return infer(
             net.model,
             findings,
             likelihood=likelihood,
             jeffrey=jeffrey,
             query=names,
-            method=wanted.method,  # type: ignore[arg-type]  # checked
+            method=engine.name,
             budget=wanted.budget,
             seed=wanted.seed,
             on_failure=wanted.on_failure,  # type: ignore[arg-type]  # checked
@@ -97,14 +99,13 @@ def _asked(wanted: Ask, net: Network) -> GraphPosterior | ApproximatePosterior:
             **options,
         )
 
-    if wanted.method not in METHODS:
+    if "callback" not in engine.options:
         return run()
-    check_options(wanted.method, wanted.options)
     with sweep_progress() as callback:
         return run(callback=callback)
 
 
-def _log_evidence(post: GraphPosterior | ApproximatePosterior) -> float | None:
+def _log_evidence(post: GraphPosterior) -> float | None:
     """Give the log evidence; None if it costs more than the marginals, or was not estimated."""
     from credo.exceptions import InputError
 
@@ -125,14 +126,13 @@ def _quantity(network: Network, options: dict[str, Any]) -> str:
 
 
 def _lines(
-    quantity: str, log_evidence: float | None, post: GraphPosterior | ApproximatePosterior
+    quantity: str, log_evidence: float | None, post: GraphPosterior
 ) -> list[tuple[str, str]]:
     """Say for a person what was found beside marginals, and how."""
     from credo.cli.text_tables import bound_text
-    from credo.inference.approximate_result import ApproximatePosterior
 
     engine = ("engine", post.engine)
-    if not isinstance(post, ApproximatePosterior):
+    if post.plan is not None:
         cost = "needs more memory than the budget"
         return [(quantity, cost if log_evidence is None else f"{log_evidence:.8g}"), engine]
     kind = post.log_evidence_is.lower().replace("_", " ")
@@ -153,19 +153,18 @@ def _digits(value: float) -> str:
     return f"{value:.4g}" if isinstance(value, float) else f"{value}"
 
 
-def _record(post: GraphPosterior | ApproximatePosterior) -> dict[str, Any]:
+def _record(post: GraphPosterior) -> dict[str, Any]:
     """Give by name how an answer was found."""
     import numpy as np
 
     from credo._validation.labels import plain
-    from credo.inference.approximate_result import ApproximatePosterior
 
     record = {
         "log_evidence_is": post.log_evidence_is,
         "engine": post.engine,
         "status": post.status,
     }
-    if not isinstance(post, ApproximatePosterior):
+    if post.plan is not None:
         return record
     return {
         **record,

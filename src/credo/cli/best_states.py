@@ -15,6 +15,7 @@ from credo.cli.options import (
     NetworkFile,
     as_budget,
 )
+from credo.inference.engines import MAXIMISERS, Engine, lookup, promising
 
 if TYPE_CHECKING:
     from credo.cli.networks import Network
@@ -34,8 +35,9 @@ def mpe(
     method: Annotated[
         str,
         typer.Option(
-            help="junction_tree and graph_cut are exact, tree_reweighted has a bound, loopy and "
-            "icm have none; auto takes the first of the first three that fits."
+            help=f"Exact: {promising(MAXIMISERS, 'exact')}. With a bound: "
+            f"{promising(MAXIMISERS, 'upper')}. Without: {promising(MAXIMISERS, 'estimate')}. auto "
+            "takes the first of them that fits."
         ),
     ] = "auto",
     likelihood: LikelihoodFile = None,
@@ -46,29 +48,28 @@ def mpe(
     from credo.cli.destinations import say, say_json
     from credo.cli.networks import opened
 
-    _check(variables, k, method, budget)
+    engine = _check(variables, k, method, budget)
     with opened(network) as net:
-        found = _found(net, evidence, variables, k, method, likelihood, as_budget(budget))
+        found = _found(net, evidence, variables, k, engine, likelihood, as_budget(budget))
     if as_json:
         say_json({"configurations": [_record(each) for each in found]})
     else:
         say(_text(net, found))
 
 
-def _check(variables: list[str] | None, k: int, method: str, budget: str) -> None:
-    """Refuse what does not go together, before a file is read."""
-    from credo._validation.labels import one_of
+def _check(variables: list[str] | None, k: int, method: str, budget: str) -> Engine:
+    """Refuse what does not go together, before a file is read, and find the engine."""
     from credo.exceptions import InputError
-    from credo.inference._budget import as_bytes
-    from credo.inference.maxima.choosing import OPTIONS
+    from credo.inference.question import as_bytes
 
     as_bytes(as_budget(budget), "mpe")
-    one_of(method, tuple(OPTIONS), "credo mpe", "--method")
+    engine = lookup(method, MAXIMISERS, "--method of credo mpe")
     if variables and k != 1:
         raise InputError("--k counts configurations of all variables. Leave out --variables.")
-    if method != "auto" and (variables or k != 1):
+    if engine.name != "auto" and (variables or k != 1):
         other = "variables" if variables else "k"
         raise InputError(f"--method does not go with --{other}, which is exact. Leave it out.")
+    return engine
 
 
 def _found(
@@ -76,7 +77,7 @@ def _found(
     evidence: list[str] | None,
     variables: list[str] | None,
     k: int,
-    method: str,
+    engine: Engine,
     likelihood: Path | None,
     budget: str | None,
 ) -> list[Configuration]:
@@ -85,7 +86,6 @@ def _found(
     from credo.cli.progress import sweep_progress
     from credo.cli.weight_files import weights_of
     from credo.inference import maximum
-    from credo.inference.maxima.choosing import OPTIONS
 
     asked: dict[str, Any] = {
         "evidence": evidence_of(net, evidence),
@@ -98,8 +98,8 @@ def _found(
     if k != 1:
         return maximum.k_best(net.model, k, **asked)
     with sweep_progress() as callback:
-        options: dict[str, Any] = {"callback": callback} if "callback" in OPTIONS[method] else {}
-        return [maximum.mpe(net.model, **asked, method=method, **options)]
+        options: dict[str, Any] = {"callback": callback} if "callback" in engine.options else {}
+        return [maximum.mpe(net.model, **asked, method=engine.name, **options)]
 
 
 def _text(network: Network, found: list[Configuration]) -> str:

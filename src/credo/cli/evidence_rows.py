@@ -136,7 +136,7 @@ class _Job:
     def _count_impossible(self, codes: npt.NDArray[np.int32], line: int) -> None:
         """Count a row that cannot be, or say which of its findings conflict."""
         from credo.exceptions import ImpossibleEvidence
-        from credo.inference.asking import infer
+        from credo.inference._infer import infer
 
         self.n_impossible += 1
         if self.on_impossible == "blank":

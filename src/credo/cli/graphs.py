@@ -17,6 +17,7 @@ from credo.cli.options import (
     QueryTexts,
     as_budget,
 )
+from credo.inference.engines import ENGINES, promising
 
 
 def infer(
@@ -62,9 +63,9 @@ def infer(
     method: Annotated[
         str,
         typer.Option(
-            help="Exact: tree, junction_tree, elimination, enumeration, or exact for the cheapest. "
-            "Approximate: loopy, tree_reweighted, mean_field, structured_mean_field, generalised, "
-            "double_loop or gibbs. auto is exact, and approximate where that exceeds the budget.",
+            help=f"Exact: {promising(ENGINES, 'exact')}, or exact for the cheapest. "
+            f"Approximate: {promising(ENGINES, 'estimate', 'lower', 'upper', 'samples')}. auto is "
+            "exact, and approximate where that exceeds the budget.",
         ),
     ] = "auto",
     schedule: Annotated[

@@ -96,13 +96,13 @@ def _query(path: Path, names: list[Label]) -> list[Label]:
 
 
 def _log10_partition(net: Any, findings: Any, _: Any, budget: str | None) -> float:
-    from credo.inference.asking import infer
+    from credo.inference._infer import infer
 
     return infer(net, findings, query=[], method="exact", budget=budget).log_evidence / math.log(10)
 
 
 def _marginals(net: Any, findings: Any, _: Any, budget: str | None) -> list[Any]:
-    from credo.inference.asking import infer
+    from credo.inference._infer import infer
 
     post = infer(net, findings, method="exact", budget=budget)
     return [post.probabilities(name) for name in post]

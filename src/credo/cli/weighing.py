@@ -36,15 +36,21 @@ def explain(
     from credo.cli.findings import evidence_of
     from credo.cli.networks import opened
     from credo.cli.weight_files import weights_of
-    from credo.inference.approximating import Request
-    from credo.inference.asking import exact
-    from credo.inference.explanation import explain as weigh
+    from credo.inference._explain import explain as weigh
+    from credo.inference._infer import infer
 
     with opened(network) as net:
         name = net.name(target)
         findings = evidence_of(net, evidence)
         weights = weights_of(net, likelihood)
-        post = exact(Request(net.model, findings, weights, [name], as_budget(budget)))
+        post = infer(
+            net.model,
+            findings,
+            likelihood=weights,
+            query=[name],
+            method="exact",
+            budget=as_budget(budget),
+        )
         found = weigh(post, name, None if state is None else net.state(name, state))
     if as_json:
         say_json(_explanation_record(found))

@@ -10,7 +10,6 @@ from credo._validation.labels import one_of
 from credo.decisions import Loss
 from credo.exceptions import InputError
 from credo.graphs import GridField
-from credo.inference._questions import check_callback
 from credo.inference.grids.messages import Settings
 from credo.inference.grids.passing import (
     as_number_type,
@@ -20,6 +19,7 @@ from credo.inference.grids.passing import (
     pass_messages,
     settings_for,
 )
+from credo.inference.question import check_callback
 from credo.posterior import PosteriorMap
 
 Method: TypeAlias = Literal["sum-product", "max-product", "graph-cut"]

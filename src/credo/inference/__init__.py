@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 from credo._lazy import doors
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
-    from credo.inference.approximate_result import ApproximatePosterior as ApproximatePosterior
-    from credo.inference.asking import infer as infer
+    from credo.inference._explain import (
+        Explanation as Explanation,
+        FindingWeight as FindingWeight,
+        explain as explain,
+    )
+    from credo.inference._infer import infer as infer
     from credo.inference.certificates.bounding import Bounds as Bounds, bounds as bounds
     from credo.inference.chains.diagnostics import (
         effective_sample_size as effective_sample_size,
@@ -18,11 +22,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         Configuration as Configuration,
         MaxMarginals as MaxMarginals,
     )
-    from credo.inference.explanation import (
-        Explanation as Explanation,
-        FindingWeight as FindingWeight,
-        explain as explain,
-    )
+    from credo.inference.graph_posterior import GraphPosterior as GraphPosterior
     from credo.inference.grids import GridPosterior as GridPosterior, infer_grid as infer_grid
     from credo.inference.junction_tree import JunctionTree as JunctionTree
     from credo.inference.many import (
@@ -44,16 +44,14 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     )
     from credo.inference.planning import plan as plan
     from credo.inference.plans import Plan as Plan
-    from credo.inference.result import GraphPosterior as GraphPosterior
 
 __getattr__, __dir__, __all__ = doors(
     __name__,
     {
-        "credo.inference.approximate_result": ["ApproximatePosterior"],
-        "credo.inference.asking": ["infer"],
+        "credo.inference._infer": ["infer"],
         "credo.inference.certificates.bounding": ["Bounds", "bounds"],
         "credo.inference.chains.diagnostics": ["effective_sample_size", "r_hat"],
-        "credo.inference.explanation": ["Explanation", "FindingWeight", "explain"],
+        "credo.inference._explain": ["Explanation", "FindingWeight", "explain"],
         "credo.inference.grids": ["GridPosterior", "infer_grid"],
         "credo.inference.junction_tree": ["JunctionTree"],
         "credo.inference.many": ["ManyEngine", "ManyPosteriors", "infer_batches", "infer_many"],
@@ -67,6 +65,6 @@ __getattr__, __dir__, __all__ = doors(
         "credo.inference.messages": ["Message", "MessagePassing", "pass_messages"],
         "credo.inference.planning": ["plan"],
         "credo.inference.plans": ["Plan"],
-        "credo.inference.result": ["GraphPosterior"],
+        "credo.inference.graph_posterior": ["GraphPosterior"],
     },
 )

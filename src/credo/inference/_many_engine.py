@@ -12,14 +12,13 @@ import numpy.typing as npt
 from credo._types import F64
 from credo._validation.labels import listing, one_of
 from credo.exceptions import BudgetError, InputError
-from credo.inference._budget import Budget, as_bytes, as_text
+from credo.inference._explain import impossible
 from credo.inference._many_result import ManyPosteriors
 from credo.inference._many_routes import Routes, findings
 from credo.inference._many_rows import Rows, read_rows
 from credo.inference._many_runs import count_threads, distinct, run_blocks
-from credo.inference._questions import ask
-from credo.inference.conflicts import impossible
 from credo.inference.loopy.many import LoopyRows, Settings
+from credo.inference.question import Budget, as_bytes, as_text, ask
 
 Progress: TypeAlias = Callable[[int, int], object]
 Int64: TypeAlias = npt.NDArray[np.int64]

@@ -15,7 +15,7 @@ from credo._validation.arrays import frozen
 from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.wiring import Wiring
-from credo.inference._questions import not_asked
+from credo.inference.question import not_asked
 from credo.posterior.posterior import Posterior, trusted
 
 Int64: TypeAlias = npt.NDArray[np.int64]

@@ -13,11 +13,11 @@ from credo.graphs.evidence import Evidence, Finding
 from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem, pose
 from credo.graphs.wiring import Wiring
-from credo.inference._budget import Budget, as_bytes, refuse_above
 from credo.inference._many_rows import Codes
 from credo.inference._many_runs import COPIES, patterns
 from credo.inference._many_tree import RowTree, whole_sum
 from credo.inference.cliques import calibrate, plant
+from credo.inference.question import Budget, as_bytes, refuse_above
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: Seconds per cell and row on a tree with lanes, per cell of a row on its own, per cell for making

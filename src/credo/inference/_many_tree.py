@@ -10,10 +10,10 @@ import numpy.typing as npt
 from credo._types import F64, Bool
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import ranges
-from credo.inference._beliefs import Beliefs
 from credo.inference._lanes import write_program
 from credo.inference._many_rows import Codes
 from credo.inference.cliques import CliqueTables, CliqueTree, bytes_of, calibrate
+from credo.inference.question import Beliefs
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: More lanes than this gain nothing; fewer are used while the room passes this many bytes, half of

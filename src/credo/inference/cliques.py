@@ -15,8 +15,7 @@ from credo._kernels.cliques import LOG_SUM, SUM
 from credo._types import F64
 from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem
-from credo.inference._beliefs import Beliefs
-from credo.inference._budget import Budget, refuse_above
+from credo.inference.question import Beliefs, Budget, refuse_above
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 _NOTHING: Int64 = np.empty(0, np.int64)

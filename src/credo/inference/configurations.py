@@ -16,7 +16,7 @@ from credo._validation.labels import listing, plain, position
 from credo.graphs.problems import Problem
 from credo.graphs.variables import Same, Variable
 from credo.graphs.wiring import Int64, Wiring
-from credo.inference._beliefs import Beliefs
+from credo.inference.question import Beliefs
 
 #: States shown by repr.
 _SHOWN = 6

@@ -1,10 +1,11 @@
-"""Exact answers by one pass: a few variables' table, the log of a sum, draws; and the oracle."""
+"""The exact engines, each of which follows a plan; joint tables, draws and Jeffrey's rule."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,17 +17,121 @@ from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, Numeri
 from credo.graphs.ordering import Order
 from credo.graphs.problems import Problem, pose
 from credo.graphs.wiring import Int64
-from credo.inference._beliefs import Beliefs
-from credo.inference._budget import Budget, as_bytes, as_text
-from credo.inference._questions import Question, indices
-from credo.inference.cliques import sum_out
-from credo.inference.conflicts import impossible
+from credo.inference._explain import impossible
+from credo.inference.cliques import calibrate, plant, sum_out
+from credo.inference.question import (
+    Answer,
+    Beliefs,
+    Budget,
+    Question,
+    as_bytes,
+    as_text,
+    indices,
+    refuse_above,
+    tree_of,
+)
 from credo.posterior import JointTable
+
+if TYPE_CHECKING:
+    from credo.inference.plans import Plan
 
 #: Draws per block, so that the uniform numbers of a large network stay small.
 _BLOCK = 1024
 #: Rounds of proportional fitting before giving up, and how near the posteriors have to come.
 _ROUNDS, _CLOSE = 1000, 1e-12
+
+
+def as_answer(question: Question, beliefs: Beliefs) -> Answer:
+    """Return exact beliefs as an answer; log Z is computed when asked for, if parts were left out.
+
+    It is that of the evidence alone: weights that ``jeffrey`` led to have no probability.
+    """
+    log_z = beliefs.log_z
+    if log_z == -np.inf or not (log_z is None or question.has_weights or question.is_prior):
+        return Answer(beliefs, "EXACT", log_z, "EXACT")
+    find = None if question.is_prior else partial(_log_evidence, question)
+    return Answer(beliefs, "EXACT", 0.0, "EXACT", find_log_z=find)
+
+
+def _log_evidence(question: Question) -> float:
+    """Return the log of the probability of the findings, by one pass over all they touch."""
+    problem = pose(question.wiring, question.findings, [], whole=True)
+    return sum_out(problem, "log_evidence", question.budget)[1]
+
+
+def run_junction_tree(question: Question, plan: Plan) -> Answer:
+    """Calibrate one tree of cliques, which gives all marginals."""
+    step = plan.steps[0]
+    refuse_above(question.budget, step.problem, step.order, "infer")
+    tree = plant(step.problem, step.order.sequence)
+    return as_answer(question, calibrate(step.problem, tree))
+
+
+def run_tree(question: Question, plan: Plan) -> Answer:
+    """Pass messages along the edges of a tree, there and back."""
+    if plan.n_bytes > as_bytes(question.budget, "infer"):
+        raise BudgetError(
+            f"infer needs {as_text(plan.n_bytes)} for messages and marginals; the budget is "
+            f"{question.budget}. Raise budget=, or ask for fewer variables (query=[...])."
+        )
+    run = tree_of(question)
+    every = np.arange(len(question.wiring.n_states))
+    return as_answer(question, Beliefs(every, run.start, run.marginals, run.log_z))
+
+
+def run_elimination(question: Question, plan: Plan) -> Answer:
+    """Eliminate towards each queried variable in turn."""
+    tables: dict[int, F64] = {}
+    log_z: float | None = None
+    for step in plan.steps:
+        target = [] if step.target is None else [step.target]
+        table, log_z = eliminate(step.problem, target, "infer", question.budget, step.order)
+        if log_z == -np.inf:
+            break
+        tables |= {int(step.problem.variables[v]): table for v in target}
+        log_z = log_z if step.problem.is_complete else None
+    variables = sorted(tables)
+    start = np.array([0, *(tables[v].size for v in variables)]).cumsum()
+    values = np.concatenate([np.empty(0), *(tables[v].ravel() for v in variables)])
+    return as_answer(question, Beliefs(np.array(variables, np.int64), start, values, log_z))
+
+
+def run_enumeration(question: Question, plan: Plan) -> Answer:
+    """Sum over the table of all configurations: the oracle of the engines."""
+    problem = plan.steps[0].problem
+    n = len(problem.variables)
+    joint = _log_joint(problem, question.budget)
+    start = np.concatenate([[0], np.cumsum(problem.n_states)])
+    largest = float(joint.max())
+    if largest == -np.inf:
+        return as_answer(question, Beliefs(problem.variables, start, np.empty(0), -np.inf))
+    joint = np.exp(joint - largest)
+    total = joint.sum()
+    others = (tuple(i for i in range(n) if i != v) for v in range(n))
+    values = np.concatenate([np.empty(0), *(joint.sum(axis=axes) / total for axes in others)])
+    log_z = largest + math.log(total) if problem.is_complete else None
+    return as_answer(question, Beliefs(problem.variables, start, values, log_z))
+
+
+def _log_joint(problem: Problem, budget: Budget) -> F64:
+    """Return the log of the factors' product at every configuration, one axis per variable."""
+    n = len(problem.variables)
+    cells = float(np.prod(problem.n_states.astype(float)))
+    if 8 * cells > as_bytes(budget, "enumeration") or n > 64:
+        raise BudgetError(
+            f"Enumeration needs one table over all {n} variables, at most 64 axes, with "
+            f"{as_text(8 * cells)}; the budget is {budget}. Use method='auto'."
+        )
+    joint = np.full(tuple(problem.n_states), problem.log_constant)
+    logs = problem.log_values()
+    for f in range(len(problem.scope_start) - 1):
+        scope = problem.scope[problem.scope_start[f] : problem.scope_start[f + 1]]
+        table = logs[problem.cell_start[f] : problem.cell_start[f + 1]]
+        shaped = table.reshape(tuple(problem.n_states[scope]))
+        ordered = np.transpose(shaped, np.argsort(scope))
+        axes = [int(problem.n_states[v]) if v in scope else 1 for v in range(n)]
+        joint += ordered.reshape(axes)
+    return joint
 
 
 def eliminate(
@@ -115,7 +220,7 @@ def _draw_free(problem: Problem, budget: Budget, n: int, rng: np.random.Generato
 
 
 def fit_jeffrey(
-    question: Question, targets: dict[int, F64], answer: Callable[[Question], Beliefs]
+    question: Question, targets: dict[int, F64], answer: Callable[[Question], Answer]
 ) -> Question:
     r"""Add weights to a question's evidence until each target variable has its posterior.
 
@@ -130,14 +235,14 @@ def fit_jeffrey(
     weights = {v: np.ones(len(q)) for v, q in targets.items()}
     for v, wanted in targets.items():
         asked = question.narrowed(question.findings, [v])
-        _check_possible(wanted, asked.marginal(answer(asked), v), question, v)
+        _check_possible(wanted, asked.marginal(answer(asked).beliefs, v), question, v)
     furthest = 0.0
     for _ in range(_ROUNDS):
         furthest = 0.0
         for v, wanted in targets.items():
             evidence = question.findings.and_weights(weights, question.wiring)
             asked = question.narrowed(evidence, [v])
-            now = asked.marginal(answer(asked), v)
+            now = asked.marginal(answer(asked).beliefs, v)
             furthest = max(furthest, float(np.abs(now - wanted).max()))
             ratio = np.zeros_like(wanted)
             np.divide(wanted, now, out=ratio, where=now > 0)
@@ -169,39 +274,3 @@ def _check_possible(wanted: F64, now: F64, question: Question, v: int) -> None:
             "and the evidence make impossible.",
             {name: state},
         )
-
-
-def enumerate_beliefs(problem: Problem, budget: Budget) -> Beliefs:
-    """Sum a problem's factors over the table of all configurations: the oracle of the engines."""
-    n = len(problem.variables)
-    joint = log_joint(problem, budget)
-    start = np.concatenate([[0], np.cumsum(problem.n_states)])
-    largest = float(joint.max())
-    if largest == -np.inf:
-        return Beliefs(problem.variables, start, np.empty(0), -np.inf)
-    joint = np.exp(joint - largest)
-    log_z = largest + math.log(joint.sum()) if problem.is_complete else None
-    others = (tuple(i for i in range(n) if i != v) for v in range(n))
-    values = (joint.sum(axis=axes) / joint.sum() for axes in others)
-    return Beliefs(problem.variables, start, np.concatenate([np.empty(0), *values]), log_z)
-
-
-def log_joint(problem: Problem, budget: Budget) -> F64:
-    """Return the log of the factors' product at every configuration, one axis per variable."""
-    n = len(problem.variables)
-    cells = float(np.prod(problem.n_states.astype(float)))
-    if 8 * cells > as_bytes(budget, "enumeration") or n > 64:
-        raise BudgetError(
-            f"Enumeration needs one table over all {n} variables, at most 64 axes, with "
-            f"{as_text(8 * cells)}; the budget is {budget}. Use method='auto'."
-        )
-    joint = np.full(tuple(problem.n_states), problem.log_constant)
-    logs = problem.log_values()
-    for f in range(len(problem.scope_start) - 1):
-        scope = problem.scope[problem.scope_start[f] : problem.scope_start[f + 1]]
-        table = logs[problem.cell_start[f] : problem.cell_start[f + 1]]
-        shaped = table.reshape(tuple(problem.n_states[scope]))
-        ordered = np.transpose(shaped, np.argsort(scope))
-        axes = [int(problem.n_states[v]) if v in scope else 1 for v in range(n)]
-        joint += ordered.reshape(axes)
-    return joint

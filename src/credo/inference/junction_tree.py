@@ -10,14 +10,21 @@ from credo._types import Label
 from credo.graphs.evidence import resolve
 from credo.graphs.ordering import find_order
 from credo.graphs.problems import Problem, pose
-from credo.inference._beliefs import Beliefs
-from credo.inference._budget import Budget, as_text, refuse_above
-from credo.inference._questions import Question, as_targets, ask, check_search
+from credo.inference._explain import impossible
 from credo.inference.cliques import CliqueTables, CliqueTree, calibrate, plant
-from credo.inference.conflicts import impossible
-from credo.inference.exact import fit_jeffrey
+from credo.inference.exact import as_answer, fit_jeffrey
+from credo.inference.graph_posterior import GraphPosterior
 from credo.inference.planning import make_plan
-from credo.inference.result import GraphPosterior
+from credo.inference.question import (
+    Answer,
+    Budget,
+    Question,
+    as_targets,
+    as_text,
+    ask,
+    check_search,
+    refuse_above,
+)
 
 #: Tables of fewer cells are calibrated whole, in less time than slicing takes.
 _SMALL = 50_000
@@ -160,10 +167,10 @@ class JunctionTree:
         question = Question(asked.wiring, found, found, None, asked.budget, asked.model)
         if jeffrey:
             targets = as_targets(asked.wiring, jeffrey, "infer")
-            question = fit_jeffrey(question, targets, self._beliefs)
-        return GraphPosterior(question, self._beliefs(question), self.plan)
+            question = fit_jeffrey(question, targets, self._answer)
+        return GraphPosterior(question, self._answer(question), "junction_tree", plan=self.plan)
 
-    def _beliefs(self, question: Question) -> Beliefs:
+    def _answer(self, question: Question) -> Answer:
         """Run both passes with the question's evidence, on the tree or on slices of it."""
         wiring, evidence = question.wiring, question.evidence
         sliced = self._sliced(question)
@@ -175,7 +182,7 @@ class JunctionTree:
                 beliefs = calibrate(self._problem, self._tree, weights, self._tables)
         if beliefs.are_impossible:
             raise impossible(wiring, evidence, "infer", question.budget)
-        return beliefs
+        return as_answer(question, beliefs)
 
     def _sliced(self, question: Question) -> tuple[Problem, CliqueTree] | None:
         """Return what the observed states leave, and its tree; None where that saves little."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Literal, final
 
-from credo.inference._budget import Budget
 from credo.inference._many_engine import (
     Engine,
     LoopyEngine,
@@ -15,6 +14,7 @@ from credo.inference._many_engine import (
     open_engine,
 )
 from credo.inference._many_result import ManyPosteriors
+from credo.inference.question import Budget
 
 __all__ = ["ManyEngine", "ManyPosteriors", "infer_batches", "infer_many"]
 

@@ -14,16 +14,24 @@ from credo._types import Bool, Label
 from credo.exceptions import BudgetError, InputError
 from credo.graphs.problems import pose
 from credo.graphs.wiring import Int64
-from credo.inference._beliefs import Beliefs
-from credo.inference._budget import Budget, as_bytes, as_text, refuse_above
-from credo.inference._questions import Question, ask, check_search
+from credo.inference._explain import impossible
 from credo.inference.cliques import CliqueTables, CliqueTree, plant
 from credo.inference.configurations import Configuration, MaxMarginals, all_states, named
-from credo.inference.conflicts import impossible
+from credo.inference.engines import MAXIMISERS, check_options, lookup
 from credo.inference.maxima.answers import cut_at_once, proven, warn_of_gap, without_tree
-from credo.inference.maxima.choosing import check_options
 from credo.inference.maxima.outcomes import log_score
 from credo.inference.planning import Orders
+from credo.inference.question import (
+    Beliefs,
+    Budget,
+    Question,
+    as_bytes,
+    as_text,
+    ask,
+    check_callback,
+    check_search,
+    refuse_above,
+)
 
 #: Seconds that may go into a better order, where it can pay.
 _EFFORT = 2.0
@@ -59,7 +67,8 @@ def mpe(
         that attract. ``"tree_reweighted"`` is TRW-S: any graph, and a bound on how much better a
         configuration could be. ``"loopy"`` decodes max-product beliefs, ``"icm"`` moves single
         variables; neither has a bound. ``"auto"`` takes the first of the first three that fits,
-        but cuts large fields at once.
+        but cuts large fields at once. Usual short names do as well: ``"viterbi"``, ``"min_cut"``,
+        ``"trws"``, ``"max_product"``.
     budget : str, int or None, default "4GB"
         Memory for the clique tables.
     seed : int, default 0
@@ -132,19 +141,21 @@ def mpe(
     >>> mpe(graph, method="tree_reweighted").is_exact
     True
     """
-    check_options(method, options, "mpe")
+    engine = lookup(method, MAXIMISERS, "method of mpe")
+    check_options(engine, options, MAXIMISERS, "mpe")
+    check_callback(options, "mpe")
     question = ask(model, evidence, likelihood, None, budget, "mpe", sum_product=False)
-    if method not in ("auto", "junction_tree"):
-        return without_tree(question, method, seed, options)
-    found = cut_at_once(question) if method == "auto" else None
+    if engine.name not in ("auto", "junction_tree"):
+        return without_tree(question, engine, seed, options)
+    found = cut_at_once(question) if engine.name == "auto" else None
     if found is not None:
         return found
     try:
         found = _Maxima(question, seed, "mpe").best()
     except BudgetError:
-        if method == "junction_tree":
+        if engine.name == "junction_tree":
             raise
-        found = without_tree(question, method, seed, options)
+        found = without_tree(question, engine, seed, options)
         warn_of_gap(found, budget)
     return found
 

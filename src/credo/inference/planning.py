@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from credo._types import Label
 from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.evidence import Evidence
 from credo.graphs.ordering import Order, evaluate_order, find_order
 from credo.graphs.problems import Problem, pose
 from credo.graphs.wiring import Wiring
-from credo.inference._budget import refuse_copies
-from credo.inference._questions import Question, ask, check_search, indices
 from credo.inference.plans import ANYWAY, PER_FILL, PER_VISIT, Plan, Step, TreeStep
+from credo.inference.question import Question, ask, check_search, indices, refuse_copies
 
 #: With more variables than this it pays to ask first whether the graph is a tree.
 _MANY = 2000
@@ -107,46 +107,101 @@ def make_plan(
     seed: int = 0,
 ) -> Plan:
     """Plan an answer for a question about a compiled model."""
+    return _planned(question, "auto" if method == "exact" else method, Orders(order, effort, seed))
+
+
+def plan_again(plan: Plan, question: Question) -> Plan:
+    """Return the plan for a question like its own: the same, or with other states and weights."""
+    if not isinstance(plan, Plan):
+        raise InputError(f"The plan of infer must be one of credo.plan. Got {type(plan).__name__}.")
+    own = plan.question
+    difference = _difference(own, question)
+    if difference:
+        raise InputError(f"infer: the plan was made for {difference}. Call credo.plan again.")
+    same = own.wiring is question.wiring and np.array_equal(own.observed, question.observed)
+    if same and not question.evidence.soft(question.wiring):
+        return plan
+    return _planned(question, plan.engine, Orders(None, 0.0, 0, plan.steps))
+
+
+def _difference(planned: Question, asked: Question) -> str:
+    """Say in what a question differs from the one that was planned; numbers may differ."""
+    there, here = planned.wiring, asked.wiring
+    if there is not here:
+        names = set(there.names) ^ set(here.names)
+        if names:
+            return f"another model: only one of the two has {listing(sorted(names, key=str))}"
+        parts = ("n_states", "scope_start", "scope")
+        same = all(np.array_equal(getattr(there, part), getattr(here, part)) for part in parts)
+        if not same or list(there.names) != list(here.names):
+            return "another model: it has other factors, or variables in another order"
+    kinds = ("evidence on", "a likelihood of", "a query of")
+    for what, before, now in zip(kinds, _pattern(planned), _pattern(asked), strict=True):
+        if before != now:
+            words = ["everything" if v is None else listing(v) or "nothing" for v in (before, now)]
+            return f"{what} {words[0]}, not {words[1]}"
+    return ""
+
+
+def _pattern(question: Question) -> list[list[Label] | None]:
+    """List which variables are observed, weighted and asked for; None for all."""
+    observed: list[int] = np.flatnonzero(question.observed >= 0).tolist()
+    soft = question.evidence.soft(question.wiring)
+    parts: tuple[Iterable[int] | None, ...] = (observed, soft, question.query)
+    names = question.wiring.names
+    return [None if part is None else [names[v] for v in sorted(part)] for part in parts]
+
+
+def _planned(question: Question, method: str, orders: Orders) -> Plan:
+    """Plan an answer with orders from somewhere."""
     wiring, evidence, query = question.wiring, question.evidence, question.query
-    n = len(wiring.names)
     targets = _targets(question)
-    orders = Orders(order, effort, seed)
-    if method == "auto" and query is None and n > _MANY and _is_tree(question):
+    if method == "auto" and query is None and len(wiring.names) > _MANY and _is_tree(question):
         method = "tree"
     if method == "tree":
-        return Plan(method, (TreeStep(partial(pose, wiring, evidence), wiring),), n)
+        return Plan(method, (TreeStep(partial(pose, wiring, evidence), wiring),), question)
     refuse_copies(wiring, question.observed, question.budget)
     if method == "elimination" or (method == "auto" and len(targets) == 1):
-        return Plan("elimination", _one_by_one(wiring, evidence, targets, orders), n)
+        return Plan("elimination", _one_by_one(wiring, evidence, targets, orders), question)
     problem = pose(wiring, evidence, query)
     if method == "enumeration":
-        return Plan(method, (Step(problem, None),), n)
+        return Plan(method, (Step(problem, None),), question)
     found = orders.quick(problem)
-    if method == "auto" and order is None and _is_hard(problem, found):
-        cost = Plan("junction_tree", (Step(problem, found),), n).seconds
+    if method == "auto" and orders.given is None and _is_hard(problem, found):
+        cost = Plan("junction_tree", (Step(problem, found),), question).seconds
         steps = _cheaper_one_by_one(wiring, evidence, targets, cost)
         if steps is not None:
-            return Plan("elimination", steps, n)
-    return Plan("junction_tree", (Step(problem, orders.better(problem, found)),), n)
+            return Plan("elimination", steps, question)
+    return Plan("junction_tree", (Step(problem, orders.better(problem, found)),), question)
 
 
 class Orders:
-    """Where elimination orders come from: the user, or a search of some effort."""
+    """Where elimination orders come from: the user, an earlier plan, or a search of some effort."""
 
-    def __init__(self, given: list[int] | None, effort: float, seed: int) -> None:
-        self._given = given
+    def __init__(
+        self,
+        given: list[int] | None,
+        effort: float,
+        seed: int,
+        planned: Sequence[Step] = (),
+    ) -> None:
+        self.given = given
         self._effort = effort
         self._seed = seed
+        self._planned = {step.variable: step for step in planned}
 
     def quick(self, problem: Problem, last: Sequence[int] = ()) -> Order:
         """Give the order asked for, or one that is found at once."""
-        if self._given is not None:
-            return _as_given(problem, self._given, last)
+        if self.given is not None:
+            return _as_given(problem, self.given, last)
+        step = self._planned.get(int(problem.variables[last[0]]) if last else None)
+        if step and np.array_equal(step.problem.variables, problem.variables):
+            return step.order
         return _order(problem, 0.0, self._seed, last)
 
     def better(self, problem: Problem, found: Order, last: Sequence[int] = ()) -> Order:
         """Look for a better order, where that can pay."""
-        if self._given is not None or self._effort <= 0 or not _is_hard(problem, found):
+        if self.given is not None or self._effort <= 0 or not _is_hard(problem, found):
             return found
         return _order(problem, self._effort, self._seed, last)
 

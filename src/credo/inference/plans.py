@@ -13,8 +13,8 @@ from credo._validation.labels import listing
 from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import Wiring
-from credo.inference._budget import as_text
 from credo.inference.cliques import plant
+from credo.inference.question import Question, as_text
 
 #: Seconds per cell that one message touches at one of its ends, and per cell and factor that is
 #: multiplied in, as measured on one core of an everyday machine; and what an answer costs anyway.
@@ -52,6 +52,11 @@ class Step:
         if not isinstance(self._problem, Problem):
             self._problem = self._problem()
         return self._problem
+
+    @property
+    def variable(self) -> int | None:
+        """The queried variable, as numbered in the wiring; None for all."""
+        return None if self.target is None else int(self.problem.variables[self.target])
 
     @property
     def order(self) -> Order:
@@ -128,7 +133,7 @@ class Plan:
     See Also
     --------
     plan : Makes one.
-    credo.infer : Follows it.
+    credo.infer : Follows it: ``infer(..., plan=plan)``.
 
     Notes
     -----
@@ -145,7 +150,7 @@ class Plan:
 
     engine: str
     steps: tuple[Step, ...] = field(repr=False)
-    n_in_model: int = field(repr=False)
+    question: Question = field(repr=False)  #: what it was made for
 
     @property
     def _hardest(self) -> Step:
@@ -173,7 +178,7 @@ class Plan:
     @property
     def n_pruned(self) -> int:
         """How many are observed, or not needed for the question."""
-        return self.n_in_model - self.n_variables
+        return len(self.question.wiring.names) - self.n_variables
 
     @property
     def width(self) -> int:

@@ -8,7 +8,6 @@ import credo.plots.curves
 import credo.plots.evaluation
 import credo.plots.images
 import credo.plots.learning
-import credo.plots.messages
 import credo.plots.networks
 import credo.plots.regions  # noqa: F401 - each of the eight registers its figures with draw
 from credo.plots._draw import draw

@@ -1,4 +1,4 @@
-"""Networks with a bar for each state, and bars for the weights of findings."""
+"""Networks with a bar for each state, traces of messages, and bars for weights of findings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from credo._types import F64, Label
 from credo._validation.arrays import positive_int
 from credo.exceptions import InputError
 from credo.graphs.wiring import Wiring
-from credo.inference.approximating import Request
-from credo.inference.asking import exact
-from credo.inference.explanation import Explanation
-from credo.inference.result import GraphPosterior
+from credo.inference._explain import Explanation
+from credo.inference._infer import infer
+from credo.inference.graph_posterior import GraphPosterior
 from credo.plots._boxes import BELIEVED, WIDTHS, Box, draw_boxes, percent
 from credo.plots._draw import COLOURS, axes_for, draw
 from credo.plots._layers import Arc, arrange
@@ -30,6 +29,8 @@ def draw_network(
     result: GraphPosterior, ax: Any = None, *, n_variables: int = 20, prior: bool = True
 ) -> Any:
     """Draw the variables in layers, parents above children, with a bar for each state.
+
+    Of an approximate answer, how far messages moved, sweep by sweep.
 
     Parameters
     ----------
@@ -49,6 +50,8 @@ def draw_network(
         The axes drawn on.
     """
     most = positive_int(n_variables, "draw", "n_variables")
+    if result.plan is None:
+        return _draw_residuals(result, ax)
     if not len(result):
         raise InputError("There is nothing to draw: the query of infer was empty.")
     before = _prior(result) if prior and result.question.evidence.findings else None
@@ -111,11 +114,43 @@ def draw_explanation(result: Explanation, ax: Any = None) -> Any:
     return axes
 
 
+def _draw_residuals(result: GraphPosterior, ax: Any = None) -> Any:
+    """Draw the largest change of a message in each sweep, on a log scale.
+
+    Parameters
+    ----------
+    result
+        The answer of an approximate engine.
+    ax
+        Matplotlib axes; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+    """
+    if not result.sweeps:
+        raise InputError(
+            f"There is no trace to draw: engine {result.engine!r} made no sweeps. Its marginals "
+            "are in probabilities(name)."
+        )
+    axes = axes_for(ax)
+    sweeps = np.arange(1, result.sweeps + 1)
+    positive = result.residuals > 0
+    axes.plot(sweeps[positive], result.residuals[positive], color=COLOURS[0], marker=".")
+    axes.set_yscale("log")
+    axes.set_xlabel("sweep")
+    axes.set_ylabel("largest change of a message")
+    period = f", every {result.period} sweeps" if result.period else ""
+    axes.set_title(f"{result.engine}: {result.status}{period}", fontsize=10)
+    return axes
+
+
 def _prior(result: GraphPosterior) -> GraphPosterior:
     """Ask the same without evidence."""
     question = result.question
     query = None if question.query is None else result.variables
-    return exact(Request(question.model, None, None, query, question.budget))
+    return infer(question.model, query=query, method="exact", budget=question.budget)
 
 
 def _most_changed(result: GraphPosterior, before: GraphPosterior | None, most: int) -> list[Label]:

@@ -7,7 +7,7 @@ from tests.work import bytes_in
 import credo
 from credo.exceptions import BudgetError, InputError
 from credo.graphs import BayesianNetwork, FactorGraph, MarkovNetwork, chain
-from credo.inference._budget import as_bytes, as_text
+from credo.inference.question import as_bytes, as_text
 
 
 def grid(n):

@@ -10,9 +10,9 @@ import credo
 from credo.exceptions import ImpossibleEvidence, InputError, LabelError
 from credo.graphs import BayesianNetwork, FactorGraph
 from credo.graphs.problems import pose
-from credo.inference._questions import ask
 from credo.inference.certificates.bounding import bounds
 from credo.inference.certificates.intervals import probabilities
+from credo.inference.question import ask
 
 QUICK = {"rounds": 2, "sweeps": 40, "restarts": 1, "tolerance": 1e-6}
 BY_FOREST = {"lower": "exact forest", "upper": "exact forest"}

@@ -6,7 +6,7 @@ import pytest
 import credo
 from credo.exceptions import ImpossibleEvidence, InputError
 from credo.graphs import BayesianNetwork, FactorGraph
-from credo.inference.conflicts import smallest_conflict
+from credo.inference._explain import smallest_conflict
 
 
 def either():

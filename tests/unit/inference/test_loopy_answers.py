@@ -199,7 +199,7 @@ class TestNames:
         assert "a" in post
         assert "z" not in post
         assert list(post) == list("abcd")
-        assert repr(post) == "<ApproximatePosterior: 4 variables, 0 findings, loopy, CONVERGED>"
+        assert repr(post) == "<GraphPosterior: 4 variables, 0 findings, loopy, CONVERGED>"
 
     def test_a_query_gives_only_what_was_asked_for(self, ring):
         whole, part = loopy(ring, {"d": "d0"}), loopy(ring, {"d": "d0"}, query=["b", "a"])

@@ -15,7 +15,7 @@ def loopy(model, evidence=None, **options):
 
 
 def engine_of(post):
-    return type(post.approximation.reader._run.sweeper)
+    return type(post.answer.reader._run.sweeper)
 
 
 def field(n, m, k, seed=0, strength=0.3):
@@ -77,7 +77,7 @@ def test_single_precision_is_close_to_double(k, temperature):
     double, single = loopy(model, **options), loopy(model, dtype="float32", **options)
     assert single.status == double.status == "CONVERGED"
     assert single.sweeps <= double.sweeps
-    gap = np.abs(single.approximation.beliefs.values - double.approximation.beliefs.values)
+    gap = np.abs(single.answer.beliefs.values - double.answer.beliefs.values)
     assert gap.max() < 2e-5
     assert single.log_evidence == pytest.approx(double.log_evidence, rel=1e-6, abs=1e-3)
 
@@ -119,7 +119,7 @@ def test_hubs_neither_overflow_nor_underflow(k, degree):
     for dtype in ("float64", "float32"):
         post = loopy(model, schedule="flooding", dtype=dtype)
         assert post.status == "CONVERGED"
-        gap = post.approximation.beliefs.values - safe.approximation.beliefs.values
+        gap = post.answer.beliefs.values - safe.answer.beliefs.values
         assert np.abs(gap).max() < 1e-4
         assert post.log_evidence == pytest.approx(safe.log_evidence, rel=1e-6)
 

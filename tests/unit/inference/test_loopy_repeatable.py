@@ -19,12 +19,12 @@ def loopy(model, evidence=None, **options):
 
 
 def sweeper(post):
-    return post.approximation.reader._run.sweeper
+    return post.answer.reader._run.sweeper
 
 
 def all_numbers(post):
     """Every number of an answer."""
-    beliefs = post.approximation.beliefs.values
+    beliefs = post.answer.beliefs.values
     return np.concatenate([beliefs, post.residuals, [post.log_evidence, post.updates]])
 
 
@@ -57,7 +57,7 @@ def test_tiles_give_what_one_pass_gives():
     assert isinstance(sweeper(tiled), Pairwise)
     assert isinstance(sweeper(general), General)
     np.testing.assert_allclose(
-        tiled.approximation.beliefs.values, general.approximation.beliefs.values, atol=1e-11
+        tiled.answer.beliefs.values, general.answer.beliefs.values, atol=1e-11
     )
     np.testing.assert_allclose(tiled.residuals, general.residuals, atol=1e-11)
     assert tiled.log_evidence == pytest.approx(general.log_evidence, rel=1e-11)
@@ -91,7 +91,7 @@ def test_the_seed_decides_the_random_order_and_nothing_else():
     ends = [loopy(twin.graph, schedule="random", seed=seed, tolerance=1e-12) for seed in range(4)]
     for post in ends[1:]:
         np.testing.assert_allclose(
-            post.approximation.beliefs.values, ends[0].approximation.beliefs.values, atol=1e-10
+            post.answer.beliefs.values, ends[0].answer.beliefs.values, atol=1e-10
         )
     for schedule in ("flooding", "sequential", "residual", "tree"):
         a, b = (loopy(twin.graph, schedule=schedule, seed=seed) for seed in (1, 2))

@@ -13,8 +13,8 @@ from credo.graphs import BayesianNetwork, FactorGraph
 from credo.graphs.evidence import resolve
 from credo.graphs.ordering import find_order
 from credo.graphs.problems import pose
-from credo.inference._beliefs import calibrate
 from credo.inference.many import ManyEngine, infer_batches, infer_many
+from credo.inference.question import calibrate
 
 
 def random_network(rng, n=12, zeros=0.0):
@@ -158,8 +158,8 @@ def test_all_rows_of_a_wide_model_are_read_from_one_set_of_homes(monkeypatch):
 
 
 def test_a_sum_of_which_parts_were_left_out_is_never_taken_for_one():
-    from credo.inference._beliefs import Beliefs
     from credo.inference._many_tree import whole_sum
+    from credo.inference.question import Beliefs
 
     none = np.empty(0, np.int64)
     assert whole_sum(Beliefs(none, none, np.empty(0), -2.5)) == -2.5

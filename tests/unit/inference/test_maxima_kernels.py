@@ -8,12 +8,12 @@ from tests.unit.inference.test_maxima_cuts import graph_of, posed
 from tests.unit.inference.test_maxima_trws import frustrated
 
 from credo.graphs import FactorGraph
-from credo.inference._beliefs import Beliefs
 from credo.inference.maxima.cuts import minimum_cut
 from credo.inference.maxima.decoding import decode
 from credo.inference.maxima.graph_cut import run_graph_cut
 from credo.inference.maxima.local_moves import Climber, run_icm
 from credo.inference.maxima.trws import run_trws
+from credo.inference.question import Beliefs
 
 
 def problems():

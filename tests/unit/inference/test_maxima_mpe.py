@@ -181,10 +181,12 @@ class TestRefusals:
 
     @pytest.mark.parametrize(
         ("method", "has"),
-        [("tree_reweighted", "It has 'callback', 'sweeps', 'tolerance'"), ("graph_cut", "none")],
+        [("tree_reweighted", "It has 'sweeps', 'tolerance',"), ("graph_cut", "It has none")],
     )
     def test_options_of_other_methods_are_refused(self, method, has):
-        with pytest.raises(InputError, match=f"no option 'restarts' for method='{method}'.*{has}"):
+        with pytest.raises(
+            InputError, match=f"method='{method}' has no option 'restarts'.*{has}.*of 'icm'"
+        ):
             mpe(FactorGraph(), method=method, restarts=3)
 
     def test_a_cut_that_does_not_apply_is_refused(self):

@@ -7,7 +7,7 @@ import pytest
 
 from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, LabelError
 from credo.graphs import BayesianNetwork, FactorGraph, MarkovNetwork, chain
-from credo.inference.asking import infer
+from credo.inference._infer import infer
 from credo.inference.maximum import marginal_map, mpe
 
 

@@ -6,7 +6,7 @@ from tests.oracles import regions as oracle
 
 from credo.graphs import FactorGraph
 from credo.graphs.problems import pose
-from credo.inference._questions import ask
+from credo.inference.question import ask
 from credo.inference.regions import _loops
 from credo.inference.regions.choice import choose_regions
 from credo.inference.regions.generalised import run_double_loop, run_generalised

@@ -8,7 +8,7 @@ from tests.unit.inference.test_regions import complete, grid, problem_of, random
 from credo.exceptions import InputError
 from credo.graphs import BayesianNetwork
 from credo.graphs.problems import pose
-from credo.inference._questions import ask
+from credo.inference.question import ask
 from credo.inference.regions import _cliques, _cycles, _overlaps, choice
 from credo.inference.regions._cycles import find_plaquettes
 from credo.inference.regions._sets import live_scopes

@@ -17,7 +17,7 @@ from tests.unit.inference.test_regions import (
 from credo.exceptions import InputError, LabelError
 from credo.graphs import FactorGraph
 from credo.graphs.problems import pose
-from credo.inference._questions import ask
+from credo.inference.question import ask
 from credo.inference.regions.generalised import run_generalised
 
 

@@ -35,7 +35,7 @@ def numbers(twin, evidence=None, **options):
         post = credo.infer(twin.graph, evidence, **options)
     except InputError:
         return [-1.0]
-    beliefs = post.approximation.beliefs.values
+    beliefs = post.answer.beliefs.values
     return [*beliefs, *post.residuals, post.log_evidence, post.updates, post.sweeps, post.period]
 
 

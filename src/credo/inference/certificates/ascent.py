@@ -11,12 +11,12 @@ import numpy as np
 from credo._types import F64
 from credo._validation.arrays import as_number, positive_int
 from credo.exceptions import InputError
-from credo.inference._approximation import Approximation, Callback
 from credo.inference.certificates.blocks import Blocking
 from credo.inference.certificates.dual import EPS
 from credo.inference.certificates.forests import room_for
 from credo.inference.certificates.joints import joints_of
 from credo.inference.certificates.reduction import Flags, Reduced, digits, states_of
+from credo.inference.question import Answer, Callback
 
 #: Random orders in which states are dropped, before giving up on a start without zero cells.
 _ATTEMPTS = 20
@@ -188,7 +188,7 @@ def box(blocking: Blocking, score: F64, rng: np.random.Generator) -> Flags | Non
     return None
 
 
-def as_approximation(reduced: Reduced, found: Ascent | None, guide: F64) -> Approximation:
+def as_answer(reduced: Reduced, found: Ascent | None, guide: F64) -> Answer:
     """Word the outcome for the door.
 
     Without a start that has no zero cells the bound is minus infinity: it is given as a function,
@@ -196,13 +196,11 @@ def as_approximation(reduced: Reduced, found: Ascent | None, guide: F64) -> Appr
     """
     if found is None:
         beliefs = replace(reduced.beliefs(guide, 0.0), log_z=None)
-        return Approximation(
-            beliefs, "MAX_SWEEPS", math.nan, "LOWER_BOUND", find_log_z=lambda: -math.inf
-        )
+        return Answer(beliefs, "MAX_SWEEPS", math.nan, "LOWER_BOUND", find_log_z=lambda: -math.inf)
     blocking = found.blocking
     exact = not len(blocking.crossing)
     log_z = found.value if exact else found.log_z
-    return Approximation(
+    return Answer(
         beliefs=reduced.beliefs(found.marginals, log_z),
         status="EXACT" if exact else "CONVERGED" if found.settled else "MAX_SWEEPS",
         log_z=log_z,

@@ -13,12 +13,12 @@ from credo._types import F64, Label
 from credo._validation.arrays import frozen, positive_int
 from credo.exceptions import InputError
 from credo.graphs.problems import pose
-from credo.inference._questions import Question, ask, indices, not_asked
+from credo.inference._explain import impossible
 from credo.inference.certificates.ascent import as_effort
 from credo.inference.certificates.intervals import Interval, Methods, interval, probabilities
 from credo.inference.certificates.reduction import reduce
 from credo.inference.certificates.tree_reweighted import as_options
-from credo.inference.conflicts import impossible
+from credo.inference.question import Question, ask, indices, not_asked
 
 #: Joint states of the variables asked for, each of which takes a run of its own.
 _MOST = 4096

@@ -6,17 +6,17 @@ import numpy as np
 
 from credo._types import F64
 from credo.graphs.problems import Problem
-from credo.inference._approximation import Approximation, Callback
 from credo.inference.certificates.ascent import (
     Ascent,
     Effort,
-    as_approximation,
+    as_answer,
     as_effort,
     climb_from_boxes,
 )
 from credo.inference.certificates.blocks import cut, singles
 from credo.inference.certificates.reduction import Reduced, reduce
 from credo.inference.certificates.tree_reweighted import impossible, rough_marginals
+from credo.inference.question import Answer, Callback
 
 _WHO = "mean field"
 
@@ -29,7 +29,7 @@ def run_mean_field(
     restarts: int = 1,
     seed: int = 0,
     callback: Callback | None = None,
-) -> Approximation:
+) -> Answer:
     r"""Bound log Z from below by a distribution of independent variables.
 
     .. math:: \log Z \ge \sum_f E_q \log \psi_f + \sum_i H(q_i), \qquad q(x) = \prod_i q_i(x_i)
@@ -53,7 +53,7 @@ def run_mean_field(
 
     Returns
     -------
-    Approximation
+    Answer
         ``log_z`` is a lower bound at any time, less an allowance for rounding. ``details`` has the
         ``bounds`` after each sweep and the allowance ``rounding``.
 
@@ -90,7 +90,7 @@ def run_mean_field(
     if not reduced.is_possible:
         return impossible(reduced)
     guide = rough_marginals(reduced)
-    return as_approximation(reduced, independent_ascent(reduced, guide, effort), guide)
+    return as_answer(reduced, independent_ascent(reduced, guide, effort), guide)
 
 
 def independent_ascent(reduced: Reduced, guide: F64, effort: Effort) -> Ascent | None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from credo._types import F64
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import starts
-from credo.inference._beliefs import Beliefs
+from credo.inference.question import Beliefs
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.uint8]

@@ -12,13 +12,11 @@ from credo._types import F64, Bool
 from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
-from credo.inference._approximation import Approximation, Callback
-from credo.inference._questions import indices
 from credo.inference.certificates.ascent import (
     Ascent,
     Climber,
     Effort,
-    as_approximation,
+    as_answer,
     as_effort,
     climb_from_boxes,
 )
@@ -27,6 +25,7 @@ from credo.inference.certificates.dual import Dual
 from credo.inference.certificates.mean_field import independent_ascent
 from credo.inference.certificates.reduction import Int64, Reduced, reduce
 from credo.inference.certificates.tree_reweighted import impossible, rough_marginals, strengths
+from credo.inference.question import Answer, Callback, indices
 
 _WHO = "structured mean field"
 
@@ -40,7 +39,7 @@ def run_structured_mean_field(  # noqa: PLR0913 - one parameter per setting
     restarts: int = 3,
     seed: int = 0,
     callback: Callback | None = None,
-) -> Approximation:
+) -> Answer:
     r"""Bound log Z from below by a distribution of independent blocks.
 
     .. math:: \log Z \ge \sum_f E_q \log \psi_f + \sum_B H(q_B), \qquad q(x) = \prod_B q_B(x_B)
@@ -69,7 +68,7 @@ def run_structured_mean_field(  # noqa: PLR0913 - one parameter per setting
 
     Returns
     -------
-    Approximation
+    Answer
         ``log_z`` is a lower bound at any time, less an allowance for rounding; exact where one
         forest holds all factors. ``details`` has the ``bounds`` after each sweep, the allowance
         ``rounding``, and the ``blocks`` as lists of variables of the wiring.
@@ -114,7 +113,7 @@ def run_structured_mean_field(  # noqa: PLR0913 - one parameter per setting
     guide = rough_marginals(reduced)
     start = independent_ascent(reduced, guide, replace(effort, restarts=1))
     found = block_ascent(reduced, guide, effort, start, given)
-    result = as_approximation(reduced, found, guide)
+    result = as_answer(reduced, found, guide)
     if found is None:
         return result
     return replace(result, details={**result.details, "blocks": _listed(found.blocking)})

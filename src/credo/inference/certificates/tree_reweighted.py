@@ -12,7 +12,6 @@ from credo._types import F64
 from credo._validation.arrays import as_number, positive_int
 from credo._validation.labels import one_of
 from credo.graphs.problems import Problem
-from credo.inference._approximation import Approximation, Callback, Status
 from credo.inference.certificates.descent import minimised
 from credo.inference.certificates.dual import Dual, Evaluation
 from credo.inference.certificates.forests import Mixture, covering_mixture, heaviest_forest
@@ -20,6 +19,7 @@ from credo.inference.certificates.joints import joints_of
 from credo.inference.certificates.passing import Passer
 from credo.inference.certificates.reduction import Reduced, reduce
 from credo.inference.loopy.options import Options, check
+from credo.inference.question import Answer, Callback, Status
 
 _WHO = "tree-reweighted propagation"
 
@@ -100,7 +100,7 @@ def run_tree_reweighted(  # noqa: PLR0913 - one parameter per setting
     tolerance: float = 1e-8,
     seed: int = 0,
     callback: Callback | None = None,
-) -> Approximation:
+) -> Answer:
     r"""Bound log Z from above by a mixture of spanning forests.
 
     .. math:: \log Z(\theta) \le \sum_T \mu_T \log Z(\theta_T), \qquad
@@ -126,7 +126,7 @@ def run_tree_reweighted(  # noqa: PLR0913 - one parameter per setting
 
     Returns
     -------
-    Approximation
+    Answer
         ``log_z`` is an upper bound, whether or not the messages have settled: each forest is summed
         exactly, and an allowance for rounding is added. ``EXACT`` where one forest holds all
         factors. ``details`` has the allowance ``rounding``, the appearance probabilities
@@ -194,11 +194,11 @@ class Above:
             return self.found.value
         return float(np.nextafter(self.found.value + self.found.rounding, np.inf))
 
-    def answer(self) -> Approximation:
+    def answer(self) -> Answer:
         """Word the outcome for the door."""
         reduced, graph, found = self.run.dual.reduced, self.run.dual.graph, self.found
         scopes = reduced.problem.variables[reduced.kept[reduced.scope]]
-        return Approximation(
+        return Answer(
             beliefs=reduced.beliefs(found.marginals, self.log_z),
             status=self.status,
             log_z=self.log_z,
@@ -280,7 +280,7 @@ def strengths(dual: Dual) -> F64:
     return dual.information(alone, at_slot)
 
 
-def impossible(reduced: Reduced) -> Approximation:
+def impossible(reduced: Reduced) -> Answer:
     """Say that nothing is possible, which arc consistency proves."""
     beliefs = reduced.beliefs(np.empty(0), -np.inf)
-    return Approximation(beliefs, "EXACT", -np.inf, "EXACT")
+    return Answer(beliefs, "EXACT", -np.inf, "EXACT")

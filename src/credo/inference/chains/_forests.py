@@ -13,8 +13,8 @@ from credo._types import F64, Bool
 from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
-from credo.inference._questions import indices
 from credo.inference.chains._field import Field
+from credo.inference.question import indices
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: Partitions to take turns, and the sweeps that each has at a time. On a 12 × 12 Ising grid near

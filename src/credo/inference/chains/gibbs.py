@@ -16,8 +16,6 @@ from credo._validation.arrays import positive_int
 from credo._validation.labels import one_of
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
-from credo.inference._approximation import Approximation, Callback
-from credo.inference._beliefs import Beliefs
 from credo.inference._many_runs import count_threads
 from credo.inference.chains._annealing import WALKS, LogSum, annealed
 from credo.inference.chains._field import Field, read_field
@@ -27,6 +25,7 @@ from credo.inference.chains._records import Lengths, Record, diagnosed, pooled
 from credo.inference.chains._starts import possible_states
 from credo.inference.chains._walkers import Walker, on_threads
 from credo.inference.chains.diagnostics import LEAST_DRAWS
+from credo.inference.question import Answer, Beliefs, Callback
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 Blocks: TypeAlias = Literal["trees"] | Iterable[Sequence[Label]] | None
@@ -47,7 +46,7 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
     seed: int = 0,
     threads: int | None = None,
     callback: Callback | None = None,
-) -> Approximation:
+) -> Answer:
     r"""Sample a problem by Markov chains, one variable or tree at a time.
 
     .. math:: x_v \sim p(x_v \mid x_{-v}) \propto \prod_{f \ni v} \psi_f(x_f)
@@ -85,7 +84,7 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
 
     Returns
     -------
-    Approximation
+    Answer
         With status SAMPLED. Its ``details`` have, for each state as laid out in ``beliefs``,
         ``r_hat``, ``effective_sample_size``, ``standard_error`` (of the belief) and
         ``never_moved``; and ``worst_r_hat``, ``least_effective_sample_size``, ``draws`` of all
@@ -168,10 +167,10 @@ def _told(
     records: list[Record],
     found: LogSum,
     residuals: F64,
-) -> Approximation:
+) -> Answer:
     """Put the outcome together."""
     value = found.value if problem.is_complete else None
-    return Approximation(
+    return Answer(
         Beliefs(problem.variables, field.start, pooled(records, lengths.draws), value),
         status="SAMPLED",
         log_z=0.0 if found.value is None else found.value,
@@ -202,11 +201,11 @@ def _forests(field: Field, problem: Problem, blocks: Blocks) -> Forests | None:
     return named_blocks(field, problem, blocks, _OWNER)
 
 
-def _settled(problem: Problem, log_z: float) -> Approximation:
+def _settled(problem: Problem, log_z: float) -> Answer:
     """Answer where there is nothing to sample: nothing is possible, or nothing is free."""
     start = np.concatenate([[0], np.cumsum(problem.n_states)]).astype(np.int64)
     beliefs = Beliefs(problem.variables, start, np.empty(0), log_z)
-    return Approximation(beliefs, status="EXACT", log_z=log_z, log_z_is="EXACT")
+    return Answer(beliefs, status="EXACT", log_z=log_z, log_z_is="EXACT")
 
 
 def _begun(

@@ -12,13 +12,11 @@ from credo._validation.arrays import as_number, positive_int
 from credo._validation.labels import one_of
 from credo.exceptions import BudgetError, InputError
 from credo.graphs import GridField
-from credo.inference._approximation import Callback
-from credo.inference._budget import Budget, as_bytes, as_text
-from credo.inference._questions import check_callback
 from credo.inference.grids.grid_result import GridPosterior
 from credo.inference.grids.labels import LabelMessages, number_type as label_type
 from credo.inference.grids.messages import AbstractMessages, Settings
 from credo.inference.grids.ratios import RatioMessages, number_type as ratio_type
+from credo.inference.question import Budget, Callback, as_bytes, as_text, check_callback
 
 _WHO = "infer_grid"
 #: With less of the new message, thousands of sweeps would not get anywhere.

@@ -9,9 +9,6 @@ import numpy as np
 
 from credo._types import F64
 from credo.graphs.wiring import starts
-from credo.inference._approximation import Approximation, Callback, Kind, Status
-from credo.inference._beliefs import Beliefs
-from credo.inference._questions import Question
 from credo.inference.loopy.general import General
 from credo.inference.loopy.net import TABLE, Net, build
 from credo.inference.loopy.options import Options, as_counting, check
@@ -19,6 +16,7 @@ from credo.inference.loopy.pairs import Pairs, find_pairs
 from credo.inference.loopy.pairwise import Pairwise
 from credo.inference.loopy.reading import Reader
 from credo.inference.loopy.sweeping import Ending, run
+from credo.inference.question import Answer, Beliefs, Callback, Kind, Question, Status
 
 #: Pairs from which on flooding, which is then a hundred times faster per message, is the default.
 _MANY_PAIRS = 2000
@@ -46,7 +44,7 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
     start: Any = None,
     seed: int = 0,
     callback: Callback | None = None,
-) -> Approximation:
+) -> Answer:
     """Pass messages until they settle.
 
     Parameters
@@ -95,7 +93,7 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
         seed=seed,
         callback=callback,
     )
-    return LoopyRun(question, options, counting, start).approximation()
+    return LoopyRun(question, options, counting, start).answer()
 
 
 class LoopyRun:
@@ -236,13 +234,13 @@ class LoopyRun:
         """Give the estimate of log Z; -inf if a contradiction was met."""
         return -np.inf if self.ending.is_impossible else self.log_z()
 
-    def approximation(self) -> Approximation:
+    def answer(self) -> Answer:
         """Word what came out."""
         ending = self.ending
         log_z = 0.0 if isinstance(self.sweeper, Pairwise) else self._possible_log_z()
         if log_z == -np.inf:
             nothing = Beliefs(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0), -np.inf)
-            return Approximation(nothing, ending.status, -np.inf, "EXACT")
+            return Answer(nothing, ending.status, -np.inf, "EXACT")
         sweeper = self.sweeper
         part = sweeper.pairs if isinstance(sweeper, Pairwise) else self.net.problem
         variables = part.variables
@@ -251,7 +249,7 @@ class LoopyRun:
         exact, reader = self.is_exact, Reader(self)
         status: Status = "EXACT" if exact else ending.status
         kind: Kind = "EXACT" if exact else "ESTIMATE"
-        return Approximation(
+        return Answer(
             beliefs,
             status,
             log_z,

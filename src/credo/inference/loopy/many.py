@@ -12,19 +12,18 @@ import numpy.typing as npt
 from credo._validation.labels import one_of
 from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, ShapeError
 from credo.graphs.wiring import ranges, starts
-from credo.inference._budget import Budget, as_bytes, as_text
+from credo.inference._explain import impossible
 from credo.inference._many_result import ManyPosteriors, Record
 from credo.inference._many_routes import findings
 from credo.inference._many_rows import Rows, read_rows
 from credo.inference._many_runs import count_threads, distinct
-from credo.inference._questions import ask
-from credo.inference.conflicts import impossible
 from credo.inference.loopy._many_blocks import Lanes, Run, run_blocks
 from credo.inference.loopy._many_layout import lay_out_lanes
 from credo.inference.loopy._many_logs import LogRows
 from credo.inference.loopy._many_weights import RowWeights, read_potentials
 from credo.inference.loopy.net import build
 from credo.inference.loopy.options import Options, check
+from credo.inference.question import Budget, as_bytes, as_text, ask
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 Progress: TypeAlias = Callable[[int, int], object]

@@ -11,7 +11,7 @@ from credo._types import F64
 from credo._validation.arrays import as_floats, as_number, positive_int
 from credo._validation.labels import one_of
 from credo.exceptions import InputError
-from credo.inference._approximation import Callback
+from credo.inference.question import Callback
 
 Schedule: TypeAlias = Literal["auto", "flooding", "sequential", "residual", "random", "tree"]
 #: Below this, logs over the temperature have too few digits left to be worth anything.

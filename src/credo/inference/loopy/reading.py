@@ -13,9 +13,9 @@ from credo._types import F64, Label
 from credo._validation.arrays import frozen
 from credo.exceptions import InputError
 from credo.graphs.wiring import ranges
-from credo.inference._questions import names_of_factors
 from credo.inference.loopy.net import TABLE, Net
 from credo.inference.messages import Message
+from credo.inference.question import names_of_factors
 
 if TYPE_CHECKING:
     from credo.inference.loopy.engine import LoopyRun
@@ -55,7 +55,7 @@ class Reader:
     @staticmethod
     def of(answer: Any, question: Any) -> Reader:
         """Find the reader of an earlier answer about the same model."""
-        found = getattr(getattr(answer, "approximation", None), "reader", None)
+        found = getattr(getattr(answer, "answer", None), "reader", None)
         if not isinstance(found, Reader):
             raise InputError(
                 "The start of loopy belief propagation must be an answer of method='loopy'. Got "

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from credo._types import F64
-from credo.inference._approximation import Status
 from credo.inference.loopy.options import Options
+from credo.inference.question import Status
 
 #: Adaptive damping: the share of the new message is halved, down to a sixteenth, whenever the
 #: residuals of so many sweeps are, on average, about as large as those of as many before. Slow

@@ -11,20 +11,20 @@ from typing import Any
 from credo._types import Label
 from credo.exceptions import ApproximationWarning
 from credo.graphs.problems import Problem, pose
-from credo.inference._budget import Budget
-from credo.inference._questions import Question
 from credo.inference.configurations import Configuration, all_states, named
+from credo.inference.engines import Engine
 from credo.inference.maxima.choosing import MANY, cut_if_possible, find_maximum
 from credo.inference.maxima.outcomes import Maximum
 from credo.inference.messages import is_tree
+from credo.inference.question import Budget, Question
 
 
 def without_tree(
-    question: Question, method: str, seed: int, options: Mapping[str, Any]
+    question: Question, engine: Engine, seed: int, options: Mapping[str, Any]
 ) -> Configuration:
     """Find a configuration by an engine that needs no clique tables."""
     problem = pose(question.wiring, question.evidence)
-    return _by_name(problem, find_maximum(question, problem, method, seed, options))
+    return _by_name(problem, find_maximum(question, problem, engine, seed, options))
 
 
 def cut_at_once(question: Question) -> Configuration | None:

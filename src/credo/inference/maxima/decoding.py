@@ -12,10 +12,9 @@ import numpy.typing as npt
 from credo._types import F64
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import ranges, starts
-from credo.inference._beliefs import Beliefs
-from credo.inference._questions import Question
 from credo.inference.maxima.local_moves import FORESTS, SWEEPS, Climber, improve
 from credo.inference.maxima.outcomes import Maximum, impossible, log_score
+from credo.inference.question import Beliefs, Question
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -23,7 +22,7 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 _NEAR = 1e-6
 
 
-def run_max_product(question: Question, problem: Problem, **options: Any) -> Maximum:
+def run_loopy(question: Question, problem: Problem, **options: Any) -> Maximum:
     """Pass messages of maxima around the loops, decode, and improve by moves.
 
     Parameters
@@ -40,10 +39,10 @@ def run_max_product(question: Question, problem: Problem, **options: Any) -> Max
     Maximum
         A configuration and its score; the bound is infinite unless the graph is a tree.
     """
-    from credo.inference.loopy.engine import run_loopy  # noqa: PLC0415
+    from credo.inference.loopy.engine import run_loopy as pass_messages  # noqa: PLC0415
 
     whole = replace(question, wiring=question.model.compile())
-    found = run_loopy(whole, temperature=0.0, **options)
+    found = pass_messages(whole, temperature=0.0, **options)
     if found.log_z == -math.inf:
         return impossible(problem, "loopy")
     climber = Climber.of(problem)

@@ -14,10 +14,10 @@ from credo._validation.arrays import positive_int
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import starts
-from credo.inference._approximation import Callback
 from credo.inference.maxima.fields import single_weights
 from credo.inference.maxima.forest_moves import Forester
 from credo.inference.maxima.outcomes import Ending, Maximum, log_score
+from credo.inference.question import Callback
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: Where to begin: each variable at its best state alone, anywhere, or at given states.

@@ -14,10 +14,10 @@ from credo._validation.arrays import as_number, positive_int
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import ranges, starts
-from credo.inference._approximation import Callback
 from credo.inference.maxima.fields import Field, make_field
 from credo.inference.maxima.leaves import Leaves
 from credo.inference.maxima.outcomes import Ending, Maximum, impossible, log_score
+from credo.inference.question import Callback
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from credo._types import F64
-from credo.inference._approximation import Callback, Status
+from credo.inference.question import Callback, Status
 
 #: The share of the least residual before that the residual has to fall to.
 SHARE = 0.9

@@ -86,7 +86,7 @@ def choose_regions(problem: Problem, regions: Regions) -> list[tuple[int, ...]]:
     --------
     >>> import credo
     >>> from credo.graphs.problems import pose
-    >>> from credo.inference._questions import ask
+    >>> from credo.inference.question import ask
     >>> graph = credo.FactorGraph()
     >>> names = [graph.variable(name, 2).name for name in "abcde"]
     >>> for pair in ("ab", "bc", "cd", "da", "de"):

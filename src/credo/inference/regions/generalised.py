@@ -11,9 +11,7 @@ from credo._validation.arrays import as_number, positive_int
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import starts
-from credo.inference._approximation import Approximation, Callback, Kind, Status
-from credo.inference._beliefs import Beliefs
-from credo.inference._questions import indices
+from credo.inference.question import Answer, Beliefs, Callback, Kind, Status, indices
 from credo.inference.regions._course import Course
 from credo.inference.regions._loops import run_loops_in_loop, run_one_loop
 from credo.inference.regions._messages import RegionMessages
@@ -30,7 +28,7 @@ def run_generalised(
     tolerance: float = 1e-8,
     momentum: float | str = "adaptive",
     callback: Callback | None = None,
-) -> Approximation:
+) -> Answer:
     r"""Pass two-way messages between regions and their intersections.
 
     The beliefs are a stationary point of the Kikuchi free energy
@@ -62,7 +60,7 @@ def run_generalised(
 
     Returns
     -------
-    Approximation
+    Answer
         ``EXACT`` if the regions have a junction tree and the beliefs agree.
 
     Raises
@@ -96,7 +94,7 @@ def run_generalised(
 
     >>> import credo
     >>> from credo.graphs.problems import pose
-    >>> from credo.inference._questions import ask
+    >>> from credo.inference.question import ask
     >>> graph = credo.FactorGraph()
     >>> names = [graph.variable(name, 2).name for name in "abcd"]
     >>> for pair in ("ab", "bc", "cd", "da"):
@@ -132,7 +130,7 @@ def run_double_loop(
     sweeps: int = 10_000,
     tolerance: float = 1e-8,
     callback: Callback | None = None,
-) -> Approximation:
+) -> Answer:
     r"""Minimise the Kikuchi free energy by a sequence of convex bounds.
 
     Entropies that are counted negatively are replaced by their tangents at the last beliefs,
@@ -158,7 +156,7 @@ def run_double_loop(
 
     Returns
     -------
-    Approximation
+    Answer
         ``details["free_energies"]`` holds the free energy after each bound.
 
     Raises
@@ -185,7 +183,7 @@ def run_double_loop(
     --------
     >>> import credo
     >>> from credo.graphs.problems import pose
-    >>> from credo.inference._questions import ask
+    >>> from credo.inference.question import ask
     >>> graph = credo.FactorGraph()
     >>> names = [graph.variable(name, 2).name for name in "abcde"]
     >>> for pair in ("ab", "bc", "cd", "de", "ea"):
@@ -243,11 +241,11 @@ def _by_number(problem: Problem, regions: Regions, owner: str) -> Any:
     return found
 
 
-def _impossible(problem: Problem, course: Course) -> Approximation:
+def _impossible(problem: Problem, course: Course) -> Answer:
     """Say that nothing is possible."""
     beliefs = Beliefs(problem.variables, starts(problem.n_states), np.empty(0), -np.inf)
     trace = np.array(course.residuals)
-    return Approximation(beliefs, "EXACT", -np.inf, "EXACT", trace)
+    return Answer(beliefs, "EXACT", -np.inf, "EXACT", trace)
 
 
 def _read(
@@ -256,7 +254,7 @@ def _read(
     messages: RegionMessages,
     course: Course,
     extra: dict[str, Any],
-) -> Approximation:
+) -> Answer:
     """Read beliefs and the free energy; exact on a junction tree whose beliefs agree."""
     if messages.is_impossible:
         return _impossible(problem, course)
@@ -267,7 +265,7 @@ def _read(
     status: Status = "EXACT" if is_exact else course.status
     kind: Kind = "EXACT" if is_exact else "ESTIMATE"
     start, values = messages.marginals()
-    return Approximation(
+    return Answer(
         Beliefs(problem.variables, start, values, log_z if problem.is_complete else None),
         status,
         log_z,
