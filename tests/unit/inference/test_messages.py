@@ -494,7 +494,7 @@ class TestRange:
         np.testing.assert_allclose(beliefs(passed), [1, 0, 0.5, 0.5, 0, 1], rtol=1e-13)
 
     def test_numbers_that_a_scale_would_push_below_float64_are_not_lost(self):
-        """A sum of 1e30 is scaled down by 2**-98 while 1e-299 is in it, and both matter in the end."""
+        """A sum of 1e30 is scaled down by 2**-98 while 1e-299 is in it; both matter in the end."""
         factors = [((0, 1), np.diag([1e30, 1e-299])), ((1, 2), [[0.0, 1.0], [1.0, 0.0]])]
         factors += [((v, v + 1), np.diag([1.0, 1e-110])) for v in (2, 3, 4)]
         passed = credo.pass_messages(oracle.model([2] * 6, factors), root=5, both_passes=False)
