@@ -104,8 +104,8 @@ def settle(cells, low, width, mode):
     factor = math.ldexp(1.0, -power)
     shift = float(power)
     for i in range(low, low + width):
-        cells[i] *= factor
-        if 0.0 < cells[i] < FLOOR:
+        cells[i] = times(cells[i], factor, mode)
+        if math.isnan(cells[i]):
             shift = math.nan
     return shift
 

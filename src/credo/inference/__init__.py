@@ -37,11 +37,11 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         max_marginals as max_marginals,
         mpe as mpe,
     )
-    from credo.inference.messages import (
-        Message as Message,
+    from credo.inference.message_passing import (
         MessagePassing as MessagePassing,
         pass_messages as pass_messages,
     )
+    from credo.inference.messages import Message as Message
     from credo.inference.planning import plan as plan
     from credo.inference.plans import Plan as Plan
 
@@ -62,7 +62,8 @@ __getattr__, __dir__, __all__ = doors(
             "max_marginals",
             "mpe",
         ],
-        "credo.inference.messages": ["Message", "MessagePassing", "pass_messages"],
+        "credo.inference.message_passing": ["MessagePassing", "pass_messages"],
+        "credo.inference.messages": ["Message"],
         "credo.inference.planning": ["plan"],
         "credo.inference.plans": ["Plan"],
         "credo.inference.graph_posterior": ["GraphPosterior"],

@@ -1,29 +1,23 @@
-"""Messages on trees: what one node of a graph tells another, in two passes, exactly."""
+"""Messages on trees: what one node of a graph tells another, exactly, by arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import compress
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from credo._kernels import trees as kernels
 from credo._types import F64, Bool, Label, Labels
-from credo._validation.arrays import frozen, positive_int
+from credo._validation.arrays import frozen
 from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.wiring import Int64, Wiring
-from credo.inference._questions import ask, names_of_factors
-from credo.inference.conflicts import impossible
 
 #: Tables with larger numbers are run as logs, so that no product overflows.
 _LARGE = 2.0**100
 _LOG_2 = float(np.log(2.0))
-#: Messages of a pass, and beliefs, that are printed.
-_SHOWN = 40
 
 
 class Forest(NamedTuple):
@@ -98,7 +92,7 @@ class Message:
 
     def __repr__(self) -> str:
         cells = zip(self.states, self.values.tolist(), strict=True)
-        return f"m[{self.source} -> {self.target}] = {_shown(cells)}"
+        return f"m[{self.source} -> {self.target}] = {in_words(cells)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain lists and numbers.
@@ -214,7 +208,7 @@ class TreeRun:
             return int(self.wiring.scope_start[f]) + scope.index(v)
         raise InputError(
             f"Factor {factor!r} and variable {variable!r} are not linked. The factor is over "
-            f"{listing([_name(self.wiring, u) for u in scope])}."
+            f"{listing([name_of(self.wiring, u) for u in scope])}."
         )
 
     def _edge(self, i: int, j: int, source: Label, target: Label) -> int:
@@ -229,286 +223,6 @@ class TreeRun:
             "an edge to the other; around a factor of three variables or more, and where several "
             "factors join two, from a variable to a factor or back: name the factor."
         )
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class MessagePassing:
-    """Hold the messages of a tree in the order in which they were sent, and beliefs. Immutable.
-
-    ``print`` shows them; indexing gives one, ``passed["a", "b"]`` by source and target or
-    ``passed[0]`` by its place. Iterates over all.
-
-    Attributes
-    ----------
-    root : Hashable
-        The variable that the first pass went to.
-    log_evidence : float
-        Log of the sum over all configurations that agree with the evidence: of the probability of
-        the evidence, or of the partition function. For maxima, log of the largest weight.
-    maximum : bool
-        Whether other variables were maximised out, not summed out.
-
-    See Also
-    --------
-    credo.pass_messages : Makes it.
-    credo.infer : Answers on any graph.
-
-    Examples
-    --------
-    >>> import credo
-    >>> net = credo.MarkovNetwork()
-    >>> _ = net.node("a", 2, [1, 3]), net.node("b", 2), net.edge("a", "b", [[3, 1], [1, 3]])
-    >>> passed = credo.pass_messages(net, root="b")
-    >>> passed["a", "b"]
-    m[a -> b] = (0: 0.375, 1: 0.625)
-    >>> [(message.source, message.target) for message in passed]
-    [('a', 'b'), ('b', 'a')]
-    >>> passed.belief("b", after=0), passed.belief("b")
-    ({0: 0.5, 1: 0.5}, {0: 0.375, 1: 0.625})
-    """
-
-    root: Label
-    log_evidence: float
-    maximum: bool
-    _run: TreeRun
-    _model: Any
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """All messages: from the leaves to the root, then from the root to the leaves."""
-        return tuple(self)
-
-    @property
-    def beliefs(self) -> dict[Label, dict[Label, float]]:
-        """The belief of each variable by state; after one pass, of roots and what was observed."""
-        return {name: self.belief(name) for name in self._known}
-
-    def belief(self, variable: Any, *, after: int | None = None) -> dict[Label, float]:
-        """Return the belief of a variable, at the end or on the way there.
-
-        Parameters
-        ----------
-        variable : Hashable
-            Its name.
-        after : int, optional
-            Count the first ``after`` messages only; by default all.
-
-        Returns
-        -------
-        dict
-            ``{state: value}``, scaled to sum one; for maxima to largest one.
-
-        Raises
-        ------
-        InputError
-            If only the pass towards the root was run, and this is not the root.
-        """
-        run, v = self._run, self._run.wiring.index(variable)
-        if after is None:
-            values = run.marginals[run.start[v] : run.start[v + 1]]
-            if np.isnan(values[0]):
-                raise InputError(
-                    f"The belief of {variable!r} is not known: one pass gives that of the root, "
-                    f"{self.root!r}. Pass both_passes=True, or root={variable!r}."
-                )
-        else:
-            first = self._sent[: positive_int(after, "belief", "after", least=0)]
-            own = [link for link, is_said in first if not is_said and run.forest.scope[link] == v]
-            heard = (run.logs(2 * run.forest.n + link) for link in own)
-            values, _ = run.scaled(sum(heard, start=run.logs(v)))
-        return dict(zip(run.states(v), values.tolist(), strict=True))
-
-    def message(self, source: Any, target: Any) -> Message:
-        """Return the message from one node to another.
-
-        Parameters
-        ----------
-        source, target : Hashable
-            Two variables joined by an edge; or a variable and a factor of three or more, by its
-            name or, if it has none, by the tuple of its variables.
-
-        Returns
-        -------
-        Message
-            What the source says, given all that lies behind it.
-
-        Raises
-        ------
-        LabelError
-            If there is no such name.
-        InputError
-            If the two are not linked, or the message belongs to a pass that was not run.
-        """
-        variables = self._run.wiring.variables
-        factors = {} if source in variables and target in variables else self._factors
-        return self._run.message(source, target, factors)
-
-    def __getitem__(self, key: int | tuple[Any, Any]) -> Message:
-        return self.message(*key) if isinstance(key, tuple) else self._made(self._sent[key])
-
-    def __iter__(self) -> Iterator[Message]:
-        return map(self._made, self._sent)
-
-    def __len__(self) -> int:
-        return len(self._sent)
-
-    def __repr__(self) -> str:
-        return (
-            f"<MessagePassing: {len(self)} messages, root {self.root!r}, "
-            f"log_evidence {self.log_evidence:.6g}>"
-        )
-
-    def __str__(self) -> str:
-        half = len(self) // 2 if self._run.both else len(self)
-        parts: list[tuple[str, Sequence[Any], Callable[[Any], object]]] = [
-            (f"Messages towards {self.root}", self._sent[:half], self._made),
-            (f"Messages from {self.root}", self._sent[half:], self._made),
-            ("Beliefs", self._known, lambda v: f"b[{v}] = {_shown(self.belief(v).items())}"),
-        ]
-        lines = []
-        for title, items, show in parts:
-            lines += [title, *(f"  {show(item)}" for item in items[:_SHOWN])] if items else []
-            lines += [f"  … {len(items) - _SHOWN} more"] if len(items) > _SHOWN else []
-        what = "Log of the maximum" if self.maximum else "Log evidence"
-        return "\n".join([*lines, f"{what}: {self.log_evidence:.6g}"])
-
-    @cached_property
-    def _sent(self) -> list[tuple[int, bool]]:
-        return list(self._run.sent())
-
-    @property
-    def _known(self) -> list[Label]:
-        """The variables whose belief is known."""
-        is_known = ~np.isnan(self._run.marginals)[self._run.start[: len(self._run.wiring.names)]]
-        return list(compress(self._run.wiring.names, is_known))
-
-    def _made(self, sent: tuple[int, bool]) -> Message:
-        """Return a message with the names of its ends."""
-        run, (link, is_said) = self._run, sent
-        f, v = int(run.forest.factor[link]), int(run.wiring.scope[link])
-        rest = [u for u in run.scope_of(f) if u != v]
-        other = _name(run.wiring, rest[0]) if len(rest) == 1 else self._names[f]
-        ends = (_name(run.wiring, v), other) if is_said else (other, _name(run.wiring, v))
-        return run.spoken(link, is_said, *ends)
-
-    @cached_property
-    def _names(self) -> dict[int, Label]:
-        """Names of factors by position; those that have none are named after their variables."""
-        larger = np.flatnonzero(np.diff(self._run.wiring.scope_start) > 2).tolist()
-        scopes = {
-            f: tuple(_name(self._run.wiring, v) for v in self._run.scope_of(f)) for f in larger
-        }
-        return scopes | {f: name for name, f in names_of_factors(self._model).items()}
-
-    @cached_property
-    def _factors(self) -> dict[Label, int]:
-        return {name: f for f, name in self._names.items()}
-
-
-def pass_messages(
-    model: Any,
-    evidence: Mapping[Hashable, Any] | None = None,
-    *,
-    likelihood: Mapping[Hashable, Any] | None = None,
-    root: Any = None,
-    both_passes: bool = True,
-    maximum: bool = False,
-) -> MessagePassing:
-    r"""Pass messages on a tree, from the leaves to a root and back, and keep each of them.
-
-    .. math:: m_{j \to i}(x_i) = \sum_{x_j} \psi_j(x_j) \, \psi_{ij}(x_i, x_j)
-              \prod_{k \in N(j) \setminus i} m_{k \to j}(x_j), \qquad
-              b(x_i) \propto \psi_i(x_i) \prod_{j \in N(i)} m_{j \to i}(x_i)
-
-    with the evidence in :math:`\psi`. This is belief propagation, the forward–backward algorithm on
-    a chain, and Viterbi's with ``maximum``: each message can be looked at.
-
-    Parameters
-    ----------
-    model : BayesianNetwork, MarkovNetwork or FactorGraph
-        A tree, or several: its factor graph has no cycle, or evidence cuts each.
-    evidence : mapping, optional
-        What was observed: ``{variable: state}``, or a set of states one of which is true.
-    likelihood : mapping, optional
-        Virtual evidence, ``{variable: weights}``: one weight per state, which multiply the model.
-    root : Hashable, optional
-        Name of the variable that the first pass goes to; by default the first. Other trees of the
-        graph go to their first variable.
-    both_passes : bool, default True
-        Whether to come back from the root. One pass gives the belief of the root alone.
-    maximum : bool, default False
-        Whether to maximise other variables out, in place of summing (max-product).
-
-    Returns
-    -------
-    MessagePassing
-        The messages in order, beliefs by name, and the log of the evidence; ``print`` shows them.
-
-    Raises
-    ------
-    InputError
-        If the graph has a cycle that no observed variable cuts, which the text names; or if the
-        evidence is impossible.
-
-    See Also
-    --------
-    credo.infer : Marginals of any graph; ``method="tree"`` takes the same engine.
-    credo.mpe : The best configuration, with ties.
-
-    Notes
-    -----
-    Exact, in time and memory linear in the cells of all factors; nothing recurses. A tree of n
-    variables joined by edges takes :math:`2 (n - 1)` messages, one per direction of an edge, from
-    the deepest nodes upwards and back. A factor of three variables or more is a node of its own: it
-    hears a message from each of its variables and sends one to each.
-
-    Messages include every potential and all evidence on the sender's side. If evidence had to cut
-    cycles, an observed variable sends the edge alone; its own potential counts once, in
-    ``log_evidence``.
-
-    Vectors are scaled by powers of two, which are counted exactly. As long as every number is zero
-    or above 1e-300, nothing underflows and each belief has full relative precision. Otherwise the
-    run is done again with logs, as it is from the beginning for maxima and for tables that span
-    more than float64.
-
-    References
-    ----------
-    .. [1] F. R. Kschischang, B. J. Frey, H.-A. Loeliger, "Factor graphs and the sum-product
-       algorithm", IEEE Transactions on Information Theory 47, 2001, section II.
-
-    Examples
-    --------
-    >>> import credo
-    >>> net = credo.MarkovNetwork()
-    >>> for name, weights in {"a": [2, 1], "b": [1, 1], "c": [1, 4]}.items():
-    ...     _ = net.node(name, 2, weights)
-    >>> for pair in ("ab", "bc"):
-    ...     _ = net.edge(*pair, [[3, 1], [1, 3]])
-    >>> print(credo.pass_messages(net, {"c": 1}, root="b"))
-    Messages towards b
-      m[c -> b] = (0: 0.25, 1: 0.75)
-      m[a -> b] = (0: 0.583333, 1: 0.416667)
-    Messages from b
-      m[b -> a] = (0: 0.375, 1: 0.625)
-      m[b -> c] = (0: 0.541667, 1: 0.458333)
-    Beliefs
-      b[a] = (0: 0.545455, 1: 0.454545)
-      b[b] = (0: 0.318182, 1: 0.681818)
-      b[c] = (0: 0, 1: 1)
-    Log evidence: 4.47734
-    """
-    question = ask(
-        model, evidence, likelihood, None, "4GB", "pass_messages", sum_product=not maximum
-    )
-    wiring, given = question.wiring, question.evidence
-    at = -1 if root is None else wiring.index(root)
-    observed, soft = question.observed, given.soft(wiring)
-    run = run_tree(wiring, observed, soft, root=at, both_passes=both_passes, maximum=maximum)
-    if run.log_z == -np.inf:
-        raise impossible(wiring, given, "pass_messages")
-    first = wiring.names[max(at, 0)] if len(wiring.names) else None
-    return MessagePassing(first, run.log_z, maximum, run, model)
 
 
 def run_tree(
@@ -568,7 +282,7 @@ def _plant(wiring: Wiring, observed: Int64, root: int) -> tuple[Forest, Int64]:
         forest, closing = _grow(wiring, scope, owner, root)
     if closing < 0:
         return forest, owner
-    names = [_name(wiring, v) for v in _cycle(forest, closing)]
+    names = [name_of(wiring, v) for v in _cycle(forest, closing)]
     raise InputError(
         f"The graph is not a tree: it has the cycle {listing([*names, names[0]], 12)}. Use "
         "method='junction_tree' of infer, which is exact on any graph."
@@ -663,11 +377,11 @@ def _logs(values: F64) -> F64:
         return np.asarray(np.log(values))
 
 
-def _name(wiring: Wiring, v: int) -> Label:
+def name_of(wiring: Wiring, v: int) -> Label:
     """Return the name of a variable, also of one that stands in for a rule."""
     return wiring.names[v] if v < len(wiring.names) else f"auxiliary {v}"
 
 
-def _shown(cells: Iterable[tuple[Label, float]]) -> str:
+def in_words(cells: Iterable[tuple[Label, float]]) -> str:
     """Return states and values as text."""
     return "(" + ", ".join(f"{state}: {value:.6g}" for state, value in cells) + ")"

@@ -493,10 +493,10 @@ class TestRange:
         assert passed.log_evidence == pytest.approx(np.log(2.0), rel=1e-14)  # two ways of one
         np.testing.assert_allclose(beliefs(passed), [1, 0, 0.5, 0.5, 0, 1], rtol=1e-13)
 
-    def test_small_and_large_numbers_in_one_vector_lose_no_digits(self):
-        """A sum is scaled down by 2**-99 while 1.1e-280 is in it, which would go below 1e-300."""
-        table = np.array([[1e29, 0.0], [0.0, 1.1e-280]])
-        factors = [((0, 1), table), ((1, 2), [[0.0, 1.0], [1.0, 0.0]]), ((2, 3), table)]
-        passed = credo.pass_messages(oracle.model([2] * 4, factors))
-        assert passed.log_evidence == pytest.approx(np.log(2 * 1.1) - 251 * np.log(10), rel=1e-15)
-        assert passed.belief(1) == pytest.approx({0: 0.5, 1: 0.5}, rel=1e-13)
+    def test_numbers_that_a_scale_would_push_below_float64_are_not_lost(self):
+        """A sum of 1e30 is scaled down by 2**-98 while 1e-299 is in it; both matter in the end."""
+        factors = [((0, 1), np.diag([1e30, 1e-299])), ((1, 2), [[0.0, 1.0], [1.0, 0.0]])]
+        factors += [((v, v + 1), np.diag([1.0, 1e-110])) for v in (2, 3, 4)]
+        passed = credo.pass_messages(oracle.model([2] * 6, factors), root=5, both_passes=False)
+        assert passed.log_evidence == pytest.approx(np.log(11) - 300 * np.log(10), rel=1e-13)
+        assert passed.belief(5) == pytest.approx({0: 10 / 11, 1: 1 / 11}, rel=1e-12)
