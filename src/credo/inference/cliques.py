@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -98,12 +98,6 @@ def plant(problem: Problem, order: Int64) -> CliqueTree:
     axes = dim_start, dims, residual
     factors = home, ordered, factor_loops
     return CliqueTree(position, node, parent, *axes, *sizes, *loops, *factors, *homes, states)
-
-
-def bytes_of(record: Any) -> int:
-    """Count the bytes of the arrays that a data class holds."""
-    held = (getattr(record, field.name) for field in fields(record))
-    return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
 
 
 class CliqueTables:

@@ -1,25 +1,50 @@
-"""``infer_many``: the marginals of many rows of evidence, on one compiled model."""
+"""Many rows of evidence: ``infer_many``, ``infer_batches`` and ``ManyEngine``, exact or loopy."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from typing import Any, Literal, final
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import fields
+from functools import partial
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias, final
 
-from credo.inference._many_engine import (
-    Engine,
-    LoopyEngine,
-    Options,
-    Progress,
-    Table,
-    open_engine,
-)
-from credo.inference._many_result import ManyPosteriors
-from credo.inference.question import Budget
+import numpy as np
+
+from credo._types import F64
+from credo._validation.cores import count_threads
+from credo._validation.labels import listing, one_of
+from credo.exceptions import BudgetError, InputError
+from credo.graphs.evidence import Evidence
+from credo.graphs.ordering import Order, find_order
+from credo.graphs.problems import Problem, pose
+from credo.graphs.wiring import Int64, ranges, starts
+from credo.inference._explain import impossible
+from credo.inference.cliques import CliqueTables, CliqueTree, calibrate, plant
+from credo.inference.loopy.many import LoopyRows, Settings
+from credo.inference.many_posteriors import ManyPosteriors
+from credo.inference.many_rows import Codes, EvidenceRows, read_rows, run_in_rooms
+from credo.inference.question import Budget, as_bytes, as_text, ask, refuse_above
 
 __all__ = ["ManyEngine", "ManyPosteriors", "infer_batches", "infer_many"]
 
 OnImpossible = Literal["raise", "nan"]
 Method = Literal["auto", "exact", "loopy"]
+Progress: TypeAlias = Callable[[int, int], object]
+#: Seconds per cell and row on a tree with lanes, per cell of a row on its own, per cell for making
+#: a tree, and what making one costs anyway, as measured.
+_PER_CELL, _PER_OWN_CELL, _PER_NEW_CELL, _TREE = 8e-9, 2e-8, 6e-8, 5e-3
+#: Seconds per variable of a row on its own, and bytes per variable of a tree beside its tables: its
+#: factors, layout and program; both as measured on chains.
+_PER_VARIABLE, _BYTES = 4e-6, 500.0
+#: Copies of the tables beside the lanes: factors, and the run without evidence; then one lane.
+_COPIES = 4
+#: Rows handed to a thread at a time: starting the kernel costs as much as a few rows. Fewer if the
+#: tables are so large that a block would take longer than a tenth of a second, at 8 ns per cell.
+#: And rows on their own, of one pattern, that share a tree.
+_BLOCK, _CELLS_PER_BLOCK, _OWN_BLOCK = 1024, 1.2e7, 8
+#: More lanes than this gain nothing; fewer are used while the room passes this many bytes, half of
+#: a usual last cache; but eight always pay, as measured on tables of 1e3 to 1e7 cells.
+_MOST_LANES, _CACHE, _LEAST_LANES = 64, 16e6, 8
 
 
 def infer_many(  # noqa: PLR0913 - a question has these parts, each with a default
@@ -113,7 +138,8 @@ def infer_many(  # noqa: PLR0913 - a question has these parts, each with a defau
     serves all rows; up to 64 of them pass through it side by side, which makes a row cheaper by an
     order of magnitude than a question to a ``JunctionTree``. If the tree is large, rows are
     grouped by the variables observed in them, and each group gets what is cheapest for it. Rows
-    that scaled arithmetic might lose a term of are computed in the log domain. Memory: the tables
+    that scaled arithmetic might lose a term of are computed one by one, in the log domain where
+    that is needed. Memory: the tables
     times the number of rows side by side and of threads, about half a kilobyte per variable for the
     tree, and the results.
 
@@ -150,9 +176,9 @@ def infer_many(  # noqa: PLR0913 - a question has these parts, each with a defau
     >>> many.most_probable().tolist(), many.status
     ([[0, 0, 0], [1, 0, 1]], 'CONVERGED')
     """
-    settings = Options(query, on_impossible, budget, threads, seed, method, options)
-    table = Table(rows, columns, potentials, log_potentials)
-    return open_engine(model, settings, "infer_many").run(table, progress, "infer_many")
+    given = query, method, on_impossible, budget, threads, seed, options
+    engine = _open("infer_many", model, given)
+    return engine.run(rows, columns, (potentials, log_potentials), progress, "infer_many")
 
 
 def infer_batches(  # noqa: PLR0913 - as infer_many
@@ -209,17 +235,13 @@ def infer_batches(  # noqa: PLR0913 - as infer_many
     [[0.9, 0.1]]
     [[0.2, 0.8]]
     """
-    settings = Options(query, on_impossible, budget, threads, seed, method, options)
-    engine = open_engine(model, settings, "infer_batches")
-    return _each(engine, batches, None if columns is None else list(columns))
-
-
-def _each(
-    engine: Engine | LoopyEngine, batches: Iterable[Any], columns: list[Hashable] | None
-) -> Iterator[ManyPosteriors]:
-    """Answer table after table."""
-    for i, rows in enumerate(batches):
-        yield engine.run(Table(rows, columns), None, f"infer_batches, table {i}")
+    given = query, method, on_impossible, budget, threads, seed, options
+    engine = _open("infer_batches", model, given)
+    names = None if columns is None else list(columns)
+    return (
+        engine.run(rows, names, (None, None), None, f"infer_batches, table {i}")
+        for i, rows in enumerate(batches)
+    )
 
 
 @final
@@ -267,8 +289,8 @@ class ManyEngine:
         seed: int = 0,
         **options: Any,
     ) -> None:
-        settings = Options(query, on_impossible, budget, threads, seed, method, options)
-        self._engine = open_engine(model, settings, "ManyEngine")
+        given = query, method, on_impossible, budget, threads, seed, options
+        self._engine = _open("ManyEngine", model, given)
 
     def run(
         self,
@@ -291,5 +313,313 @@ class ManyEngine:
         ManyPosteriors
             One row for each row of evidence.
         """
-        table = Table(rows, columns, potentials, log_potentials)
-        return self._engine.run(table, progress, "ManyEngine.run")
+        given = potentials, log_potentials
+        return self._engine.run(rows, columns, given, progress, "ManyEngine.run")
+
+
+def _open(owner: str, model: Any, given: tuple[Any, ...]) -> ExactRows | LoopyRows:
+    """Compile a model for many rows; given are the options that all doors have in common."""
+    query, method, on_impossible, budget, threads, seed, options = given
+    one_of(on_impossible, ("raise", "nan"), owner, "on_impossible")
+    one_of(method, ("auto", "exact", "loopy"), owner, "method")
+    shared = {"raises": on_impossible == "raise", "budget": budget, "threads": threads}
+    if method == "loopy":
+        known = [setting.name for setting in fields(Settings)]
+        for name in options:
+            if name not in known:
+                raise InputError(
+                    f"{owner}: method='loopy' has no option {name!r}. It has {listing(known, 20)}."
+                )
+        return LoopyRows(model, query, Settings(**options), owner=owner, **shared)
+    if options:
+        raise InputError(
+            f"{owner}: {next(iter(options))} is no option of method={method!r}. Options such as "
+            "sweeps, momentum and until belong to method='loopy'."
+        )
+    return ExactRows(model, query, seed, owner=owner, **shared)
+
+
+class ExactRows:
+    """A compiled model that answers table after table of evidence rows, exactly.
+
+    One tree with lanes serves all rows if it is small; else rows are grouped by the variables
+    observed in them, and each group gets what is cheapest: that tree, a smaller one with lanes, or
+    for each row the tables without what it observes.
+    """
+
+    def __init__(  # noqa: PLR0913 - what the doors take
+        self,
+        model: Any,
+        query: Iterable[Hashable] | None,
+        seed: int,
+        *,
+        raises: bool,
+        budget: Budget,
+        threads: int | None,
+        owner: str,
+    ) -> None:
+        self._raises, self._budget, self._seed, self._owner = raises, budget, seed, owner
+        self._memory, self._threads = as_bytes(budget, owner), count_threads(threads, owner)
+        question = ask(model, None, None, query, budget, owner)
+        self.wiring, self._query = question.wiring, question.query
+        n_states, visible = self.wiring.n_states, range(len(self.wiring.names))
+        self.wanted = np.array(visible if self._query is None else self._query, np.int64)
+        self._start = starts(n_states)
+        self._cells = ranges(self._start[self.wanted], n_states[self.wanted])
+        self._variables: tuple[int, ...] | None = None
+        self._common: LaneTree | None = None
+
+    def run(
+        self,
+        rows: Any,
+        columns: Iterable[Hashable] | None,
+        potentials: tuple[Any, Any],
+        progress: Progress | None,
+        owner: str,
+    ) -> ManyPosteriors:
+        """Answer one table; ``owner`` is how messages call it."""
+        if any(given is not None for given in potentials):
+            raise InputError(
+                f"{owner}: node potentials of rows need method='loopy'. For one row, exactly, use "
+                "infer(likelihood=...)."
+            )
+        alone, first, which = read_rows(self.wiring, rows, columns, owner).distinct()
+        beliefs, log_z = self._results(len(first), owner), np.empty(len(first))
+        counts, done = np.bincount(which, minlength=len(first)), 0
+
+        def report(block: slice) -> None:
+            nonlocal done
+            done += int(counts[block].sum())
+            if progress is not None:
+                progress(done, len(which))
+
+        for part, tree, places in self._parts(alone):
+            n_rows, size, rooms = part.stop - part.start, _OWN_BLOCK, [np.empty((0, 0))]
+            if tree is not None:
+                held = sum(t.n_bytes for t in {self._common, tree} if t is not None)
+                left = self._memory - beliefs.nbytes - held
+                size, rooms = tree.rooms(n_rows, self._threads, left)
+            starts_at = range(part.start, part.stop, size)
+            blocks = [slice(i, min(i + size, part.stop)) for i in starts_at]
+            answer = partial(self._answer, alone, tree, places, (beliefs, log_z))
+            run_in_rooms(blocks, rooms, answer, report)
+        bad = np.flatnonzero(np.isneginf(log_z))
+        if len(bad) and self._raises:
+            worst = bad[np.argmin(first[bad])]
+            evidence = alone.evidence(self.wiring, worst)
+            raise impossible(self.wiring, evidence, f"{owner}, row {first[worst]}", self._budget)
+        beliefs[bad] = np.nan
+        return ManyPosteriors(self.wiring, self.wanted, beliefs, log_z, which)
+
+    def _results(self, n_rows: int, owner: str) -> F64:
+        """Make room for the results, if they fit."""
+        width = len(self._cells)
+        needed = 8.0 * n_rows * (width + 1)
+        if needed > self._memory:
+            raise BudgetError(
+                f"{owner}: the marginals of {n_rows} distinct rows, {width} numbers each, take "
+                f"{as_text(needed)}; the budget is {as_text(self._memory)}. Ask for fewer "
+                "variables (query=[...]), pass the rows in parts (infer_batches), or raise budget=."
+            )
+        return np.empty((n_rows, width))
+
+    def _answer(
+        self,
+        rows: EvidenceRows,
+        tree: LaneTree | None,
+        places: Int64,
+        out: tuple[F64, F64],
+        block: slice,
+        room: F64,
+    ) -> None:
+        """Answer a block of rows: side by side or, if terms may be lost, one by one."""
+        beliefs, log_z = out
+        lost = np.arange(block.start, block.stop)
+        if tree is not None:
+            codes = np.ascontiguousarray(rows.codes[block][:, places])
+            lost = lost[tree.run(codes, room, beliefs[block], log_z[block])]
+        planted: dict[bytes, CliqueTree] = {}
+        for i in lost.tolist():
+            problem = self._cut(rows.evidence(self.wiring, i))
+            pattern = (rows.codes[i] >= 0).tobytes()
+            if pattern not in planted:
+                order = self._order(problem, 0.0)
+                refuse_above(self._budget, problem, order, self._owner)
+                planted = {pattern: plant(problem, order.sequence)}
+            found = calibrate(problem, planted[pattern])
+            log_z[i] = found.log_z
+            if not found.are_impossible:
+                every, seen = np.zeros(self._start[-1]), np.flatnonzero(problem.observed >= 0)
+                every[self._start[seen] + problem.observed[seen]] = 1.0
+                every[ranges(self._start[problem.variables], problem.n_states)] = found.values
+                beliefs[i] = every[self._cells]
+
+    def _parts(self, rows: EvidenceRows) -> Iterator[tuple[slice, LaneTree | None, Int64]]:
+        """Cut rows, sorted by pattern, into parts with a tree and the columns it takes."""
+        if self._variables != rows.variables:  # the next rows will most likely have the same
+            self._variables = self._common = None  # first of all, give its memory back
+            self._common = self._tree(rows.variables, 2.0, np.inf, 0)
+            self._variables = rows.variables
+        common, every, n_rows = self._common, np.arange(len(rows.variables)), len(rows.codes)
+        if common is not None and _PER_CELL * common.n_cells <= _TREE:
+            yield slice(0, n_rows), common, every
+            return
+        waiting = 0  # rows from here on are for the tree for all, and run together
+        observed = rows.codes >= 0
+        changes = np.flatnonzero((observed[1:] != observed[:-1]).any(axis=1)) + 1
+        for start, stop in pairwise([0, *changes.tolist(), n_rows] if n_rows else []):
+            places = np.flatnonzero(observed[start])
+            tree = self._cheapest(tuple(rows.variables[j] for j in places), stop - start)
+            if tree is not common or common is None:
+                if start > waiting:
+                    yield slice(waiting, start), common, every
+                yield slice(start, stop), tree, places
+                waiting = stop
+        if n_rows > waiting:
+            yield slice(waiting, n_rows), common, every
+
+    def _cheapest(self, observed: tuple[int, ...], n_rows: int) -> LaneTree | None:
+        """Choose for one pattern: the tree for all, one of its own, or None for row by row."""
+        firsts = EvidenceRows(observed, np.zeros((1, len(observed)), np.int32))
+        problem = self._cut(firsts.evidence(self.wiring, 0))
+        common = np.inf
+        if self._common is not None:
+            common = n_rows * _PER_CELL * self._common.n_cells
+        own = n_rows * (_TREE + _PER_VARIABLE * len(problem.variables))
+        if self._query is None and common <= own:
+            return self._common
+        own += n_rows * _PER_OWN_CELL * self._order(problem, 0.0).cells
+        tree = None
+        if self._query is not None:
+            tree = self._tree(observed, 0.0, min(own, common), n_rows)
+        return tree or (self._common if common <= own else None)
+
+    def _tree(
+        self, variables: tuple[int, ...], effort: float, most: float, n_rows: int
+    ) -> LaneTree | None:
+        """Make a tree for rows with these columns, unless it costs too much or does not fit."""
+        needed = None if self._query is None else sorted({*self._query, *variables})
+        problem = pose(self.wiring, Evidence(()), needed, whole=True)
+        order = self._order(problem, effort)
+        left = self._memory - (0.0 if self._common is None else self._common.n_bytes)
+        if 8.0 * order.cells * _COPIES + _BYTES * len(problem.variables) > left:
+            return None
+        if _TREE + (_PER_NEW_CELL + n_rows * _PER_CELL) * order.cells > most:
+            return None
+        columns = np.searchsorted(problem.variables, np.array(variables, np.int64))
+        return LaneTree(problem, order, columns, np.searchsorted(problem.variables, self.wanted))
+
+    def _cut(self, evidence: Evidence) -> Problem:
+        """Cut observed variables out; how large the rest is depends on which they are."""
+        return pose(self.wiring, evidence, self._query, whole=True)
+
+    def _order(self, problem: Problem, effort: float) -> Order:
+        """Find an elimination order."""
+        scopes = problem.scope_start, problem.scope
+        return find_order(problem.n_states, *scopes, effort=effort, seed=self._seed)
+
+
+class LaneTree:
+    """A junction tree that answers rows of state indices side by side.
+
+    Parameters
+    ----------
+    problem
+        The factors, with nothing observed.
+    order
+        The order of elimination.
+    columns
+        The variables that may be observed, in the order of the columns of codes.
+    wanted
+        The variables whose beliefs are wanted, in the order of the result.
+    """
+
+    def __init__(self, problem: Problem, order: Order, columns: Int64, wanted: Int64) -> None:
+        from credo._kernels import lanes  # noqa: PLC0415
+
+        tree = plant(problem, order.sequence)
+        tables = CliqueTables(problem, tree)
+        self._log_scale, self._is_lost = tables.log_scale, problem.is_wide or tables.lost
+
+        # In the room lie tables, then messages with four numbers behind each, then spare cells for
+        # a message or the states of a variable, then two for sums that nobody looks at.
+        n_nodes, cells, rows = len(tree.parent), np.diff(tree.table_start), np.diff(tree.row_start)
+        message = tree.n_cells + tree.row_start[:-1] + 4 * np.arange(n_nodes)
+        spare = tree.n_cells + int(tree.row_start[-1]) + 4 * n_nodes
+        scratch = spare + int(max(problem.n_states.max(initial=1), rows.max(initial=1)))
+        self.n_cells = scratch + 2
+
+        last, read_from = tree.last[columns], tree.read_from[wanted]
+        node = np.where(read_from < 0, -1 - read_from, read_from)
+        home = np.where(read_from < 0, tree.table_start[node], message[node])
+        home_cells = np.where(read_from < 0, cells[node], rows[node])
+        marks = np.zeros(n_nodes, np.int64)
+        marks[node[read_from >= 0]] = lanes.SEPARATOR
+        marks[node[read_from < 0]] = lanes.WHOLE_TABLE
+        reads, rescales, heard = marks.tolist(), [0] * n_nodes, [0] * n_nodes
+        for k, parent in enumerate(tree.parent.tolist()):  # children come before their parents
+            if parent >= 0:
+                heard[parent] += 1
+                rescales[k] = int(heard[parent] % lanes.RESCALE_AFTER == 0)
+                reads[parent] = lanes.WHOLE_TABLE if reads[k] else reads[parent]
+        nodes = tree.parent, tree.table_start[:-1], tree.table_start[1:], message, message + rows
+        self._program = (
+            tables.low,
+            np.stack([*nodes, *np.array([rescales, reads], np.int64)], axis=1),
+            _states(last, cells[last], problem.n_states[columns], tree.last_step[columns]),
+            _states(home, home_cells, problem.n_states[wanted], tree.read_step[wanted]),
+            tree.group_start,
+            tree.lengths,
+            tree.strides,
+            spare,
+            scratch,
+        )
+        self._base = self._calm = tables.base
+        room, nobody = np.zeros((self.n_cells, 1)), np.full((1, len(columns)), -1, np.int32)
+        self.run(nobody, room, np.empty((1, 0)), np.empty(1), upward=True)
+        self._calm = room.ravel()
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that the tree takes before it runs any rows."""
+        held = self._base, self._calm, *self._program
+        return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
+
+    def rooms(self, n_rows: int, threads: int, memory: float) -> tuple[int, list[F64]]:
+        """Return the rows of a block, and a room for each thread: as many lanes as pay and fit.
+
+        Where memory is short there are first fewer lanes, then fewer threads, then one lane.
+        """
+        fitting = max(int(_CACHE / (8 * self.n_cells)), 1)
+        lanes = max(_LEAST_LANES, min(_MOST_LANES, 1 << fitting.bit_length() - 1))
+        lanes = min(lanes, 1 << max(n_rows - 1, 0).bit_length())
+        threads = min(threads, -(-n_rows // lanes))
+        while lanes * threads > max(memory / (8.0 * self.n_cells), 1.0):
+            if lanes > _LEAST_LANES or threads <= 1:
+                lanes //= 2
+            else:
+                threads -= 1
+        size = lanes * int(-(-min(_BLOCK, _CELLS_PER_BLOCK / self.n_cells) // lanes))
+        threads = min(threads, -(-n_rows // size))
+        return size, [np.zeros((self.n_cells, lanes)) for _ in range(threads)]
+
+    def run(self, codes: Codes, room: F64, out: F64, log_z: F64, *, upward: bool = False) -> Int64:
+        """Write the beliefs of rows, and logs of their sums; return the rows that may lack terms.
+
+        With ``upward`` messages are sent to the roots, and no more is done.
+        """
+        from credo._kernels.lanes import run_lanes  # noqa: PLC0415
+
+        lost = np.ones(len(codes), np.bool_)
+        if upward or not self._is_lost:
+            tables = self._base, self._calm, *self._program
+            with np.errstate(all="ignore"):  # where kernels run as plain Python: lost rows overflow
+                run_lanes(room, *tables, codes, out, log_z, lost, upward)
+            log_z += self._log_scale
+        return np.flatnonzero(lost)
+
+
+def _states(where: Int64, cells: Int64, states: Int64, inner: Int64) -> Int64:
+    """Return a row for each of several variables, whose states lie in runs of cells."""
+    times = cells // (states * inner)
+    return np.stack([where, times, states, inner, np.cumsum(states) - states], axis=1)

@@ -1,20 +1,19 @@
-"""Many rows of evidence: the answers."""
+"""Many rows of evidence: the answers, the routes to them, memory, threads and progress."""
+
+import threading
+import tracemalloc
 
 import numpy as np
 import pytest
-from credo.inference._layout import lay_out
 from hypothesis import given, strategies as st
 from tests.oracles import inference as oracle
 from tests.properties.graph_strategies import factor_graphs, models
 
 import credo
-from credo.exceptions import ImpossibleEvidence, InputError, LabelError
-from credo.graphs import BayesianNetwork, FactorGraph
-from credo.graphs.evidence import resolve
-from credo.graphs.ordering import find_order
-from credo.graphs.problems import pose
-from credo.inference.many import ManyEngine, infer_batches, infer_many
-from credo.inference.question import calibrate
+from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, LabelError
+from credo.graphs import BayesianNetwork, FactorGraph, chain
+from credo.inference import ManyEngine, infer_batches, infer_many, many as many_module
+from credo.inference.many_rows import EvidenceRows
 
 
 def random_network(rng, n=12, zeros=0.0):
@@ -41,14 +40,6 @@ def random_rows(rng, net, n_rows, share=0.3):
     ]
 
 
-def one_by_one(net, row):
-    """The marginals and the log evidence of one row, on its own tree."""
-    wiring = net.compile().tabulated(sum_product=True)
-    problem = pose(wiring, resolve(wiring, row))
-    order = find_order(problem.n_states, problem.scope_start, problem.scope)
-    return calibrate(problem, lay_out(problem, order.sequence))
-
-
 def sprinkler():
     net = BayesianNetwork()
     for name in ("rain", "sprinkler", "wet"):
@@ -67,13 +58,11 @@ def test_every_row_has_the_answer_that_it_has_on_its_own(seed, share):
     rows = random_rows(rng, net, 25, share)
     many = infer_many(net, rows)
     for i, row in enumerate(rows):
-        alone = one_by_one(net, row)
-        assert many.log_evidence[i] == pytest.approx(alone.log_z, abs=1e-12)
-        for v, variable in enumerate(net.variables):
-            expected = alone.of(v)
-            if expected is None:
-                expected = np.arange(variable.n_states) == row[variable.name]
-            np.testing.assert_allclose(many.probabilities(variable.name)[i], expected, atol=1e-12)
+        alone = credo.infer(net, row)
+        assert many.log_evidence[i] == pytest.approx(alone.log_evidence, abs=1e-12)
+        for name in net.names:
+            found = many.probabilities(name)[i]
+            np.testing.assert_allclose(found, alone.probabilities(name), atol=1e-12)
 
 
 @given(case=models(), seed=st.integers(0, 2**32), asked=st.booleans())
@@ -136,35 +125,19 @@ def test_rows_that_underflow_are_computed_in_logs():
     np.testing.assert_allclose(many.log_evidence[1:], expected, rtol=1e-12)
 
 
-def test_all_rows_of_a_wide_model_are_read_from_one_set_of_homes(monkeypatch):
-    from credo.inference import _many_tree
-
-    made = []
-    kept = _many_tree.Homes
-    monkeypatch.setattr(_many_tree, "Homes", lambda *a: made.append(a) or kept(*a))
+def test_rows_of_a_model_of_any_range_are_what_they_are_alone():
     graph = FactorGraph()
     a, b, c = (graph.variable(name, k) for name, k in (("a", 2), ("b", 3), ("c", 2)))
     graph.factor([a, b], [[0.0, -900.0, 3.0], [-1500.0, 2.0, 1.0]], log=True)
     graph.factor([b, c], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     rows = [{"a": 0}, {"a": 1, "c": 1}, {"c": 0}, {"b": 1}, {"a": 0, "b": 1}]
     many = infer_many(graph, rows, query=["c", "b"])
-    assert len(made) == 1
     for i, row in enumerate(rows):
         alone = credo.infer(graph, row)
         assert many.log_evidence[i] == pytest.approx(alone.log_evidence, rel=1e-13)
         for name in ("c", "b"):
             found = many.probabilities(name)[i]
             np.testing.assert_allclose(found, alone.probabilities(name), rtol=1e-12)
-
-
-def test_a_sum_of_which_parts_were_left_out_is_never_taken_for_one():
-    from credo.inference._many_tree import whole_sum
-    from credo.inference.question import Beliefs
-
-    none = np.empty(0, np.int64)
-    assert whole_sum(Beliefs(none, none, np.empty(0), -2.5)) == -2.5
-    with pytest.raises(AssertionError, match="must be whole"):
-        whole_sum(Beliefs(none, none, np.empty(0), None))
 
 
 def test_a_node_with_many_children_is_scaled_on_the_way():
@@ -208,15 +181,13 @@ COSTS = {
 @pytest.mark.parametrize("costs", COSTS.values(), ids=COSTS)
 @pytest.mark.parametrize("query", [None, ["v3"], ["v7", "v0"], []], ids=str)
 def test_all_routes_give_the_same_answers(monkeypatch, costs, query):
-    from credo.inference import _many_routes as routes
-
     rng = np.random.default_rng(5)
     net = random_network(rng)
     rows = random_rows(rng, net, 20, 0.2)
     rows += [row | dict.fromkeys(row, 1) for row in rows]
     usual = infer_many(net, rows, query=query)
     for name, cost in costs.items():
-        monkeypatch.setattr(routes, name, cost)
+        monkeypatch.setattr(many_module, name, cost)
     seen = []
     other = infer_many(net, rows, query=query, progress=lambda *s: seen.append(s))
     assert seen[-1] == (40, 40)
@@ -228,23 +199,22 @@ def test_all_routes_give_the_same_answers(monkeypatch, costs, query):
 
 
 def test_the_cheapest_route_is_taken(monkeypatch):
-    from credo.inference import _many_routes as routes
-
     net = random_network(np.random.default_rng(5))
     codes = np.array([[0, -1], [1, -1], [-1, 0], [0, 1]], np.int32)
-    taken = {}
+    taken, made = {}, many_module.LaneTree
     for what, costs in COSTS.items():
+        trees, done = [], [0]
         with monkeypatch.context() as patch:
             for name, cost in costs.items():
-                patch.setattr(routes, name, cost)
-            chooser = routes.Routes(net.compile(), [3], "4GB", 0, "test")
-            parts = list(chooser.parts((0, 5), codes))
-            common = chooser._common
-        taken[what] = [(p.start, p.stop, t is common, t is None, c.tolist()) for p, t, c in parts]
-    assert taken["together"] == [(0, 4, True, False, [0, 1])]
-    alone = [(0, 2, [0]), (2, 3, [1]), (3, 4, [0, 1])]
-    assert taken["row by row"] == [(a, b, False, True, c) for a, b, c in alone]
-    assert [(a, b, c) for a, b, _, _, c in taken["by pattern"]][:2] == alone[:2]
+                patch.setattr(many_module, name, cost)
+            patch.setattr(many_module, "LaneTree", lambda *a, t=trees: t.append(a) or made(*a))
+            said = {"query": ["v3"], "progress": lambda n, _, d=done: d.append(n)}
+            infer_many(net, codes, columns=["v0", "v5"], **said)
+        taken[what] = len(trees), sorted(np.diff(done).tolist())  # one tree is for all rows
+    assert taken["together"] == (1, [4])
+    assert taken["row by row"] == (1, [1, 1, 2])
+    assert taken["by pattern"][0] > 2
+    assert taken["by pattern"][1] == [1, 1, 2]
 
 
 def test_a_posterior_has_a_row_for_each_row():
@@ -367,3 +337,185 @@ def test_an_engine_answers_again_and_again():
     assert second.probabilities("rain")[1] == pytest.approx([0.8, 0.2])
     third = engine.run([{"sprinkler": "yes"}])
     assert third.probabilities("rain")[0, 1] == pytest.approx(0.002 / 0.322)
+
+
+def ladder(rng, n=14, reach=2):
+    """A network of n variables of three states, each with the last few as parents."""
+    net = BayesianNetwork()
+    for v in range(n):
+        net.variable(v, 3)
+        parents = list(range(max(0, v - reach), v))
+        net.cpt(v, given=parents, table=rng.dirichlet(np.ones(3), size=[3] * len(parents)))
+    return net
+
+
+def codes_of(rng, n_rows, n=14, share=0.3):
+    codes = rng.integers(0, 3, size=(n_rows, n), dtype=np.int32)
+    codes[rng.random((n_rows, n)) >= share] = -1
+    return codes
+
+
+def bits(many):
+    """All numbers of a result, as bytes."""
+    parts = [many.probabilities(name).tobytes() for name in many]
+    return b"".join([*parts, many.log_evidence.tobytes()])
+
+
+def test_answers_do_not_depend_on_threads_blocks_or_the_order_of_columns(monkeypatch):
+    rng = np.random.default_rng(1)
+    net, codes = ladder(rng), codes_of(rng, 200)
+    names = list(net.names)
+    expected = bits(infer_many(net, codes, columns=names, threads=1))
+    assert bits(infer_many(net, codes, columns=names, threads=3)) == expected
+    for block in (1, 24):
+        monkeypatch.setattr(many_module, "_BLOCK", block)
+        assert bits(infer_many(net, codes, columns=names, threads=4)) == expected
+    order = rng.permutation(14)
+    mixed = infer_many(net, codes[:, order], columns=[names[j] for j in order], threads=2)
+    assert bits(mixed) == expected
+
+
+def test_a_row_has_the_same_bits_alone_and_among_others():
+    rng = np.random.default_rng(2)
+    net, codes = ladder(rng), codes_of(rng, 40)
+    many = infer_many(net, codes, columns=net.names)
+    alone = infer_many(net, codes[17:18], columns=net.names)
+    for name in many:
+        assert np.array_equal(many.probabilities(name)[17:18], alone.probabilities(name))
+
+
+def test_a_long_chain_takes_little_memory_beside_its_tables():
+    net = chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=20_000)
+    infer_many(chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=20), [{"x0": 0}])
+    net.compile()
+    tracemalloc.start()
+    many = infer_many(net, [{"x0": 1}])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1000 * 20_000  # one tuple per step, as there were, took 5000 for each variable
+    limit = [0.2 / 0.3, 0.1 / 0.3]
+    np.testing.assert_allclose(many.probabilities("x19999"), [limit], rtol=1e-12)
+
+
+def test_results_above_the_budget_are_refused_with_a_remedy():
+    net = chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=100)
+    rows = [{"x0": 0, "x9": i % 2, "x5": i // 2 % 2} for i in range(4)]
+    said = "marginals of 4 distinct rows, 200 numbers each, take 6.43 kB.*query=.*infer_batches"
+    with pytest.raises(BudgetError, match=said):
+        infer_many(net, rows * 10, budget=6000)
+
+
+def test_tables_above_the_budget_are_refused():
+    rng = np.random.default_rng(5)
+    with pytest.raises(BudgetError, match="infer_many needs .* for its clique tables"):
+        infer_many(ladder(rng), [{0: 1}], budget=1500)
+
+
+def test_a_tree_that_does_not_fit_gives_way_to_what_the_row_leaves():
+    rng = np.random.default_rng(6)
+    net = ladder(rng)
+    row = {v: int(rng.integers(3)) for v in range(14) if v not in (3, 9)}
+    expected = infer_many(net, [row])
+    found = infer_many(net, [row], budget=1500)
+    for name in expected:
+        both = found.probabilities(name), expected.probabilities(name)
+        np.testing.assert_allclose(*both, atol=1e-13)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_progress_counts_all_rows_up(monkeypatch, threads):
+    monkeypatch.setattr(many_module, "_BLOCK", 64)
+    rng = np.random.default_rng(7)
+    net, codes = ladder(rng), codes_of(rng, 300)
+    seen = []
+    rows = np.concatenate([codes, codes])
+    infer_many(net, rows, columns=net.names, threads=threads, progress=lambda *s: seen.append(s))
+    done = [d for d, _ in seen]
+    assert done == sorted(done)
+    assert seen[-1] == (600, 600)
+    assert len(seen) > 2
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_in_progress_stops_the_run(monkeypatch, threads):
+    monkeypatch.setattr(many_module, "_BLOCK", 64)
+    rng = np.random.default_rng(8)
+
+    before = set(threading.enumerate())  # another test's pool may still be there
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        infer_many(
+            ladder(rng), codes_of(rng, 300), columns=range(14), threads=threads, progress=stop
+        )
+    assert not [t for t in set(threading.enumerate()) - before if "ThreadPool" in t.name]
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 7, 16, 64, 100])
+def test_answers_do_not_depend_on_the_neighbours_to_the_last_bit(monkeypatch, lanes):
+    rng = np.random.default_rng(0)
+    net, codes = ladder(rng), codes_of(rng, 90)
+    expected = infer_many(net, codes, columns=net.names)
+    shuffled = rng.permutation(90)
+    monkeypatch.setattr(many_module, "_LEAST_LANES", lanes)
+    monkeypatch.setattr(many_module, "_MOST_LANES", lanes)
+    found = infer_many(net, codes[shuffled], columns=net.names)
+    assert np.array_equal(found.log_evidence, expected.log_evidence[shuffled])
+    for name in net.names:
+        both = found.probabilities(name), expected.probabilities(name)[shuffled]
+        assert np.array_equal(*both)
+
+
+@pytest.mark.parametrize("budget", ["4MB", "20MB", "60MB"])
+def test_few_bytes_mean_fewer_lanes_and_threads_but_the_same_answer(budget):
+    rng = np.random.default_rng(3)
+    net, codes = ladder(rng, n=20, reach=6), codes_of(rng, 200, n=20)
+    asked = {"columns": net.names, "query": [13], "threads": 4}
+    expected = infer_many(net, codes, **asked)  # the tables take 0.3 MB, and 64 lanes on 4 threads
+    tracemalloc.start()
+    found = infer_many(net, codes, budget=budget, **asked)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert bits(found) == bits(expected)
+    assert peak < 1e6 * float(budget[:-2])
+
+
+@pytest.mark.parametrize(("budget", "n_trees"), [(1_300_000, 0), (4_000_000, 1)])
+def test_a_tree_counts_all_its_bytes_against_the_budget(monkeypatch, budget, n_trees):
+    net = chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=3000)
+    trees, made = [], many_module.LaneTree
+    monkeypatch.setattr(many_module, "LaneTree", lambda *a: trees.append(a) or made(*a))
+    many = infer_many(net, [{"x0": 0}], budget=budget)
+    assert len(trees) == n_trees
+    np.testing.assert_allclose(many.probabilities("x1"), [[0.9, 0.1]], rtol=1e-13)
+
+
+def test_rows_that_differ_are_found_and_sorted_by_pattern():
+    codes = np.array([[0, 1], [-1, 1], [0, 1], [1, 0], [-1, 0], [-1, 1]], np.int32)
+    alone, first, which = EvidenceRows((0, 1), codes).distinct()
+    assert np.array_equal(alone.codes, codes[first])
+    assert np.array_equal(alone.codes[which], codes)
+    assert sorted(first.tolist()) == [0, 1, 3, 4]
+    assert (np.diff(alone.codes[:, 0] < 0) != 0).sum() == 1
+
+
+def test_rows_of_one_hash_are_still_told_apart(monkeypatch):
+    class Zeros:
+        def integers(self, *_, dtype):
+            return np.zeros((2, 2), dtype)
+
+    monkeypatch.setattr(np.random, "default_rng", lambda _: Zeros())
+    codes = np.array([[0, 1], [1, 0], [0, 1]], np.int32)
+    alone, _, which = EvidenceRows((0, 1), codes).distinct()
+    assert np.array_equal(alone.codes[which], codes)
+    assert len(alone.codes) == 2
+
+
+def test_a_hundred_thousand_repeats_run_once_and_are_held_once():
+    net = chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=30)
+    codes = np.zeros((100_000, 2), np.int8)
+    codes[1::2, 1] = 1
+    many = infer_many(net, codes, columns=["x0", "x29"], budget="100kB")
+    assert many.n_rows == 100_000

@@ -160,6 +160,9 @@ class TestWhatIsKept:
         monkeypatch.setitem(globals(), "SCALE", 4.0)
         assert sum_of_two.fingerprint() != before
         monkeypatch.undo()
+        monkeypatch.setattr(scaled, "__module__", "elsewhere")  # kept code names its modules
+        assert sum_of_two.fingerprint() != before
+        monkeypatch.undo()
         other = Kernel(lambda values: values.sum())
         monkeypatch.setitem(globals(), "scaled", other)
         assert sum_of_two.fingerprint() != before

@@ -13,10 +13,10 @@ from credo._kernels.gibbs_blocks import run_trees
 from credo._kernels.gibbs_sweeps import run_sites
 from credo._types import F64, Label
 from credo._validation.arrays import positive_int
+from credo._validation.cores import count_threads
 from credo._validation.labels import one_of
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
-from credo.inference._many_runs import count_threads
 from credo.inference.chains._annealing import WALKS, LogSum, annealed
 from credo.inference.chains._field import Field, read_field
 from credo.inference.chains._forests import Forests, named_blocks, tree_blocks, turns

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from credo._types import F64
-from credo.inference._threads import run_in_rooms
 from credo.inference.loopy._many_layout import LaneLayout
 from credo.inference.loopy._many_weights import RowWeights
 from credo.inference.loopy.options import Options
+from credo.inference.many_rows import run_in_rooms
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: Rows of a block, as long as their weights take no more bytes than this; then fewer, but enough to

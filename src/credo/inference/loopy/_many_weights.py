@@ -13,7 +13,7 @@ from credo._types import F64, Bool
 from credo._validation.arrays import as_floats
 from credo.exceptions import InputError, ShapeError
 from credo.graphs.wiring import Wiring, ranges, starts
-from credo.inference._many_rows import Rows
+from credo.inference.many_rows import EvidenceRows
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -40,7 +40,7 @@ class Potentials:
 class RowWeights:
     """The weights of all rows, made block by block."""
 
-    rows: Rows
+    rows: EvidenceRows
     potentials: Potentials | None
     n_states: Int64
     heat: float

@@ -9,20 +9,19 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from credo._validation.cores import count_threads
 from credo._validation.labels import one_of
 from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, ShapeError
 from credo.graphs.wiring import ranges, starts
 from credo.inference._explain import impossible
-from credo.inference._many_result import ManyPosteriors, Record
-from credo.inference._many_routes import findings
-from credo.inference._many_rows import Rows, read_rows
-from credo.inference._many_runs import count_threads, distinct
 from credo.inference.loopy._many_blocks import Lanes, Run, run_blocks
 from credo.inference.loopy._many_layout import lay_out_lanes
 from credo.inference.loopy._many_logs import LogRows
 from credo.inference.loopy._many_weights import RowWeights, read_potentials
 from credo.inference.loopy.net import build
 from credo.inference.loopy.options import Options, check
+from credo.inference.many_posteriors import ManyPosteriors
+from credo.inference.many_rows import EvidenceRows, read_rows
 from credo.inference.question import Budget, as_bytes, as_text, ask
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -158,13 +157,12 @@ class LoopyRows:
         if rows is None and given is None:
             raise InputError(f"{owner} needs rows of evidence, or potentials. Got neither.")
         if rows is None and given is not None:
-            read = Rows((), np.zeros((len(given.values), 0), np.int32))
+            read = EvidenceRows((), np.zeros((len(given.values), 0), np.int32))
         else:
             read = read_rows(self.wiring, rows, columns, owner)
         heat, n_states = self._options.temperature or 1.0, self._net.n_states
         if given is None:
-            first, which = distinct(read.codes)
-            alone = Rows(read.variables, read.codes[first])
+            alone, first, which = read.distinct()
             return RowWeights(alone, None, n_states, heat), first, which
         if len(given.values) != len(read.codes):
             raise ShapeError(
@@ -227,8 +225,7 @@ class LoopyRows:
         if not len(bad):
             return
         worst = bad[np.argmin(first[bad])]
-        who, rows = f"{owner}, row {first[worst]}", weights.rows
-        evidence = findings(self.wiring, rows.variables, rows.codes[worst])
+        who, evidence = f"{owner}, row {first[worst]}", weights.rows.evidence(self.wiring, worst)
         if weights.potentials is not None:
             raise ImpossibleEvidence(
                 f"{who}: potentials and evidence allow no configuration: messages contradict each "
@@ -244,8 +241,17 @@ class LoopyRows:
         run.beliefs[bad], run.residuals[bad], run.log_z[bad] = np.nan, np.nan, -np.inf
         if not self._settings.log_evidence:
             run.log_z[~bad] = np.nan
-        record = Record(_ENDS[run.ends], run.report[:, 1], run.residuals, self._kind(run))
-        return ManyPosteriors(self.wiring, self.wanted, run.beliefs, run.log_z, which, record)
+        return ManyPosteriors(
+            self.wiring,
+            self.wanted,
+            run.beliefs,
+            run.log_z,
+            which,
+            statuses=_ENDS[run.ends],
+            sweeps=run.report[:, 1],
+            residuals=run.residuals,
+            log_evidence_is=self._kind(run),
+        )
 
     def _kind(self, run: Run) -> str:
         """Tell what the sums are: exact on trees, once nothing moves at all; else estimates."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self, TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,30 +18,8 @@ from credo.inference.question import not_asked
 from credo.posterior.posterior import Posterior, trusted
 
 Int64: TypeAlias = npt.NDArray[np.int64]
-_WORST_FIRST = ("MAX_SWEEPS", "CONVERGED", "SATISFIED")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Record:
-    """How the rows ended."""
-
-    statuses: npt.NDArray[np.str_]
-    sweeps: Int64
-    residuals: F64
-    log_evidence_is: str
-
-    @classmethod
-    def exact(cls, log_z: F64) -> Self:
-        """Say that all rows are exact."""
-        statuses = np.where(np.isneginf(log_z), "IMPOSSIBLE", "EXACT")
-        return cls(statuses, np.zeros(len(log_z), np.int64), np.zeros(len(log_z)), "EXACT")
-
-    @property
-    def status(self) -> str:
-        """Give the status that holds for all possible rows: the worst."""
-        found = set(self.statuses.tolist())
-        worst = (status for status in _WORST_FIRST if status in found)
-        return next(worst, "EXACT")
+#: What may be said of a result, the worst first; the first that a row has is said of all.
+_WORST_FIRST = ("MAX_SWEEPS", "CONVERGED", "SATISFIED", "EXACT")
 
 
 @final
@@ -92,14 +69,18 @@ class ManyPosteriors:
     [[0.9, 0.1], [0.529, 0.471]]
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is known of the rows that differ, and which each row is
         self,
         wiring: Wiring,
         wanted: Int64,
         beliefs: F64,
         log_z: F64,
         which: Int64,
-        record: Record | None = None,
+        *,
+        statuses: npt.NDArray[np.str_] | None = None,
+        sweeps: Int64 | None = None,
+        residuals: F64 | None = None,
+        log_evidence_is: str = "EXACT",
     ) -> None:
         self._wiring = wiring
         self._start = np.concatenate([[0], np.cumsum(wiring.n_states[wanted])])
@@ -108,12 +89,15 @@ class ManyPosteriors:
         self._which = which
         self.log_evidence: F64 = frozen(log_z[which])
         self.impossible: Int64 = frozen(np.flatnonzero(np.isneginf(self.log_evidence)))
-        record = Record.exact(log_z) if record is None else record
-        self.statuses: npt.NDArray[np.str_] = frozen(record.statuses[which])
-        self.sweeps: Int64 = frozen(record.sweeps[which])
-        self.residuals: F64 = frozen(record.residuals[which])
-        self.log_evidence_is = record.log_evidence_is
-        self.status = record.status
+        if statuses is None:
+            statuses = np.where(np.isneginf(log_z), "IMPOSSIBLE", "EXACT")
+        none = np.zeros(len(log_z), np.int64)
+        self.statuses: npt.NDArray[np.str_] = frozen(statuses[which])
+        self.sweeps: Int64 = frozen((none if sweeps is None else sweeps)[which])
+        self.residuals: F64 = frozen((none / 1.0 if residuals is None else residuals)[which])
+        self.log_evidence_is = log_evidence_is
+        found = set(statuses.tolist())
+        self.status = next((status for status in _WORST_FIRST if status in found), "EXACT")
 
     @property
     def n_rows(self) -> int:
