@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import credo
-from credo.graphs.builders import parity_graph
+from credo.graphs import parity_graph
 
 BITS, FRAMES, SWEEPS = 2000, 48, 60
 rng = np.random.default_rng(0)

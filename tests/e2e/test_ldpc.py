@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import credo
-from credo.graphs.builders import parity_graph
+from credo.graphs import parity_graph
 
 BITS, FRAMES = 1200, 40
 

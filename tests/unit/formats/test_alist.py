@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from credo.exceptions import FileFormatError, InputError, ShapeError
 from credo.formats import read_alist
-from credo.graphs.builders import parity_graph
+from credo.graphs import parity_graph
 
 READ = read_alist
 

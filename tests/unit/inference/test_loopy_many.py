@@ -9,8 +9,7 @@ from tests.oracles import loopy_many as twin
 
 import credo
 from credo.exceptions import ExpansionWarning
-from credo.graphs import FactorGraph
-from credo.graphs.builders import parity_graph
+from credo.graphs import FactorGraph, parity_graph
 from credo.inference.many import infer_many
 
 #: A residual that rounding alone may leave is far below, any other far above.

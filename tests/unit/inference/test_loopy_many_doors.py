@@ -5,8 +5,7 @@ import pytest
 
 import credo
 from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, LabelError, ShapeError
-from credo.graphs import FactorGraph
-from credo.graphs.builders import parity_graph
+from credo.graphs import FactorGraph, parity_graph
 from credo.inference.many import ManyEngine, infer_batches, infer_many
 
 
