@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests.speeds import both_speeds
-from tests.unit.kernels.test_junction import some_models
+from tests.unit.kernels.test_cliques import some_models
 
 import credo
 from credo.graphs.ordering import evaluate_order, find_order
