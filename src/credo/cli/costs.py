@@ -28,7 +28,7 @@ def plan(
     from credo.cli.destinations import say, say_json
     from credo.cli.findings import evidence_of, names_of
     from credo.cli.networks import opened
-    from credo.inference.planning import plan as make
+    from credo.inference._plan import plan as make
     from credo.inference.question import as_bytes
 
     limit = as_bytes(as_budget(budget), "plan")

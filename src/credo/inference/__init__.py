@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         explain as explain,
     )
     from credo.inference._infer import infer as infer
+    from credo.inference._plan import Plan as Plan, plan as plan
     from credo.inference.certificates.bounding import Bounds as Bounds, bounds as bounds
     from credo.inference.chains.diagnostics import (
         effective_sample_size as effective_sample_size,
@@ -42,8 +43,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         pass_messages as pass_messages,
     )
     from credo.inference.messages import Message as Message
-    from credo.inference.planning import plan as plan
-    from credo.inference.plans import Plan as Plan
 
 __getattr__, __dir__, __all__ = doors(
     __name__,
@@ -64,8 +63,7 @@ __getattr__, __dir__, __all__ = doors(
         ],
         "credo.inference.message_passing": ["MessagePassing", "pass_messages"],
         "credo.inference.messages": ["Message"],
-        "credo.inference.planning": ["plan"],
-        "credo.inference.plans": ["Plan"],
+        "credo.inference._plan": ["Plan", "plan"],
         "credo.inference.graph_posterior": ["GraphPosterior"],
     },
 )

@@ -17,9 +17,9 @@ from credo.exceptions import BudgetError, ImpossibleEvidence, InputError
 from credo.graphs.evidence import Evidence, Finding
 from credo.graphs.problems import pose
 from credo.graphs.wiring import Wiring
+from credo.inference._plan import make_plan
 from credo.inference.cliques import sum_out
 from credo.inference.engines import ENGINES
-from credo.inference.planning import make_plan
 from credo.inference.question import Budget, Question
 
 if TYPE_CHECKING:

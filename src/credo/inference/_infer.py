@@ -17,11 +17,10 @@ from credo.exceptions import (
 from credo.graphs.evidence import Evidence
 from credo.graphs.problems import pose
 from credo.inference._explain import impossible
+from credo.inference._plan import Plan, given_order, make_plan, plan_again
 from credo.inference.engines import ENGINES, Engine, check_options, lookup
 from credo.inference.exact import fit_jeffrey
 from credo.inference.graph_posterior import GraphPosterior
-from credo.inference.planning import given_order, make_plan, plan_again
-from credo.inference.plans import Plan
 from credo.inference.question import (
     ADVICE,
     Answer,

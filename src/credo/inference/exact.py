@@ -33,7 +33,7 @@ from credo.inference.question import (
 from credo.posterior import JointTable
 
 if TYPE_CHECKING:
-    from credo.inference.plans import Plan
+    from credo.inference._plan import Plan
 
 #: Draws per block, so that the uniform numbers of a large network stay small.
 _BLOCK = 1024

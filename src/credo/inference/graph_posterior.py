@@ -19,8 +19,8 @@ from credo.posterior.posterior import Posterior, trusted
 
 if TYPE_CHECKING:
     from credo._types import RandomState
+    from credo.inference._plan import Plan
     from credo.inference.messages import Message
-    from credo.inference.plans import Plan
 
 
 @final

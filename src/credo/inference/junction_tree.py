@@ -11,10 +11,10 @@ from credo.graphs.evidence import resolve
 from credo.graphs.ordering import find_order
 from credo.graphs.problems import Problem, pose
 from credo.inference._explain import impossible
+from credo.inference._plan import make_plan
 from credo.inference.cliques import CliqueTables, CliqueTree, calibrate, plant
 from credo.inference.exact import as_answer, fit_jeffrey
 from credo.inference.graph_posterior import GraphPosterior
-from credo.inference.planning import make_plan
 from credo.inference.question import (
     Answer,
     Budget,

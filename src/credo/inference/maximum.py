@@ -15,12 +15,12 @@ from credo.exceptions import BudgetError, InputError
 from credo.graphs.problems import pose
 from credo.graphs.wiring import Int64
 from credo.inference._explain import impossible
+from credo.inference._plan import Orders
 from credo.inference.cliques import CliqueTables, CliqueTree, plant
 from credo.inference.configurations import Configuration, MaxMarginals, all_states, named
 from credo.inference.engines import MAXIMISERS, check_options, lookup
 from credo.inference.maxima.answers import cut_at_once, proven, warn_of_gap, without_tree
 from credo.inference.maxima.outcomes import log_score
-from credo.inference.planning import Orders
 from credo.inference.question import (
     Beliefs,
     Budget,
