@@ -111,8 +111,10 @@ def promising(engines: Mapping[str, Engine], *promises: Promise) -> str:
 
 def lookup(method: Any, engines: Mapping[str, Engine], what: str) -> Engine:
     """Return the engine of a name or an alias; hyphens and case do not matter."""
-    known = {name: e for e in engines.values() for name in (e.name, *e.aliases.split())}
     is_text = isinstance(method, str)
+    if is_text and method in engines:
+        return engines[method]
+    known = {name: e for e in engines.values() for name in (e.name, *e.aliases.split())}
     found = known.get(method.strip().lower().replace("-", "_")) if is_text else None
     if found is None:
         from credo._validation.labels import hint, listing  # noqa: PLC0415 - NumPy loads slowly
@@ -136,7 +138,5 @@ def check_options(
 
         has = f"It has {listing(known, 20)}." if known else "It has none."
         others = [other.name for other in engines.values() if name in other.options]
-        near = hint(name, known)
-        if others and not near:
-            near = f" {name!r} is an option of {listing(others)}."
+        near = f" {name!r} is an option of {listing(others)}." if others else hint(name, known)
         raise InputError(f"{owner}: method={engine.name!r} has no option {name!r}. {has}{near}")
