@@ -1,7 +1,7 @@
-"""``ENGINES`` and ``MAXIMISERS``: every way to an answer, by name. A new engine is one entry here.
+"""``ENGINES``, ``MAXIMISERS``, ``ROW_ENGINES``: every way to an answer, by name.
 
-``infer``, ``mpe``, their messages and the command line read these lists. The module of an engine is
-imported when it first runs.
+A new engine is one file and one entry here: ``infer``, ``mpe``, ``infer_many``, their messages, the
+reference and the command line read these lists. An engine's module is imported when it first runs.
 """
 
 from __future__ import annotations
@@ -100,6 +100,14 @@ MAXIMISERS = _by_name(
     Engine("tree_reweighted", "maxima.choosing", "upper", "tables", "trws trw_s trw"),
     Engine("loopy", "maxima.decoding", "estimate", "rules", f"{_BP} {_MAX}", _MESSAGES),
     Engine("icm", "maxima.local_moves", "estimate", "tables", "iterated_conditional_modes"),
+)
+
+
+#: Engines of ``infer_many``; exact answers come from junction trees.
+ROW_ENGINES = _by_name(
+    Engine("auto", "", "exact", "plan"),
+    Engine("exact", "", "exact", "plan", f"junction_tree {_CLIQUES}"),
+    Engine("loopy", "", "estimate", "rules", ENGINES["loopy"].aliases),
 )
 
 
