@@ -1,7 +1,7 @@
-"""``ENGINES`` and ``MAXIMISERS``: every way to an answer, by name. A new engine is one entry here.
+"""``ENGINES``, ``MAXIMISERS``, ``ROW_ENGINES``: every way to an answer, by name.
 
-``infer``, ``mpe``, their messages and the command line read these lists. The module of an engine is
-imported when it first runs.
+A new engine is one file and one entry here: ``infer``, ``mpe``, ``infer_many``, their messages, the
+reference and the command line read these lists. An engine's module is imported when it first runs.
 """
 
 from __future__ import annotations
@@ -103,6 +103,14 @@ MAXIMISERS = _by_name(
 )
 
 
+#: Engines of ``infer_many``; exact answers come from junction trees.
+ROW_ENGINES = _by_name(
+    Engine("auto", "", "exact", "plan"),
+    Engine("exact", "", "exact", "plan", f"junction_tree {_CLIQUES}"),
+    Engine("loopy", "", "estimate", "rules", ENGINES["loopy"].aliases),
+)
+
+
 def promising(engines: Mapping[str, Engine], *promises: Promise) -> str:
     """Return the names of the engines that promise this, for help; choices left out."""
     named = (e for e in engines.values() if e.name not in ("auto", "exact"))
@@ -111,8 +119,10 @@ def promising(engines: Mapping[str, Engine], *promises: Promise) -> str:
 
 def lookup(method: Any, engines: Mapping[str, Engine], what: str) -> Engine:
     """Return the engine of a name or an alias; hyphens and case do not matter."""
-    known = {name: e for e in engines.values() for name in (e.name, *e.aliases.split())}
     is_text = isinstance(method, str)
+    if is_text and method in engines:
+        return engines[method]
+    known = {name: e for e in engines.values() for name in (e.name, *e.aliases.split())}
     found = known.get(method.strip().lower().replace("-", "_")) if is_text else None
     if found is None:
         from credo._validation.labels import hint, listing  # noqa: PLC0415 - NumPy loads slowly
@@ -136,7 +146,5 @@ def check_options(
 
         has = f"It has {listing(known, 20)}." if known else "It has none."
         others = [other.name for other in engines.values() if name in other.options]
-        near = hint(name, known)
-        if others and not near:
-            near = f" {name!r} is an option of {listing(others)}."
+        near = f" {name!r} is an option of {listing(others)}." if others else hint(name, known)
         raise InputError(f"{owner}: method={engine.name!r} has no option {name!r}. {has}{near}")

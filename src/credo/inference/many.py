@@ -20,6 +20,7 @@ from credo.graphs.problems import Problem, pose
 from credo.graphs.wiring import Int64, ranges, starts
 from credo.inference._explain import impossible
 from credo.inference.cliques import CliqueTables, CliqueTree, calibrate, plant
+from credo.inference.engines import ROW_ENGINES, lookup
 from credo.inference.loopy.many import LoopyRows, Settings
 from credo.inference.many_posteriors import ManyPosteriors
 from credo.inference.many_rows import Codes, EvidenceRows, read_rows, run_in_rooms
@@ -80,7 +81,7 @@ def infer_many(  # noqa: PLR0913 - a question has these parts, each with a defau
         Names of the columns of an array; for an array only.
     query : iterable of Hashable, optional
         The variables that are wanted; all by default. Fewer cost less.
-    method : {"auto", "exact", "loopy"}
+    method : {"auto", "exact", "loopy"}, or another name of theirs
         "exact" uses junction trees, "loopy" passes messages until they settle; "auto" is exact.
     potentials : mapping of arrays, or array, optional
         Node potentials for each row, which multiply the model; for ``method="loopy"``. Either
@@ -321,7 +322,7 @@ def _open(owner: str, model: Any, given: tuple[Any, ...]) -> ExactRows | LoopyRo
     """Compile a model for many rows; given are the options that all doors have in common."""
     query, method, on_impossible, budget, threads, seed, options = given
     one_of(on_impossible, ("raise", "nan"), owner, "on_impossible")
-    one_of(method, ("auto", "exact", "loopy"), owner, "method")
+    method = lookup(method, ROW_ENGINES, f"method of {owner}").name
     shared = {"raises": on_impossible == "raise", "budget": budget, "threads": threads}
     if method == "loopy":
         known = [setting.name for setting in fields(Settings)]
@@ -362,6 +363,7 @@ class ExactRows:
         self._memory, self._threads = as_bytes(budget, owner), count_threads(threads, owner)
         question = ask(model, None, None, query, budget, owner)
         self.wiring, self._query = question.wiring, question.query
+        self._sums_to_one = question.is_prior
         n_states, visible = self.wiring.n_states, range(len(self.wiring.names))
         self.wanted = np.array(visible if self._query is None else self._query, np.int64)
         self._start = starts(n_states)
@@ -403,6 +405,8 @@ class ExactRows:
             blocks = [slice(i, min(i + size, part.stop)) for i in starts_at]
             answer = partial(self._answer, alone, tree, places, (beliefs, log_z))
             run_in_rooms(blocks, rooms, answer, report)
+        if self._sums_to_one:
+            log_z[(alone.codes < 0).all(axis=1)] = 0.0
         bad = np.flatnonzero(np.isneginf(log_z))
         if len(bad) and self._raises:
             worst = bad[np.argmin(first[bad])]

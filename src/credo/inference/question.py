@@ -127,7 +127,8 @@ class Question:
 
     def tabulated(self) -> Question:
         """Ask the same of tables in the place of rules."""
-        return replace(self, wiring=self.wiring.tabulated(sum_product=True))
+        wiring = self.wiring.tabulated(sum_product=True)
+        return self if wiring is self.wiring else replace(self, wiring=wiring)
 
     def with_evidence(self, evidence: Evidence) -> Question:
         """Ask the same with other evidence."""

@@ -176,3 +176,24 @@ class TestNoEvidence:
     def test_evidence_and_other_models_are_counted(self):
         assert credo.infer(path(), likelihood={"x0": [0.5, 0.5]}).log_evidence < -0.6
         assert credo.infer(ring()).log_evidence > 1.0
+
+    def test_rows_without_evidence_are_certain_too(self):
+        for net in self.nets():
+            name = next(iter(net.names))
+            found = credo.infer_many(net, [{}, {name: 1}, {}]).log_evidence
+            assert found[0] == found[2] == 0.0 > found[1]
+
+
+class TestRows:
+    @pytest.mark.parametrize("alias", ["loopy", "bp", "Sum-Product"])
+    def test_messages_by_any_name(self, alias):
+        many = credo.infer_many(ring(), [{0: 1}], method=alias)
+        assert many.log_evidence_is == "ESTIMATE"
+
+    @pytest.mark.parametrize("alias", ["exact", "jt", "junction-tree"])
+    def test_junction_trees_by_any_name(self, alias):
+        assert credo.infer_many(ring(), [{0: 1}], method=alias).log_evidence_is == "EXACT"
+
+    def test_others_are_refused(self):
+        with pytest.raises(InputError, match="method of infer_many must be one of 'auto', 'exact'"):
+            credo.infer_many(ring(), [{0: 1}], method="gibbs")

@@ -749,7 +749,7 @@ WRONG = {
     "method": (InputError, "Did you mean 'exact'", lambda net: credo.infer(net, method="exakt")),
     "option of an exact method": (
         InputError,
-        "sweeps is no option of method='exact'.*belong to approximate methods",
+        "method='exact' has no option 'sweeps'.*'sweeps' is an option of 'loopy'",
         lambda net: credo.infer(net, method="exact", sweeps=3),
     ),
     "option of loopy": (
@@ -849,7 +849,7 @@ WRONG = {
     "method of mpe": (InputError, "method", lambda net: credo.mpe(net, method="best")),
     "option of mpe": (
         InputError,
-        "mpe has no option 'sweeps' for method='junction_tree'. It has none.",
+        "mpe: method='junction_tree' has no option 'sweeps'. It has 'seed'.*of 'auto'",
         lambda net: credo.mpe(net, method="junction_tree", sweeps=3),
     ),
     "variable of mpe": (LabelError, "'snow'", lambda net: credo.mpe(net, {"snow": 1})),
