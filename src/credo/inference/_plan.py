@@ -31,10 +31,10 @@ from credo.inference.question import (
 
 #: With more variables than this it pays to ask first whether the graph is a tree.
 _MANY = 2000
-#: Seconds of a pass, per variable or factor, per multiplication, and per cell of a table (to look
-#: for an order, make, scale and read it): fitted to first answers on 68 networks, of 0.2 ms to
-#: 11 s, on one core. Of these the median took 1.05 times as long as said, the worst 4.9 times.
-_PASS, _PART, _PRODUCT, _CELL = 2e-4, 6e-7, 4e-10, 1e-8
+#: Seconds of a pass, per variable or factor, per multiplication, and per cell of a table and pass
+#: (to look for an order, make, scale and read it): fitted to first answers on 70 networks, of
+#: 0.2 ms to 12 s, on one core. ``benchmarks/plans.py`` tells how far they are off.
+_PASS, _PART, _PRODUCT, _CELL = 2e-4, 6e-7, 4e-10, 5e-9
 #: How much longer it takes in logs, and per variable or factor of a tree of messages.
 _LOGS, _LINK = 4.0, 2e-7
 #: Tables of an order with more cells than this are not laid out, only counted.
@@ -307,7 +307,7 @@ def _cheaper_one_by_one(
     spent = thinking
     for v in targets:
         step = _pass_for(wiring, evidence, v, at_once)
-        spent += _PASS + (3 * _PRODUCT + _CELL) * step.order.cells_all
+        spent += _PASS + (2 * _PRODUCT + _CELL) * step.order.cells_all
         if spent > limit:
             return None
         steps.append(step)
@@ -377,7 +377,8 @@ class Step:
         problem = self.problem
         parts = len(problem.n_states) + len(problem.cell_start)
         products = _PRODUCT * self.multiplications * (_LOGS if self._is_in_logs else 1.0)
-        return _PASS + _PART * parts + products + _CELL * self.order.cells
+        passes = 1 if self.target is not None else 2
+        return _PASS + _PART * parts + products + passes * _CELL * self.order.cells
 
     @cached_property
     def _tree(self) -> CliqueTree | None:
