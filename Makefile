@@ -83,6 +83,7 @@ bench: $(PEERS)      ## the measured tables of the README
 	$(BIN)/python benchmarks/peers/grid.py
 	$(BIN)/python benchmarks/peers/tables.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/plans.py
 
 rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph
 	$(BIN)/python docs/draw_rooms.py
