@@ -218,11 +218,12 @@ def _count_pairs(count, real, links, table, stale):
             e = links[e, NEXT]
         count[v, MISSING] += count[v, DEGREE] * (count[v, DEGREE] - 1) // 2
         real[v, FILL] += (real[v, AROUND] * real[v, AROUND] - squares) / 2.0
+        nobody = count[v, STAMP]  # is listed
         _mark(count, links, v, v + 1)
         e = count[v, HEAD]
         while e >= 0:
             if links[e, TO] < v:
-                _share(count, real, links, table, v, links[e, TO], v + 1, -1, stale, 0)
+                _share(count, real, links, table, v, links[e, TO], v + 1, nobody, stale, nobody)
             e = links[e, NEXT]
 
 
@@ -350,7 +351,7 @@ def eliminate(n_states, scope_start, scope, group, kind, limit, bound, most, seq
         real[v, STATES] = n_states[v]
         real[v, LOG] = math.log2(n_states[v])
         real[v, WEIGHT] = real[v, LOG]
-    used = 0
+    used = np.int64(0)  # a bare zero is another type, for which all is compiled again
     for f in range(scope_start.size - 1):
         for i in range(scope_start[f], scope_start[f + 1]):
             for j in range(scope_start[f], i):
@@ -386,7 +387,7 @@ def eliminate(n_states, scope_start, scope, group, kind, limit, bound, most, seq
             sequence[step] = v
             size -= 1
             if size > 0:
-                _sift(count, real, heap, size, 0, heap[size])
+                _sift(count, real, heap, size, count[v, PLACE], heap[size])
         n_stale = 0
         e = count[v, HEAD]
         while e >= 0:

@@ -90,6 +90,14 @@ def test_refinement_saves_a_third_of_the_cells_of_a_random_graph():
     assert order.cells == told[1]
 
 
+def test_refinement_keeps_the_last_ones_last_whatever_part_they_are_in():
+    n_states, edges = random_graph()
+    both = [*edges, *([a + 30, b + 30] for a, b in edges)]
+    order = find_order([*n_states, *n_states], *pairs(both), last=[3], effort=0.01)
+    assert order.tries > 10
+    assert order.sequence[-1] == 3
+
+
 def test_an_order_for_free_is_the_greedy_one():
     n_states, edges = random_graph()
     assert find_order(n_states, *pairs(edges), effort=0.0).tries <= 3
