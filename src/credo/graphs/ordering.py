@@ -42,8 +42,8 @@ _GREEDY, _PLANTING = 2.0, 32.0
 _HOPELESS, _COUNTED = 60.0, 256.0
 #: Units of greedy tries after which one that came to such a clique is taken at its word.
 _PATIENCE = 1e8
-#: Units after which a graph turns out to be larger than it looked, and how many times as many come
-#: next: a run that was not compiled begins again, compiled if so many are worth it.
+#: Units, beside those for what is given, after which a graph turns out to be harder than it looked,
+#: and how many times as many come next: the run begins again, compiled if so many are worth it.
 _LARGE, _MORE = 1e5, 8
 
 
@@ -60,7 +60,7 @@ class Order:
     cells
         Cells of all maximal cliques: what a junction tree stores.
     cells_all
-        Cells of the cliques of all variables: the multiplications of bucket elimination.
+        Cells of the cliques of all variables: what bucket elimination fills and sums.
     width
         Variables in the largest clique, less one.
     heuristic
@@ -111,7 +111,7 @@ def find_order(  # noqa: PLR0913 - three arrays say what, four options say how
     last
         Variables to be eliminated after all others.
     effort
-        At most about this many seconds of search. They are counted in steps, so that the
+        At most about this many seconds of refinement. They are counted in steps, so that the
         order does not depend on the speed of the machine.
     seed
         Seed of the search.
@@ -193,7 +193,7 @@ def _eliminated(
     n = group.shape[0]
     sequence = np.empty(n, np.int64) if given is None else given
     limit = _HOPELESS if given is None else _COUNTED
-    most = _LARGE
+    most = _LARGE + 64.0 * sum(map(len, scopes))
     while True:
         first, members, parent, clique, costs = kernels.eliminate(
             *scopes, group, kind, limit, most_cells, most, sequence
