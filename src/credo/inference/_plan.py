@@ -537,7 +537,7 @@ class Plan:
     def largest_clique(self) -> tuple[Label, ...]:
         """The names of the variables of the largest clique."""
         step = self._hardest
-        return tuple(_names(step.problem, step.order.clique))
+        return tuple(_names(step.problem, sorted(step.order.clique.tolist())))
 
     def __str__(self) -> str:
         tries = self._hardest.order.tries
