@@ -392,7 +392,7 @@ class Step:
     def _is_in_logs(self) -> bool:
         """Tell whether a product of the factors of a clique can be too small for float64."""
         problem, tree = self.problem, self._tree
-        if problem.is_wide or tree is None or not len(problem.values):
+        if problem.is_wide or tree is None or tree.home.max(initial=-1) < 0:
             return problem.is_wide
         first, has_home = problem.cell_start[:-1], tree.home >= 0
         some = np.where(problem.values > 0.0, problem.values, np.inf)

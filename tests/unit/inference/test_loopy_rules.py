@@ -33,7 +33,7 @@ def with_rule(kind, n, seed=0, strength=1.0, chances=(0.0, 0.3, 0.8, 1.0), leak=
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [2, 3, 5, 12])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 12])
 def test_one_rule_is_exact(kind, n):
     twin = with_rule(kind, n, seed=n)
     post = loopy(twin.graph)

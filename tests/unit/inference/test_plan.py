@@ -42,6 +42,15 @@ class TestByHand:
         assert (plan.n_variables, plan.n_pruned) == (3, 0)
         assert plan.multiplications == 3 * 4 + 2 * 4  # three factors, and a message there and back
 
+    def test_variables_that_no_table_mentions_take_next_to_no_time(self):
+        graph = FactorGraph()
+        graph.factor([graph.variable("seen", 2)], [0.5, 0.5])
+        graph.variable("free", 2)
+        graph.variable("other", 3)
+        plan = credo.plan(graph, {"seen": 0})
+        assert (plan.n_variables, plan.multiplications) == (2, 0)
+        assert "estimated time" in str(plan)
+
     def test_a_cycle_needs_triangles(self):
         plan = credo.plan(cycle(6, 3))
         assert (plan.width, plan.largest_table) == (2, 27)

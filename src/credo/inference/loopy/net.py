@@ -86,7 +86,7 @@ def build(
 ) -> Net:
     """Make the net of a compiled model, given evidence.
 
-    For maxima noisy gates are written out; the other rules stay rules.
+    Rules of one variable are written out, for maxima noisy gates too; the others stay rules.
     """
     native: tuple[type, ...] = (Parity, AtMostOne)
     if sum_product:
@@ -116,7 +116,7 @@ def _apart(wiring: Wiring, native: tuple[type, ...]) -> tuple[Wiring, Int64, lis
     keep = np.ones(len(wiring.table), np.bool_)
     places = np.flatnonzero(wiring.table < 0).tolist()
     for f, rule in zip(places, wiring.structured, strict=True):
-        if isinstance(rule, native):
+        if isinstance(rule, native) and len(rule.variables) > 1:
             keep[f] = False
             scope = wiring.scope[wiring.scope_start[f] : wiring.scope_start[f + 1]]
             rules.append((f, scope, rule))
