@@ -336,7 +336,7 @@ _PLAIN_KINDS = frozenset({str, int, bool})
 
 def _wire(names: Any, states: Any, parents: Any, values: Any, tolerance: float) -> Wiring:
     """Check the arrays of a Bayesian network and lay them out."""
-    names = check.labels(names, "names of A BayesianNetwork")
+    names = check.labels(names, "names of a BayesianNetwork")
     n = len(names)
     for what, given in (("states", states), ("parents", parents)):
         if len(given) != n:
@@ -354,7 +354,7 @@ def _wire(names: Any, states: Any, parents: Any, values: Any, tolerance: float) 
     by_child = np.argsort(np.append(children, np.arange(n)), kind="stable")
     scope = np.append(flat, np.arange(n))[by_child]
     n_states = np.fromiter(map(len, states), dtype=np.int64, count=n)
-    numbers = np.array(check.floats(values, "values of A BayesianNetwork")).ravel()
+    numbers = np.array(check.floats(values, "values of a BayesianNetwork")).ravel()
     cells = np.multiply.reduceat(n_states[scope].astype(np.float64), scope_start[:-1])
     if cells.sum() != numbers.size:
         raise ShapeError(

@@ -113,7 +113,7 @@ class MarkovNetwork(AbstractModel):
                 f"The node potentials must have shape (n_nodes, n_states). Got {array.shape}."
             )
         n, k = array.shape
-        labels = range(n) if names is None else check.labels(names, "names of A MarkovNetwork")
+        labels = range(n) if names is None else check.labels(names, "names of a MarkovNetwork")
         every = as_states(k if states is None else states, "every node")
         if len(labels) != n or len(every) != k:
             raise ShapeError(

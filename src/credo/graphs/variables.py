@@ -70,7 +70,7 @@ class Variable:
 
     def __post_init__(self) -> None:
         """Bring the name and the states into their plain form."""
-        name = check.labels((self.name,), "names of A variable")[0]
+        name = check.labels((self.name,), "names of a variable")[0]
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "states", as_states(self.states, name))
 

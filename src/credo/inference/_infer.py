@@ -312,6 +312,8 @@ def _instead(question: Question, error: BudgetError, on_failure: OnFailure) -> G
         post = _run(question, ENGINES[method], {}, why)
     if post.status not in _SETTLED and on_failure == "raise":
         raise NumericalError(_ended(post))
+    if post.status == "EXACT":  # on trees, for which messages take less memory than cliques
+        return post
     warnings.warn(
         f"infer gives an approximate answer (engine {post.engine!r}, {post.status}): {reason} "
         "Use method='exact' to get an error instead.",

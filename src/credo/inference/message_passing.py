@@ -135,7 +135,14 @@ class MessagePassing:
         return self._run.message(source, target, factors)
 
     def __getitem__(self, key: int | tuple[Any, Any]) -> Message:
-        return self.message(*key) if isinstance(key, tuple) else self._made(self._sent[key])
+        if isinstance(key, tuple) and len(key) == 2:
+            return self.message(*key)
+        if not isinstance(key, (int, np.integer)):
+            raise InputError(
+                "A message is found by source and target, passed['a', 'b'], or by its place, "
+                f"passed[0]. Got {key!r}."
+            )
+        return self._made(self._sent[key])
 
     def __iter__(self) -> Iterator[Message]:
         return map(self._made, self._sent)

@@ -20,6 +20,7 @@ from credo.exceptions import BudgetError, InputError
 from credo.graphs.bayesian_network import BayesianNetwork
 from credo.graphs.evidence import Evidence, as_weights_on, resolve
 from credo.graphs.factors import Factor
+from credo.graphs.models import WiredFactors
 from credo.graphs.ordering import Order
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import Int64, Wiring
@@ -213,8 +214,8 @@ def indices(
 def not_asked(name: Any, variables: Sequence[Label]) -> InputError:
     """Word the error for a variable that is in the model and not in the query."""
     return InputError(
-        f"{name!r} was not asked for; query has {listing(variables)}. Add it to query, or leave "
-        "query out for all marginals."
+        f"{name!r} was not asked for; query has {listing(variables) or 'nothing'}. Add it to "
+        "query, or leave query out for all marginals."
     )
 
 
@@ -246,7 +247,9 @@ def tree_of(question: Question) -> TreeRun:
 
 
 def names_of_factors(model: Any) -> dict[Label, int]:
-    """Give the place of each named table in the wiring, where tables come before rules."""
+    """Return the place of each named table in the wiring, where tables come before rules."""
+    if isinstance(model.factors, WiredFactors):  # of arrays: a million objects, none with a name
+        return {}
     tables = [factor for factor in model.factors if isinstance(factor, Factor)]
     return {f.name: i for i, f in enumerate(tables) if f.name is not None}
 

@@ -974,6 +974,13 @@ class TestBudget:
         with pytest.raises(BudgetError):  # approximate engines cannot fit what jeffrey asks for
             credo.infer(model, budget=8, jeffrey={"a": [0.5, 0.5]})
 
+    def test_above_the_budget_of_cliques_auto_is_exact_on_trees_and_does_not_warn(self):
+        model, joint = model_of("hidden_chain")
+        post = credo.infer(model, budget=8)  # a warning would be an error
+        assert (post.engine, post.status) == ("loopy", "EXACT")
+        for name in joint.names:
+            np.testing.assert_allclose(post.probabilities(name), joint.marginal(name), atol=1e-12)
+
     def test_none_is_no_limit(self):
         model, joint = model_of("field")
         assert_exact(credo.infer(model, budget=None), joint)

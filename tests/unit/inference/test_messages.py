@@ -340,6 +340,11 @@ class TestMessages:
                 passed.message(source, target)
         with pytest.raises(LabelError, match="'ax'"):
             passed.message("ax", "a")
+        for key in ("a", slice(2), ("a", "b", "c"), None):
+            with pytest.raises(InputError, match="by source and target"):
+                passed[key]
+        with pytest.raises(IndexError):
+            passed[len(passed)]
         with pytest.raises(LabelError, match="'ax'"):
             credo.pass_messages(oracle.model([2], [], names=["a"]), root="ax")
         one, *_ = pairwise_tree(2, {}, {}, root="a", both_passes=False)
@@ -370,6 +375,11 @@ class TestMessages:
         np.testing.assert_allclose(whole(passed["factor 1", "a"]), [6.0, 8.0])
         post = credo.infer(model, {"b": 1})
         np.testing.assert_allclose(whole(post.message("factor 1", "a")), [6.0, 8.0])
+
+    def test_of_a_model_of_arrays_no_objects_are_made(self, monkeypatch):
+        post = credo.infer(credo.chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=4))
+        monkeypatch.setattr("credo.graphs.models.WiredFactors.__getitem__", None)
+        np.testing.assert_allclose(whole(post.message("x0", "x1")), [0.55, 0.45])
 
     def test_of_many_only_the_first_are_printed(self):
         n = 3000
