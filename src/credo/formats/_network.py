@@ -56,7 +56,7 @@ def network(parts: Sequence[Declared], path: str, *, weights: bool = False) -> B
             np.concatenate([part.values for part in parts]),
         )
     except InputError as error:
-        _refuse_row(parts, by_name, path)
+        _refuse_row(parts, by_name, path, weights=weights)
         raise FileFormatError(str(error), path) from error
 
 
@@ -89,18 +89,18 @@ def _odd_rows(part: Declared, *, weights: bool = False) -> Bool:
     return ~(good & (rows >= 0).all(axis=1))
 
 
-def _refuse_row(parts: Sequence[Declared], by_name: dict[str, Declared], path: str) -> None:
-    """Name the first row that is no distribution, if there is one."""
+def _refuse_row(
+    parts: Sequence[Declared], by_name: dict[str, Declared], path: str, *, weights: bool
+) -> None:
+    """Name the first row that is no distribution, or cannot be made one, if there is one."""
     for part in parts:
-        odd = _odd_rows(part)
+        odd = _odd_rows(part, weights=weights)
         if odd.any():
             row = int(np.argmax(odd))
             numbers = part.values.reshape(len(odd), -1)[row].tolist()
             listed = " ".join(map(repr, numbers[:6])) + " ..." * (len(numbers) > 6)
-            reason = (
-                f"{_told_row(part, row, by_name)} within {TOLERANCE:g}, or one of them is "
-                f"negative. Got {listed}. Correct the row."
-            )
+            within = "" if weights or min(numbers) < 0 else f" within {TOLERANCE:g}"
+            reason = f"{_told_row(part, row, by_name)}{within}. Got {listed}. Correct the row."
             raise FileFormatError(reason, path, *part.where(row))
 
 
@@ -116,7 +116,8 @@ def _divided(parts: Sequence[Declared], by_name: dict[str, Declared], path: str)
     if mended:
         part, row = mended[0]
         line, column = part.where(row)
-        others = f", as in the tables of {len(mended) - 1} other variables" if mended[1:] else ""
+        more = len(mended) - 1
+        others = f", as in {more} other table{'s' * (more > 1)}" if more else ""
         warnings.warn(
             f"{path}, line {line}, column {column}: {_told_row(part, row, by_name)}. Rows were "
             f"divided by their sums{others}.",
@@ -127,12 +128,14 @@ def _divided(parts: Sequence[Declared], by_name: dict[str, Declared], path: str)
 
 
 def _told_row(part: Declared, row: int, by_name: dict[str, Declared]) -> str:
-    """Return what the probabilities of a row sum to."""
+    """Return what is wrong with the probabilities of a row."""
     states = [by_name[parent].states for parent in part.parents]
+    told = f"The probabilities of {row_name(part.name, part.parents, states, row)}"
+    values = part.values.reshape(-1, len(part.states))[row]
+    if (values < 0).any():
+        return f"{told} have a negative number, {values[values < 0][0]:g}"
     with np.errstate(over="ignore"):
-        total = part.values.reshape(-1, len(part.states))[row].sum()
-    told = row_name(part.name, part.parents, states, row)
-    return f"The probabilities of {told} sum to {total:.9g}, not to 1"
+        return f"{told} sum to {values.sum():.9g}, not to 1"
 
 
 def row_name(name: str, parents: Sequence[str], states: Sequence[Sequence[str]], row: int) -> str:

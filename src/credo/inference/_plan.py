@@ -542,7 +542,8 @@ class Plan:
     def __str__(self) -> str:
         tries = self._hardest.order.tries
         least = "" if self.is_exact else "at least "
-        passes = f", {len(self.steps)} passes" if self.engine == "elimination" else ""
+        n = len(self.steps)
+        passes = f", {n} pass{'es' * (n > 1)}" if self.engine == "elimination" else ""
         return (
             f"engine           {self.engine}{passes}\n"
             f"variables        {self.n_variables} ({self.n_pruned} observed or not needed)\n"

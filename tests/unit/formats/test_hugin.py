@@ -86,7 +86,7 @@ potential (b | a) {
 def test_rows_are_divided_by_their_sums_with_a_warning(read, tmp_path):
     said = (
         f"{tmp_path / 'x'}, line 4, column 17: The probabilities of 'a' sum to 2, not to 1. Rows "
-        "were divided by their sums, as in the tables of 1 other variables."
+        "were divided by their sums, as in 1 other table."
     )
     with pytest.warns(CredoWarning, match=f"^{re.escape(said)}$") as caught:
         net = read(PAIR)
@@ -111,7 +111,13 @@ def test_rounded_rows_are_divided_without_a_word(read):
 def test_rows_that_have_no_sum_to_divide_by_are_refused(refused, row):
     error = refused(SMALL.replace("0.5 0.5", row))
     assert (error.line, error.column) == (3, 17)
-    assert "The probabilities of 'a' sum to" in error.reason
+    fault = "have a negative number, -1. Got" if "-" in row else "sum to"
+    assert f"The probabilities of 'a' {fault}" in error.reason
+
+
+def test_of_rows_to_divide_and_one_that_has_no_sum_the_latter_is_named(refused):
+    text = PAIR.replace("(1 1)", "(0.5 0.5)").replace("(0.5 0.25 0.25)", "(0 0 0)")
+    assert "'b' given a=y sum to 0, not to 1. Got 0.0 0.0 0.0." in refused(text).reason
 
 
 # --- what is refused ---------------------------------------------------------------------------
