@@ -320,7 +320,7 @@ def _checked(n_states: Any, scope_start: Any, scope: Any, owner: str) -> _Scopes
 def _variables(values: Any, n: int, owner: str, what: str) -> _Ints:
     """Check that these are indices of n variables."""
     array = _whole(values, owner, what)
-    if array.view(np.uint64).max(initial=0) >= max(n, 1):  # where negative numbers are huge
+    if array.size and array.view(np.uint64).max() >= n:  # where negative numbers are huge
         bad = array[(array < 0) | (array >= n)][0]
         raise InputError(f"The {what} of {owner} must be indices from 0 to {n - 1}. Got {bad}.")
     return array

@@ -215,7 +215,7 @@ class Orders:
         self._planned = {step.variable: step for step in planned}
 
     def quick(self, problem: Problem, last: Sequence[int] = ()) -> Order:
-        """Give the order asked for, or one that is found at once."""
+        """Return the order asked for, or one that is found at once."""
         if self.given is not None:
             return _as_given(problem, self.given, last)
         step = self._planned.get(int(problem.variables[last[0]]) if last else None)

@@ -139,7 +139,7 @@ class ManyPosteriors:
         return trusted(states, p / p.sum(axis=-1, keepdims=True))
 
     def probabilities(self, name: Any) -> F64:
-        """Give the marginals of one variable as an array.
+        """Return the marginals of one variable as an array.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class ManyPosteriors:
         return np.asarray(columns[self._which])
 
     def most_probable(self) -> Int64:
-        """Give the most probable state of each variable, taken by itself, in each row.
+        """Return the most probable state of each variable, taken by itself, in each row.
 
         Returns
         -------

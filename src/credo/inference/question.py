@@ -67,7 +67,7 @@ class Beliefs:
         return self.log_z == -np.inf
 
     def of(self, variable: int) -> F64 | None:
-        """Give the marginal of one variable, or None if it is not free."""
+        """Return the marginal of one variable, or None if it is not free."""
         i = variable
         if i >= len(self.variables) or self.variables[i] != variable:
             i = int(np.searchsorted(self.variables, variable))
@@ -136,7 +136,7 @@ class Question:
         return replace(self, evidence=evidence)
 
     def marginal(self, beliefs: Beliefs, variable: int) -> F64:
-        """Give the marginal of a variable, free or observed."""
+        """Return the marginal of a variable, free or observed."""
         free = beliefs.of(variable)
         if free is not None:
             free.flags.writeable = False

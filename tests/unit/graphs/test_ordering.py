@@ -168,6 +168,8 @@ def test_hubs_are_not_scanned_for_each_of_their_neighbours():
     [
         (([2, 0], [0], []), "at least one state. Got 0"),
         (([2, 2], [0, 2], [0, 2]), "indices from 0 to 1. Got 2"),
+        (([2, 2], [0, 2], [0, -1]), "indices from 0 to 1. Got -1"),
+        (([], [0, 1], [0]), "indices from 0 to -1. Got 0"),
         (([2, 2], [0, 1], [0, 1]), "must rise from 0 to the 2"),
         (([2, 2], [], []), "must rise from 0"),
         (([2, 2], [0, 2, 1, 2], [0, 1]), "must rise from 0"),
