@@ -99,11 +99,6 @@ def build(
     return _with_rules(pose(tables, _as_weights(evidence, kept, tables)), order, rules)
 
 
-def of_problem(problem: Problem) -> Net:
-    """Make the net of a problem, which has tables only."""
-    return _with_rules(problem, np.arange(len(problem.wiring.table)), [])
-
-
 def _apart(wiring: Wiring, native: tuple[type, ...]) -> tuple[Wiring, Int64, list[Rule]]:
     """Part a wiring into tables, among them the rules that are written out, and native rules.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from credo._validation.labels import one_of
 from credo.exceptions import InputError
 from credo.inference.question import Callback
 
-Schedule: TypeAlias = Literal["auto", "flooding", "sequential", "residual", "random", "tree"]
 #: Below this, logs over the temperature have too few digits left to be worth anything.
 _COLDEST = 1e-9
 _WHO = "Loopy belief propagation"
