@@ -796,7 +796,7 @@ WRONG = {
     ),
     "too many weights": (
         ShapeError,
-        "one weight per state, 2 in all",
+        "2 numbers, one per label",
         lambda net: credo.infer(net, likelihood={"rain": [1, 2, 3]}),
     ),
     "no weight": (
