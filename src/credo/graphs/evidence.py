@@ -95,20 +95,20 @@ def resolve(
     """
     findings: list[Finding] = []
     seen: set[int] = set()
-    for name, given in _items(evidence, owner, "evidence"):
+    for name, given in items_of(evidence, owner, "evidence"):
         v = wiring.index(name)
         if v in seen:
             raise InputError(f"The evidence of {owner} names {wiring.names[v]!r} twice.")
         seen.add(v)
         findings.append(_states(v, wiring.names[v], given, tuple(wiring.states[v])))
-    for name, given in _items(likelihood, owner, "likelihood"):
+    for name, given in items_of(likelihood, owner, "likelihood"):
         v = wiring.index(name)
         weights = as_weights_on(given, tuple(wiring.states[v]), f"{owner}, variable {name!r}")
         findings.append(Finding(v, -1, weights, wiring.names[v], weights.tolist()))
     return Evidence(tuple(findings))
 
 
-def _items(given: Any, owner: str, what: str) -> Any:
+def items_of(given: Any, owner: str, what: str) -> Any:
     """Return the items of a mapping, or say what was expected."""
     if given is None:
         return ()

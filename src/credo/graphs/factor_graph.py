@@ -185,7 +185,7 @@ class FactorGraph(AbstractRuleModel):
     def _some(self, variables: Any, owner: str) -> tuple[tuple[Variable, ...], Scope]:
         """Find variables, at least one, and check that one more factor is welcome."""
         self._open()
-        over, scope = self._find(variables, owner)
+        over, scope = self._find(variables, f"{owner}: its scope")
         if not scope:
             raise InputError(f"{owner} needs at least one variable. Got none.")
         return over, scope

@@ -227,14 +227,12 @@ class Variables(Sequence[Variable]):
 
     def find_each(self, items: Any, owner: str) -> list[int]:
         """Find the positions of variables that ``owner`` lists, in order and each once."""
-        unordered = isinstance(items, (str, Variable, AbstractSet))
-        if unordered or not isinstance(items, Iterable):
-            raise InputError(
-                f"{owner} must list variables, in order. Got {items!r}. Pass a list, such as "
-                f"{list(items) if isinstance(items, AbstractSet) else [items]!r}."
-            )
+        is_one = isinstance(items, (str, Variable))
+        if is_one or isinstance(items, AbstractSet) or not isinstance(items, Iterable):
+            advice = f" Pass {[items]!r}." if is_one else ""
+            raise InputError(f"{owner} must be a list of names, in order. Got {items!r}.{advice}")
         places = [self.find(item) for item in items]
         if len(set(places)) < len(places):
             twice = next(place for place in places if places.count(place) > 1)
-            raise InputError(f"{owner} has {self.names[twice]!r} twice. Name each once.")
+            raise InputError(f"{owner} names {self.names[twice]!r} twice. Name each once.")
         return places

@@ -129,7 +129,7 @@ def test_rows_may_be_given_by_state_in_any_order():
         ("sprinkler", ["rain"], {"yes": [1, 0], "on": [1, 0]}, LabelError, "no state 'on'"),
         ("sprinkler", ["sprinkler"], [[1, 0], [1, 0]], InputError, "its own parent"),
         ("sprinkler", ["rain", "rain"], [[1, 0]], InputError, "'rain' twice"),
-        ("sprinkler", "rain", [[1, 0]], InputError, "Pass a list"),
+        ("sprinkler", "rain", [[1, 0]], InputError, "must be a list of names, in order"),
         ("sprinkler", ["snow"], [[1, 0]], LabelError, "no variable 'snow'"),
     ],
     ids=range(18),
