@@ -94,6 +94,19 @@ def count(value: Any, what: str, least: int = 1) -> int:
     return int(value)
 
 
+def indices(values: Any, n: int, what: str) -> Int:
+    """Return an array of whole numbers from 0 to ``n - 1``; the error names the first other one."""
+    array = np.asarray(values)
+    good = (array >= 0) & (array < n) if array.dtype.kind in "iu" else np.zeros(array.shape, bool)
+    if not good.all():
+        where = np.argwhere(~good)[0].tolist()
+        raise InputError(
+            f"The {what} must be whole numbers from 0 to {n - 1}. Got {array[tuple(where)]} at "
+            f"index {where}."
+        )
+    return array.astype(np.intp)
+
+
 def generator(random_state: RandomState, what: str = "random_state") -> np.random.Generator:
     """Return a random generator made from a seed, or the generator given."""
     try:

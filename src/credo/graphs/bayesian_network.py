@@ -394,7 +394,7 @@ def _as_lists_of_states(names: Labels, listed: tuple[Any, ...]) -> tuple[Labels,
 
 
 def _check_parents(names: Labels, children: Any, flat: Any) -> None:
-    """Check that parents exist and differ, arrow by arrow."""
+    """Check that parents exist and differ."""
     n = len(names)
     outside = (flat < 0) | (flat >= n)
     if outside.any():
@@ -403,10 +403,6 @@ def _check_parents(names: Labels, children: Any, flat: Any) -> None:
             f"Variable {names[children[place]]!r} has the parent number {flat[place]}, but the "
             f"{n} variables are numbered from 0 to {n - 1}."
         )
-    itself = flat == children
-    if itself.any():
-        name = names[children[int(np.argmax(itself))]]
-        raise InputError(f"Variable {name!r} cannot be its own parent.")
     pairs = np.sort(children * n + flat)
     twice = pairs[1:] == pairs[:-1]
     if twice.any():

@@ -92,50 +92,51 @@ def chain(
             "A chain needs an emission to read observations. Pass it, or a log_likelihood."
         )
     named = check.by_name(initial)
-    first = _as_rows(initial if named is None else list(named.values()), 1, "initial")
+    given = initial if named is None else list(named.values())
+    first = _as_rows(given, "initial", ("k",))
     k = len(first)
     states = as_states(k if named is None else tuple(named), "x0")
-    moves = _as_rows(transition, np.ndim(transition), "transition")
-    if moves.ndim not in (2, 3) or moves.shape[-2:] != (k, k):
-        raise ShapeError(
-            f"The transition of a chain of {k} states must have shape {(k, k)} or (T - 1, {k}, "
-            f"{k}). Got shape {moves.shape}."
-        )
+    moves = _as_rows(transition, "transition", (k, k), ("T - 1", k, k))
     seen = observations if log_likelihood is None else log_likelihood
     n = _count_steps(
         length, None if seen is None else len(seen), len(moves) + 1 if moves.ndim == 3 else None
     )
-    symbols = np.empty((k, 0)) if emission is None else _as_rows(emission, 2, "emission")
-    if len(symbols) != k:
-        raise ShapeError(
-            f"The emission of a chain of {k} states needs a row for each. Got shape "
-            f"{symbols.shape}."
-        )
+    symbols = np.empty((k, 0)) if emission is None else _as_rows(emission, "emission", (k, "m"))
     if seen is None:
         return _directed(states, first, moves.reshape(-1, k, k), n, symbols)
     first_node = np.arange(n - 1)
     edges = np.column_stack([first_node, first_node + 1])
     named = {"names": [f"x{t}" for t in range(n)], "states": states}
     if log_likelihood is None:
-        weights = symbols.T[_as_symbols(observations, symbols.shape[1])]
+        numbers = check.indices(observations, symbols.shape[1], "observations of a chain")
+        if numbers.ndim != 1:
+            raise ShapeError(f"The observations of a chain must be 1-D. Got {numbers.shape}.")
+        weights = symbols.T[numbers]
         weights[0] *= first
         return MarkovNetwork.from_arrays(weights, edges, moves, **named)
-    logs = np.array(check.floats(log_likelihood, "log_likelihood of a chain"))
-    if logs.shape != (n, k):
-        raise ShapeError(
-            f"The log_likelihood of a chain of {k} states needs a column for each. Got shape "
-            f"{logs.shape}."
-        )
+    logs = np.array(_shaped(log_likelihood, "log_likelihood", ("T", k)))
     with np.errstate(divide="ignore"):
         logs[0] += np.log(first)
         return MarkovNetwork.from_arrays(logs, edges, np.log(moves), log=True, **named)
 
 
-def _as_rows(values: Any, n_axes: int, what: str) -> F64:
-    """Check an array whose rows are distributions."""
+def _shaped(values: Any, what: str, *forms: tuple[int | str, ...]) -> F64:
+    """Check the shape of an array; a letter stands for any length."""
     array = check.floats(values, f"{what} of a chain")
-    if array.ndim != n_axes or not array.shape or not array.shape[-1]:
-        raise ShapeError(f"The {what} of a chain must have {n_axes} axes. Got {array.shape}.")
+    wanted = [
+        [size if isinstance(f, str) else f for f, size in zip(form, array.shape, strict=False)]
+        for form in forms
+        if len(form) == array.ndim
+    ]
+    if list(array.shape) not in wanted or not array.shape[-1]:
+        shapes = " or ".join(f"({', '.join(map(str, form))})" for form in forms)
+        raise ShapeError(f"The {what} of a chain must have shape {shapes}. Got {array.shape}.")
+    return array
+
+
+def _as_rows(values: Any, what: str, *forms: tuple[int | str, ...]) -> F64:
+    """Check an array whose rows are distributions."""
+    array = _shaped(values, what, *forms)
     if not array.size:
         return array
 
@@ -144,7 +145,8 @@ def _as_rows(values: Any, n_axes: int, what: str) -> F64:
         return f"The {what} of a chain: {f'row {where}' if where else 'it'}"
 
     lengths = np.full(array.size // array.shape[-1], array.shape[-1])
-    return divide_rows(np.array(array).ravel(), lengths, TOLERANCE, name, "").reshape(array.shape)
+    rows = divide_rows(np.array(array).ravel(), lengths, TOLERANCE, name, "Mend the row.")
+    return rows.reshape(array.shape)
 
 
 def _count_steps(length: int | None, n_seen: int | None, n_own: int | None) -> int:
@@ -162,24 +164,6 @@ def _count_steps(length: int | None, n_seen: int | None, n_own: int | None) -> i
         listed = ", ".join(f"{what} {steps}" for what, steps in known.items())
         raise ShapeError(f"The numbers of steps of a chain must agree and be positive: {listed}.")
     return counts.pop()
-
-
-def _as_symbols(observations: Any, m: int) -> Any:
-    """Check the numbers of the symbols that were seen."""
-    seen = np.asarray(observations)
-    if seen.ndim != 1 or seen.dtype.kind not in "iu":
-        raise InputError(
-            f"The observations of a chain must be a list of whole numbers, the symbols. "
-            f"Got shape {seen.shape} of type {seen.dtype}."
-        )
-    outside = (seen < 0) | (seen >= m)
-    if outside.any():
-        t = int(np.argmax(outside))
-        raise InputError(
-            f"Observation {t} of a chain is {seen[t]}, but the {m} symbols are numbered from 0 to "
-            f"{m - 1}."
-        )
-    return seen
 
 
 def _directed(states: Labels, initial: F64, moves: F64, n: int, symbols: F64) -> BayesianNetwork:
@@ -260,14 +244,13 @@ def parity_graph(checks: Any, syndrome: Any = None) -> FactorGraph:
     rows, columns, shape = _ones(checks)
     parities = _parities(syndrome, shape[0])
     order = np.lexsort((columns, rows))
-    cuts = np.searchsorted(rows[order], np.arange(shape[0] + 1)).tolist()
-    listed = columns[order].tolist()
+    cuts = np.searchsorted(rows[order], np.arange(1, shape[0]))
     graph = FactorGraph()
     bits = [graph.variable(bit, 2) for bit in range(shape[1])]
-    for row, odd in enumerate(parities.tolist()):
-        scope = listed[cuts[row] : cuts[row + 1]]
-        if scope:
-            graph.parity([bits[bit] for bit in scope], even=not odd)
+    for row, scope in enumerate(np.split(columns[order], cuts) if shape[0] else ()):
+        odd = parities[row]
+        if scope.size:
+            graph.parity([bits[bit] for bit in scope.tolist()], even=not odd)
         elif odd:
             raise InputError(
                 f"parity_graph: row {row} of the matrix has no one, and can not be odd. Set "
@@ -301,9 +284,7 @@ def _ones(checks: Any) -> tuple[Int64, Int64, tuple[int, int]]:
 
 def _parities(syndrome: Any, n_checks: int) -> Bool:
     """Read the parity of each check."""
-    if syndrome is None:
-        return np.zeros(n_checks, np.bool_)
-    given = np.asarray(syndrome)
+    given = np.asarray(np.zeros(n_checks) if syndrome is None else syndrome)
     if given.shape != (n_checks,):
         raise ShapeError(
             f"The syndrome of parity_graph must have shape ({n_checks},), a parity for each check. "

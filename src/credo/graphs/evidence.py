@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from credo import _checks as check
 from credo._types import F64
-from credo.exceptions import InputError, LabelError, ShapeError
+from credo.exceptions import InputError, LabelError
 from credo.graphs.wiring import Wiring
 
 
@@ -95,20 +95,20 @@ def resolve(
     """
     findings: list[Finding] = []
     seen: set[int] = set()
-    for name, given in _items(evidence, owner, "evidence"):
+    for name, given in items_of(evidence, owner, "evidence"):
         v = wiring.index(name)
         if v in seen:
             raise InputError(f"The evidence of {owner} names {wiring.names[v]!r} twice.")
         seen.add(v)
         findings.append(_states(v, wiring.names[v], given, tuple(wiring.states[v])))
-    for name, given in _items(likelihood, owner, "likelihood"):
+    for name, given in items_of(likelihood, owner, "likelihood"):
         v = wiring.index(name)
         weights = as_weights_on(given, tuple(wiring.states[v]), f"{owner}, variable {name!r}")
         findings.append(Finding(v, -1, weights, wiring.names[v], weights.tolist()))
     return Evidence(tuple(findings))
 
 
-def _items(given: Any, owner: str, what: str) -> Any:
+def items_of(given: Any, owner: str, what: str) -> Any:
     """Return the items of a mapping, or say what was expected."""
     if given is None:
         return ()
@@ -171,18 +171,7 @@ def _place(given: Any, states: tuple[Any, ...], name: Any) -> int:
 
 def as_weights_on(given: Any, states: tuple[Any, ...], owner: str) -> F64:
     """Return weights, given in the order of the states or by name, as a new vector."""
-    named = check.by_name(given, states)
-    if named is not None:
-        at = {check.position(state, states, "state", owner): w for state, w in named.items()}
-        lacking = [state for i, state in enumerate(states) if i not in at]
-        if lacking:
-            raise InputError(f"{owner}: the weights lack the state {lacking[0]!r}.")
-        given = [at[i] for i in range(len(states))]
-    weights = np.array(check.finite(given, f"weights of {owner}"))
-    if weights.shape != (len(states),):
-        raise ShapeError(
-            f"{owner} needs one weight per state, {len(states)} in all. Got shape {weights.shape}."
-        )
+    weights = np.array(check.per_label(given, states, f"weights of {owner}"))
     if (weights < 0).any() or not weights.any():
         raise InputError(
             f"{owner}: weights must be finite, at least 0, and not all 0. Got {weights.tolist()}."

@@ -104,11 +104,8 @@ class FactorGraph(AbstractRuleModel):
         >>> graph.factor(["rain"], {"yes": 1.0, "no": 4.0}).table
         array([4., 1.])
         """
-        self._open()
         owner = "A factor" if name is None else f"Factor {name!r}"
-        over, scope = self._find(variables, owner)
-        if not scope:
-            raise InputError(f"{owner} needs at least one variable. Got none.")
+        over, scope = self._some(variables, owner)
         named = f"{owner} over {check.listing([variable.name for variable in over])}"
         return self._take(read_factor(table, over, named, log=log, name=name), scope)
 
@@ -147,8 +144,8 @@ class FactorGraph(AbstractRuleModel):
         array([[1., 0.],
                [0., 1.]])
         """
-        over, scope = self._bits(variables, Parity.rule)
-        return self._take(Parity(over, bool(even)), scope)
+        over, scope = self._some(variables, f"The {Parity.rule}")
+        return self._take(Parity(two_states(over, Parity.rule), bool(even)), scope)
 
     def at_most_one(self, variables: Iterable[VariableLike]) -> AtMostOne:
         r"""Add the rule that at most one variable is in its second state.
@@ -182,18 +179,16 @@ class FactorGraph(AbstractRuleModel):
         >>> graph.at_most_one(faults)
         at-most-one rule of 'pump', 'valve'
         """
-        over, scope = self._bits(variables, AtMostOne.rule)
-        return self._take(AtMostOne(over), scope)
+        over, scope = self._some(variables, f"The {AtMostOne.rule}")
+        return self._take(AtMostOne(two_states(over, AtMostOne.rule)), scope)
 
-    def _bits(
-        self, variables: Iterable[VariableLike], rule: str
-    ) -> tuple[tuple[Variable, ...], Scope]:
-        """Find variables that must have two states each."""
+    def _some(self, variables: Any, owner: str) -> tuple[tuple[Variable, ...], Scope]:
+        """Find variables, at least one, and check that one more factor is welcome."""
         self._open()
-        over, scope = self._find(variables, f"The {rule}")
+        over, scope = self._find(variables, f"{owner}: its scope")
         if not scope:
-            raise InputError(f"The {rule} needs at least one variable. Got none.")
-        return two_states(over, rule), scope
+            raise InputError(f"{owner} needs at least one variable. Got none.")
+        return over, scope
 
     def _key(self, scope: Scope) -> int:  # noqa: ARG002 - the base gives it
         """Keep the factors as they are added."""

@@ -148,15 +148,6 @@ def as_potentials(cells: F64, start: Int, who: Who, *, log: bool) -> Potentials:
     return Potentials(*from_logs(cells, start) if log else (cells, np.zeros(len(top)), None))
 
 
-def join_logs(parts: Sequence[Factor | Potentials]) -> F64 | None:
-    """Return the logs of tables one after the other, if some are too wide for linear values."""
-    if all(part.log_values is None for part in parts):
-        return None
-    with np.errstate(divide="ignore"):
-        logs = (np.log(p.values) if p.log_values is None else p.log_values for p in parts)
-        return np.concatenate([each.ravel() for each in logs])
-
-
 def _check_axes(table: Any, variables: Sequence[Variable], owner: str) -> None:
     """Refuse a data frame whose rows or columns are the states in another order."""
     if len(variables) == 2 and hasattr(table, "columns"):
@@ -217,9 +208,13 @@ def read_conditional(table: Any, variables: tuple[Variable, ...], tolerance: flo
     if table is None:
         raise InputError(f"{owner} needs a table. Got none.")
     if not parents:
-        array = _row(table, child, owner)
+        array = np.array(check.per_label(table, child.states, f"probabilities of {owner}"))
     elif isinstance(table, Mapping):
-        array = np.array([_row(row, child, owner) for row in _in_order(table, parents, owner)])
+        rows = (
+            check.per_label(row, child.states, f"probabilities of {owner}, {name_row(i, parents)},")
+            for i, row in enumerate(_in_order(table, parents, owner))
+        )
+        array = np.array(list(rows))
     else:
         _check_axes(table, variables, owner)
         array = np.array(check.floats(table, f"table of {owner}"), order="C")
@@ -246,7 +241,7 @@ def divide_rows(
     lengths: Int64,
     tolerance: float,
     who: Callable[[int], str],
-    remedy: str = ", or pass a larger tolerance",
+    remedy: str = "Mend the row, or pass a larger tolerance.",
 ) -> F64:
     """Divide contiguous rows of the given lengths by their sums, which must be nearly one.
 
@@ -265,32 +260,6 @@ def divide_rows(
     if wrong.any():
         number = int(np.argmax(wrong))
         row = values[starts[number] : starts[number] + lengths[number]]
-        if np.isnan(row).any():
-            fault = "has NaN."
-        elif (row < 0).any():
-            fault = f"has the negative entry {row[row < 0][0]:g}."
-        elif not totals[number]:
-            fault = "is all zeros. A row of probabilities must sum to 1."
-        else:
-            total = f"sums to {totals[number]:.9g}, not to 1 within {tolerance:g}"
-            fault = f"{total}. Mend the row{remedy}."
-        raise InputError(f"{who(number)} {fault}")
+        raise InputError(f"{who(number)} {check.row_fault(row, remedy)}")
     off = gaps > slack
     return values / np.repeat(np.where(off, totals, 1.0), lengths) if off.any() else values
-
-
-def _row(row: Any, child: Variable, owner: str) -> F64:
-    """Return one row, given in the order of the states or by state, as a new array."""
-    named = check.by_name(row, child.states)
-    what = f"probabilities of {owner}"
-    if named is not None:
-        given = tuple(check.plain(state) for state in named)
-        order = check.order(child.states, given, f"row of {owner}")
-        return check.floats(list(named.values()), what)[order]
-    array = np.array(check.floats(row, what))
-    if array.shape != (child.n_states,):
-        raise ShapeError(
-            f"{owner} needs rows of {child.n_states} probabilities, one for each of "
-            f"{check.listing(child.states)}. Got shape {array.shape}."
-        )
-    return array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, NoReturn, Self, TypeAlias, final
+from typing import Any, NamedTuple, NoReturn, Self, TypeAlias, final
 
 import numpy as np
 
@@ -14,8 +14,6 @@ from credo._types import F64, Labels
 from credo.exceptions import InputError, ShapeError
 from credo.graphs.factors import Potentials
 from credo.graphs.grid_coordinates import (
-    Axis,
-    AxisStrength,
     Coordinates,
     Shape,
     as_picture,
@@ -125,68 +123,39 @@ class GridField(MarkovNetwork):
         neighbours: int | None = None,
     ) -> None:
         super().__init__()
-        is_ready = isinstance(log_potentials, OddsPlane | LogPlanes)
-        nodes = log_potentials if is_ready else as_planes(log_potentials, _OWNER)
+        self._is_odds = isinstance(log_potentials, OddsPlane)
+        given = log_potentials.held if self._is_odds else as_planes(log_potentials, _OWNER)
+        self._planes = check.frozen(given)
+        self.shape: Shape = given.shape if self._is_odds else given.shape[:-1]
+        self.n_labels = 2 if self._is_odds else int(given.shape[-1])
         if not isinstance(smoothness, AbstractSmoothness):
             raise InputError(
                 f"The smoothness of {_OWNER} must be an Ising, Potts, TruncatedLinear or "
                 f"TruncatedQuadratic, such as Potts(0.5). Got {smoothness!r}."
             )
-        smoothness.units(nodes.n_labels)
-        names = range(nodes.n_labels) if labels is None else labels
-        self._labels = check.labels(names, f"labels of {_OWNER}")
-        if len(self._labels) != nodes.n_labels:
+        smoothness.units(self.n_labels)
+        names = range(self.n_labels) if labels is None else labels
+        self.labels = check.labels(names, f"labels of {_OWNER}")
+        if len(self.labels) != self.n_labels:
             raise ShapeError(
-                f"{_OWNER} has potentials of {nodes.n_labels} labels. Got {len(self._labels)} "
-                f"names: {check.listing(self._labels)}."
+                f"{_OWNER} has potentials of {self.n_labels} labels. Got {len(self.labels)} "
+                f"names: {check.listing(self.labels)}."
             )
-        self._pixels, self._smoothness = nodes, smoothness
-        self._neighbours = neighbours_in(len(nodes.shape), neighbours, _OWNER)
-        self._strengths = smoothness.strengths(nodes.shape, self.axes, _OWNER)
-        pixels = Coordinates(nodes.shape)
-        self._variables = Variables(pixels, Same(self._labels, len(pixels)))
+        self.smoothness = smoothness
+        self.neighbours = neighbours_in(len(self.shape), neighbours, _OWNER)
+        self.axes = axes_of(len(self.shape), self.neighbours)
+        self.strengths = smoothness.strengths(self.shape, self.axes, _OWNER)
+        pixels = Coordinates(self.shape)
+        self._variables = Variables(pixels, Same(self.labels, len(pixels)))
 
     # --- looking ---------------------------------------------------------------
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Return the number of pixels along each dimension."""
-        return self._pixels.shape
-
-    @property
-    def labels(self) -> Labels:
-        """Return the labels in order."""
-        return self._labels
-
-    @property
-    def n_labels(self) -> int:
-        """Count the labels."""
-        return len(self._labels)
-
-    @property
-    def neighbours(self) -> int:
-        """Return the number of neighbours of a pixel inside."""
-        return self._neighbours
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """Return the step along each axis, from the lower pixel of an edge to the upper one."""
-        return axes_of(len(self.shape), self._neighbours)
-
-    @property
-    def smoothness(self) -> AbstractSmoothness:
-        """Return the smoothness as it was given."""
-        return self._smoothness
-
-    @property
-    def strengths(self) -> tuple[AxisStrength, ...]:
-        """Return for each axis one number, or an array of one number per edge."""
-        return self._strengths
-
-    @property
     def log_potentials(self) -> Any:
         """Return the log potentials, shape (…, K); a field held as a plane makes them."""
-        return self._pixels.log_potentials()
+        if self._is_odds:
+            return check.frozen(_certain_is_zero(np.stack((-self._planes, self._planes), axis=-1)))
+        return self._planes
 
     @property
     def log_odds(self) -> Any:
@@ -222,7 +191,9 @@ class GridField(MarkovNetwork):
                 f"The log_odds of {_OWNER} are for two labels. This one has {self.n_labels}. Use "
                 "log_potentials."
             )
-        return self._pixels.log_odds(rows)
+        held = self._planes[rows]
+        with np.errstate(over="ignore"):
+            return check.frozen(2 * held if self._is_odds else held[..., 1] - held[..., 0])
 
     def strength_plane(self, axis_number: int) -> F64:
         """Return the strengths of the edges along an axis at their lower pixels.
@@ -250,12 +221,11 @@ class GridField(MarkovNetwork):
         array([[0.5, 0.5, 0. ],
                [0.5, 0.5, 0. ]])
         """
-        axes = self.axes
-        if axis_number not in range(len(axes)):
-            known = f"0 to {len(axes) - 1}: {check.listing(axes)}"
+        if axis_number not in range(len(self.axes)):
+            known = f"0 to {len(self.axes) - 1}: {check.listing(self.axes)}"
             raise InputError(f"{_OWNER} has the axes {known}. Got {axis_number!r}.")
         plane = np.zeros(self.shape)
-        plane[lower_pixels(self.shape, axes[axis_number])] = self._strengths[axis_number]
+        plane[lower_pixels(self.shape, self.axes[axis_number])] = self.strengths[axis_number]
         return plane
 
     def energy(self, labels_map: Any) -> float:
@@ -296,16 +266,20 @@ class GridField(MarkovNetwork):
         shown = as_picture(labels_map, owner)
         if shown.shape != self.shape:
             raise ShapeError(f"{owner} needs a map of shape {self.shape}. Got shape {shown.shape}.")
-        positions = positions_in(shown, self._labels, owner)
-        units = self._smoothness.units(self.n_labels)
-        edges = edge_energy(positions, self.axes, self._strengths, units)
-        return edges + self._pixels.total(positions)
+        positions = positions_in(shown, self.labels, owner)
+        edges = edge_energy(
+            positions, self.axes, self.strengths, self.smoothness.units(self.n_labels)
+        )
+        if self._is_odds:
+            return edges + odds_energy(self._planes, positions)
+        places = positions.astype(np.intp)[..., np.newaxis]
+        return edges + float(np.take_along_axis(self._planes, places, -1).sum(dtype=np.float64))
 
     def __repr__(self) -> str:
         size = "x".join(str(length) for length in self.shape)
         return (
-            f"<{_OWNER}: {size} pixels, {self.n_labels} labels, {self._neighbours} neighbours, "
-            f"{self._smoothness!r}>"
+            f"<{_OWNER}: {size} pixels, {self.n_labels} labels, {self.neighbours} neighbours, "
+            f"{self.smoothness!r}>"
         )
 
     # --- as a network ----------------------------------------------------------
@@ -358,20 +332,20 @@ class GridField(MarkovNetwork):
         logs = np.asarray(self.log_potentials, dtype=np.float64)
         axes, k = self.axes, self.n_labels
         counts = [math.prod(edge_shape(self.shape, axis)) for axis in axes]
-        entries = [np.ravel(s)[:count] for s, count in zip(self._strengths, counts, strict=True)]
+        entries = [np.ravel(s)[:count] for s, count in zip(self.strengths, counts, strict=True)]
         different, which = np.unique(np.concatenate(entries), return_inverse=True)
         parts = np.split(which, np.cumsum([entry.size for entry in entries])[:-1])
         each = [np.broadcast_to(part, count) for part, count in zip(parts, counts, strict=True)]
         edges = np.concatenate([edge_list(self.shape, axis) for axis in axes])
-        units = np.multiply.outer(different, self._smoothness.unit_table(k))
+        units = np.multiply.outer(different, self.smoothness.unit_table(k))
         start = starts(np.repeat([k, k * k], [logs.size // k, len(different)]))
         tables = Potentials(*from_logs(np.append(logs, units), start))
-        return wire_pairs(self._variables.names, self._labels, edges, np.concatenate(each), tables)
+        return wire_pairs(self._variables.names, self.labels, edges, np.concatenate(each), tables)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the wiring, which can be made again, behind."""
-        made = partial(type(self), labels=self._labels, neighbours=self._neighbours)
-        return made, (self._pixels, self._smoothness)
+        made = partial(type(self), labels=self.labels, neighbours=self.neighbours)
+        return made, (OddsPlane(self._planes) if self._is_odds else self._planes, self.smoothness)
 
     # --- made of what was observed ---------------------------------------------
 
@@ -548,8 +522,7 @@ class GridField(MarkovNetwork):
             np.square(logs, out=logs)
         logs *= -0.5
         logs[np.isnan(seen)] = 0
-        planes = as_planes(check.frozen(logs), owner)
-        return cls(planes, smoothness, labels=names, neighbours=neighbours)
+        return cls(check.frozen(logs), smoothness, labels=names, neighbours=neighbours)
 
     @classmethod
     def from_confusion(
@@ -618,8 +591,7 @@ class GridField(MarkovNetwork):
         check.distributions(table, f"The confusion of {owner}", remedy)
         with np.errstate(divide="ignore"):
             logs = np.log(table).T[positions_in(seen, symbols, owner)]
-        planes = as_planes(check.frozen(logs), owner)
-        return cls(planes, smoothness, labels=names, neighbours=neighbours)
+        return cls(check.frozen(logs), smoothness, labels=names, neighbours=neighbours)
 
     @classmethod
     def from_posterior(
@@ -683,53 +655,25 @@ class GridField(MarkovNetwork):
                     )
             shift = np.log(known, out=np.zeros_like(known), where=known > 0)
             logs = logs - shift.astype(logs.dtype)
-        planes = as_planes(check.frozen(logs), owner)
-        return cls(planes, smoothness, labels=labels, neighbours=neighbours)
+        return cls(check.frozen(logs), smoothness, labels=labels, neighbours=neighbours)
 
 
 # --- log potentials of pixels ---------------------------------------------------------------------
 
 
-class _Planes:
-    """Floats that are read-only, also after a way through another process."""
-
-    __slots__ = ("held",)
-
-    def __init__(self, held: Floats) -> None:
-        self.held = check.frozen(held)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.held,)
-
-
-@final
-class OddsPlane(_Planes):
-    """Two labels by half their log odds h: the log potentials are -h and +h.
+class OddsPlane(NamedTuple):
+    """Two labels by half their log odds h, checked: the log potentials are -h and +h.
 
     Where h is infinite one label is certain: its log potential is 0 and the other's -inf.
     """
 
-    __slots__ = ()
-    n_labels = 2
+    held: Floats
 
-    @property
-    def shape(self) -> Shape:
-        """Return the shape of the picture."""
-        return self.held.shape
 
-    def log_potentials(self) -> Floats:
-        """Make both planes."""
-        return check.frozen(_certain_is_zero(np.stack((-self.held, self.held), axis=-1)))
-
-    def log_odds(self, rows: slice) -> Floats:
-        """Double some rows of the plane."""
-        with np.errstate(over="ignore"):
-            return check.frozen(2 * self.held[rows])
-
-    def total(self, positions: Any) -> float:
-        """Sum the log potentials of labels given by their positions."""
-        terms = _certain_is_zero(np.where(positions, self.held, -self.held))
-        return float(terms.sum(dtype=np.float64))
+def odds_energy(half: Floats, positions: Any) -> float:
+    """Sum the log potentials of labels given by their positions, by half the log odds."""
+    terms = _certain_is_zero(np.where(positions, half, -half))
+    return float(terms.sum(dtype=np.float64))
 
 
 def _certain_is_zero(logs: Floats) -> Floats:
@@ -737,37 +681,6 @@ def _certain_is_zero(logs: Floats) -> Floats:
     if math.isinf(logs.max()):
         logs[np.isposinf(logs)] = 0
     return logs
-
-
-@final
-class LogPlanes(_Planes):
-    """Any number of labels: one log potential each, on the last axis."""
-
-    __slots__ = ()
-
-    @property
-    def shape(self) -> Shape:
-        """Return the shape of the picture."""
-        return self.held.shape[:-1]
-
-    @property
-    def n_labels(self) -> int:
-        """Count the labels."""
-        return int(self.held.shape[-1])
-
-    def log_potentials(self) -> Floats:
-        """Return what is held."""
-        return self.held
-
-    def log_odds(self, rows: slice) -> Floats:
-        """Subtract some rows of the first label's plane from the second's."""
-        with np.errstate(over="ignore"):
-            return check.frozen(self.held[rows, ..., 1] - self.held[rows, ..., 0])
-
-    def total(self, positions: Any) -> float:
-        """Sum the log potentials of labels given by their positions."""
-        places = positions.astype(np.intp)[..., np.newaxis]
-        return float(np.take_along_axis(self.held, places, axis=-1).sum(dtype=np.float64))
 
 
 def as_plane(half: Any, owner: str) -> OddsPlane:
@@ -782,7 +695,7 @@ def as_plane(half: Any, owner: str) -> OddsPlane:
     return OddsPlane(plane)
 
 
-def as_planes(logs: Any, owner: str) -> LogPlanes:
+def as_planes(logs: Any, owner: str) -> Floats:
     """Check log potentials: finite or minus infinity, and one label possible at each pixel."""
     array = _owned_floats(logs, f"log potentials of {owner}")
     if array.ndim not in (3, 4) or not array.size:
@@ -803,7 +716,7 @@ def as_planes(logs: Any, owner: str) -> LogPlanes:
             f"{owner}: pixel {first_pixel(none)} allows no label: all its log potentials are "
             "minus infinity."
         )
-    return LogPlanes(array)
+    return array
 
 
 # --- what users give ------------------------------------------------------------------------------

@@ -238,20 +238,11 @@ class MarkovNetwork(AbstractModel):
 
 def _as_edges(edges: Any, n_nodes: int) -> Int:
     """Check pairs of positions: whole numbers in range, and not the same."""
-    array = np.asarray(edges)
+    array = check.indices(edges, n_nodes, "edges of a MarkovNetwork")
     if not array.size:
         return np.empty((0, 2), dtype=np.intp)
     if array.ndim != 2 or array.shape[1] != 2:
         raise ShapeError(f"The edges must have shape (n_edges, 2). Got shape {array.shape}.")
-    if array.dtype.kind not in "iu":
-        raise InputError(f"The edges must be whole numbers. Got numbers of type {array.dtype}.")
-    outside = (array < 0) | (array >= n_nodes)
-    if outside.any():
-        row = int(np.argmax(outside.any(axis=1)))
-        raise InputError(
-            f"Edge {row} joins {array[row].tolist()}, but the {n_nodes} nodes are numbered from 0 "
-            f"to {n_nodes - 1}."
-        )
     loops = array[:, 0] == array[:, 1]
     if loops.any():
         row = int(np.argmax(loops))

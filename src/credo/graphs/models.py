@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import Any, Self, TypeAlias, TypeVar, final
 
@@ -14,14 +13,13 @@ from credo import _checks as check
 from credo._results import Storable
 from credo._types import Label
 from credo.exceptions import InputError, LabelError
-from credo.graphs.factors import Factor, join_logs
+from credo.graphs.factors import Factor
 from credo.graphs.structured import (
-    MOST_CELLS,
     Deterministic,
     NoisyAnd,
     NoisyOr,
     Structured,
-    as_power,
+    refuse_cells,
     two_states,
 )
 from credo.graphs.variables import Variable, VariableLike, Variables
@@ -207,6 +205,13 @@ class AbstractModel(Storable, ABC):
         is_table = np.array([isinstance(factor, Factor) for factor, _ in pairs], dtype=bool)
         tables = [factor for factor, _ in pairs if isinstance(factor, Factor)]
         last = [scope[-1] if owned else -1 for scope in scopes]
+        is_wide = any(factor.log_values is not None for factor in tables)
+        with np.errstate(divide="ignore"):
+            logs = [
+                np.ravel(np.log(f.values) if f.log_values is None else f.log_values)
+                for f in tables
+                if is_wide
+            ]
         return Wiring(
             names=tuple(self._variables.names),
             states=tuple(self._variables.states),
@@ -217,7 +222,7 @@ class AbstractModel(Storable, ABC):
             table_start=starts([factor.values.size for factor in tables]),
             values=np.concatenate([np.empty(0), *(factor.values.ravel() for factor in tables)]),
             log_scale=np.array([factor.log_scale for factor in tables], dtype=np.float64),
-            log_values=join_logs(tables),
+            log_values=np.concatenate(logs) if logs else None,
             owner=np.array(last, dtype=np.int32),
             structured=tuple(factor for factor, _ in pairs if not isinstance(factor, Factor)),
         )
@@ -259,21 +264,7 @@ class AbstractModel(Storable, ABC):
 
     def _find(self, variables: Any, owner: str) -> tuple[tuple[Variable, ...], Scope]:
         """Return variables, which must all differ, and their positions."""
-        if isinstance(variables, (str, Variable)) or not isinstance(variables, Iterable):
-            raise InputError(
-                f"{owner} needs a list of variables. Got the single one {variables!r}; pass it "
-                f"in a list."
-            )
-        if isinstance(variables, AbstractSet):
-            raise InputError(
-                f"{owner} needs its variables in the order of the table's axes; a set has none. "
-                "Pass a list."
-            )
-        scope = tuple(self._variables.find(variable) for variable in variables)
-        if len(set(scope)) < len(scope):
-            twice = next(place for place in scope if scope.count(place) > 1)
-            name = self._variables.names[twice]
-            raise InputError(f"{owner} has the variable {name!r} twice. Name each once.")
+        scope = tuple(self._variables.find_each(variables, owner))
         return tuple(self._variables[place] for place in scope), scope
 
 
@@ -441,26 +432,19 @@ class AbstractRuleModel(AbstractModel):
                 f"give a state. Got {function!r}."
             )
         *parts, last = variables
-        shape = [variable.n_states for variable in parts]
-        cells = math.prod(shape) * last.n_states
-        if cells > MOST_CELLS:
-            raise InputError(
-                f"The function for {last.name!r} has {as_power(cells)} cells as a table; at most "
-                f"{as_power(MOST_CELLS)} are written out. Put variables in between."
-            )
+        refuse_cells(variables, f"The function for {last.name!r}")
         answers = []
         for states in product(*(variable.states for variable in parts)):
-            answer = check.plain(function(*states))
-            if answer not in last.states:
+            answer = function(*states)
+            try:
+                answers.append(check.position(answer, last.states, "state"))
+            except LabelError as error:
                 given = [f"{v.name!r} = {s!r}" for v, s in zip(parts, states, strict=True)]
                 raise LabelError(
-                    f"The function for {last.name!r} gave {answer!r} for {', '.join(given)}, which "
-                    f"is no state of {last.name!r}. Known: {check.listing(last.states)}."
-                    f"{check.hint(answer, last.states)}"
-                )
-            answers.append(last.states.index(answer))
-        factor = Deterministic(variables, check.frozen(np.array(answers).reshape(shape)))
-        return self._take(factor, scope)
+                    f"The function for {last.name!r}, given {', '.join(given)}: {error}"
+                ) from None
+        found = np.array(answers).reshape([variable.n_states for variable in parts])
+        return self._take(Deterministic(variables, check.frozen(found)), scope)
 
     def _gate(
         self, kind: type[_Gate], child: VariableLike, parents: Mapping[Any, float], leak: float

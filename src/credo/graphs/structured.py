@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
@@ -50,11 +51,6 @@ class AbstractStructured(ABC):
         """Return the variable that the others determine, if this is a conditional probability."""
         return self.variables[-1] if self.is_conditional else None
 
-    @property
-    def n_cells(self) -> int:
-        """Count the cells of the rule written out as one table."""
-        return math.prod(variable.n_states for variable in self.variables)
-
     def table(self) -> F64:
         """Write the rule out as one table, one axis per variable.
 
@@ -68,12 +64,7 @@ class AbstractStructured(ABC):
         InputError
             If the table would have more than 2**24 cells.
         """
-        if self.n_cells > MOST_CELLS:
-            raise InputError(
-                f"The {self} has {as_power(self.n_cells)} cells as a table; at most "
-                f"{as_power(MOST_CELLS)} are written out. Use fewer parents, or put intermediate "
-                "variables between them."
-            )
+        refuse_cells(self.variables, f"The {self}")
         return self._written_out()
 
     @abstractmethod
@@ -106,9 +97,15 @@ class AbstractStructured(ABC):
     __repr__ = __str__
 
 
-def as_power(cells: int) -> str:
-    """Write a count as a power of two: that of a large rule has more digits than anyone reads."""
-    return f"2^{math.log2(cells):.6g}"
+def refuse_cells(variables: Iterable[Variable], what: str) -> None:
+    """Refuse to write out a table of too many cells."""
+    cells = math.prod(variable.n_states for variable in variables)
+    if cells > MOST_CELLS:  # as a power of two: it has more digits than anyone reads
+        raise InputError(
+            f"{what} has 2^{math.log2(cells):.6g} cells as a table; at most "
+            f"2^{math.log2(MOST_CELLS):g} are written out. Use fewer parents, or put intermediate "
+            "variables between them."
+        )
 
 
 def two_states(variables: tuple[Variable, ...], rule: str) -> tuple[Variable, ...]:
@@ -252,18 +249,13 @@ class AbstractNoisy(AbstractStructured):
     #: Whether off and on change places, on all axes.
     flipped: ClassVar[bool] = False
 
-    def _gate(self, probabilities: F64, leak: float) -> F64:
+    def _gate(self, probabilities: Iterable[float], leak: float) -> F64:
         """Write out a gate of some of the parents."""
         on, off = np.array(leak), np.array(1.0 - leak)
         for p in probabilities:
             on = np.stack([on, on + p * off], axis=-1)  # not 1 - off: tiny chances stay
             off = np.multiply.outer(off, [1.0, 1.0 - p])
         table = np.stack([off, on], axis=-1)
-        return np.ascontiguousarray(np.flip(table)) if self.flipped else table
-
-    def _link(self, p: float) -> F64:
-        """Write out the table of (active before, parent, active after)."""
-        table = np.array([[[1.0, 0.0], [1.0 - p, p]], [[0.0, 1.0], [0.0, 1.0]]])
         return np.ascontiguousarray(np.flip(table)) if self.flipped else table
 
     def _written_out(self) -> F64:
@@ -274,11 +266,10 @@ class AbstractNoisy(AbstractStructured):
         """Chain gates of two; a maximum over the auxiliaries is not one over their sum."""
         n = len(self.probabilities)
         ends = [*range(-2, 1 - n, -1), n]
-        links = [
-            ((1 - i, i, end), self._link(float(self.probabilities[i])))
-            for i, end in zip(range(2, n), ends, strict=True)
-        ]
-        return [((0, 1, -1), self._gate(self.probabilities[:2], self.leak)), *links]
+        pieces: Pieces = [((0, 1, -1), self._gate(self.probabilities[:2], self.leak))]
+        for i, end in zip(range(2, n), ends, strict=True):  # what was active before stays so
+            pieces.append(((1 - i, i, end), self._gate([1.0, self.probabilities[i]], 0.0)))
+        return pieces
 
 
 @final

@@ -114,22 +114,16 @@ VariableLike: TypeAlias = Variable | Label
 def as_states(states: Any, name: Label) -> Labels:
     """Bring the states of a variable into their plain form; a number k means 0, …, k - 1."""
     if isinstance(states, (int, np.integer)) and not isinstance(states, bool):
-        if states < 1:
-            raise InputError(f"Variable {name!r} needs at least one state. Got {int(states)}.")
-        if states > _MOST_STATES:
+        count = check.count(states, f"number of states of variable {name!r}")
+        if count > _MOST_STATES:
             raise InputError(
-                f"Variable {name!r} can have {_MOST_STATES} states at most. Got {int(states)}. Put "
+                f"Variable {name!r} can have {_MOST_STATES} states at most. Got {count}. Put "
                 "several of its values into one state."
             )
-        return tuple(range(int(states)))
+        return tuple(range(count))
     if isinstance(states, AbstractSet):
         raise InputError(
             f"The states of variable {name!r} must be in order, and a set has none. Pass a list."
-        )
-    if not isinstance(states, Iterable):
-        raise InputError(
-            f"The states of variable {name!r} must be a list of labels or a number of states. "
-            f"Got {states!r}."
         )
     return check.labels(states, f"states of variable {name!r}")
 
@@ -201,12 +195,11 @@ class Variables(Sequence[Variable]):
             self._lookup = {name: i for i, name in enumerate(self.names)}
         return self._lookup
 
-    def add(self, variable: Variable) -> int:
-        """Append a variable to growing lists and give its position."""
-        where = self.lookup[variable.name] = len(self.names)
+    def add(self, variable: Variable) -> None:
+        """Append a variable to growing lists."""
+        self.lookup[variable.name] = len(self.names)
         cast("list[Label]", self.names).append(variable.name)
         cast("list[Labels]", self.states).append(variable.states)
-        return where
 
     def grown(self) -> Variables:
         """Copy into lists that can be added to."""
@@ -231,3 +224,15 @@ class Variables(Sequence[Variable]):
                 f"model. Here its states are {check.listing(self.states[where])}."
             )
         return where
+
+    def find_each(self, items: Any, owner: str) -> list[int]:
+        """Find the positions of variables that ``owner`` lists, in order and each once."""
+        is_one = isinstance(items, (str, Variable))
+        if is_one or isinstance(items, AbstractSet) or not isinstance(items, Iterable):
+            advice = f" Pass {[items]!r}." if is_one else ""
+            raise InputError(f"{owner} must be a list of names, in order. Got {items!r}.{advice}")
+        places = [self.find(item) for item in items]
+        if len(set(places)) < len(places):
+            twice = next(place for place in places if places.count(place) > 1)
+            raise InputError(f"{owner} names {self.names[twice]!r} twice. Name each once.")
+        return places

@@ -142,11 +142,6 @@ class Wiring:
             f"{len(self.log_scale)} tables, {len(self.values)} cells>"
         )
 
-    @property
-    def positions(self) -> dict[Label, int]:
-        """Return the position of each name; made on first use. For one name, use ``index``."""
-        return self.variables.lookup
-
     def index(self, name: Any) -> int:
         """Find the position of a variable by its name.
 

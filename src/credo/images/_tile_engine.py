@@ -15,7 +15,7 @@ from credo._validation.labels import one_of
 from credo.exceptions import InputError
 from credo.graphs import GridField, Ising
 from credo.graphs.grid_coordinates import Axis, edge_energy
-from credo.graphs.grid_field import OddsPlane
+from credo.graphs.grid_field import odds_energy
 from credo.images._tile_regions import Window
 from credo.images.restoration import Energies
 from credo.inference.grids.messages import Settings
@@ -117,8 +117,8 @@ class TileEngine:
         self, field: GridField, second: Bool, restored: Bool, inside: Window
     ) -> list[float]:
         """Sum the log potentials of pixels that have odds of their own."""
-        nodes = OddsPlane(field.log_odds[inside] / 2)
-        return [nodes.total(x[inside]) for x in (second, restored)]
+        half = field.log_odds[inside] / 2
+        return [odds_energy(half, x[inside]) for x in (second, restored)]
 
     def _edges(self, field: GridField, x: Bool, inside: Window) -> float:
         """Sum the log potentials of the edges whose lower pixels are inside."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo import _checks as check
 from credo._results import Drawable
 from credo._types import Label
-from credo._validation.labels import plain, position
 from credo.exceptions import BudgetError, ImpossibleEvidence, InputError
 from credo.graphs.evidence import Evidence, Finding
 from credo.graphs.problems import pose
@@ -20,7 +20,7 @@ from credo.graphs.wiring import Wiring
 from credo.inference._plan import make_plan
 from credo.inference.cliques import sum_out
 from credo.inference.engines import ENGINES
-from credo.inference.question import Budget, Question
+from credo.inference.question import Budget
 
 if TYPE_CHECKING:
     from credo.inference.graph_posterior import GraphPosterior
@@ -163,11 +163,15 @@ def explain(post: GraphPosterior, target: Any, state: Any = None) -> Explanation
     known = tuple(question.wiring.states[v])
     s = int(post.probabilities(target).argmax())
     if state is not None:
-        s = position(state, known, f"Variable {target!r}", "state")
+        s = check.position(state, known, "state", f"Variable {target!r}")
 
     @cache
     def belief(*chosen: int) -> tuple[float, float]:
-        return _belief(question, v, s, chosen)
+        asked = replace(question, evidence=question.evidence.only(chosen), query=[v])
+        plan = make_plan(asked, effort=0.0)
+        marginal = asked.marginal(ENGINES[plan.engine].run(asked, plan).beliefs, v)
+        others = np.delete(marginal, s).sum()  # 1 - p would lose small ones
+        return float(marginal[s]), float(others)
 
     def odds(*chosen: int) -> float:
         return _odds(*belief(*chosen))
@@ -187,17 +191,6 @@ def explain(post: GraphPosterior, target: Any, state: Any = None) -> Explanation
     weights.sort(key=lambda w: -abs(w.given_others))
     prior, posterior = belief()[0], belief(*every)[0]
     return Explanation(target, known[s], prior, posterior, before, after, tuple(weights))
-
-
-def _belief(
-    question: Question, variable: int, state: int, chosen: tuple[int, ...]
-) -> tuple[float, float]:
-    """Return the probability of a state, and of all others, given some of the findings."""
-    asked = question.narrowed(question.evidence.only(chosen), [variable])
-    plan = make_plan(asked, effort=0.0)
-    marginal = asked.marginal(ENGINES[plan.engine].run(asked, plan).beliefs, variable)
-    others = np.delete(marginal, state).sum()  # 1 - p would lose small ones
-    return float(marginal[state]), float(others)
 
 
 def _odds(p: float, others: float) -> float:
@@ -282,7 +275,7 @@ def _by_name(findings: list[Finding]) -> dict[Any, Any]:
 def _words(finding: Finding) -> str:
     """Write a finding for people."""
     if finding.weights is None:
-        return f"{finding.name} = {plain(finding.given)}"
+        return f"{finding.name} = {check.plain(finding.given)}"
     if set(finding.weights.tolist()) == {0.0, 1.0} and not isinstance(finding.given[0], float):
         return f"{finding.name} in {finding.given}"
     return f"{finding.name} weighted by {finding.given}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from credo._validation.labels import one_of
@@ -249,7 +250,7 @@ def _judge(question: Question) -> Callable[[Evidence], bool]:
     """Let messages tell whether findings are possible: a contradiction between them is a proof."""
 
     def is_possible(evidence: Evidence) -> bool:
-        answer = ENGINES["loopy"].run(question.with_evidence(evidence), schedule="sequential")
+        answer = ENGINES["loopy"].run(replace(question, evidence=evidence), schedule="sequential")
         return bool(answer.log_z > float("-inf"))
 
     return is_possible

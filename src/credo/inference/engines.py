@@ -70,6 +70,7 @@ def _by_name(*engines: Engine) -> dict[str, Engine]:
 
 
 _MESSAGES = ("schedule", "momentum", "domain", "sweeps", "tolerance", "threads", "seed", "callback")
+_ROWS = "schedule sweeps tolerance momentum temperature dtype until log_evidence"
 _CLIQUES = "jt clique_tree join_tree hugin shafer_shenoy"
 _BP = "bp lbp loopy_bp belief_propagation loopy_belief_propagation"
 _MAX = "max_product max_sum min_sum"
@@ -105,9 +106,9 @@ MAXIMISERS = _by_name(
 
 #: Engines of ``infer_many``; exact answers come from junction trees.
 ROW_ENGINES = _by_name(
-    Engine("auto", "", "exact", "plan"),
-    Engine("exact", "", "exact", "plan", f"junction_tree {_CLIQUES}"),
-    Engine("loopy", "", "estimate", "rules", ENGINES["loopy"].aliases),
+    Engine("auto", "", "exact", "plan", takes=("seed",)),
+    Engine("exact", "", "exact", "plan", f"junction_tree {_CLIQUES}", ("seed",)),
+    Engine("loopy", "", "estimate", "rules", ENGINES["loopy"].aliases, tuple(_ROWS.split())),
 )
 
 

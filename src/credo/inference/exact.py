@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, Numeri
 from credo.graphs.ordering import Order
 from credo.graphs.problems import Problem, pose
 from credo.graphs.wiring import Int64
+from credo.inference import messages
 from credo.inference._explain import impossible
 from credo.inference.cliques import calibrate, plant, sum_out
 from credo.inference.question import (
@@ -28,7 +30,6 @@ from credo.inference.question import (
     as_text,
     indices,
     refuse_above,
-    tree_of,
 )
 from credo.posterior import JointTable
 
@@ -74,7 +75,8 @@ def run_tree(question: Question, plan: Plan) -> Answer:
             f"infer needs {as_text(plan.n_bytes)} for messages and marginals; the budget is "
             f"{question.budget}. Raise budget=, or ask for fewer variables (query=[...])."
         )
-    run = tree_of(question)
+    wiring = question.wiring
+    run = messages.run_tree(wiring, question.observed, question.evidence.soft(wiring))
     every = np.arange(len(question.wiring.n_states))
     return as_answer(question, Beliefs(every, run.start, run.marginals, run.log_z))
 
@@ -234,14 +236,14 @@ def fit_jeffrey(
     """
     weights = {v: np.ones(len(q)) for v, q in targets.items()}
     for v, wanted in targets.items():
-        asked = question.narrowed(question.findings, [v])
+        asked = replace(question, evidence=question.findings, query=[v])
         _check_possible(wanted, asked.marginal(answer(asked).beliefs, v), question, v)
     furthest = 0.0
     for _ in range(_ROUNDS):
         furthest = 0.0
         for v, wanted in targets.items():
             evidence = question.findings.and_weights(weights, question.wiring)
-            asked = question.narrowed(evidence, [v])
+            asked = replace(question, evidence=evidence, query=[v])
             now = asked.marginal(answer(asked).beliefs, v)
             furthest = max(furthest, float(np.abs(now - wanted).max()))
             ratio = np.zeros_like(wanted)
@@ -251,7 +253,8 @@ def fit_jeffrey(
             weights[v] = weights[v] * (ratio / ratio.max())
             weights[v] /= weights[v].max()
         if furthest < _CLOSE or len(targets) == 1:
-            return question.with_evidence(question.findings.and_weights(weights, question.wiring))
+            told = question.findings.and_weights(weights, question.wiring)
+            return replace(question, evidence=told)
     raise _contradiction(furthest)
 
 

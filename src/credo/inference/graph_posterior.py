@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from credo import _checks as check
 from credo._results import Drawable
 from credo._types import F64, Label
-from credo._validation.arrays import frozen
 from credo.exceptions import InputError
 from credo.inference.exact import draw, joint_of
-from credo.inference.question import Answer, Question, indices, names_of_factors, not_asked, tree_of
+from credo.inference.messages import Message, run_tree
+from credo.inference.question import Answer, Question, indices, names_of_factors, not_asked
 from credo.posterior import JointTable
 from credo.posterior.posterior import Posterior, trusted
 
 if TYPE_CHECKING:
     from credo._types import RandomState
     from credo.inference._plan import Plan
-    from credo.inference.messages import Message
 
 
 @final
@@ -112,7 +112,7 @@ class GraphPosterior(Drawable):
         self.why = tuple(why)
         self.status = answer.status
         self.log_evidence_is = answer.log_z_is
-        self.residuals: F64 = frozen(answer.residuals)
+        self.residuals: F64 = check.frozen(answer.residuals)
         self.updates = answer.updates
         self.period = answer.period
         self.details = answer.details
@@ -180,11 +180,6 @@ class GraphPosterior(Drawable):
         }
 
     @cached_property
-    def _log_evidence(self) -> float:
-        find = self.answer.find_log_z
-        return self.answer.log_z if find is None else find()
-
-    @property
     def log_evidence(self) -> float:
         """The log of the probability of the evidence; of the partition function if there is none.
 
@@ -203,7 +198,8 @@ class GraphPosterior(Drawable):
                 "none was asked for, or the weights of its annealed walks are too unequal for one. "
                 "Draw more, use method='loopy', or credo.bounds for a certified interval."
             )
-        return self._log_evidence
+        find = self.answer.find_log_z
+        return self.answer.log_z if find is None else find()
 
     @property
     def free_energy(self) -> float:
@@ -321,7 +317,9 @@ class GraphPosterior(Drawable):
     @cached_property
     def _tree(self) -> tuple[Any, dict[Label, int]]:
         """Messages of an exact answer, with the places of factors by name."""
-        return tree_of(self.question), names_of_factors(self.question.model)
+        asked = self.question
+        run = run_tree(asked.wiring, asked.observed, asked.evidence.soft(asked.wiring))
+        return run, names_of_factors(asked.model)
 
     def _index(self, name: Any) -> int:
         """Find a variable that was asked for."""

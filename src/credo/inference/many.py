@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import fields
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 
+from credo import _checks as check
 from credo._types import F64
 from credo._validation.cores import count_threads
-from credo._validation.labels import listing, one_of
 from credo.exceptions import BudgetError, InputError
 from credo.graphs.evidence import Evidence
 from credo.graphs.ordering import Order, find_order
@@ -20,7 +19,7 @@ from credo.graphs.problems import Problem, pose
 from credo.graphs.wiring import Int64, ranges, starts
 from credo.inference._explain import impossible
 from credo.inference.cliques import CliqueTables, CliqueTree, calibrate, plant
-from credo.inference.engines import ROW_ENGINES, lookup
+from credo.inference.engines import ROW_ENGINES, check_options, lookup
 from credo.inference.loopy.many import LoopyRows, Settings
 from credo.inference.many_posteriors import ManyPosteriors
 from credo.inference.many_rows import Codes, EvidenceRows, read_rows, run_in_rooms
@@ -321,22 +320,12 @@ class ManyEngine:
 def _open(owner: str, model: Any, given: tuple[Any, ...]) -> ExactRows | LoopyRows:
     """Compile a model for many rows; given are the options that all doors have in common."""
     query, method, on_impossible, budget, threads, seed, options = given
-    one_of(on_impossible, ("raise", "nan"), owner, "on_impossible")
-    method = lookup(method, ROW_ENGINES, f"method of {owner}").name
+    check.one_of(on_impossible, ("raise", "nan"), f"on_impossible of {owner}")
+    engine = lookup(method, ROW_ENGINES, f"method of {owner}")
+    check_options(engine, options, ROW_ENGINES, owner)
     shared = {"raises": on_impossible == "raise", "budget": budget, "threads": threads}
-    if method == "loopy":
-        known = [setting.name for setting in fields(Settings)]
-        for name in options:
-            if name not in known:
-                raise InputError(
-                    f"{owner}: method='loopy' has no option {name!r}. It has {listing(known, 20)}."
-                )
+    if engine.name == "loopy":
         return LoopyRows(model, query, Settings(**options), owner=owner, **shared)
-    if options:
-        raise InputError(
-            f"{owner}: {next(iter(options))} is no option of method={method!r}. Options such as "
-            "sweeps, momentum and until belong to method='loopy'."
-        )
     return ExactRows(model, query, seed, owner=owner, **shared)
 
 

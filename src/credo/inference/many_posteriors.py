@@ -9,9 +9,8 @@ from typing import Any, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
+from credo import _checks as check
 from credo._types import F64, Label
-from credo._validation.arrays import frozen
-from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.wiring import Wiring
 from credo.inference.question import not_asked
@@ -85,16 +84,16 @@ class ManyPosteriors:
         self._wiring = wiring
         self._start = np.concatenate([[0], np.cumsum(wiring.n_states[wanted])])
         self._place = {int(v): i for i, v in enumerate(wanted)}
-        self._beliefs = frozen(beliefs)
+        self._beliefs = check.frozen(beliefs)
         self._which = which
-        self.log_evidence: F64 = frozen(log_z[which])
-        self.impossible: Int64 = frozen(np.flatnonzero(np.isneginf(self.log_evidence)))
+        self.log_evidence: F64 = check.frozen(log_z[which])
+        self.impossible: Int64 = check.frozen(np.flatnonzero(np.isneginf(self.log_evidence)))
         if statuses is None:
             statuses = np.where(np.isneginf(log_z), "IMPOSSIBLE", "EXACT")
         none = np.zeros(len(log_z), np.int64)
-        self.statuses: npt.NDArray[np.str_] = frozen(statuses[which])
-        self.sweeps: Int64 = frozen((none if sweeps is None else sweeps)[which])
-        self.residuals: F64 = frozen((none / 1.0 if residuals is None else residuals)[which])
+        self.statuses: npt.NDArray[np.str_] = check.frozen(statuses[which])
+        self.sweeps: Int64 = check.frozen((none if sweeps is None else sweeps)[which])
+        self.residuals: F64 = check.frozen((none / 1.0 if residuals is None else residuals)[which])
         self.log_evidence_is = log_evidence_is
         found = set(statuses.tolist())
         self.status = next((status for status in _WORST_FIRST if status in found), "EXACT")
@@ -131,8 +130,8 @@ class ManyPosteriors:
         """Return the marginals of one variable, a row for each row of evidence."""
         if len(self.impossible):
             raise InputError(
-                f"ManyPosteriors: rows {listing(self.impossible.tolist())} are impossible and have "
-                f"no posterior. Leave them out, or use probabilities({name!r}), where they are NaN."
+                f"Rows {check.listing(self.impossible.tolist())} are impossible and have no "
+                f"posterior. Leave them out, or use probabilities({name!r}): they are NaN."
             )
         states = self._wiring.states[self._wiring.index(name)]
         p = self.probabilities(name)

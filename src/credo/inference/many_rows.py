@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from credo._validation.labels import hint, listing, plain
+from credo import _checks as check
 from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs.evidence import Evidence, Finding
 from credo.graphs.wiring import Int64, Wiring
@@ -128,19 +128,12 @@ def read_rows(
 
 def _variables(wiring: Wiring, names: Iterable[Any], owner: str) -> list[int]:
     """Find the variables that columns name; each once."""
-    found: dict[int, None] = {}
-    for name in names:
-        try:
-            v = wiring.index(name)
-        except LabelError as error:
-            raise LabelError(
-                f"{owner}: the column {plain(name)!r} is no variable. {error} Drop columns that "
-                "the model does not know."
-            ) from None
-        if v in found:
-            raise InputError(f"{owner}: the column {plain(name)!r} is there twice.")
-        found[v] = None
-    return list(found)
+    try:
+        return wiring.variables.find_each(names, f"{owner}: the list of columns")
+    except LabelError as error:
+        raise LabelError(
+            f"{owner}: a column is no variable. {error} Drop columns that the model does not know."
+        ) from None
 
 
 def _of_array(
@@ -154,10 +147,8 @@ def _of_array(
         )
     variables = _variables(wiring, columns, owner)
     if rows.ndim != 2 or rows.shape[1] != len(variables):
-        raise ShapeError(
-            f"{owner}: the array must have shape (rows, {len(variables)}), one column per name. "
-            f"Got {rows.shape}."
-        )
+        form = f"(rows, {len(variables)}), one column per name"
+        raise ShapeError(f"{owner}: the array must have shape {form}. Got {rows.shape}.")
     array = np.ma.filled(rows, -1) if isinstance(rows, np.ma.MaskedArray) else rows
     if array.dtype.kind not in "iu":
         raise InputError(
@@ -283,7 +274,7 @@ class _Lookup(dict[Any, int]):
                 self.spellings += 1
                 self[cell] = -1
             return -1
-        value = plain(cell)
+        value = check.plain(cell)
         if type(value) is type(cell) or value not in self:
             raise LookupError
         return self[value]
@@ -294,11 +285,11 @@ class _Lookup(dict[Any, int]):
             return np.fromiter(map(self.__getitem__, cells), np.int32, len(cells))
         except (LookupError, TypeError):
             i = next(i for i, cell in enumerate(cells) if not self._knows(cell))
-        value = plain(cells[i])
+        value = check.plain(cells[i])
         raise LabelError(
             f"{self.owner}: row {i if rows is None else rows[i]} has {value!r} for {self.name!r}, "
-            f"which is none of its states: {listing(self.states)}.{hint(value, self.states)} Leave "
-            "a cell empty if nothing was observed."
+            f"which is none of its states: {check.listing(self.states)}."
+            f"{check.hint(value, self.states)} Leave a cell empty if nothing was observed."
         )
 
     def _knows(self, cell: Any) -> bool:

@@ -10,8 +10,8 @@ from typing import Any, final
 
 import numpy as np
 
+from credo import _checks as check
 from credo._types import Label
-from credo._validation.arrays import positive_int
 from credo.exceptions import InputError
 from credo.inference._explain import impossible
 from credo.inference.messages import Message, TreeRun, in_words, name_of, run_tree
@@ -103,7 +103,7 @@ class MessagePassing:
                     f"{self.root!r}. Pass both_passes=True, or root={variable!r}."
                 )
         else:
-            first = self._sent[: positive_int(after, "belief", "after", least=0)]
+            first = self._sent[: check.count(after, "after of belief", 0)]
             own = [link for link, is_said in first if not is_said and run.forest.scope[link] == v]
             heard = (run.logs(2 * run.forest.n + link) for link in own)
             values, _ = run.scaled(sum(heard, start=run.logs(v)))

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from credo import _checks as check
 from credo._kernels import trees as kernels
 from credo._types import F64, Bool, Label, Labels
-from credo._validation.arrays import frozen
-from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.wiring import Int64, Wiring
 
@@ -151,7 +150,7 @@ class TreeRun:
             )
         values, log_scale = self.scaled(self.logs(slot))
         v = int(self.wiring.scope[link])
-        return Message(source, target, self.states(v), frozen(values), log_scale)
+        return Message(source, target, self.states(v), check.frozen(values), log_scale)
 
     def states(self, v: int) -> Labels:
         """Return the states of a variable, also of one that stands in for a rule."""
@@ -208,7 +207,7 @@ class TreeRun:
             return int(self.wiring.scope_start[f]) + scope.index(v)
         raise InputError(
             f"Factor {factor!r} and variable {variable!r} are not linked. The factor is over "
-            f"{listing([name_of(self.wiring, u) for u in scope])}."
+            f"{check.listing([name_of(self.wiring, u) for u in scope])}."
         )
 
     def _edge(self, i: int, j: int, source: Label, target: Label) -> int:
@@ -257,7 +256,7 @@ def run_tree(
     roots = forest.up[:n] == kernels.ROOT
     log_z = float(totals[roots].sum() + _base(mode) * exponent[n : 2 * n][roots].sum())
     log_z = -np.inf if np.isnan(log_z) else log_z
-    marginals = frozen(marginals[: start[len(observed)]])
+    marginals = check.frozen(marginals[: start[len(observed)]])
     return TreeRun(wiring, forest, cells, start, exponent, mode, both_passes, marginals, log_z)
 
 
@@ -284,7 +283,7 @@ def _plant(wiring: Wiring, observed: Int64, root: int) -> tuple[Forest, Int64]:
         return forest, owner
     names = [name_of(wiring, v) for v in _cycle(forest, closing)]
     raise InputError(
-        f"The graph is not a tree: it has the cycle {listing([*names, names[0]], 12)}. Use "
+        f"The graph is not a tree: it has the cycle {check.listing([*names, names[0]], 12)}. Use "
         "method='junction_tree' of infer, which is exact on any graph."
     )
 
@@ -350,7 +349,7 @@ def _tables(wiring: Wiring, mode: int) -> tuple[F64, F64]:
     if rest.any():
         rest = np.repeat(rest, np.diff(wiring.table_start))
         values = values * np.exp(rest) if mode == kernels.NUMBERS else values + rest
-    return frozen(values), shift
+    return check.frozen(values), shift
 
 
 def _normalise(beliefs: F64, start: Int64, mode: int) -> tuple[F64, F64]:

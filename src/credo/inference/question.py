@@ -6,27 +6,24 @@ Every engine is a function from the one to the other, see ``credo.inference.engi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from credo import _checks as check
 from credo._types import F64, Label
-from credo._validation.arrays import as_number, frozen, positive_int
-from credo._validation.labels import listing
 from credo.exceptions import BudgetError, InputError
 from credo.graphs.bayesian_network import BayesianNetwork
-from credo.graphs.evidence import Evidence, as_weights_on, resolve
+from credo.graphs.evidence import Evidence, as_weights_on, items_of, resolve
 from credo.graphs.factors import Factor
 from credo.graphs.models import WiredFactors
 from credo.graphs.ordering import Order
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import Int64, Wiring
-
-if TYPE_CHECKING:
-    from credo.inference.messages import TreeRun
+from credo.inference.messages import name_of
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
@@ -131,23 +128,14 @@ class Question:
         wiring = self.wiring.tabulated(sum_product=True)
         return self if wiring is self.wiring else replace(self, wiring=wiring)
 
-    def with_evidence(self, evidence: Evidence) -> Question:
-        """Ask the same with other evidence."""
-        return replace(self, evidence=evidence)
-
     def marginal(self, beliefs: Beliefs, variable: int) -> F64:
         """Return the marginal of a variable, free or observed."""
         free = beliefs.of(variable)
         if free is not None:
-            free.flags.writeable = False
-            return free
+            return np.asarray(check.frozen(free))
         one = np.zeros(int(self.wiring.n_states[variable]))
         one[self.observed[variable]] = 1.0
-        return np.asarray(frozen(one))
-
-    def narrowed(self, evidence: Evidence, query: list[int]) -> Question:
-        """Ask for fewer variables with other evidence."""
-        return replace(self, evidence=evidence, query=query)
+        return np.asarray(check.frozen(one))
 
 
 def ask(  # noqa: PLR0913 - the parts of a question
@@ -186,35 +174,21 @@ def check_callback(options: Mapping[str, Any], owner: str) -> None:
 
 def check_search(effort: float, seed: int, owner: str) -> None:
     """Check how hard, and from which seed, to look for an order."""
-    if as_number(effort, owner, "effort") < 0:
-        raise InputError(f"The effort of {owner} must be at least 0 seconds. Got {effort}.")
-    positive_int(seed, owner, "seed", least=0)
+    check.number(effort, f"effort of {owner}", 0)
+    check.count(seed, f"seed of {owner}", 0)
 
 
 def indices(
     wiring: Wiring, names: Iterable[Hashable] | None, owner: str, what: str = "query"
 ) -> list[int] | None:
     """Find the variables that are asked for."""
-    if names is None:
-        return None
-    if isinstance(names, (str, AbstractSet)) or not isinstance(names, Iterable):
-        advice = f" Pass [{names!r}]." if isinstance(names, str) else ""
-        raise InputError(
-            f"The {what} of {owner} must be a list of names, in order. Got {names!r}.{advice}"
-        )
-    wanted: dict[int, None] = {}
-    for name in names:
-        v = wiring.index(name)
-        if v in wanted:
-            raise InputError(f"The {what} of {owner} names {wiring.names[v]!r} twice.")
-        wanted[v] = None
-    return list(wanted)
+    return None if names is None else wiring.variables.find_each(names, f"The {what} of {owner}")
 
 
 def not_asked(name: Any, variables: Sequence[Label]) -> InputError:
     """Word the error for a variable that is in the model and not in the query."""
     return InputError(
-        f"{name!r} was not asked for; query has {listing(variables) or 'nothing'}. Add it to "
+        f"{name!r} was not asked for; query has {check.listing(variables) or 'nothing'}. Add it to "
         "query, or leave query out for all marginals."
     )
 
@@ -222,11 +196,7 @@ def not_asked(name: Any, variables: Sequence[Label]) -> InputError:
 def as_targets(wiring: Wiring, jeffrey: Mapping[Hashable, Any], owner: str) -> dict[int, F64]:
     """Turn the posteriors that ``jeffrey`` asks for into probabilities by variable."""
     targets = {}
-    if not isinstance(jeffrey, Mapping):
-        raise InputError(
-            f"The jeffrey of {owner} must be a mapping by variable. Got {type(jeffrey).__name__}."
-        )
-    for name, given in jeffrey.items():
+    for name, given in items_of(jeffrey, owner, "jeffrey"):
         v = wiring.index(name)
         weights = as_weights_on(given, tuple(wiring.states[v]), f"{owner}, jeffrey of {name!r}")
         if abs(weights.sum() - 1.0) > 1e-6:
@@ -236,14 +206,6 @@ def as_targets(wiring: Wiring, jeffrey: Mapping[Hashable, Any], owner: str) -> d
             )
         targets[v] = np.asarray(weights / weights.sum())
     return targets
-
-
-def tree_of(question: Question) -> TreeRun:
-    """Run the tree engine on a question, for its messages."""
-    from credo.inference.messages import run_tree  # noqa: PLC0415
-
-    wiring, evidence = question.wiring, question.evidence
-    return run_tree(wiring, evidence.observed(len(wiring.n_states)), evidence.soft(wiring))
 
 
 def names_of_factors(model: Any) -> dict[Label, int]:
@@ -262,9 +224,7 @@ def as_bytes(budget: Budget, owner: str) -> float:
         found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*", budget)
         if found and found[2].lower() in _UNITS:
             return float(found[1]) * _UNITS[found[2].lower()]
-    elif (
-        isinstance(budget, (int, float, np.number)) and not isinstance(budget, bool) and budget >= 0
-    ):
+    elif isinstance(budget, (int, float, np.number)) and type(budget) is not bool and budget >= 0:
         return float(budget)
     raise InputError(
         f"The budget of {owner} must be bytes or text such as '4GB' or '500 MiB', or None for no "
@@ -294,12 +254,13 @@ def refuse_above(
     needed = 8.0 * order.cells * copies
     if needed <= as_bytes(budget, owner) and order.cells < _ADDRESSABLE:
         return
-    names = [_name(problem, int(v)) for v in order.clique]
+    names = [name_of(problem.wiring, int(v)) for v in problem.variables[order.clique]]
     least = "" if order.exact else "at least "
     raise BudgetError(
         f"{owner} needs {least}{as_text(needed)} for its clique tables; the budget is "
         f"{budget if budget is not None else 'what can be addressed'}. The largest clique has "
-        f"{len(names)} variables and 2^{order.log2_largest:.1f} cells: {listing(names)}. {advice}"
+        f"{len(names)} variables and 2^{order.log2_largest:.1f} cells: {check.listing(names)}. "
+        f"{advice}"
     )
 
 
@@ -318,10 +279,3 @@ def refuse_copies(wiring: Wiring, observed: Int64, budget: Budget) -> None:
             f"The factors alone take {as_text(needed)}, each with its own table; the budget is "
             f"{budget}. Raise budget=, or add evidence."
         )
-
-
-def _name(problem: Problem, variable: int) -> object:
-    """Name a variable of a problem; auxiliaries of structured factors have none of their own."""
-    v = int(problem.variables[variable])
-    names = problem.wiring.names
-    return names[v] if v < len(names) else f"auxiliary {v - len(names)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, final
 
 from credo.graphs import GridField, Ising, Potts, TruncatedLinear, TruncatedQuadratic
-from credo.graphs.grid_field import OddsPlane, as_plane, as_planes
+from credo.graphs.grid_field import as_plane
 from credo.storage._json import Json
 from credo.storage._kinds import Choice, Count, Kind, Labels, Numbers, Record, Single
 from credo.storage._page import Page, Scope
@@ -51,7 +51,7 @@ class _Fields:
 
 def _field(form: str, pixels: Any, smoothness: Any, labels: Any, neighbours: int) -> GridField:
     """Make a field, which checks itself."""
-    nodes = (as_plane if form == "odds" else as_planes)(pixels, "GridField")
+    nodes = as_plane(pixels, "GridField") if form == "odds" else pixels
     return GridField(nodes, smoothness, labels=labels, neighbours=neighbours)
 
 
@@ -73,10 +73,9 @@ class _GridFieldKind(Kind):
 
     def write(self, value: Any, path: str, page: Page) -> Json:
         """Write the pixels as they are held."""
-        pixels = value._pixels  # noqa: SLF001 - log potentials would be twice as large
         found = _Fields(
-            form="odds" if isinstance(pixels, OddsPlane) else "logs",
-            pixels=pixels.held,
+            form="odds" if value._is_odds else "logs",  # noqa: SLF001 - both would be larger
+            pixels=value._planes,  # noqa: SLF001
             smoothness=value.smoothness,
             labels=value.labels,
             neighbours=value.neighbours,

@@ -98,8 +98,8 @@ def test_a_wrong_table_is_refused_with_its_place(table, error, message):
     [
         (["a", "a"], "'a' twice"),
         ([], "at least one variable"),
-        *((each, "needs a list of variables.*in a list") for each in (None, 7, "a")),
-        ({"a"}, "a set has none"),
+        *((each, "must be a list of names, in order") for each in (None, 7, "a")),
+        ({"a"}, "in order. Got {'a'}"),
         (["a", "c"], "no variable 'c'"),
     ],
     ids=str,

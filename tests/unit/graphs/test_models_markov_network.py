@@ -135,8 +135,8 @@ class TestFromArrays:
     @pytest.mark.parametrize(
         ("change", "error", "message"),
         [
-            ({"edges": [[0, 4]]}, InputError, r"Edge 0 joins \[0, 4\], but the 4 nodes"),
-            ({"edges": [[0, 1], [-1, 2]]}, InputError, r"Edge 1 joins \[-1, 2\]"),
+            ({"edges": [[0, 4]]}, InputError, r"from 0 to 3. Got 4 at index \[0, 1\]"),
+            ({"edges": [[0, 1], [-1, 2]]}, InputError, r"Got -1 at index \[1, 0\]"),
             ({"edges": [[0, 1], [2, 2]]}, InputError, "Edge 1 joins node 2 to itself"),
             ({"edges": [[0.0, 1.0]]}, InputError, "whole numbers"),
             ({"edges": [0, 1]}, ShapeError, r"\(n_edges, 2\)"),

@@ -141,7 +141,7 @@ class TestDeterministic:
     def test_names_the_parents_for_which_the_function_gives_no_state(self):
         net, variables = bits(3, BayesianNetwork)
         with pytest.raises(
-            LabelError, match="'b2' gave 'On' for 'b0' = 'on', 'b1' = 'off'.*Did you mean 'on'"
+            LabelError, match="'b2', given 'b0' = 'on', 'b1' = 'off':.* 'On'.*Did you mean 'on'"
         ):
             net.deterministic(
                 "b2", variables[:2], lambda a, b: "On" if (a, b) == ("on", "off") else "off"

@@ -95,7 +95,7 @@ class TestEveryWiring:
 
     def test_finds_every_name(self, wiring):
         assert [wiring.index(name) for name in wiring.names] == list(range(len(wiring.names)))
-        assert list(wiring.positions) == list(wiring.names)
+        assert list(wiring.variables.lookup) == list(wiring.names)
 
     def test_survives_the_way_to_another_process(self, wiring):
         twin = pickle.loads(pickle.dumps(wiring))  # noqa: S301 - our own bytes

@@ -796,7 +796,7 @@ WRONG = {
     ),
     "too many weights": (
         ShapeError,
-        "one weight per state, 2 in all",
+        "2 numbers, one per label",
         lambda net: credo.infer(net, likelihood={"rain": [1, 2, 3]}),
     ),
     "no weight": (
@@ -806,7 +806,7 @@ WRONG = {
     ),
     "state without weight": (
         InputError,
-        "lack the state 'yes'",
+        "'yes', which is missing",
         lambda net: credo.infer(net, likelihood={"rain": {"no": 1}}),
     ),
     "variable of a query": (LabelError, "'snow'", lambda net: credo.infer(net, query=["snow"])),
@@ -882,7 +882,7 @@ WRONG = {
     ),
     "option of rows": (
         InputError,
-        "sweeps is no option of method='auto'",
+        "method='auto' has no option 'sweeps'",
         lambda net: credo.infer_many(net, [{}], sweeps=3),
     ),
     "on_impossible": (

@@ -20,7 +20,7 @@ class TestSets:
         net = credo.BayesianNetwork()
         for name in ("a", "b", "c"):
             net.variable(name, 2)
-        with pytest.raises(InputError, match="a set has none"):
+        with pytest.raises(InputError, match="must be a list of names, in order"):
             net.cpt("c", given={"a", "b"}, table=np.full((2, 2, 2), 0.5))
         post = credo.infer(steps(3))
         for ask in (post.joint, lambda names: credo.infer(steps(3), query=names)):

@@ -285,7 +285,7 @@ def test_unequal_numbers_of_states_need_names():
 
 
 def test_exact_rows_have_no_settings_and_no_potentials():
-    with pytest.raises(InputError, match="sweeps is no option of method='auto'"):
+    with pytest.raises(InputError, match="method='auto' has no option 'sweeps'"):
         infer_many(triangle(), [{}], sweeps=3)
     with pytest.raises(InputError, match="potentials of rows need method='loopy'"):
         infer_many(triangle(), potentials=np.ones((1, 3, 2)))

@@ -130,7 +130,7 @@ def test_a_state_of_another_type_is_no_state():
     ],
 )
 def test_a_column_that_is_no_variable_is_named(rows):
-    expected = "infer_many: the column 'smoek' is no variable.*Did you mean 'smoke'.*Drop columns"
+    expected = "infer_many: a column is no variable.*'smoek'.*Did you mean 'smoke'.*Drop columns"
     with pytest.raises(LabelError, match=expected):
         infer_many(network(), rows)
 
@@ -147,7 +147,7 @@ def test_a_column_that_is_no_variable_is_named(rows):
             "row 1 has state index 2 for 'smoke'",
         ),
         (np.array([[-2]]), ["smoke"], "row 0 has state index -2"),
-        (np.array([[0, 0]]), ["smoke", "smoke"], "the column 'smoke' is there twice"),
+        (np.array([[0, 0]]), ["smoke", "smoke"], "columns names 'smoke' twice"),
         ([{"smoke": "no"}], ["smoke"], "columns= names the columns of an array"),
         ([["no"]], None, "Row 0 is list"),
         ({"smoke": "no"}, None, "must be a list of cells, one per row. Got 'no'"),
