@@ -346,7 +346,10 @@ def find_homes(dim_start, dims, residual, table_start, row_start, n_states):
 
 @kernel
 def advance(m, lengths, strides, first, k, counters):
-    """Move to the message's next run, as an odometer does, turning loop k first."""
+    """Move to the message's next run, as an odometer does, turning loop k first.
+
+    After the last run everything is where it was, and the counters are zero again.
+    """
     while k >= first:
         counters[k - first] += 1
         m += strides[k]
@@ -359,17 +362,21 @@ def advance(m, lengths, strides, first, k, counters):
 
 
 @kernel
-def spread(target, source, t, message, m, lengths, strides, first, stop, counters, mode):
-    """Set target[t:] to source[t:] times message[m:], repeated over the loops; add where logs."""
-    loops = stop - first
-    n1 = lengths[stop - 1] if loops > 0 else 1
-    inside = loops > 0 and strides[stop - 1] > 0
-    n2 = lengths[stop - 2] if loops > 1 else 1
-    step = strides[stop - 2] if loops > 1 else 0
+def _inner(lengths, strides, first, stop):
+    """Return how often the last two loops run, and the steps and lengths of these."""
     outer = 1
     for k in range(first, stop - 2):
         outer *= lengths[k]
-        counters[k - first] = 0
+    n1 = lengths[stop - 1] if stop > first else 1
+    n2 = lengths[stop - 2] if stop > first + 1 else 1
+    step = strides[stop - 2] if stop > first + 1 else 0
+    return outer, n2, step, n1, stop > first and strides[stop - 1] > 0
+
+
+@kernel
+def spread(target, source, t, message, m, lengths, strides, first, stop, counters, mode):
+    """Set target[t:] to source[t:] times message[m:], repeated over the loops; add where logs."""
+    outer, n2, step, n1, inside = _inner(lengths, strides, first, stop)
     for _ in range(outer):
         i = m
         for _j in range(n2):
@@ -389,15 +396,7 @@ def spread(target, source, t, message, m, lengths, strides, first, stop, counter
                     target[t + k] = source[t + k] + x
             t += n1
             i += step
-        k = stop - 3
-        while k >= first:  # as in ``advance``, written out: a call would cost as much as the run
-            counters[k - first] += 1
-            m += strides[k]
-            if counters[k - first] < lengths[k]:
-                break
-            m -= strides[k] * lengths[k]
-            counters[k - first] = 0
-            k -= 1
+        m = advance(m, lengths, strides, first, stop - 3, counters)
 
 
 @kernel
@@ -419,15 +418,7 @@ def gather(table, t, message, m, cells, lengths, strides, first, stop, counters,
     """Set message[m:m + cells] to sums, or maxima, of table[t:] over the loops outside it."""
     for k in range(m, m + cells):
         message[k] = 0.0 if mode == SUM else -np.inf
-    loops = stop - first
-    n1 = lengths[stop - 1] if loops > 0 else 1
-    inside = loops > 0 and strides[stop - 1] > 0
-    n2 = lengths[stop - 2] if loops > 1 else 1
-    step = strides[stop - 2] if loops > 1 else 0
-    outer = 1
-    for k in range(first, stop - 2):
-        outer *= lengths[k]
-        counters[k - first] = 0
+    outer, n2, step, n1, inside = _inner(lengths, strides, first, stop)
     s, begin = t, m
     for _ in range(outer):
         i = begin
@@ -447,15 +438,7 @@ def gather(table, t, message, m, cells, lengths, strides, first, stop, counters,
                 message[i] = x
             s += n1
             i += step
-        k = stop - 3
-        while k >= first:  # as in ``advance``
-            counters[k - first] += 1
-            begin += strides[k]
-            if counters[k - first] < lengths[k]:
-                break
-            begin -= strides[k] * lengths[k]
-            counters[k - first] = 0
-            k -= 1
+        begin = advance(begin, lengths, strides, first, stop - 3, counters)
     if mode == LOG_SUM:
         _add_exponentials(table, t, s, message, m, cells, lengths, strides, first, stop, counters)
 
@@ -466,8 +449,6 @@ def _add_exponentials(
 ):  # fmt: skip
     """Turn maxima of table[t:end] in message[m:m + cells] into logs of sums of exponentials."""
     sums = np.zeros(cells)
-    for k in range(stop - first):
-        counters[k] = 0
     i = m
     for k in range(t, end):
         if table[k] > -np.inf:
@@ -553,33 +534,6 @@ def absorb(
 
 
 # --- all tables ------------------------------------------------------------------
-
-
-@kernel
-def in_axis_order(n_states, scope_start, scope, ordered, cell_start, values):
-    """Copy each factor's table with its axes in the order of its node's."""
-    widest = 1
-    for f in range(scope_start.size - 1):
-        widest = max(widest, scope_start[f + 1] - scope_start[f])
-    out = np.empty(values.size)
-    counters, lengths = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
-    steps = np.zeros(widest, np.int64)
-    for f in range(scope_start.size - 1):
-        a, b = scope_start[f], scope_start[f + 1]
-        for i in range(a, b):
-            counters[i - a] = 0
-            step = 1
-            for j in range(b - 1, a - 1, -1):
-                if scope[j] == ordered[i]:
-                    break
-                step *= n_states[scope[j]]
-            steps[i - a] = step
-            lengths[i - a] = n_states[ordered[i]]
-        i = cell_start[f]
-        for cell in range(cell_start[f], cell_start[f + 1]):
-            out[cell] = values[i]
-            i = advance(i, lengths, steps, NONE, b - a - 1, counters)
-    return out
 
 
 @kernel

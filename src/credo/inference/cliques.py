@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from credo._kernels import cliques as kernels
 from credo._kernels.cliques import LOG_SUM, SUM
+from credo._kernels.evidence_slices import sliced_factors
 from credo._types import F64
 from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem
@@ -128,14 +129,10 @@ class CliqueTables:
         self.problem, self.tree, self.mode, self.summed = problem, tree, mode, summed
         self.logs: F64 = np.empty(0) if mode == SUM else problem.log_values()  #: of the factors
         cells = problem.cell_start
-        values = kernels.in_axis_order(
-            problem.n_states,
-            problem.scope_start,
-            problem.scope,
-            tree.ordered,
-            cells,
-            problem.values if mode == SUM else self.logs,
-        )
+        every = np.arange(len(tree.home)), cells, problem.values if mode == SUM else self.logs
+        nothing = np.ones(len(tree.home), np.bool_), np.full_like(tree.last, -1), tree.last
+        scopes = problem.n_states, problem.scope_start, problem.scope, tree.ordered
+        values = sliced_factors(*scopes, *every, *nothing)[3]  # with the axes of the node
         self.base: F64 = np.empty(tree.n_cells)
         self.low: F64 = np.empty(len(tree.parent))  #: bounds of the least positive numbers
         log_scale, lost = kernels.fill(
