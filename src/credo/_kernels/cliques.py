@@ -2,8 +2,8 @@
 
 A table's axes are its separator's, then those of the variables that end in the node. Whatever is
 multiplied into a table (a factor, a message, weights) lies in it as a few loops, outermost first:
-``lengths[first:stop]`` with its ``strides`` there, 0 where it is repeated. One pair of functions,
-``spread`` and ``gather``, follows such loops, in three arithmetics.
+``lengths[first:stop]`` with its ``strides`` there, 0 where it is repeated. One pair of
+functions, ``spread`` and ``gather``, follows such loops, in three arithmetics.
 
 Offsets are passed, not slices, and counts start as ``np.int64``: slices compile slowly, and a
 literal that is passed on compiles its callee again.
@@ -32,164 +32,138 @@ NONE, TWO, THREE = np.int64(0), np.int64(2), np.int64(3)
 
 
 @kernel
-def elimination_cliques(scope_start, scope, order):
+def elimination_cliques(n_states, scope_start, scope, order, most):
     """Eliminate symbolically: the clique of each variable, as ascending positions in the order.
 
-    The clique of position i is i, the later variables of the factors that i is the first of, and
-    what the cliques hanging below i hand up. Linear in the size of the cliques.
+    The clique of position i is i and the later variables of the factors that i is the first of, and
+    of the cliques that hang below it. Linear in the size of the cliques. Gives where each starts,
+    their members, the second of each, and their cells; then the cells of all and of the maximal
+    ones, and the position of the largest. Stops after a clique of more than ``most`` cells.
     """
     n, n_factors = order.size, scope_start.size - 1
     position = np.empty(n, np.int64)
     for i in range(n):
         position[order[i]] = i
-    factor_head, factor_next = np.full(n, -1), np.full(n_factors, -1)
-    for f in range(n_factors - 1, -1, -1):
+    start = np.zeros(n_factors + n + 1, np.int64)  # of runs of members: factors, then cliques
+    members = np.empty(2 * scope.size + n, np.int64)
+    head, following = np.full(n, -1), np.full(n_factors + n, -1)  # runs to be joined at a position
+    for f in range(n_factors):
         first = n
         for a in range(scope_start[f], scope_start[f + 1]):
-            first = min(first, position[scope[a]])
+            members[a] = position[scope[a]]
+            first = min(first, members[a])
+        start[f + 1] = scope_start[f + 1]
         if first < n:
-            factor_next[f] = factor_head[first]
-            factor_head[first] = f
-    child_head, child_next = np.full(n, -1), np.full(n, -1)
-    parent, mark = np.full(n, -1), np.full(n, -1)
-    start = np.zeros(n + 1, np.int64)
-    members = np.empty(scope.size + n, np.int64)
+            following[f] = head[first]
+            head[first] = f
+    parent, mark, cells = np.full(n, -1), np.full(n, -1), np.ones(n)
+    every, maximal, largest, run = 0.0, 0.0, 0, n_factors
     for i in range(n):
-        begin = start[i]
-        end = begin + 1
-        bound = 1
-        f = factor_head[i]
-        while f >= 0:
-            bound += scope_start[f + 1] - scope_start[f]
-            f = factor_next[f]
-        c = child_head[i]
-        while c >= 0:
-            bound += start[c + 1] - start[c]
-            c = child_next[c]
-        if begin + bound > members.size:
-            grown = np.empty(2 * (members.size + bound), np.int64)
+        begin = start[run]
+        if begin + n - i > members.size:
+            grown = np.empty(2 * members.size + n, np.int64)
             for j in range(begin):
                 grown[j] = members[j]
             members = grown
         members[begin] = i
-        mark[i] = i
-        f = factor_head[i]
-        while f >= 0:
-            for a in range(scope_start[f], scope_start[f + 1]):
-                q = position[scope[a]]
-                if mark[q] != i:
-                    mark[q] = i
-                    end = _insert(members, end, q)
-            f = factor_next[f]
-        c = child_head[i]
-        while c >= 0:
-            for a in range(start[c] + 1, start[c + 1]):
+        end = begin + 1
+        cells[i] = n_states[order[i]]
+        widest = 0
+        r = head[i]
+        while r >= 0:
+            widest = max(widest, start[r + 1] - start[r])
+            for a in range(start[r], start[r + 1]):
                 q = members[a]
-                if mark[q] != i:
+                if q > i and mark[q] != i:
                     mark[q] = i
-                    end = _insert(members, end, q)
-            c = child_next[c]
-        start[i + 1] = end
+                    cells[i] *= n_states[order[q]]
+                    j = end
+                    while members[j - 1] > q:
+                        members[j] = members[j - 1]
+                        j -= 1
+                    members[j] = q
+                    end += 1
+            r = following[r]
         if end > begin + 1:
             parent[i] = members[begin + 1]
-            child_next[i] = child_head[parent[i]]
-            child_head[parent[i]] = i
-    return position, start, members[: start[n]], parent
+            following[run] = head[parent[i]]
+            head[parent[i]] = run
+        every += cells[i]
+        if widest <= end - begin:  # not inside the clique of a child
+            maximal += cells[i]
+        if cells[i] > cells[largest]:
+            largest = i
+        run += 1
+        start[run] = end
+        if cells[i] > most:
+            break
+    cliques = start[n_factors : run + 1], members[: start[run]], parent, cells
+    return position, cliques, every, maximal, largest
 
 
 @kernel
-def _insert(members, end, q):
-    """Insert q into an ascending run that ends at ``end`` and starts with something smaller."""
-    j = end
-    while members[j - 1] > q:
-        members[j] = members[j - 1]
-        j -= 1
-    members[j] = q
-    return end + 1
+def clique_tree(start, members, parent, cells):
+    """Make a tree of the cliques, each that lies inside one of its children merged into that child.
 
-
-@kernel
-def maximal_cliques(start, parent):
-    """Merge every clique that lies inside one of its children into that child.
-
+    Any tree that keeps the separators is a junction tree; a message costs the tables at both of
+    its ends, so a node hangs below the smallest sibling that holds its separator, if there is one.
     Gives the node of each position and, per node from leaves to roots, its bottom position (whose
     clique it is), the number of variables that end in it, and its parent.
     """
     n = parent.size
-    heir, root = np.full(n, -1), np.full(n, -1)  # child to be merged into; bottom of the clique
-    top = np.arange(n)
+    heir, root, top = np.full(n, -1), np.arange(n), np.arange(n)  # a node is known by its bottom
+    ends = np.zeros(n, np.int64)
+    count = 0
     for i in range(n):
-        root[i] = i if heir[i] < 0 else root[heir[i]]
+        if heir[i] >= 0:
+            root[i] = root[heir[i]]
+        else:
+            count += 1
         top[root[i]] = i
+        ends[root[i]] += 1
         p = parent[i]
         if p >= 0 and start[i + 1] - start[i] - 1 == start[p + 1] - start[p]:
             heir[p] = i  # the last one that fits, so that what is eliminated last stays together
-    node, bottom = np.empty(n, np.int64), np.empty(n, np.int64)
-    count = 0
-    for i in range(n):  # a node ends where its last variable does: leaves come before parents
-        if top[root[i]] == i:
-            bottom[count] = root[i]
-            node[root[i]] = count
-            count += 1
-    residual, above = np.zeros(count, np.int64), np.full(count, -1)
-    for i in range(n):
-        node[i] = node[root[i]]
-        residual[node[i]] += 1
-    for k in range(count):
-        p = parent[top[bottom[k]]]
-        if p >= 0:
-            above[k] = node[p]
-    return node, bottom[:count], residual, above
-
-
-@kernel
-def attach_to_smaller(n_states, order, start, members, node, bottom, residual, parent):
-    """Hang each node below the smallest sibling that holds its separator, and renumber.
-
-    Any tree that keeps the separators is a junction tree; a message costs the tables at both of
-    its ends, so the smaller of two possible parents is the cheaper one. Children come before
-    their parents in the new numbers. Changes ``node`` and ``parent``.
-    """
-    count = bottom.size
-    cells = np.ones(count)
-    for k in range(count):
-        for a in range(start[bottom[k]], start[bottom[k] + 1]):
-            cells[k] *= n_states[order[members[a]]]
-    head, following = np.full(count, -1), np.full(count, -1)
-    stack, rank = np.empty(count, np.int64), np.empty(count, np.int64)
+    head, following, over = np.full(n, -1), np.full(n, -1), np.full(n, -1)
+    stack, rank = np.empty(n, np.int64), np.empty(n, np.int64)
     height = 0
-    for k in range(count):
-        p = parent[k]
-        if p < 0:
+    for i in range(n):
+        k = root[i]
+        if top[k] == i and parent[i] < 0:
             stack[height] = k
             height += 1
-        else:
+        elif top[k] == i:
+            p = root[parent[i]]
             following[k] = head[p]
             head[p] = k
-    free = count
+    bottom, residual = np.empty(count, np.int64), np.empty(count, np.int64)
+    above = np.full(count, -1)
     while height > 0:
         height -= 1
         p = stack[height]
-        free -= 1
-        rank[p] = free
+        count -= 1
+        rank[p] = count
+        bottom[count] = p
+        residual[count] = ends[p]
+        if over[p] >= 0:
+            above[count] = rank[over[p]]
         siblings = head[p]
         head[p] = -1
         c = siblings
         while c >= 0:
-            d, best = siblings, p
+            d, over[c] = siblings, p
             for _ in range(SIBLINGS_LOOKED_AT):
                 if d < 0:
                     break
-                smaller = d != c and cells[d] < cells[best]
-                if smaller and _holds(start, members, bottom, residual, c, d):
-                    best = d
+                smaller = d != c and cells[d] < cells[over[c]]
+                if smaller and _holds(start, members, ends, c, d):
+                    over[c] = d
                 d = following[d]
-            parent[c] = best
             c = following[c]
         c = siblings
         while c >= 0:
             after = following[c]
-            d = parent[c]
+            d = over[c]
             if d == p:
                 stack[height] = c
                 height += 1
@@ -197,23 +171,16 @@ def attach_to_smaller(n_states, order, start, members, node, bottom, residual, p
                 following[c] = head[d]
                 head[d] = c
             c = after
-    new_bottom, new_residual = np.empty(count, np.int64), np.empty(count, np.int64)
-    new_parent = np.full(count, -1)
-    for k in range(count):
-        new_bottom[rank[k]] = bottom[k]
-        new_residual[rank[k]] = residual[k]
-        if parent[k] >= 0:
-            new_parent[rank[k]] = rank[parent[k]]
-    for i in range(node.size):
-        node[i] = rank[node[i]]
-    return new_bottom, new_residual, new_parent
+    for i in range(n):
+        root[i] = rank[root[i]]
+    return root, bottom, residual, above
 
 
 @kernel
-def _holds(start, members, bottom, residual, c, d):
+def _holds(start, members, ends, c, d):
     """Tell whether the separator of node c lies in that of d; of equal ones, in the later."""
-    a, end = start[bottom[c]] + residual[c], start[bottom[c] + 1]
-    b, stop = start[bottom[d]] + residual[d], start[bottom[d] + 1]
+    a, end = start[c] + ends[c], start[c + 1]
+    b, stop = start[d] + ends[d], start[d + 1]
     if end - a == stop - b and d < c:
         return False
     while a < end and stop - b >= end - a:
@@ -312,13 +279,13 @@ def order_scopes(scope_start, scope, position, node):
 
 @kernel
 def find_homes(dim_start, dims, residual, table_start, row_start, n_states):
-    """Find where each variable ends, and the smallest table or separator that holds it.
+    """Find how each variable lies where it ends, and the smallest table or separator that holds it.
 
-    Gives its last node and the cells of one step of it there; and the same of its home, where
-    -1 - node stands for the node's table, and node for its separator.
+    Gives the cells of one step of it where it ends; and its home, where -1 - node stands for the
+    node's table, and node for its separator, and the cells of one step there.
     """
     n = n_states.size
-    last, last_step = np.zeros(n, np.int64), np.ones(n, np.int64)
+    last_step = np.ones(n, np.int64)
     home, home_step = np.zeros(n, np.int64), np.ones(n, np.int64)
     best = np.zeros(n, np.int64)
     for k in range(residual.size):
@@ -330,7 +297,6 @@ def find_homes(dim_start, dims, residual, table_start, row_start, n_states):
             if j == own - 1:
                 step = 1
             if j >= own:
-                last[v] = k
                 last_step[v] = step
             size = cells if j >= own else rows
             if best[v] == 0 or size < best[v]:
@@ -338,7 +304,7 @@ def find_homes(dim_start, dims, residual, table_start, row_start, n_states):
                 home[v] = -1 - k if j >= own else k
                 home_step[v] = step
             step *= n_states[v]
-    return last, last_step, home, home_step
+    return last_step, home, home_step
 
 
 # --- one table and what is multiplied into it, or summed out of it ---------------
@@ -346,7 +312,10 @@ def find_homes(dim_start, dims, residual, table_start, row_start, n_states):
 
 @kernel
 def advance(m, lengths, strides, first, k, counters):
-    """Move to the message's next run, as an odometer does, turning loop k first."""
+    """Move to the message's next run, as an odometer does, turning loop k first.
+
+    After the last run everything is where it was, and the counters are zero again.
+    """
     while k >= first:
         counters[k - first] += 1
         m += strides[k]
@@ -359,17 +328,21 @@ def advance(m, lengths, strides, first, k, counters):
 
 
 @kernel
-def spread(target, source, t, message, m, lengths, strides, first, stop, counters, mode):
-    """Set target[t:] to source[t:] times message[m:], repeated over the loops; add where logs."""
-    loops = stop - first
-    n1 = lengths[stop - 1] if loops > 0 else 1
-    inside = loops > 0 and strides[stop - 1] > 0
-    n2 = lengths[stop - 2] if loops > 1 else 1
-    step = strides[stop - 2] if loops > 1 else 0
+def _inner(lengths, strides, first, stop):
+    """Return how often the last two loops run, and of these length, stride, length, and stride."""
     outer = 1
     for k in range(first, stop - 2):
         outer *= lengths[k]
-        counters[k - first] = 0
+    n1 = lengths[stop - 1] if stop > first else 1
+    n2 = lengths[stop - 2] if stop > first + 1 else 1
+    step = strides[stop - 2] if stop > first + 1 else 0
+    return outer, n2, step, n1, stop > first and strides[stop - 1] > 0
+
+
+@kernel
+def spread(target, source, t, message, m, lengths, strides, first, stop, counters, mode):
+    """Set target[t:] to source[t:] times message[m:], repeated over the loops; add where logs."""
+    outer, n2, step, n1, inside = _inner(lengths, strides, first, stop)
     for _ in range(outer):
         i = m
         for _j in range(n2):
@@ -380,13 +353,9 @@ def spread(target, source, t, message, m, lengths, strides, first, stop, counter
                 x = message[i]
                 for k in range(n1):
                     target[t + k] = source[t + k] * x
-            elif inside:
-                for k in range(n1):
-                    target[t + k] = source[t + k] + message[i + k]
             else:
-                x = message[i]
                 for k in range(n1):
-                    target[t + k] = source[t + k] + x
+                    target[t + k] = source[t + k] + message[i + k * inside]
             t += n1
             i += step
         k = stop - 3
@@ -419,15 +388,7 @@ def gather(table, t, message, m, cells, lengths, strides, first, stop, counters,
     """Set message[m:m + cells] to sums, or maxima, of table[t:] over the loops outside it."""
     for k in range(m, m + cells):
         message[k] = 0.0 if mode == SUM else -np.inf
-    loops = stop - first
-    n1 = lengths[stop - 1] if loops > 0 else 1
-    inside = loops > 0 and strides[stop - 1] > 0
-    n2 = lengths[stop - 2] if loops > 1 else 1
-    step = strides[stop - 2] if loops > 1 else 0
-    outer = 1
-    for k in range(first, stop - 2):
-        outer *= lengths[k]
-        counters[k - first] = 0
+    outer, n2, step, n1, inside = _inner(lengths, strides, first, stop)
     s, begin = t, m
     for _ in range(outer):
         i = begin
@@ -437,14 +398,10 @@ def gather(table, t, message, m, cells, lengths, strides, first, stop, counters,
                     message[i + k] += table[s + k]
             elif mode == SUM:
                 message[i] += total(table, s, n1)
-            elif inside:
-                for k in range(n1):
-                    message[i + k] = max(message[i + k], table[s + k])
             else:
-                x = message[i]
                 for k in range(n1):
-                    x = max(x, table[s + k])
-                message[i] = x
+                    at = i + k * inside
+                    message[at] = max(message[at], table[s + k])
             s += n1
             i += step
         k = stop - 3
@@ -466,8 +423,6 @@ def _add_exponentials(
 ):  # fmt: skip
     """Turn maxima of table[t:end] in message[m:m + cells] into logs of sums of exponentials."""
     sums = np.zeros(cells)
-    for k in range(stop - first):
-        counters[k] = 0
     i = m
     for k in range(t, end):
         if table[k] > -np.inf:
@@ -553,33 +508,6 @@ def absorb(
 
 
 # --- all tables ------------------------------------------------------------------
-
-
-@kernel
-def in_axis_order(n_states, scope_start, scope, ordered, cell_start, values):
-    """Copy each factor's table with its axes in the order of its node's."""
-    widest = 1
-    for f in range(scope_start.size - 1):
-        widest = max(widest, scope_start[f + 1] - scope_start[f])
-    out = np.empty(values.size)
-    counters, lengths = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
-    steps = np.zeros(widest, np.int64)
-    for f in range(scope_start.size - 1):
-        a, b = scope_start[f], scope_start[f + 1]
-        for i in range(a, b):
-            counters[i - a] = 0
-            step = 1
-            for j in range(b - 1, a - 1, -1):
-                if scope[j] == ordered[i]:
-                    break
-                step *= n_states[scope[j]]
-            steps[i - a] = step
-            lengths[i - a] = n_states[ordered[i]]
-        i = cell_start[f]
-        for cell in range(cell_start[f], cell_start[f + 1]):
-            out[cell] = values[i]
-            i = advance(i, lengths, steps, NONE, b - a - 1, counters)
-    return out
 
 
 @kernel

@@ -150,8 +150,6 @@ def tied_variables(
             first, stop = group_start[k], group_start[k + 1]
             n1 = lengths[stop - 1] if stop > first else 1
             step = strides[stop - 1] if stop > first else 0
-            for g in range(stop - first):
-                counters[g] = 0
             r = m
             for begin in range(table_start[parent[k]], table_start[parent[k] + 1], n1):
                 for i in range(n1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from credo._kernels.cliques import advance
 from credo._kernels.tiers import kernel
 
 
@@ -16,9 +17,7 @@ def needed_factors(n, scope_start, scope, owner, needed):
     n_factors = owner.size
     keep = np.ones(n_factors, np.bool_)
     mentions = np.zeros(n, np.int64)
-    cpt = np.empty(n, np.int64)
-    for v in range(n):
-        cpt[v] = -1
+    cpt = np.full(n, -1)
     for f in range(n_factors):
         for a in range(scope_start[f], scope_start[f + 1]):
             mentions[scope[a]] += 1
@@ -50,9 +49,7 @@ def idle_parts(n, scope_start, scope, cell_start, values, wanted, is_free_child)
     Such a part changes neither the wanted beliefs nor whether the evidence is possible. The zeros
     of a child that is not observed do not matter: whatever its parents are, it has a state.
     """
-    root = np.empty(n, np.int64)
-    for v in range(n):
-        root[v] = v
+    root = np.arange(n)
     n_factors = scope_start.size - 1
     for f in range(n_factors):
         first = -1
@@ -85,14 +82,15 @@ def idle_parts(n, scope_start, scope, cell_start, values, wanted, is_free_child)
 
 
 @kernel
-def sliced_factors(n_states, scope_start, scope, table, table_start, values, keep, observed, new):
-    """Copy the kept factors with observed axes fixed and variables renumbered by ``new``."""
-    n_factors = keep.size
-    count = 0
-    width = 0
-    cells = 0
-    widest = 1
-    for f in range(n_factors):
+def sliced_factors(
+    n_states, scope_start, scope, ordered, table, table_start, values, keep, observed, new
+):  # fmt: skip
+    """Copy the kept factors with observed axes fixed and the others ordered and renumbered.
+
+    The new tables have the axes of ``ordered``, whose variables are named by ``new``.
+    """
+    count, width, cells, widest = 0, 0, 0, 1
+    for f in range(keep.size):
         widest = max(widest, scope_start[f + 1] - scope_start[f])
         if keep[f]:
             size = 1
@@ -102,81 +100,37 @@ def sliced_factors(n_states, scope_start, scope, table, table_start, values, kee
                     width += 1
             cells += size
             count += 1
-    out_start = np.zeros(count + 1, np.int64)
-    out_scope = np.empty(width, np.int64)
-    cell_start = np.zeros(count + 1, np.int64)
-    out = np.empty(cells)
-    steps = np.empty(widest, np.int64)
-    lengths = np.empty(widest, np.int64)
+    out_start, out_scope = np.zeros(count + 1, np.int64), np.empty(width, np.int64)
+    cell_start, out = np.zeros(count + 1, np.int64), np.empty(cells)
+    lengths, steps = np.empty(widest, np.int64), np.empty(widest, np.int64)
     counters = np.zeros(widest, np.int64)
-    g = np.int64(0)
-    w = np.int64(0)
-    o = np.int64(0)
-    for f in range(n_factors):
+    g, w, o = 0, 0, 0
+    for f in range(keep.size):
         if not keep[f]:
             continue
         a, b = scope_start[f], scope_start[f + 1]
-        first = table_start[table[f]]
-        begin = w
-        step = 1
-        size = np.int64(1)
-        for i in range(b - 1, a - 1, -1):
-            v = scope[i]
+        i, first, size = table_start[table[f]], widest, 1
+        for at in range(b - 1, a - 1, -1):
+            v, step, j = ordered[at], 1, b - 1
+            while scope[j] != v:
+                step *= n_states[scope[j]]
+                j -= 1
             if observed[v] >= 0:
-                first += step * observed[v]
+                i += step * observed[v]
             else:
+                first -= 1
+                lengths[first] = n_states[v]
+                steps[first] = step
                 size *= n_states[v]
-                out_scope[w] = i
+        for at in range(a, b):
+            if observed[ordered[at]] < 0:
+                out_scope[w] = new[ordered[at]]
                 w += 1
-            step *= n_states[v]
-        d = w - begin
-        _reverse(out_scope, begin, w)
-        _strides(n_states, scope, b, out_scope, begin, d, steps, lengths)
-        _copy_strided(values, first, out, o, size, d, steps, lengths, counters)
-        for i in range(begin, w):
-            out_scope[i] = new[scope[out_scope[i]]]
+        for cell in range(o, o + size):
+            out[cell] = values[i]
+            i = advance(i, lengths, steps, first, widest - 1, counters)
         o += size
         g += 1
         out_start[g] = w
         cell_start[g] = o
     return out_start, out_scope, cell_start, out
-
-
-@kernel
-def _reverse(array, begin, end):
-    """Reverse array[begin:end]."""
-    for i in range((end - begin) // 2):
-        swap = array[begin + i]
-        array[begin + i] = array[end - 1 - i]
-        array[end - 1 - i] = swap
-
-
-@kernel
-def _strides(n_states, scope, b, axes, begin, d, steps, lengths):
-    """Give the steps of the chosen axes inside a factor whose scope ends at b."""
-    step = 1
-    i = b - 1
-    for k in range(d - 1, -1, -1):
-        while i > axes[begin + k]:
-            step *= n_states[scope[i]]
-            i -= 1
-        steps[k] = step
-        lengths[k] = n_states[scope[i]]
-
-
-@kernel
-def _copy_strided(values, i, out, o, size, d, steps, lengths, counters):
-    """Copy ``size`` cells that lie ``steps`` apart into a dense run."""
-    for k in range(d):
-        counters[k] = 0
-    for cell in range(o, o + size):
-        out[cell] = values[i]
-        k = d - 1
-        while k >= 0:
-            counters[k] += 1
-            i += steps[k]
-            if counters[k] < lengths[k]:
-                break
-            i -= steps[k] * lengths[k]
-            counters[k] = 0
-            k -= 1

@@ -50,7 +50,6 @@ def _combine(room, adds, t, m, size, k, groups, lengths, strides, counters):
     outer = 1
     for loop in range(first, stop - 1):
         outer *= lengths[loop]
-        counters[loop - first] = 0
     for _ in range(outer):
         i = m
         for j in range(t, t + n1):
@@ -236,7 +235,7 @@ def run_lanes(
     """
     n, n_columns = nodes.shape[0], columns.shape[0]
     live, bound = np.empty(n + n_columns, np.bool_), np.empty(n)
-    counters = np.empty(lengths.size, np.int64)
+    counters = np.zeros(lengths.size, np.int64)
     for first in range(0, codes.shape[0], room.shape[1]):
         last = min(first + room.shape[1], codes.shape[0])
         _mark(codes, first, last, columns, nodes, live, upward)

@@ -12,7 +12,7 @@ for a in N(v). So the prices stay exact and are never counted afresh, however wi
 Each edge is a pair of links, one in the list of either end, so that a variable leaves the lists
 of its neighbours at once. Whether two variables are joined is told by marks on the neighbours of
 one of them, or if these are too many by a table of edges with open addressing; the edges of who
-is gone stay there, and nobody asks for them.
+is gone stay there until it is written anew, and nobody asks for them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import numpy as np
 
 from credo._kernels.tiers import kernel
 
-#: What the next variable has least of: its place in a given order, pairs of neighbours to be
-#: joined, the same weighted by their states, neighbours, or cells of its clique.
-GIVEN, BY_FILL, BY_WEIGHTED_FILL, BY_DEGREE, BY_WEIGHT = range(5)
+#: What the next variable has least of: pairs of neighbours to be joined, the same weighted by their
+#: states, neighbours, or cells of its clique.
+BY_FILL, BY_WEIGHTED_FILL, BY_DEGREE, BY_WEIGHT = range(4)
 #: Counts of a variable: its first link, neighbours, pairs of them that are not joined, place in
 #: the heap, the last elimination that changed its price, and the last mark as a neighbour.
 HEAD, DEGREE, MISSING, PLACE, STAMP, MARK = range(6)
@@ -34,10 +34,6 @@ HEAD, DEGREE, MISSING, PLACE, STAMP, MARK = range(6)
 FILL, AROUND, WEIGHT, GROUP, KEY, TIE, STATES, LOG = range(8)
 #: A link: the other end, and its neighbours in the list. The twin of link e is e ^ 1.
 TO, NEXT, BEFORE = range(3)
-#: What an order costs: cells of the maximal cliques and of all, the most later neighbours of a
-#: variable; steps that were counted, pairs joined, and units of work.
-CELLS, CELLS_ALL, WIDTH, COUNTED, JOINS, WORK = range(6)
-
 #: Neighbours are marked if they are at most this many times the questions about them, and a list
 #: is looked up in the marks if it is at most so many times as long as the marked one.
 WORTH_MARKING, FAR = 16, 4
@@ -238,27 +234,22 @@ def _grown(links, used, needed):
 
 
 @kernel
-def _table_for(edges):
-    """Make an empty table of edges, at most a quarter full with these."""
+def _table_of(count, links, room):
+    """Write the edges between those who are left into a table, a quarter full with ``room``."""
     size = 16
-    while size < 4 * edges:
+    while size < 4 * room:
         size *= 2
-    return np.zeros(size, np.int64)
-
-
-@kernel
-def _rehashed(table, count, entries):
-    """Write the edges between those who are left into a table for more; return how many."""
+    table = np.zeros(size, np.int64)
     n = count.shape[0]
-    grown = _table_for(entries)
-    kept = 0
-    for i in range(table.size):
-        a = (table[i] - 1) // n
-        b = (table[i] - 1) % n
-        if table[i] != 0 and count[a, PLACE] >= 0 and count[b, PLACE] >= 0:
-            grown[_seek(grown, n, a, b)] = table[i]
-            kept += 1
-    return grown, kept
+    entries = 0
+    for a in range(n):
+        e = count[a, HEAD]
+        while e >= 0:
+            if a < links[e, TO]:
+                table[_seek(table, n, a, links[e, TO])] = a * n + links[e, TO] + 1
+                entries += 1
+            e = links[e, NEXT]
+    return table, entries
 
 
 @kernel
@@ -282,76 +273,32 @@ def _take_away(count, real, links, v):
         real[u, AROUND] -= states
         real[u, WEIGHT] -= real[v, LOG]
         e = links[e, NEXT]
-
-
-@kernel
-def _cliques(n_states, sequence, count, links, costs):
-    """List the cliques of an order, add up their cells, and return the largest.
-
-    Of each step that was counted, and of the next: where the later members of its clique begin,
-    who they are, and the first step among these, or as many as there are variables.
-    """
-    n = sequence.size
-    listed = min(n, int(costs[COUNTED]) + 1)
-    first = np.zeros(n + 1, np.int64)
-    place = np.empty(n, np.int64)
-    for i in range(n):
-        place[sequence[i]] = i
-        first[i + 1] = first[i] + (count[sequence[i], DEGREE] if i < listed else 0)
-    members = np.empty(first[n], np.int64)
-    parent = np.full(n, n)
-    inside = np.zeros(n, np.bool_)  # an earlier clique
-    most = 0.0
-    top = 0
-    for i in range(listed):
-        cells = float(n_states[sequence[i]])
-        e = count[sequence[i], HEAD]
-        for at in range(first[i], first[i + 1]):
-            members[at] = links[e, TO]
-            e = links[e, NEXT]
-            cells *= float(n_states[members[at]])
-            parent[i] = min(parent[i], place[members[at]])
-        above = min(parent[i], n - 1)
-        if first[i + 1] - first[i] == first[above + 1] - first[above] + 1:
-            inside[above] = True
-        costs[CELLS] += 0.0 if inside[i] else cells
-        costs[CELLS_ALL] += cells
-        costs[WIDTH] = max(costs[WIDTH], first[i + 1] - first[i])
-        if cells > most:
-            most = cells
-            top = i
-    clique = np.empty(first[top + 1] - first[top] + 1 if n > 0 else 0, np.int64)
-    for i in range(clique.size):
-        clique[i] = members[first[top] + i - 1] if i > 0 else sequence[top]
-    return first, members, parent, clique
+    count[v, HEAD] = -1
 
 
 @kernel(visits=20)
 def eliminate(n_states, scope_start, scope, group, kind, limit, bound, most, sequence):
-    """Eliminate greedily, the variables of group 1 after all others, or in the sequence given.
+    """Eliminate greedily, the variables of group 1 after all others; write the sequence.
 
     Stops before a clique of more than 2 ** ``limit`` cells, or without a step if no order does
     without one; once the maximal cliques have more than ``bound`` cells; and after ``most`` units
-    of work. Returns the cliques, see ``_cliques``, and the costs.
+    of work. Returns the steps, the pairs joined, the work, and the clique where it stopped.
     """
     n = n_states.size
-    costs = np.zeros(6)
-    edges = 0
+    pairs = 0
     for f in range(scope_start.size - 1):
-        edges += (scope_start[f + 1] - scope_start[f]) * (scope_start[f + 1] - scope_start[f] - 1)
-    links = np.empty((edges, 3), np.int64)
-    table = _table_for(edges // 2)
+        pairs += (scope_start[f + 1] - scope_start[f]) * (scope_start[f + 1] - scope_start[f] - 1)
+    links = np.empty((pairs, 3), np.int64)
     count = np.zeros((n, 6), np.int64)
     real = np.zeros((n, 8))
     for v in range(n):
         count[v, HEAD] = -1
         count[v, STAMP] = -1
-        count[v, PLACE] = v
         real[v, GROUP] = group[v]
         real[v, STATES] = n_states[v]
         real[v, LOG] = math.log2(n_states[v])
         real[v, WEIGHT] = real[v, LOG]
-    used = np.int64(0)  # a bare zero is another type, for which all is compiled again
+    table, used = _table_of(count, links, pairs // 2)
     for f in range(scope_start.size - 1):
         for i in range(scope_start[f], scope_start[f + 1]):
             for j in range(scope_start[f], i):
@@ -360,57 +307,51 @@ def eliminate(n_states, scope_start, scope, group, kind, limit, bound, most, seq
                     used = _link(count, real, links, table, at, used, scope[i], scope[j])
     entries = used // 2
     work = 4 * n + used
+    joins, step, size, token = 0, 0, n, n
     spent = 0.0
-    heap = np.arange(n)
-    stale = np.empty(n, np.int64)
-    size = n
-    step = 0
-    token = n
-    core = _heavy_core(count, real, links, limit)
-    if core.size == 0 and kind != GIVEN:
+    heap, stale = np.empty(n, np.int64), np.empty(n, np.int64)
+    stopped_at = _heavy_core(count, real, links, limit)
+    if stopped_at.size == 0:
         _count_pairs(count, real, links, table, stale)
-        for v in range(n):
-            _price(count, real, v, kind)
-            _sift(count, real, heap, v + 1, v, v)
-    while step < n and core.size == 0:
-        v = sequence[step] if kind == GIVEN else heap[0]
-        n_near = count[v, DEGREE]
-        missing = n_near * (n_near - 1) // 2 if kind == GIVEN else count[v, MISSING]
-        if real[v, WEIGHT] > limit or work > most:
-            break
-        if missing > 0:
-            spent += 2.0 ** real[v, WEIGHT]
-            if spent > bound:
-                break
+    for v in range(n):
+        _price(count, real, v, kind)
+        _sift(count, real, heap, v + 1, v, v)
+    while step < n and stopped_at.size == 0:
+        v = heap[0]
+        missing = count[v, MISSING]
+        stale[0] = v  # before those whose prices change
         count[v, STAMP] = v
-        if kind != GIVEN:
-            sequence[step] = v
-            size -= 1
-            if size > 0:
-                _sift(count, real, heap, size, count[v, PLACE], heap[size])
-        n_stale = 0
+        n_stale = 1
         e = count[v, HEAD]
         while e >= 0:
             stale[n_stale] = links[e, TO]
             count[links[e, TO], STAMP] = v
             n_stale += 1
             e = links[e, NEXT]
-        if missing > 0:
-            costs[JOINS] += missing
-            if used + 2 * missing > links.shape[0]:
-                links = _grown(links, used, used + 2 * missing)
-            if 2 * (entries + missing) > table.size:
-                table, entries = _rehashed(table, count, entries + missing)
-        for i in range(n_near):
+        n_clique = n_stale
+        spent += 2.0 ** min(real[v, WEIGHT], limit) if missing > 0 else 0.0
+        if real[v, WEIGHT] > limit or work > most or spent > bound:
+            stopped_at = stale[:n_clique]
+            break
+        sequence[step] = v
+        size -= 1
+        if size > 0:
+            _sift(count, real, heap, size, np.int64(0), heap[size])
+        joins += missing
+        if used + 2 * missing > links.shape[0]:
+            links = _grown(links, used, used + 2 * missing)
+        if 2 * (entries + missing) > table.size:
+            table, entries = _table_of(count, links, entries + missing)
+        for i in range(1, n_clique):
             if missing == 0:
                 break
             a = stale[i]
-            work += n_near - i
+            work += n_clique - i
             token += 1
-            marks = count[a, DEGREE] <= WORTH_MARKING * (n_near - i)
+            marks = count[a, DEGREE] <= WORTH_MARKING * (n_clique - i)
             if marks:
                 _mark(count, links, a, token)
-            for j in range(i + 1, n_near):
+            for j in range(i + 1, n_clique):
                 b = stale[j]
                 if count[b, MARK] == token:
                     continue
@@ -418,34 +359,27 @@ def eliminate(n_states, scope_start, scope, group, kind, limit, bound, most, seq
                 if table[at] != 0:
                     continue
                 work += 8 + min(count[a, DEGREE], count[b, DEGREE])
-                if kind != GIVEN:
-                    shared, across, n_stale = _share(
-                        count, real, links, table, a, b, token * marks, v, stale, n_stale
-                    )
-                    count[a, MISSING] += count[a, DEGREE] - shared
-                    count[b, MISSING] += count[b, DEGREE] - shared
-                    real[a, FILL] += real[b, STATES] * (real[a, AROUND] - across)
-                    real[b, FILL] += real[a, STATES] * (real[b, AROUND] - across)
+                shared, across, n_stale = _share(
+                    count, real, links, table, a, b, token * marks, v, stale, n_stale
+                )
+                count[a, MISSING] += count[a, DEGREE] - shared
+                count[b, MISSING] += count[b, DEGREE] - shared
+                real[a, FILL] += real[b, STATES] * (real[a, AROUND] - across)
+                real[b, FILL] += real[a, STATES] * (real[b, AROUND] - across)
                 used = _link(count, real, links, table, at, used, a, b)
                 count[b, MARK] = token
                 entries += 1
                 missing -= 1
         _take_away(count, real, links, v)
-        count[v, PLACE] = -1
-        if kind != GIVEN:
-            work += 4 + 4 * n_stale
-            for i in range(n_stale):
-                _price(count, real, stale[i], kind)
-                _sift(count, real, heap, size, count[stale[i], PLACE], stale[i])
+        work += 4 * n_stale
+        for i in range(1, n_stale):
+            _price(count, real, stale[i], kind)
+            _sift(count, real, heap, size, count[stale[i], PLACE], stale[i])
         step += 1
-    costs[COUNTED] = step
-    costs[WORK] = work
-    if step < n and kind != GIVEN:
-        end = step
-        for which in range(2):
-            for i in range(size):
-                if group[heap[i]] == which:
-                    sequence[end] = heap[i]
-                    end += 1
-    first, members, parent, clique = _cliques(n_states, sequence, count, links, costs)
-    return first, members, parent, core if core.size > 0 else clique, costs
+    end = step
+    for which in range(2):
+        for i in range(size):
+            if group[heap[i]] == which:
+                sequence[end] = heap[i]
+                end += 1
+    return step, joins, work, stopped_at

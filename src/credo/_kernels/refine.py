@@ -14,7 +14,7 @@ are drawn where the large cliques are, and eliminated greedily with shaken keys.
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -49,17 +49,16 @@ def refined(
     scopes: tuple[_Ints, _Ints, _Ints],
     group: _Ints,
     sequence: _Ints,
-    cliques: tuple[_Ints, _Ints, _Ints],
+    cliques: tuple[Any, ...],
     seed: int,
     share: float,
     budget: float,
 ) -> tuple[_Ints, int]:
     """Return a cheaper order, or an equal one, and how many pieces of its clique tree were tried.
 
-    ``scopes`` are numbers of states, where the scope of each factor starts, and its variables. Of
-    each step, ``cliques`` says where the later members of its clique start, who they are, and the
-    first step among these. Stops once the units of work are ``share`` of the cells that are left,
-    or ``budget``.
+    ``scopes`` are numbers of states, where the scope of each factor starts, and its variables; of
+    each step, ``cliques`` says where its clique starts, its steps, the next one, and its cells.
+    Stops once the units of work are ``share`` of the cells that are left, or ``budget``.
     """
     n_states, scope_start, scope = scopes
     n = n_states.shape[0]
@@ -67,7 +66,7 @@ def refined(
     uses = factors[np.argsort(scope, kind="stable")]
     use_start = np.concatenate(([0], np.cumsum(np.bincount(scope, minlength=n))))
     tree, tables = np.full((n, 6), -1, np.int64), np.zeros((n, 2))
-    rest = np.empty((n, min(BITS, 2 * int(np.diff(cliques[0]).max()) + 4)), np.int64)
+    rest = np.empty((n, min(BITS, 2 * int(np.diff(cliques[0]).max()) + 2)), np.int64)
     plant(n_states, group, sequence, *cliques, tree, rest, tables)
     # Small seeds start alike: the generator is some draws ahead.
     start = (seed % (MODULUS - 2) + 1) * pow(FACTOR, 4, MODULUS) % MODULUS
@@ -94,20 +93,18 @@ def _unrolled(tree: _Ints) -> _Ints:
 
 
 @kernel
-def plant(n_states, group, sequence, first, members, parent, tree, rest, tables):
+def plant(n_states, group, sequence, start, members, parent, cells, tree, rest, tables):
     """Write the clique tree of an order: the links, cliques and cells of each variable."""
-    n = sequence.size
-    for i in range(n):
+    for i in range(sequence.size):
         v = sequence[i]
         tree[v, GROUP] = group[v]
-        tree[v, SIZE] = first[i + 1] - first[i]
+        tree[v, SIZE] = start[i + 1] - start[i] - 1
         tables[v, STATES] = n_states[v]
-        tables[v, CELLS] = n_states[v]
+        tables[v, CELLS] = cells[i]
         for j in range(tree[v, SIZE]):
-            rest[v, j] = members[first[i] + j]
-            tables[v, CELLS] *= n_states[rest[v, j]]
+            rest[v, j] = sequence[members[start[i] + 1 + j]]
         _leave_out(tree, tables, v)
-        _hang(tree, v, sequence[parent[i]] if parent[i] < n else -1)
+        _hang(tree, v, sequence[parent[i]] if parent[i] >= 0 else -1)
 
 
 @kernel

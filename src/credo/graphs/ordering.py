@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._kernels import orders as kernels
+from credo._kernels.cliques import elimination_cliques
+from credo._kernels.orders import eliminate
 from credo._kernels.refine import BITS, refined
 from credo.exceptions import InputError, ShapeError
 
@@ -19,9 +20,8 @@ _Ints: TypeAlias = npt.NDArray[np.int64]
 _Scopes: TypeAlias = tuple[_Ints, _Ints, _Ints]
 
 #: In the numbering of the kernel.
-_NAMES = ("given", "min-fill", "weighted-min-fill", "min-degree", "min-weight")
-_TRIED = {name: [kind] for kind, name in enumerate(_NAMES) if kind}
-_TRIED["auto"] = [2, 1, 4]
+_NAMES = ("min-fill", "weighted-min-fill", "min-degree", "min-weight")
+_TRIED = {name: [kind] for kind, name in enumerate(_NAMES)} | {"auto": [1, 0, 3]}
 #: Below this many cells an answer takes less than a millisecond, whatever the order.
 _QUICK = 1e5
 #: Units of work in a second, measured: 4 to 9 ns each on munin1, link, pigs and water.
@@ -38,8 +38,8 @@ _GREEDY_SHARE = 0.1
 #: Units that one unit of a greedy try takes, and that a variable takes in refinement.
 _GREEDY, _PLANTING = 2.0, 32.0
 #: Log2 of cells that cannot be addressed, with some to spare (2 ** 58 doubles are 2 ** 61 bytes),
-#: and up to which the cliques of an order that is given are counted.
-_HOPELESS, _COUNTED = 60.0, 256.0
+#: and cells up to which the cliques of an order are counted.
+_HOPELESS, _COUNTED = 60.0, 2.0**256
 #: Units of greedy tries after which one that came to such a clique is taken at its word.
 _PATIENCE = 1e8
 #: Units, beside those for what is given, after which a graph turns out to be harder than it looked,
@@ -171,7 +171,7 @@ class _Try(NamedTuple):
     """An order, its cliques step by step, the pairs that it joined, and the work."""
 
     order: Order
-    cliques: tuple[_Ints, _Ints, _Ints]
+    cliques: tuple[Any, ...]
     joins: int
     work: float
 
@@ -181,55 +181,62 @@ class _Try(NamedTuple):
         return self.order.cells if self.order.exact else math.inf
 
 
-def _eliminated(
-    scopes: _Scopes,
-    group: _Ints,
-    kind: int,
-    given: _Ints | None = None,
-    *,
-    most_cells: float = math.inf,
-) -> _Try:
-    """Eliminate by one rule, or in the order given."""
+def _greedy(scopes: _Scopes, group: _Ints, kind: int, most_cells: float = math.inf) -> _Try:
+    """Eliminate by one rule."""
     n = group.shape[0]
-    sequence = np.empty(n, np.int64) if given is None else given
-    limit = _HOPELESS if given is None else _COUNTED
+    sequence = np.empty(n, np.int64)
     most = _LARGE + 64.0 * sum(map(len, scopes))
     while True:
-        first, members, parent, clique, costs = kernels.eliminate(
-            *scopes, group, kind, limit, most_cells, most, sequence
+        steps, joins, work, clique = eliminate(
+            *scopes, group, kind, _HOPELESS, most_cells, most, sequence
         )
-        cells, cells_all, width, counted, joins, work = costs.tolist()
-        if counted == n or work <= most:
+        if steps == n or work <= most:
             break
         most *= _MORE
-        kernels.eliminate.expect(most / 10)
+        eliminate.expect(most / 10)
+    counted = _counted(scopes, sequence, _NAMES[kind], clique if steps < n else None)
+    return _Try(*counted, joins, _GREEDY * work)
+
+
+def _counted(
+    scopes: _Scopes, sequence: _Ints, heuristic: str, stopped_at: _Ints | None = None
+) -> tuple[Order, tuple[Any, ...]]:
+    """Count what an order costs, and list its cliques; not if a search stopped at one of them."""
+    exact, clique, cliques = False, stopped_at, ()
+    if clique is None:
+        _, cliques, filled, stored, top = elimination_cliques(*scopes, sequence, _COUNTED)
+        start, members, *_ = cliques
+        exact = len(start) > len(sequence)
+        clique = sequence[members[slice(*start[top : top + 2])]]
     states = scopes[0][clique].tolist()
-    if counted < n:
-        cells = cells_all = math.prod(map(float, states))
-        width = len(states) - 1
+    width = len(states) - 1
+    if exact:
+        width = int(np.diff(start).max(initial=1)) - 1
+    else:
+        stored = filled = math.prod(map(float, states))
     order = Order(
         check.frozen(sequence),
         math.fsum(map(math.log2, states)),
-        cells,
-        cells_all,
-        int(width),
-        _NAMES[kind],
+        stored,
+        filled,
+        width,
+        heuristic,
         1,
         check.frozen(clique),
-        exact=counted == n,
+        exact=exact,
     )
-    return _Try(order, (first, members, parent), int(joins), _GREEDY * work)
+    return order, cliques
 
 
 def _searched(scopes: _Scopes, group: _Ints, kinds: list[int], budget: float, seed: int) -> Order:
     """Eliminate by the first rule, try others and refine the best order while that pays."""
-    best = _eliminated(scopes, group, kinds[0])
+    best = _greedy(scopes, group, kinds[0])
     spent, tries = best.work, 1
     for kind in kinds[1:]:
         # Where nothing was joined, no order does without these cliques.
         if not best.joins or spent > _GREEDY_SHARE * min(best.cells, _PATIENCE):
             break
-        now = _eliminated(scopes, group, kind, most_cells=best.cells)
+        now = _greedy(scopes, group, kind, best.cells)
         spent, tries = spent + now.work, tries + 1
         if now.cells < best.cells:
             best = now
@@ -239,10 +246,8 @@ def _searched(scopes: _Scopes, group: _Ints, kinds: list[int], budget: float, se
     if small or not best.joins or not plain.exact or plain.width >= BITS - 1:
         return plain
     sequence, pieces = refined(scopes, group, plain.sequence, best.cliques, seed, _SHARE, worth)
-    order = _eliminated(scopes, group, kernels.GIVEN, sequence).order
-    if order.cells >= plain.cells:
-        return replace(plain, tries=tries + pieces)
-    return replace(order, heuristic=plain.heuristic, tries=tries + pieces)
+    order, _ = _counted(scopes, sequence, plain.heuristic)
+    return replace(min(plain, order, key=lambda each: each.cells), tries=tries + pieces)
 
 
 def evaluate_order(
@@ -279,7 +284,7 @@ def evaluate_order(
     Notes
     -----
     Exact up to cliques of :math:`2^{256}` cells; beyond the first that is larger, the costs are
-    lower bounds. Costs about 10 ns for each pair of neighbours that is looked at.
+    lower bounds. Takes time linear in the size of the cliques.
 
     References
     ----------
@@ -298,7 +303,7 @@ def evaluate_order(
             f"The sequence of evaluate_order must hold each of the {n} variables once. "
             f"Got {order.shape[0]} entries, {np.unique(order).shape[0]} of them different."
         )
-    return _eliminated(arrays, np.zeros(n, np.int64), kernels.GIVEN, order).order
+    return _counted(arrays, order, "given")[0]
 
 
 def _checked(n_states: Any, scope_start: Any, scope: Any, owner: str) -> _Scopes:

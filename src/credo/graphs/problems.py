@@ -161,7 +161,7 @@ def _slices(
     wiring: Wiring, values: F64, keep: Bool, observed: Int64, new: Int64
 ) -> tuple[Int64, Int64, Int64, F64]:
     """Slice the kept factors at what was observed."""
-    scopes = wiring.n_states, wiring.scope_start, wiring.scope
+    scopes = wiring.n_states, wiring.scope_start, wiring.scope, wiring.scope
     return sliced_factors(*scopes, wiring.table, wiring.table_start, values, keep, observed, new)
 
 

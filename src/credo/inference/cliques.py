@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from credo._kernels import cliques as kernels
 from credo._kernels.cliques import LOG_SUM, SUM
+from credo._kernels.evidence_slices import sliced_factors
 from credo._types import F64
 from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem
@@ -76,12 +77,9 @@ class CliqueTree:
 def plant(problem: Problem, order: Int64) -> CliqueTree:
     """Build the clique tree of an elimination order."""
     n_states, start, scope = problem.n_states, problem.scope_start, problem.scope
-    position, first, members, above = kernels.elimination_cliques(start, scope, order)
-    node, bottom, residual, parent = kernels.maximal_cliques(first, above)
-    bottom, residual, parent = kernels.attach_to_smaller(
-        n_states, order, first, members, node, bottom, residual, parent
-    )
-    shapes = kernels.clique_shapes(n_states, order, first, members, bottom, residual)
+    position, cliques, *_ = kernels.elimination_cliques(n_states, start, scope, order, np.inf)
+    node, bottom, residual, parent = kernels.clique_tree(*cliques)
+    shapes = kernels.clique_shapes(n_states, order, *cliques[:2], bottom, residual)
     dim_start, dims, table_start, row_start = shapes
     into = n_states, dim_start, dims
     loops: tuple[Int64, Int64, Int64] = kernels.loops_inside(
@@ -91,13 +89,15 @@ def plant(problem: Problem, order: Int64) -> CliqueTree:
     factor_loops = kernels.loops_inside(*into, home, start[:-1], start[1:], ordered)
     states = np.zeros(len(n_states) + 1, np.int64)
     np.cumsum(n_states, out=states[1:])
-    homes: tuple[Int64, Int64, Int64, Int64] = kernels.find_homes(
+    homes: tuple[Int64, Int64, Int64] = kernels.find_homes(
         dim_start, dims, residual, table_start, row_start, n_states
     )
     sizes = table_start, row_start
     axes = dim_start, dims, residual
     factors = home, ordered, factor_loops
-    return CliqueTree(position, node, parent, *axes, *sizes, *loops, *factors, *homes, states)
+    return CliqueTree(
+        position, node, parent, *axes, *sizes, *loops, *factors, node[position], *homes, states
+    )
 
 
 class CliqueTables:
@@ -128,14 +128,10 @@ class CliqueTables:
         self.problem, self.tree, self.mode, self.summed = problem, tree, mode, summed
         self.logs: F64 = np.empty(0) if mode == SUM else problem.log_values()  #: of the factors
         cells = problem.cell_start
-        values = kernels.in_axis_order(
-            problem.n_states,
-            problem.scope_start,
-            problem.scope,
-            tree.ordered,
-            cells,
-            problem.values if mode == SUM else self.logs,
-        )
+        every = np.arange(len(tree.home)), cells, problem.values if mode == SUM else self.logs
+        nothing = np.ones(len(tree.home), np.bool_), np.full_like(tree.last, -1), tree.last
+        scopes = problem.n_states, problem.scope_start, problem.scope, tree.ordered
+        values = sliced_factors(*scopes, *every, *nothing)[3]  # with the axes of the node
         self.base: F64 = np.empty(tree.n_cells)
         self.low: F64 = np.empty(len(tree.parent))  #: bounds of the least positive numbers
         log_scale, lost = kernels.fill(

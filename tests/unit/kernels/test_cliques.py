@@ -179,16 +179,19 @@ class TestLayout:
             order = rng.permutation(n)
             start = np.cumsum([0, *map(len, scopes)])
             flat = np.array([v for scope in scopes for v in scope], np.int64)
-            position, first, members, parent = kernels.cliques.elimination_cliques(
-                start, flat, order
+            sizes = np.full(n, 2)
+            position, found, *_ = kernels.cliques.elimination_cliques(
+                sizes, start, flat, order, np.inf
             )
+            first, members, parent, cells = found
             expected = oracle.cliques_of_order(scopes, order.tolist())
             for i, clique in enumerate(expected):
                 got = members[first[i] : first[i + 1]]
                 assert got.tolist() == sorted(position[v] for v in clique)
+                assert cells[i] == 2.0 ** len(clique)
                 later = [int(q) for q in got if q > i]
                 assert parent[i] == (later[0] if later else -1)
-            node, bottom, residual, _ = kernels.cliques.maximal_cliques(first, parent)
+            node, bottom, residual, _ = kernels.cliques.clique_tree(*found)
             kept = [expected[i] for i in bottom]
             assert len(kept) == len(oracle.maximal(expected))
             assert set(kept) == set(oracle.maximal(expected))

@@ -40,6 +40,7 @@ class TestSlices:
                 sizes,
                 start,
                 scope,
+                scope,
                 np.arange(len(scopes)),
                 np.cumsum([0, *(table.size for table in tables)]),
                 np.concatenate([table.ravel() for table in tables]),
@@ -61,6 +62,7 @@ class TestSlices:
         _, _, cells, values = kernels.sliced_factors(
             np.array([2, 3, 2]),
             *packed([[0, 1], [2, 1]]),
+            packed([[0, 1], [2, 1]])[1],
             np.array([0, 0]),
             np.array([0, 6]),
             table,
