@@ -17,6 +17,7 @@ import credo
 from credo.exceptions import (
     ApproximationWarning,
     BudgetError,
+    CompilingWarning,
     ConvergenceWarning,
     ExpansionWarning,
     ImpossibleEvidence,
@@ -351,6 +352,7 @@ class TestApproximateEngines:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             post = credo.infer(model, evidence, likelihood=likelihood, method=method, seed=3)
+        told = [each for each in told if each.category is not CompilingWarning]
         assert all(each.category is ConvergenceWarning for each in told)
         assert post.engine == method
         assert post.status in ("EXACT", "CONVERGED", "SAMPLED")

@@ -79,7 +79,7 @@ def test_impossible_rows_are_named_or_nan():
     assert np.isnan(many.residuals[2])
     assert np.isnan(many.probabilities(3)[2]).all()
     assert many.log_evidence[2] == -np.inf
-    with pytest.raises(InputError, match="rows 2 are impossible"):
+    with pytest.raises(InputError, match="Rows 2 are impossible"):
         _ = many[0]
 
 

@@ -277,7 +277,7 @@ def test_impossible_rows_can_be_nan():
     assert np.isnan(found).any(axis=1).tolist() == [False, True, False] * 2
     assert np.isnan(found[1]).all()
     assert repr(many) == "<ManyPosteriors: 6 rows, 2 of them impossible, 3 variables, EXACT>"
-    with pytest.raises(InputError, match="rows 1, 4 are impossible and have no posterior"):
+    with pytest.raises(InputError, match="Rows 1, 4 are impossible and have no posterior"):
         many["wet"]
 
 
