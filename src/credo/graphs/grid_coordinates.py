@@ -69,25 +69,19 @@ class Coordinates(Sequence[Pixel]):
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         """Return the position of a pixel, a tuple of whole numbers within the picture."""
-        is_name = isinstance(value, tuple) and len(value) == len(self.shape)
-        parts = list(zip(value, self.shape, strict=True)) if is_name else [(-1, 0)]
-        if not all(isinstance(p, (int, np.integer)) and 0 <= p < size for p, size in parts):
-            raise ValueError(f"{value!r} is no pixel of {self.shape}")
-        place = 0
-        for part, size in parts:
-            place = place * size + int(part)
-        if place not in self._places[start:stop]:
-            raise ValueError(f"{value!r} is not there")
-        return place
+        are_whole = isinstance(value, tuple) and all(
+            isinstance(p, (int, np.integer)) for p in value
+        )
+        if are_whole and len(value) == len(self.shape):  # NumPy raises ValueError if it is outside
+            place = int(np.ravel_multi_index(value, self.shape))
+            if place in self._places[start:stop]:
+                return place
+        raise ValueError(f"{value!r} is no pixel of {self.shape}")
 
 
 def pixel_at(place: int, shape: Shape) -> Pixel:
     """Return the coordinates of a row-major position."""
-    parts = []
-    for size in reversed(shape):
-        place, part = divmod(place, size)
-        parts.append(part)
-    return tuple(reversed(parts))
+    return tuple(map(int, np.unravel_index(place, shape)))
 
 
 def first_pixel(wrong: Any) -> Pixel:

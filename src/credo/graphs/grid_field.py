@@ -688,10 +688,7 @@ def as_plane(half: Any, owner: str) -> OddsPlane:
     plane = _owned_floats(half, f"field of {owner}")
     _check_picture(plane.shape, f"field of {owner}")
     if math.isnan(plane.min()):
-        pixel = first_pixel(np.isnan(plane))
-        raise InputError(
-            f"The field of {owner} is NaN at pixel {pixel}. Pass 0 where nothing is known."
-        )
+        _check_all(plane, ~np.isnan(plane), f"field of {owner} must be 0 where nothing is known")
     return OddsPlane(plane)
 
 
@@ -796,32 +793,22 @@ def _as_shape(shape: Any, owner: str) -> Shape:
 
 def _log_posterior(posterior: Any, shape: Any, owner: str) -> tuple[Floats, Labels]:
     """Return log probabilities of shape (…, K) and the labels."""
-    size = None if shape is None else _as_shape(shape, owner)
     if not isinstance(posterior, Posterior | PosteriorMap):
-        given = np.shape(posterior)
-        if len(given) not in ((3, 4) if size is None else (2,)):
-            forms = "(height, width, n_labels) or (depth, height, width, n_labels)"
-            raise ShapeError(
-                f"{owner} needs a PosteriorMap, a Posterior with a shape, or probabilities of "
-                f"shape {forms}; with shape=(height, width), of shape (n_pixels, n_labels). Got "
-                f"shape {given}."
-            )
-        make = PosteriorMap if size is None else Posterior.from_probabilities
+        given = np.shape(posterior) or (0,)
+        make = PosteriorMap if len(given) > 2 else Posterior.from_probabilities
         posterior = make(posterior, range(given[-1]))
-    if isinstance(posterior, PosteriorMap):
-        if size not in (None, posterior.shape):
-            raise ShapeError(f"{owner} got the shape {size} for a map of shape {posterior.shape}.")
-        with np.errstate(divide="ignore"):
-            return np.log(posterior.probabilities), posterior.labels
-    n_rows = posterior.n_rows
-    if size is None:
+    is_map = isinstance(posterior, PosteriorMap)
+    with np.errstate(divide="ignore"):
+        logs = np.log(posterior.probabilities) if is_map else posterior.log_probabilities
+    if shape is None and not is_map:
         raise InputError(
-            f"{owner} needs the shape of the picture whose pixels are the {n_rows} rows of the "
-            "Posterior. Pass shape=(height, width)."
+            f"{owner} needs the shape of the picture whose pixels are the rows of the posterior, "
+            f"{posterior.n_rows} of them. Pass shape=(height, width)."
         )
-    if math.prod(size) != n_rows:
+    size = posterior.shape if shape is None else _as_shape(shape, owner)
+    if size != posterior.shape if is_map else math.prod(size) != posterior.n_rows:
+        got = f"a map of {posterior.shape}" if is_map else f"{posterior.n_rows} rows"
         raise ShapeError(
-            f"{owner} got {n_rows} rows for a picture of shape {size}, which has "
-            f"{math.prod(size)} pixels."
+            f"{owner} got {got} for a picture of shape {size}, which has {math.prod(size)} pixels."
         )
-    return posterior.log_probabilities.reshape(*size, -1), posterior.labels
+    return logs.reshape(*size, -1), posterior.labels

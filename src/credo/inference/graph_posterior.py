@@ -172,11 +172,10 @@ class GraphPosterior(Drawable):
 
     def to_dict(self) -> dict[Label, dict[Label, float]]:
         """Return all marginals as ``{variable: {state: probability}}``."""
-        wiring = self.question.wiring
-        states = (wiring.states[wiring.index(name)] for name in self)
+        variables = {name: self.question.wiring.variables[self._index(name)] for name in self}
         return {
-            name: dict(zip(each, self.probabilities(name).tolist(), strict=True))
-            for name, each in zip(self, states, strict=True)
+            name: dict(zip(variable.states, self.probabilities(name).tolist(), strict=True))
+            for name, variable in variables.items()
         }
 
     @cached_property

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import length_hint
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -20,8 +21,6 @@ from credo.graphs.wiring import Int64, Wiring
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 Block = TypeVar("Block")
-#: Spellings of "missing" that are kept; each NaN may be an object of its own, equal to no other.
-_MOST_SPELLINGS = 16
 _FLOATING = (float, np.floating, np.datetime64, np.timedelta64, Decimal)
 
 
@@ -182,7 +181,7 @@ def _of_mappings(wiring: Wiring, rows: Sequence[Any], owner: str) -> tuple[list[
     variables = _variables(wiring, found, owner)
     codes = np.full((len(rows), len(found)), -1, np.int32)
     for j, (v, (places, cells)) in enumerate(zip(variables, found.values(), strict=True)):
-        codes[places, j] = _Lookup(wiring, v, owner).codes(cells, places)
+        codes[places, j] = _find_codes(wiring, v, cells, owner, places)
     return variables, codes
 
 
@@ -204,8 +203,8 @@ def _of_columns(wiring: Wiring, rows: Any, owner: str) -> tuple[list[int], Codes
             )
     codes = np.empty((n_rows, len(names)), np.int32)
     for j, (v, column) in enumerate(zip(variables, columns, strict=True)):
-        lookup = _Lookup(wiring, v, owner)
-        codes[:, j] = lookup.codes(column) if frame is None else _of_series(column, lookup)
+        find = _find_codes if frame is None else _of_series
+        codes[:, j] = find(wiring, v, column, owner)
     return variables, codes
 
 
@@ -241,62 +240,53 @@ def _as_frame(rows: Any, owner: str) -> Any:
     return frame
 
 
-def _of_series(series: Any, lookup: _Lookup) -> Codes:
+def _of_series(wiring: Wiring, variable: int, series: Any, owner: str) -> Codes:
     """Find the states of a column; text in Arrow is slow to take out, and looked up there."""
     import narwhals as nw  # noqa: PLC0415 - the series has loaded it
 
-    states = list(lookup.states)
+    states = list(wiring.states[variable])
     is_text = series.dtype in {nw.String, nw.Categorical} and {type(s) for s in states} == {str}
     if series.implementation.is_pyarrow() and is_text:
         text, places = series.cast(nw.String), list(range(len(states)))
         with suppress(ValueError):  # a cell that is no state: named below
             found = text.replace_strict(states, places, return_dtype=nw.Int32)
             return np.asarray(found.fill_null(-1).to_numpy(), np.int32)
-    return lookup.codes(series.to_list())
+    return _find_codes(wiring, variable, series.to_list(), owner)
 
 
-class _Lookup(dict[Any, int]):
-    """Indices of the states of a variable; -1 for anything missing."""
+def _find_codes(
+    wiring: Wiring, variable: int, cells: list[Any], owner: str, rows: Sequence[int] | None = None
+) -> Codes:
+    """Find the state of each cell, -1 for none; name the first that is no state, and its row."""
+    states, name = tuple(wiring.states[variable]), wiring.names[variable]
+    if None in states:
+        raise InputError(
+            f"{owner}: None is a state of {name!r} and cannot be told from an empty cell. Pass an "
+            "integer array of state indices."
+        )
+    known, left = _Codes({state: i for i, state in enumerate(states)} | {None: -1}), iter(cells)
+    try:
+        return np.fromiter(map(known.__getitem__, left), np.int32, len(cells))
+    except (LookupError, TypeError):
+        i = len(cells) - length_hint(left) - 1
+    value = check.plain(cells[i])
+    raise LabelError(
+        f"{owner}: row {i if rows is None else rows[i]} has {value!r} for {name!r}, which is none "
+        f"of its states: {check.listing(states)}.{check.hint(value, states)} Leave a cell empty if "
+        "nothing was observed."
+    )
 
-    def __init__(self, wiring: Wiring, variable: int, owner: str) -> None:
-        self.states, self.name = tuple(wiring.states[variable]), wiring.names[variable]
-        super().__init__((state, i) for i, state in enumerate(self.states))
-        self.owner, self.spellings = owner, 0
-        if None in self:
-            raise InputError(
-                f"{owner}: None is a state of {self.name!r} and cannot be told from an empty cell. "
-                "Pass an integer array of state indices."
-            )
+
+class _Codes(dict[Any, int]):
+    """Indices of states; -1 for anything missing."""
 
     def __missing__(self, cell: Any) -> int:
         if _is_missing(cell):
-            if self.spellings < _MOST_SPELLINGS:
-                self.spellings += 1
-                self[cell] = -1
             return -1
         value = check.plain(cell)
-        if type(value) is type(cell) or value not in self:
+        if type(value) is type(cell):
             raise LookupError
         return self[value]
-
-    def codes(self, cells: list[Any], rows: Sequence[int] | None = None) -> Codes:
-        """Find the index of each cell; name the first that is no state, and its row."""
-        try:
-            return np.fromiter(map(self.__getitem__, cells), np.int32, len(cells))
-        except (LookupError, TypeError):
-            i = next(i for i, cell in enumerate(cells) if not self._knows(cell))
-        value = check.plain(cells[i])
-        raise LabelError(
-            f"{self.owner}: row {i if rows is None else rows[i]} has {value!r} for {self.name!r}, "
-            f"which is none of its states: {check.listing(self.states)}."
-            f"{check.hint(value, self.states)} Leave a cell empty if nothing was observed."
-        )
-
-    def _knows(self, cell: Any) -> bool:
-        """Tell whether a cell is a state, or missing."""
-        with suppress(LookupError, TypeError):
-            return self[cell] >= -1
-        return False
 
 
 def _is_missing(cell: Any) -> bool:
