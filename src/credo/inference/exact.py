@@ -154,11 +154,7 @@ def eliminate(
 
 def joint_of(question: Question, names: Iterable[Any]) -> JointTable:
     """Compute the joint table of some variables of a question, observed ones too."""
-    wiring = question.wiring
-    wanted = indices(wiring, names, "joint") or []
-    if not 1 <= len(wanted) <= 64:
-        raise InputError(f"joint needs 1 to 64 variables, one axis each. Got {len(wanted)}.")
-    _check_size(wiring.n_states[wanted], "joint", question.budget)
+    wiring, wanted = question.wiring, axes_of(question, names)
     problem = pose(wiring, question.evidence, wanted)
     free = [v for v in wanted if problem.observed[v] < 0]
     local = np.searchsorted(problem.variables, free).tolist()
@@ -169,6 +165,15 @@ def joint_of(question: Question, names: Iterable[Any]) -> JointTable:
     whole[tuple(slice(None) if v in free else int(problem.observed[v]) for v in wanted)] = table
     axes: dict[Any, Any] = {wiring.names[v]: wiring.states[v] for v in wanted}
     return JointTable(whole, axes)
+
+
+def axes_of(question: Question, names: Iterable[Any]) -> list[int]:
+    """Find the variables of a joint table, which has to fit."""
+    wanted = indices(question.wiring, names, "joint", "list of variables") or []
+    if not 1 <= len(wanted) <= 64:
+        raise InputError(f"joint needs 1 to 64 variables, one axis each. Got {len(wanted)}.")
+    _check_size(question.wiring.n_states[wanted], "joint", question.budget)
+    return wanted
 
 
 def _check_size(shape: Int64, owner: str, budget: Budget) -> None:

@@ -12,9 +12,9 @@ from credo import _checks as check
 from credo._results import Drawable
 from credo._types import F64, Label
 from credo.exceptions import InputError
-from credo.inference.exact import draw, joint_of
+from credo.inference.exact import axes_of, draw, joint_of
 from credo.inference.messages import Message, run_tree
-from credo.inference.question import Answer, Question, indices, names_of_factors, not_asked
+from credo.inference.question import Answer, Question, names_of_factors, not_asked
 from credo.posterior import JointTable
 from credo.posterior.posterior import Posterior, trusted
 
@@ -226,15 +226,15 @@ class GraphPosterior(Drawable):
         Raises
         ------
         BudgetError
-            If an exact answer needs tables that do not fit the budget that ``infer`` was given.
+            If the table, or those that an exact answer takes, do not fit the budget of ``infer``.
         InputError
-            If an approximate engine has no table or region that holds all of them: it knows
-            nothing of how such variables depend on each other.
+            If there are none or more than 64; if an approximate engine has no table or region that
+            holds all of them: it knows nothing of how such variables depend on each other.
         """
         if self.plan is not None:
             return joint_of(self.question, variables)
         wiring, observed = self.question.wiring, self.question.observed
-        wanted = indices(wiring, variables, "joint", "list of variables") or []
+        wanted = axes_of(self.question, variables)
         table = np.zeros(wiring.n_states[wanted])
         table[tuple(slice(None) if x < 0 else x for x in observed[wanted])] = self._held(wanted)
         axes: dict[Any, Any] = {wiring.names[v]: wiring.states[v] for v in wanted}

@@ -34,8 +34,9 @@ class TestSets:
 
 class TestBudgets:
     @pytest.mark.parametrize("n", [40, 70])
-    def test_joints_of_observed_variables_are_counted_too(self, n):
-        post = credo.infer(steps(n), {f"x{i}": 0 for i in range(n)})
+    @pytest.mark.parametrize("method", ["exact", "loopy", "mean_field"])
+    def test_joints_of_observed_variables_are_counted_too(self, n, method):
+        post = credo.infer(steps(n), {f"x{i}": 0 for i in range(n)}, method=method)
         with pytest.raises((BudgetError, InputError), match="joint needs"):
             post.joint([f"x{i}" for i in range(n)])
 
