@@ -523,7 +523,7 @@ class TestMaxima:
             assert list(found.states) == names
             assert found.is_exact
             assert found.log_score == pytest.approx(left.score(found.states), abs=1e-9)
-            assert found.log_score == pytest.approx(np.log(left.sums(names).max()), abs=1e-9)
+            assert found.log_score == pytest.approx(left.tops(names)[0], abs=1e-9)
 
     @pytest.mark.parametrize("method", MAXIMA)
     def test_impossible_evidence_is_refused(self, kind, method):
