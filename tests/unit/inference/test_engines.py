@@ -6,7 +6,6 @@ what it is held to.
 
 import functools
 import itertools
-import pickle  # noqa: TID251 - a tree travels to other processes
 import warnings
 
 import numpy as np
@@ -25,7 +24,6 @@ from credo.exceptions import (
     NumericalError,
     ShapeError,
 )
-from credo.inference import ManyEngine, infer_batches
 from credo.inference.engines import ENGINES, MAXIMISERS, check_options, lookup
 
 EXACT = ("auto", "exact", "junction_tree", "elimination", "enumeration", "tree")
@@ -210,15 +208,6 @@ class TestExactEngines:
             if method not in ("auto", "exact"):
                 assert post.engine == method
 
-    @every_evidence
-    def test_a_junction_tree_answers_the_same_question_after_question(self, kind, seen):
-        model, evidence, likelihood, left = posed(kind, seen)
-        tree = credo.JunctionTree(model)
-        for _ in range(2):
-            assert_exact(tree.infer(evidence, likelihood=likelihood), left)
-            assert_exact(tree.infer(), model_of(kind)[1])
-        assert_exact(pickle.loads(pickle.dumps(tree)).infer(evidence, likelihood=likelihood), left)  # noqa: S301 - our own
-
     @pytest.mark.parametrize("seen", ["nothing", "state", "both"])
     def test_a_query_changes_what_is_given_and_no_answer(self, kind, seen):
         model, evidence, likelihood, left = posed(kind, seen)
@@ -252,21 +241,6 @@ class TestExactEngines:
         three = left.names[2::-1]
         np.testing.assert_allclose(post.joint(three).table, left.joint(three), atol=1e-9)
 
-    @every_evidence
-    def test_draws_are_possible_and_as_frequent_as_they_are_probable(self, kind, seen):
-        model, evidence, likelihood, left = posed(kind, seen)
-        post = credo.infer(model, evidence, likelihood=likelihood)
-        draws = post.sample(2000, random_state=7)
-        assert list(draws) == left.names
-        assert draws == post.sample(2000, random_state=7)
-        rows = list(zip(*draws.values(), strict=True))
-        counted = np.zeros_like(left.table)
-        for row in rows:
-            at = zip(left.names, row, strict=True)
-            counted[tuple(left.states[name].index(state) for name, state in at)] += 1 / len(rows)
-        assert not counted[left.table == 0].any()
-        assert np.abs(counted - left.joint(left.names)).max() < 0.05
-
     def test_jeffreys_rule_keeps_what_goes_with_each_state(self, kind):
         model, evidence, likelihood, left = posed(kind, "weights")
         name = next(n for n in left.names if (left.marginal(n) > 0).sum() > 1)
@@ -287,17 +261,6 @@ class TestExactEngines:
             assert post.log_evidence == pytest.approx(left.log_sum, abs=1e-9)  # of the findings
             with pytest.raises(InputError, match="must sum to one"):
                 ask(jeffrey={name: 2.0 * wanted})
-
-    def test_every_order_gives_the_answer_and_an_order_with_gaps_is_refused(self, kind):
-        model, _, _, left = posed(kind, "nothing")
-        if kind == "rules":
-            with pytest.raises(InputError, match="auxiliary variables that have no name"):
-                credo.infer(model, order=left.names)
-            return
-        for order in itertools.islice(itertools.permutations(left.names), 0, None, 37):
-            assert_exact(credo.infer(model, order=order), left)
-        with pytest.raises(InputError, match="The order leaves out"):
-            credo.infer(model, order=left.names[1:])
 
     def test_the_plan_says_what_takes_part(self, kind):
         model, evidence, _, left = posed(kind, "state")
@@ -382,23 +345,6 @@ class TestApproximateEngines:
             post.sample(3)
         with pytest.raises(InputError, match=f"of infer. Got that of engine '{method}'"):
             credo.explain(post, query[0])
-
-    @every_evidence
-    def test_bounds_hold(self, kind, seen):
-        model, evidence, likelihood, left = posed(kind, seen)
-        found = credo.bounds(model, evidence, likelihood=likelihood, rounds=2)
-        assert found.lower - 1e-12 <= left.log_sum <= found.upper + 1e-12
-        assert found.log_z == (found.lower, found.upper)
-        assert found.gap == found.upper - found.lower
-        if kind in TREES or seen == "everything":
-            assert found.gap < 1e-9
-        for name in left.names[:2]:
-            low, high = found.marginal(name).T
-            assert (low <= left.marginal(name) + 1e-12).all()
-            assert (left.marginal(name) <= high + 1e-12).all()
-        pair = found.joint(left.names[1::-1])
-        assert (pair[..., 0] <= left.joint(left.names[1::-1]) + 1e-12).all()
-        assert (left.joint(left.names[1::-1]) <= pair[..., 1] + 1e-12).all()
 
     def test_bounds_refuse_impossible_evidence(self, kind):
         assert_refused(kind, functools.partial(credo.bounds, model_of(kind)[0]))
@@ -589,43 +535,6 @@ class TestManyRows:
                 np.testing.assert_allclose(
                     many[name].probabilities[i], left.marginal(name), atol=1e-9
                 )
-
-    def test_columns_and_codes_and_batches_and_an_engine_say_the_same(self, kind):
-        model, joint = model_of(kind)
-        rows = self.rows(kind)
-        many = credo.infer_many(model, rows)
-        columns = {name: [row.get(name) for row in rows] for name in joint.names}
-        codes = np.array(
-            [
-                [joint.states[n].index(row[n]) if n in row else -1 for n in joint.names]
-                for row in rows
-            ]
-        )
-        others = [
-            credo.infer_many(model, columns),
-            credo.infer_many(model, codes, columns=joint.names),
-            credo.infer_many(model, rows, threads=2, method="exact"),
-            ManyEngine(model).run(rows),
-        ]
-        for name in joint.names:
-            for other in others:
-                np.testing.assert_array_equal(other.probabilities(name), many.probabilities(name))
-            parts = infer_batches(model, [rows[:3], rows[3:]])
-            stacked = np.vstack([part.probabilities(name) for part in parts])
-            np.testing.assert_allclose(stacked, many.probabilities(name), atol=1e-12)
-
-    def test_a_query_narrows_what_is_given(self, kind):
-        model, joint = model_of(kind)
-        rows, query = self.rows(kind), model_of(kind)[1].names[::-2]
-        many = credo.infer_many(model, rows, query=query)
-        whole = credo.infer_many(model, rows)
-        assert set(many) == set(query)
-        for name in query:
-            np.testing.assert_allclose(
-                many.probabilities(name), whole.probabilities(name), atol=1e-12
-            )
-        with pytest.raises(InputError, match="was not asked for"):
-            many.probabilities(joint.names[-2])
 
     def test_impossible_rows_raise_or_are_marked(self, kind):
         model, joint = model_of(kind)

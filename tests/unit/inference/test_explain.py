@@ -125,47 +125,24 @@ def either():
     return net
 
 
-EQUAL = graph({"a": 3, "b": 3}, ("ab", np.eye(3)))
 EVEN = graph(range(40))
 EVEN.parity([3, 11, 19, 37])
-#: A model, findings on it, the conflict, and words of the message.
+#: A model, evidence, likelihoods, the conflict, and words of the message.
 CONFLICTS = {
-    "findings that do not matter are left out": (
-        either(),
-        {"smoke": "yes", "either": "yes", "xray": "no", "tub": "no", "lung": "no"},
-        {},
+    "findings that do not matter are left out": (either(),
+        {"smoke": "yes", "either": "yes", "xray": "no", "tub": "no", "lung": "no"}, {},
         {"either": "yes", "tub": "no", "lung": "no"},
-        "either = yes, tub = no, lung = no (the other 2 may be true)",
-    ),
-    "one finding is impossible by itself": (
-        graph("ab", ("a", [1.0, 0.0])),
-        {"b": 1, "a": 1},
-        {},
-        {"a": 1},
-        "a = 1 (the other 1 may be true)",
-    ),
-    "sets and weights are named as they were given": (
-        EQUAL,
-        {"a": {0, 1}},
-        {"b": [0.0, 0.0, 2.0]},
-        {"a": [0, 1], "b": [0.0, 0.0, 2.0]},
-        "a in [0, 1]",
-    ),
-    "two findings on one variable": (
-        graph("a"),
-        {"a": 0},
-        {"a": [0.0, 1.0]},
-        {"a": [0, [0.0, 1.0]]},
-        "a = 0, a weighted by [0.0, 1.0]",
-    ),
-    "a long one among many": (
-        EVEN,
-        dict.fromkeys(range(40), 0) | {19: 1},
-        {},
-        {3: 0, 11: 0, 19: 1, 37: 0},
-        "(the other 36 may be true)",
-    ),
-}
+        "either = yes, tub = no, lung = no (the other 2 may be true)"),
+    "one finding is impossible by itself": (graph("ab", ("a", [1.0, 0.0])), {"b": 1, "a": 1}, {},
+        {"a": 1}, "a = 1 (the other 1 may be true)"),
+    "sets and weights are named as they were given": (graph({"a": 3, "b": 3}, ("ab", np.eye(3))),
+        {"a": {0, 1}}, {"b": [0.0, 0.0, 2.0]},
+        {"a": [0, 1], "b": [0.0, 0.0, 2.0]}, "a in [0, 1]"),
+    "two findings on one variable": (graph("a"), {"a": 0}, {"a": [0.0, 1.0]},
+        {"a": [0, [0.0, 1.0]]}, "a = 0, a weighted by [0.0, 1.0]"),
+    "a long one among many": (EVEN, dict.fromkeys(range(40), 0) | {19: 1}, {},
+        {3: 0, 11: 0, 19: 1, 37: 0}, "(the other 36 may be true)"),
+}  # fmt: skip
 
 
 class TestConflicts:
@@ -185,14 +162,6 @@ class TestConflicts:
         with pytest.raises(ImpossibleEvidence) as caught:
             credo.infer(model, {"a": 0, "b": 1}, query=["c"], method=method)
         assert caught.value.conflict == {"a": 0, "b": 1}
-
-    def test_a_junction_tree_names_it_and_goes_on_working(self):
-        tree = credo.JunctionTree(either())
-        before = tree.infer({"xray": "yes"}).to_dict()
-        with pytest.raises(ImpossibleEvidence) as caught:
-            tree.infer({"either": "no", "lung": "yes", "smoke": "no"})
-        assert caught.value.conflict == {"either": "no", "lung": "yes"}
-        assert tree.infer({"xray": "yes"}).to_dict() == before
 
     def test_a_tiny_probability_is_not_impossible(self):
         post = credo.infer(graph("a", ("a", [1.0, 5e-324])), {"a": 1})

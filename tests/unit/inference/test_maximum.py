@@ -9,7 +9,7 @@ from tests.models import graph
 from tests.oracles import maxima as oracle
 from tests.oracles.joint import Joint
 
-from credo import infer, k_best, marginal_map, max_marginals, mpe
+from credo import k_best, marginal_map, max_marginals, mpe
 from credo.exceptions import BudgetError, InputError, LabelError
 from credo.graphs import BayesianNetwork, MarkovNetwork, chain
 
@@ -32,14 +32,6 @@ def asia():
 
 def pair(table):
     return graph(dict(zip("ab", np.shape(table), strict=True)), ("ab", table))
-
-
-def ring(n, seed, k=3):
-    rng = np.random.default_rng(seed)
-    edges = np.array([(i, (i + 1) % n) for i in range(n)])
-    return MarkovNetwork.from_arrays(
-        rng.uniform(0.1, 1.0, (n, k)), edges, rng.uniform(0.1, 1.0, (n, k, k))
-    )
 
 
 def parity(n, *factors):
@@ -258,19 +250,6 @@ class TestTheKBest:
             scores = [found.log_score for found in k_best(graph(range(5), *unary, *pairs), 32)]
             assert (np.diff(scores) <= 0).all()
 
-    def test_those_of_zero_probability_are_left_out(self):
-        scores = [best.log_score for best in k_best(pair([[0, 0, 5], [0, 4, 0], [1, 0, 0]]), 9)]
-        assert scores == pytest.approx([math.log(5), math.log(4), 0.0])
-
-    def test_rules_give_each_configuration_once(self):
-        model = parity(5, ([0], [0.3, 0.7]))
-        model.at_most_one(range(3))
-        found = [tuple(best.states.values()) for best in k_best(model, 100)]
-        every = itertools.product((0, 1), repeat=5)
-        wanted = [bits for bits in every if sum(bits) % 2 == 0 and sum(bits[:3]) <= 1]
-        assert sorted(found) == wanted
-        assert all(bits[0] == 1 for bits in found[:2])
-
     def test_of_many_they_are_the_best_sums_of_one_number_of_each_list(self):
         lists = np.random.default_rng(3).uniform(0.1, 1.0, (6, 4))
         model = graph(dict.fromkeys(range(6), 4), *[([i], row) for i, row in enumerate(lists)])
@@ -299,25 +278,6 @@ class TestTheKBest:
 
 
 class TestMarginalMap:
-    def test_of_one_variable_is_its_largest_marginal_and_of_none_the_sum(self):
-        model = ring(9, 1)
-        posterior = infer(model, {2: 1})
-        for name in (0, 5, 8):
-            best = marginal_map(model, [name], {2: 1})
-            probabilities = posterior.probabilities(name)
-            assert best[name] == np.argmax(probabilities)
-            log_p = best.log_score - posterior.log_evidence
-            assert log_p == pytest.approx(math.log(probabilities.max()), abs=1e-12)
-        nothing = marginal_map(model, [], {2: 1})
-        assert nothing.states == {}
-        assert nothing.log_score == pytest.approx(posterior.log_evidence, rel=1e-13)
-
-    def test_parts_of_the_model_that_are_not_asked_for_count_in_the_score(self):
-        model = graph({"a": 2, "b": 2, "c": 5}, ("a", [1, 2]), ("b", [3, 4]))
-        assert marginal_map(model, ["a"]).log_score == pytest.approx(math.log(2 * 7 * 5))
-        assert marginal_map(model, ["a"], {"c": 1}).log_score == pytest.approx(math.log(2 * 7))
-        assert marginal_map(model, ["c"]).tied == ("c",)
-
     def test_children_that_nobody_asks_for_are_left_out(self):
         """Forty leaves of one cause, all pairs of them with a child: too much, and not needed."""
         net = BayesianNetwork()
@@ -348,10 +308,6 @@ class TestMarginalMap:
         assert best.states == {causes[0]: "no", causes[1]: "no"}
         assert best.log_score == pytest.approx(none, rel=1e-12)
 
-    def test_equal_sums_are_ties(self):
-        best = marginal_map(pair([[0.1, 0.2, 0.3], [0.3, 0.1, 0.2]]), ["a"])
-        assert (best.tied, best["a"]) == (("a",), 0)
-
     def test_a_long_chain_does_not_underflow(self):
         """Only the ends are asked for: the rest is a product of matrices."""
         transition = np.array([[0.7, 0.3], [0.2, 0.8]])
@@ -380,10 +336,10 @@ class TestMarginalMap:
         ("variables", "error", "words"),
         [
             ("ab", InputError, "must be a list of names"),
-            ([0, 1, 0], InputError, "twice"),
-            ([0, 77], LabelError, "has no variable 77"),
+            (["tub", "lung", "tub"], InputError, "twice"),
+            (["tub", 77], LabelError, "has no variable 77"),
         ],
     )
     def test_names_that_cannot_be_meant_are_refused(self, variables, error, words):
         with pytest.raises(error, match=words):
-            marginal_map(ring(4, 5), variables)
+            marginal_map(asia(), variables)

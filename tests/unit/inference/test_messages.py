@@ -123,17 +123,6 @@ class TestBeliefs:
         with pytest.raises(InputError, match="belief of 2 is not known.*root=2"):
             seen.belief(2)
 
-    def test_they_do_not_depend_on_the_root(self):
-        rng = np.random.default_rng(4)
-        sizes, factors = random_tree(rng, n=30, join=1.0)
-        model = model_of(sizes, linear(factors))
-        runs = [credo.pass_messages(model, root=root) for root in range(30)]
-        for run in runs:
-            np.testing.assert_allclose(beliefs(run), beliefs(runs[0]), rtol=1e-12)
-            assert len(run) == len(runs[0])
-        again = credo.pass_messages(model, root=0)
-        np.testing.assert_array_equal(beliefs(again), beliefs(runs[0]))
-
     def test_after_some_messages_they_are_the_potential_times_what_was_heard(self):
         passed, nodes, _ = pairwise_tree(1, {}, {})
         heard = dict(enumerate(nodes))

@@ -52,61 +52,32 @@ def collider():
     return net
 
 
+NOTHING = {"n_variables": 0, "order": (), "largest_clique": (), "n_bytes": 0, "width": 0}
 #: A model, what is asked, and what the plan says.
 BY_HAND = {
-    "a chain of three has two cliques of four cells": (
-        steps(3),
-        {},
-        {"engine": "junction_tree", "width": 1, "largest_table": 4, "n_bytes": 8 * 8}
-        | {"n_variables": 3, "n_pruned": 0}
-        | {"multiplications": 3 * 4 + 2 * 4},  # three factors, and a message there and back
-    ),
-    "a cycle needs triangles": (
-        cycle(6, 3),
-        {},
-        {"width": 2, "largest_table": 27, "n_bytes": 8 * 4 * 27},
-    ),
+    "a chain of three has two cliques of four cells": (steps(3), {},
+        {"engine": "junction_tree", "width": 1, "largest_table": 4, "n_bytes": 8 * 8,
+         "n_variables": 3, "n_pruned": 0,
+         "multiplications": 3 * 4 + 2 * 4}),  # three factors, and a message there and back
+    "a cycle needs triangles": (cycle(6, 3), {},
+        {"width": 2, "largest_table": 27, "n_bytes": 8 * 4 * 27}),
     "a grid is as wide as it is narrow": (lattice(5, 40), {}, {"width": 5}),
-    "a collider marries its parents": (
-        collider(),
-        {},
-        {"width": 2, "largest_table": 24, "n_bytes": 8 * (24 + 8)},
-    ),
-    "evidence cuts tables": (
-        collider(),
-        {"evidence": {"effect": 1}},
-        {"width": 1, "largest_table": 6, "n_pruned": 1},
-    ),
-    "barren children are left out": (
-        collider(),
-        {"query": ["other"]},
-        {"n_variables": 1, "largest_table": 2, "n_pruned": 3},
-    ),
-    "an observed child is needed": (
-        collider(),
-        {"evidence": {"trace": 0}, "query": ["other"]},
-        {"n_variables": 3, "largest_table": 24},
-    ),
-    "weights on a child make it needed": (
-        collider(),
-        {"query": ["other"], "likelihood": {"trace": [0.2, 0.9]}},
-        {"n_variables": 4},
-    ),
-    **{
-        f"nothing to do, {why}": (
-            model,
-            question,
-            {"n_variables": 0, "order": (), "largest_clique": (), "n_bytes": 0, "width": 0},
-        )
-        for why, model, question in (
-            ("all observed", steps(2), {"evidence": {"x0": 0, "x1": 1}}),
-            ("no model", graph(""), {}),
-            ("no query", steps(2), {"query": []}),
-        )
-    },
+    "a collider marries its parents": (collider(), {},
+        {"width": 2, "largest_table": 24, "n_bytes": 8 * (24 + 8)}),
+    "evidence cuts tables": (collider(), {"evidence": {"effect": 1}},
+        {"width": 1, "largest_table": 6, "n_pruned": 1}),
+    "barren children are left out": (collider(), {"query": ["other"]},
+        {"n_variables": 1, "largest_table": 2, "n_pruned": 3}),
+    "an observed child is needed": (collider(), {"evidence": {"trace": 0}, "query": ["other"]},
+        {"n_variables": 3, "largest_table": 24}),
+    "weights on a child make it needed": (collider(),
+        {"query": ["other"], "likelihood": {"trace": [0.2, 0.9]}}, {"n_variables": 4}),
+    "all is observed": (steps(2), {"evidence": {"x0": 0, "x1": 1}}, NOTHING),
+    "no variables": (graph(""), {}, NOTHING),
+    "nothing asked for": (steps(2), {"query": []}, NOTHING),
     "leaves of a star first": (hub(5), {"order": [1, 2, 3, 4, 0]}, {"largest_table": 4}),
     "the hub first": (hub(5), {"order": range(5)}, {"largest_table": 32, "order": (*range(5),)}),
-}
+}  # fmt: skip
 
 
 class TestCounts:
@@ -198,6 +169,10 @@ class TestAGivenOrder:
             credo.infer(steps(3), order=["x0", "x2"])
         with pytest.raises(InputError, match="The order of infer names 'x0' twice"):
             credo.infer(steps(3), order=["x0", "x0", "x1", "x2"])
+        even = graph("abcd")
+        even.parity(list("abcd"))
+        with pytest.raises(InputError, match="auxiliary variables that have no name"):
+            credo.infer(even, order=list("abcd"))
 
 
 class TestFollowing:
