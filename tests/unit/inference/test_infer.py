@@ -124,6 +124,7 @@ def assert_answers(case, method, rtol):
     model, asked, beliefs, log_evidence = case
     post = ask(model, **asked, method=method)
     assert post.log_evidence == pytest.approx(log_evidence, rel=1e-14, abs=1e-14)
+    assert str(post.plan).startswith("engine")
     for name, expected in beliefs.items():
         np.testing.assert_allclose(post.probabilities(name), expected, rtol=rtol)
 
