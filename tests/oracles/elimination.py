@@ -27,14 +27,23 @@ def cliques(n, scopes, sequence):
     return found
 
 
+def maximal(found):
+    """Leave out every clique that lies in another, or repeats one."""
+    return [clique for clique in dict.fromkeys(found) if not any(clique < each for each in found)]
+
+
+def cells_of(n_states, clique):
+    """Count the cells of a clique's table."""
+    return math.prod(int(n_states[v]) for v in clique)
+
+
 def cost(n_states, scopes, sequence):
     """Give log2 of the largest clique, cells of the maximal ones, cells of all, and the width."""
     found = cliques(len(n_states), scopes, sequence)
-    cells = {clique: math.prod(int(n_states[v]) for v in clique) for clique in found}
-    maximal = [a for a in set(found) if not any(a < b for b in found)]
+    cells = {clique: cells_of(n_states, clique) for clique in found}
     return (
         max((math.log2(size) for size in cells.values()), default=0.0),
-        sum(cells[clique] for clique in maximal),
+        sum(cells[clique] for clique in maximal(found)),
         sum(cells[clique] for clique in found),
         max(map(len, found), default=1) - 1,
     )

@@ -98,30 +98,3 @@ def jeffrey(configurations, sizes, variable, probabilities):
             for q, p in zip(probabilities, of_state, strict=True)
         ]
         return [(x, p * ratio[x[variable]]) for x, p in configurations if ratio[x[variable]]]
-
-
-def cliques_of_order(scopes, order):
-    """Eliminate symbolically, by sets: the clique of each variable in turn."""
-    left = [frozenset(scope) for scope in scopes]
-    cliques = []
-    for v in order:
-        touching = [scope for scope in left if v in scope]
-        clique = frozenset({v}).union(*touching)
-        cliques.append(clique)
-        left = [scope for scope in left if v not in scope] + [clique - {v}]
-    return cliques
-
-
-def maximal(cliques):
-    """Leave out every clique that lies in another, or repeats one."""
-    kept = []
-    for i, clique in enumerate(cliques):
-        inside = any(clique < other for other in cliques) or clique in cliques[:i]
-        if not inside:
-            kept.append(clique)
-    return kept
-
-
-def cells_of(sizes, clique):
-    """Count the cells of a clique's table."""
-    return math.prod(sizes[v] for v in clique)

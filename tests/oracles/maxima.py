@@ -43,20 +43,6 @@ def max_marginal(logs, axis):
     return logs.max(axis=tuple(a for a in range(logs.ndim) if a != axis))
 
 
-def summed(logs, axes):
-    """The log of the sum over all other axes, with the axes in ascending order."""
-    others = tuple(axis for axis in range(logs.ndim) if axis not in axes)
-    largest = logs.max()
-    with np.errstate(divide="ignore"):
-        return np.log(np.exp(logs - largest).sum(axis=others)) + largest
-
-
-def scores_in_order(logs):
-    """All finite scores, best first."""
-    finite = logs[logs > -np.inf]
-    return np.sort(finite)[::-1]
-
-
 def viterbi(initial, transition, weights):
     """The best path of a hidden Markov chain with weights on its states, and its log score."""
     with np.errstate(divide="ignore"):

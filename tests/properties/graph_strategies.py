@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from hypothesis import strategies as st
-from tests.oracles import inference as oracle
+from tests.oracles import inference as oracle, joint
+from tests.properties.random_graphs import is_forest
 
 from credo.graphs import BayesianNetwork, FactorGraph, MarkovNetwork
 
@@ -79,6 +80,7 @@ def potentials(rng, shape, kind):
     return table, False
 
 
+RULES = ("parity", "at_most_one", "noisy_or", "noisy_and", "function")
 KINDS = ("plain", "plain", "zeros", "zeros", "logs", "again")
 
 
@@ -106,7 +108,7 @@ def factor_graphs(draw, kinds=KINDS, most_variables=7, *, rules=True):
     if rules:
         _add_rules(draw, rng, graph, names, states, factors)
     span += len(factors) + n
-    return Case(graph, names, states, factors, span, is_forest(n, [f[0] for f in factors]))
+    return Case(graph, names, states, factors, span, is_forest(range(n), [f[0] for f in factors]))
 
 
 def _span(table, log):
@@ -119,7 +121,7 @@ def _span(table, log):
 def _add_rules(draw, rng, graph, names, states, factors):
     """Add a rule over variables of two states, if there are any."""
     bits = [v for v, k in enumerate(states) if k == 2]
-    kind = draw(st.sampled_from(["none", "none", "parity", "one", "or", "and", "function"]))
+    kind = draw(st.sampled_from(["none", "none", *RULES]))
     if len(bits) < 2 or kind == "none":
         return
     scope = rng.permutation(bits).tolist()
@@ -129,30 +131,17 @@ def _add_rules(draw, rng, graph, names, states, factors):
     if kind == "parity":
         even = bool(rng.integers(2))
         graph.parity(over, even)
-        factors.append(oracle.rule(scope, states, lambda *x: int((sum(x) % 2 == 0) == even)))
-    elif kind == "one":
+        value = joint.parity(even=even)
+    elif kind == "at_most_one":
         graph.at_most_one(over)
-        factors.append(oracle.rule(scope, states, lambda *x: int(sum(x) <= 1)))
+        value = joint.at_most_one
     elif kind == "function":
         graph.deterministic(over[-1], over[:-1], lambda *x: max(x))
-        factors.append(oracle.rule(scope, states, lambda *x: int(max(x[:-1]) == x[-1])))
+        value = lambda *x: int(max(x[:-1]) == x[-1])  # noqa: E731 - a definition
     else:
-        add = graph.noisy_or if kind == "or" else graph.noisy_and
-        add(over[-1], dict(zip(over[:-1], chances, strict=True)), leak)
-        gate = _noisy(chances, leak, active=1 if kind == "or" else 0)
-        factors.append(oracle.rule(scope, states, gate))
-
-
-def _noisy(chances, leak, active):
-    """P(last | others): the child stays put unless the leak or an active parent moves it."""
-
-    def value(*x):
-        stays = (1 - leak) * math.prod(
-            1 - p for p, parent in zip(chances, x[:-1], strict=True) if parent == active
-        )
-        return 1 - stays if x[-1] == active else stays
-
-    return value
+        getattr(graph, kind)(over[-1], dict(zip(over[:-1], chances, strict=True)), leak)
+        value = getattr(joint, kind)(chances, leak)
+    factors.append(oracle.rule(scope, states, value))
 
 
 @st.composite
@@ -172,7 +161,7 @@ def bayesian_networks(draw, most_variables=7, least_states=1):
         table = _rows(rng, [states[v] for v in parents], states[child], share)
         net.cpt(names[child], given=[names[v] for v in parents], table=table)
         factors.append(oracle.factor([*parents, child], table))
-    forest = is_forest(n, [f[0] for f in factors])
+    forest = is_forest(range(n), [f[0] for f in factors])
     return Case(net, names, states, factors, float(4 * n), forest)
 
 
@@ -209,25 +198,7 @@ def markov_networks(draw, most_variables=7):
         net.edge(names[a], names[b], table, log=log)
         factors.append(oracle.factor([a, b], table, log=log))
         span += _span(table, log)
-    return Case(net, names, states, factors, span + n, is_forest(n, [f[0] for f in factors]))
-
-
-def is_forest(n, scopes):
-    """Whether variables and factors hang together without a cycle."""
-    root = list(range(n + len(scopes)))
-
-    def find(i):
-        while root[i] != i:
-            i = root[i]
-        return i
-
-    for f, scope in enumerate(scopes):
-        for v in scope:
-            a, b = find(v), find(n + f)
-            if a == b:
-                return False
-            root[a] = b
-    return True
+    return Case(net, names, states, factors, span + n, is_forest(range(n), [f[0] for f in factors]))
 
 
 def models():

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies as st
-from tests.oracles import graphs
-from tests.oracles.joint import Joint
+from tests.oracles import joint as oracle
 
 from credo.graphs import BayesianNetwork, FactorGraph, MarkovNetwork
 
@@ -26,7 +25,7 @@ class Case:
 
     seed: int
     model: object
-    joint: Joint
+    joint: oracle.Joint
     is_forest: bool
     evidence: dict
     likelihood: dict
@@ -48,7 +47,7 @@ def draw_case(seed, *, lone_rules=True):
     rng = np.random.default_rng(seed)
     draw = _DRAWS[rng.integers(len(_DRAWS))]
     model, states, factors, scopes = draw(rng, lone_rules)
-    joint = Joint.product(states, factors)
+    joint = oracle.Joint.product(states, factors)
     return Case(seed, model, joint, is_forest(list(states), scopes), *draw_evidence(rng, states))
 
 
@@ -139,17 +138,17 @@ def _add(rng, graph, kind, scope, states):
     if kind == "parity":
         even = bool(rng.integers(2))
         graph.parity(scope, even)
-        return _written_out(shape, graphs.parity(even=even))
+        return _written_out(shape, oracle.parity(even=even))
     if kind == "at_most_one":
         graph.at_most_one(scope)
-        return _written_out(shape, graphs.at_most_one)
+        return _written_out(shape, oracle.at_most_one)
     if kind == "function":
         answers = rng.integers(shape[-1], size=shape[:-1])
         places = [states[name] for name in scope]
         graph.deterministic(child, parents, lambda *x: places[-1][answers[_at(places, x)]])
         return _written_out(shape, lambda *x: float(answers[tuple(x[:-1])] == x[-1]))
     getattr(graph, kind)(child, dict(zip(parents, chances, strict=True)), leak)
-    return _written_out(shape, getattr(graphs, kind)(chances, leak))
+    return _written_out(shape, getattr(oracle, kind)(chances, leak))
 
 
 def _at(places, states):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from hypothesis import given, strategies as st
-from tests.oracles import graphs as graph_oracle, grid_fields as oracle
+from tests.oracles import grid_fields as oracle, joint as graph_oracle
 
 from credo.graphs import GridField, Ising, Potts, TruncatedLinear, TruncatedQuadratic
 

@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.oracles import graphs as oracle
+from tests.oracles import joint as oracle
 from tests.work import calls_in
 
 from credo.exceptions import InputError, LabelError, ShapeError

@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.oracles import graphs as oracle
+from tests.oracles import joint as oracle
 
 from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs import FactorGraph

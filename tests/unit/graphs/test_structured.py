@@ -3,7 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.oracles import graphs as oracle
+from tests.oracles import joint as oracle
 
 from credo.exceptions import ExpansionWarning, InputError, LabelError
 from credo.graphs import BayesianNetwork, FactorGraph, Variable

@@ -1,25 +1,43 @@
-"""Plans: counts by hand, and against symbolic elimination with sets."""
+"""Plans: counts by hand, against elimination with sets, and followed by ``infer(plan=...)``."""
 
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from tests.oracles import inference as oracle
+from tests.models import graph, steps
+from tests.oracles import elimination as oracle
 from tests.properties.graph_strategies import bayesian_networks, factor_graphs
 
 import credo
-from credo.exceptions import InputError, LabelError
-from credo.graphs import BayesianNetwork, FactorGraph, chain
+from credo.exceptions import BudgetError, InputError, LabelError
+from credo.graphs import BayesianNetwork, MarkovNetwork
 
 
-def cycle(n, k=2):
-    graph = FactorGraph()
-    for i in range(n):
-        graph.variable(i, k)
-    for i in range(n):
-        graph.factor([i, (i + 1) % n], np.ones((k, k)))
-    return graph
+def ring(n=6):
+    """A ring of variables of two and three states in turn."""
+    rng = np.random.default_rng(n)
+    sizes = {i: 2 + i % 2 for i in range(n)}
+    pairs = [(i, (i + 1) % n) for i in range(n)]
+    return graph(sizes, *[((i, j), rng.uniform(0.1, 2.0, (sizes[i], sizes[j]))) for i, j in pairs])
+
+
+def cycle(n, k):
+    ones = [([i, (i + 1) % n], np.ones((k, k))) for i in range(n)]
+    return graph(dict.fromkeys(range(n), k), *ones)
+
+
+def lattice(rows, columns):
+    sites = [(i, j) for i in range(rows) for j in range(columns)]
+    right = [((i, j), (i, j + 1)) for i, j in sites if j + 1 < columns]
+    down = [((i, j), (i + 1, j)) for i, j in sites if i + 1 < rows]
+    return graph(sites, *[(pair, np.ones((2, 2))) for pair in right + down])
+
+
+def hub(n):
+    """The first variable joined to all others."""
+    edges = [[0, i] for i in range(1, n)]
+    return MarkovNetwork.from_arrays(np.full((n, 2), 0.5), edges, [[2.0, 1.0], [1.0, 3.0]])
 
 
 def collider():
@@ -34,14 +52,35 @@ def collider():
     return net
 
 
-class TestByHand:
-    def test_a_chain_of_three_has_two_cliques_of_four_cells(self):
-        plan = credo.plan(chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=3))
-        assert plan.engine == "junction_tree"
-        assert (plan.width, plan.largest_table, plan.n_bytes) == (1, 4, 8 * 8)
-        assert (plan.n_variables, plan.n_pruned) == (3, 0)
-        assert plan.multiplications == 3 * 4 + 2 * 4  # three factors, and a message there and back
+NOTHING = {"n_variables": 0, "order": (), "largest_clique": (), "n_bytes": 0, "width": 0}
+#: A model, what is asked, and what the plan says.
+BY_HAND = {
+    "a chain of three has two cliques of four cells": (steps(3), {},
+        {"engine": "junction_tree", "width": 1, "largest_table": 4, "n_bytes": 8 * 8,
+         "n_variables": 3, "n_pruned": 0,
+         "multiplications": 3 * 4 + 2 * 4}),  # three factors, and a message there and back
+    "a cycle needs triangles": (cycle(6, 3), {},
+        {"width": 2, "largest_table": 27, "n_bytes": 8 * 4 * 27}),
+    "a grid is as wide as it is narrow": (lattice(5, 40), {}, {"width": 5}),
+    "a collider marries its parents": (collider(), {},
+        {"width": 2, "largest_table": 24, "n_bytes": 8 * (24 + 8)}),
+    "evidence cuts tables": (collider(), {"evidence": {"effect": 1}},
+        {"width": 1, "largest_table": 6, "n_pruned": 1}),
+    "barren children are left out": (collider(), {"query": ["other"]},
+        {"n_variables": 1, "largest_table": 2, "n_pruned": 3}),
+    "an observed child is needed": (collider(), {"evidence": {"trace": 0}, "query": ["other"]},
+        {"n_variables": 3, "largest_table": 24}),
+    "weights on a child make it needed": (collider(),
+        {"query": ["other"], "likelihood": {"trace": [0.2, 0.9]}}, {"n_variables": 4}),
+    "all is observed": (steps(2), {"evidence": {"x0": 0, "x1": 1}}, NOTHING),
+    "no variables": (graph(""), {}, NOTHING),
+    "nothing asked for": (steps(2), {"query": []}, NOTHING),
+    "leaves of a star first": (hub(5), {"order": [1, 2, 3, 4, 0]}, {"largest_table": 4}),
+    "the hub first": (hub(5), {"order": range(5)}, {"largest_table": 32, "order": (*range(5),)}),
+}  # fmt: skip
 
+
+class TestCounts:
     def test_variables_that_no_table_mentions_take_next_to_no_time(self):
         graph = FactorGraph()
         graph.factor([graph.variable("seen", 2)], [0.5, 0.5])
@@ -51,172 +90,175 @@ class TestByHand:
         assert (plan.n_variables, plan.multiplications) == (2, 0)
         assert "estimated time" in str(plan)
 
-    def test_a_cycle_needs_triangles(self):
-        plan = credo.plan(cycle(6, 3))
-        assert (plan.width, plan.largest_table) == (2, 27)
-        assert plan.n_bytes == 8 * 4 * 27
+    @pytest.mark.parametrize("case", BY_HAND)
+    def test_by_hand(self, case):
+        model, question, said = BY_HAND[case]
+        plan = credo.plan(model, **question)
+        assert {name: getattr(plan, name) for name in said} == said
+        assert "engine" in str(plan)
 
-    def test_a_collider_marries_its_parents(self):
-        plan = credo.plan(collider())
-        assert (plan.width, plan.largest_table) == (2, 24)
-        assert plan.n_bytes == 8 * (24 + 8)
-        assert set(plan.largest_clique) == {"cause", "other", "effect"}
-
-    def test_evidence_cuts_tables_and_barren_children_are_left_out(self):
-        seen = credo.plan(collider(), {"effect": 1})
-        assert (seen.width, seen.largest_table, seen.n_pruned) == (1, 6, 1)
-        alone = credo.plan(collider(), query=["other"])
-        assert (alone.n_variables, alone.largest_table, alone.n_pruned) == (1, 2, 3)
-        both = credo.plan(collider(), {"trace": 0}, ["other"])
-        assert (both.n_variables, both.largest_table) == (3, 24)
-
-    def test_weights_on_a_child_make_it_needed(self):
-        plan = credo.plan(collider(), query=["other"], likelihood={"trace": [0.2, 0.9]})
-        assert plan.n_variables == 4
-
-    def test_evidence_separates(self):
-        model = chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=100)
-        plan = credo.plan(model, {"x50": 0}, ["x70"])
+    def test_the_largest_clique_is_named_and_evidence_separates(self):
+        assert set(credo.plan(collider()).largest_clique) == {"cause", "other", "effect"}
+        plan = credo.plan(steps(100), {"x50": 0}, ["x70"])
         assert plan.n_variables <= 50
         assert "x10" not in plan.order
 
-    def test_a_grid_is_as_wide_as_it_is_narrow(self):
-        graph = FactorGraph()
-        for i in range(5):
-            for j in range(40):
-                graph.variable((i, j), 2)
-        for i in range(5):
-            for j in range(40):
-                if i:
-                    graph.factor([(i - 1, j), (i, j)], np.ones((2, 2)))
-                if j:
-                    graph.factor([(i, j - 1), (i, j)], np.ones((2, 2)))
-        assert credo.plan(graph).width == 5
-
-    def test_nothing_to_do_costs_nothing(self):
-        model = chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=2)
-        for plan in (
-            credo.plan(model, {"x0": 0, "x1": 1}),
-            credo.plan(FactorGraph()),
-            credo.plan(model, query=[]),
-        ):
-            assert plan.n_variables == 0
-            assert plan.order == ()
-            assert plan.largest_clique == ()
-            assert plan.n_bytes <= 8
-            assert plan.width <= 0
-            assert "engine" in str(plan)
-
-
-class TestAgainstSets:
     @given(case=factor_graphs(rules=False))
-    def test_counts_are_those_of_eliminating_sets(self, case):
+    def test_are_those_of_eliminating_sets(self, case):
         plan = credo.plan(case.model)
         order = [case.names.index(name) for name in plan.order]
         assert sorted(order) == list(range(len(case.sizes)))
-        cliques = oracle.cliques_of_order([scope for scope, _ in case.factors], order)
-        largest = max(oracle.cells_of(case.sizes, clique) for clique in cliques)
-        assert plan.width == max(map(len, cliques)) - 1
-        assert plan.largest_table == pytest.approx(largest, rel=1e-12)
-        named = [case.names.index(name) for name in plan.largest_clique]
-        assert oracle.cells_of(case.sizes, named) == largest
-        assert frozenset(named) in cliques
-        kept = oracle.maximal(cliques)
-        assert plan.n_bytes == 8 * sum(oracle.cells_of(case.sizes, clique) for clique in kept)
+        scopes = [scope for scope, _ in case.factors]
+        largest, cells, _, width = oracle.cost(case.sizes, scopes, order)
+        assert (plan.width, plan.n_bytes) == (width, 8 * cells)
+        assert plan.largest_table == pytest.approx(2**largest, rel=1e-12)
+        named = frozenset(case.names.index(name) for name in plan.largest_clique)
+        assert oracle.cells_of(case.sizes, named) == pytest.approx(2**largest, rel=1e-12)
+        assert named in oracle.cliques(len(case.sizes), scopes, order)
+        if case.configurations:
+            followed = credo.infer(case.model).plan
+            assert (followed.order, followed.n_bytes) == (plan.order, plan.n_bytes)
 
     @given(case=bayesian_networks(), data=st.data())
-    def test_a_query_never_costs_more_than_everything(self, case, data):
+    def test_of_a_query_are_never_more_than_of_everything(self, case, data):
         wanted = data.draw(st.lists(st.sampled_from(case.names), min_size=1, unique=True))
         part, whole = credo.plan(case.model, query=wanted), credo.plan(case.model)
         assert part.n_variables <= whole.n_variables
         assert part.n_variables + part.n_pruned == len(case.sizes)
 
-    @given(case=factor_graphs(rules=False))
-    def test_the_answer_follows_the_plan(self, case):
-        if not case.configurations:
-            return
-        post = credo.infer(case.model)
-        assert post.plan.order == credo.plan(case.model).order
-        assert post.plan.n_bytes == credo.plan(case.model).n_bytes
-
-
-class TestPrinting:
-    def test_shows_everything(self):
+    def test_are_all_shown(self):
         shown = str(credo.plan(cycle(6, 3)))
-        for word in ("junction_tree", "variables        6 (0", "width            2"):
-            assert word in shown
+        for words in ("junction_tree", "variables        6 (0", "width            2"):
+            assert words in shown
         assert "27 cells" in shown
         assert "864 B" in shown
 
-    def test_a_hopeless_plan_is_told_in_years(self):
+    def test_of_a_hopeless_plan_are_told_in_years(self):
         rng = np.random.default_rng(0)
-        graph = FactorGraph()
-        for i in range(70):
-            graph.variable(i, 2)
-        for i in range(70):
-            for j in rng.choice(70, size=12, replace=False).tolist():
-                if i != j:
-                    graph.factor([i, j], np.ones((2, 2)))
-        plan = credo.plan(graph, effort=0.0)
+        pairs = [(i, j) for i in range(70) for j in rng.choice(70, 12, replace=False).tolist()]
+        ones = [(pair, np.ones((2, 2))) for pair in pairs if pair[0] != pair[1]]
+        plan = credo.plan(graph(range(70), *ones), effort=0.0)
         assert plan.width > 35
         assert plan.seconds > 60
         assert math.isfinite(plan.n_bytes)
 
-
-class TestDeterminism:
-    def test_effort_and_seed_repeat(self):
-        graph = cycle(9, 3)
-        orders = {credo.plan(graph, effort=1.0, seed=5).order for _ in range(3)}
+    def test_repeat_by_effort_and_seed(self):
+        orders = {credo.plan(cycle(9, 3), effort=1.0, seed=5).order for _ in range(3)}
         assert len(orders) == 1
 
-
-class TestRefusals:
-    def test_a_query_that_is_one_name_or_is_unknown(self):
-        with pytest.raises(InputError, match=r"Pass \['cause'\]"):
-            credo.plan(collider(), query="cause")
-        with pytest.raises(LabelError, match="no variable 'nobody'"):
-            credo.plan(collider(), query=["nobody"])
-        with pytest.raises(InputError, match="twice"):
-            credo.plan(collider(), query=["cause", "cause"])
-
-    def test_what_is_no_model(self):
-        with pytest.raises(InputError, match="plan needs a BayesianNetwork"):
-            credo.plan([1, 2])
+    @pytest.mark.parametrize(
+        ("model", "query", "error", "match"),
+        [
+            (collider(), "cause", InputError, r"Pass \['cause'\]"),
+            (collider(), ["nobody"], LabelError, "no variable 'nobody'"),
+            (collider(), ["cause", "cause"], InputError, "twice"),
+            ([1, 2], None, InputError, "plan needs a BayesianNetwork"),
+        ],
+    )
+    def test_of_what_cannot_be_asked_are_refused(self, model, query, error, match):
+        with pytest.raises(error, match=match):
+            credo.plan(model, query=query)
 
 
 class TestAGivenOrder:
-    def test_changes_the_cost_and_not_the_answer(self):
-        graph = credo.MarkovNetwork.from_arrays(
-            np.full((5, 2), 0.5), [[0, i] for i in range(1, 5)], [[2.0, 1.0], [1.0, 3.0]]
-        )
-        leaves_first, hub_first = [1, 2, 3, 4, 0], [0, 1, 2, 3, 4]
-        assert credo.plan(graph, order=leaves_first).largest_table == 4
-        assert credo.plan(graph, order=hub_first).largest_table == 32
-        for method in ("junction_tree", "elimination"):
-            answers = [
-                credo.infer(graph, {4: 1}, method=method, order=order)
-                for order in (leaves_first, hub_first, None)
-            ]
-            for post in answers:
-                for name in graph.names:
-                    np.testing.assert_allclose(
-                        post.probabilities(name), answers[2].probabilities(name), rtol=1e-13
-                    )
+    @pytest.mark.parametrize("method", ["junction_tree", "elimination"])
+    def test_does_not_change_the_answer(self, method):
+        usual = credo.infer(hub(5), {4: 1}, method=method)
+        for order in ([1, 2, 3, 4, 0], [0, 1, 2, 3, 4]):
+            post = credo.infer(hub(5), {4: 1}, method=method, order=order)
+            for name in usual:
+                got = post.probabilities(name)
+                np.testing.assert_allclose(got, usual.probabilities(name), rtol=1e-13)
 
-    def test_is_the_order_of_the_plan(self):
-        graph = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=3)
-        assert credo.plan(graph, order=["x1", "x0", "x2"]).order == ("x1", "x0", "x2")
-
-    def test_may_leave_the_queried_variable_out(self):
-        graph = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=3)
-        post = credo.infer(graph, {"x2": 0}, query=["x0"], order=["x1"])
-        np.testing.assert_allclose(
-            post.probabilities("x0"), credo.infer(graph, {"x2": 0}).probabilities("x0"), rtol=1e-14
-        )
-
-    def test_that_forgets_a_variable_is_refused(self):
-        graph = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], length=3)
+    def test_may_leave_out_what_is_asked_for_and_nothing_else(self):
+        post = credo.infer(steps(3), {"x2": 0}, query=["x0"], order=["x1"])
+        usual = credo.infer(steps(3), {"x2": 0}).probabilities("x0")
+        np.testing.assert_allclose(post.probabilities("x0"), usual, rtol=1e-14)
         with pytest.raises(InputError, match="The order leaves out 'x1', which the answer needs"):
-            credo.infer(graph, order=["x0", "x2"])
+            credo.infer(steps(3), order=["x0", "x2"])
         with pytest.raises(InputError, match="The order of infer names 'x0' twice"):
-            credo.infer(graph, order=["x0", "x0", "x1", "x2"])
+            credo.infer(steps(3), order=["x0", "x0", "x1", "x2"])
+        even = graph("abcd")
+        even.parity(list("abcd"))
+        with pytest.raises(InputError, match="auxiliary variables that have no name"):
+            credo.infer(even, order=list("abcd"))
+
+
+class TestFollowing:
+    """``infer(plan=...)`` runs what ``plan`` printed."""
+
+    @pytest.mark.parametrize(
+        "question",
+        [{}, {"query": [3]}, {"evidence": {0: 1}}, {"evidence": {0: 1}, "query": [2, 4]}],
+    )
+    def test_the_plan_itself_is_followed(self, question):
+        for order in (None, [0, 2, 4, 1, 3, 5], [5, 4, 3, 2, 1, 0]):
+            made = credo.plan(ring(), order=order, **question)
+            model = made.question.model
+            post = credo.infer(model, plan=made, **question)
+            assert post.plan is made
+            wanted = credo.infer(model, method="enumeration", **question)
+            for name in wanted:
+                np.testing.assert_allclose(post.probabilities(name), wanted.probabilities(name))
+            assert post.log_evidence == pytest.approx(wanted.log_evidence, abs=1e-12)
+
+    @pytest.mark.parametrize("query", [None, [1], [1, 5]])
+    def test_states_and_weights_may_differ(self, query):
+        model = ring()
+        order = [5, 4, 3, 2, 1, 0]
+        made = credo.plan(model, {0: 1}, query, likelihood={3: [1, 2, 3]}, order=order)
+        likelihood = {3: [0.5, 0.1, 0.2]}
+        post = credo.infer(model, {0: 0}, query=query, likelihood=likelihood, plan=made)
+        assert (post.plan.engine, post.plan.order) == (made.engine, made.order)
+        wanted = credo.infer(model, {0: 0}, query=query, likelihood=likelihood)
+        for name in wanted:
+            np.testing.assert_allclose(post.probabilities(name), wanted.probabilities(name))
+
+    def test_a_copy_of_the_model_a_long_chain_and_a_bad_order_are_followed(self):
+        model = ring()
+        post = credo.infer(model.copy(), plan=credo.plan(model, order=[5, 4, 3, 2, 1, 0]))
+        assert post.plan.order == (5, 4, 3, 2, 1, 0)
+        long = steps(3000)
+        made = credo.plan(long)
+        assert made.engine == credo.infer(long, plan=made).engine == "tree"
+        star = hub(8)
+        bad = credo.plan(star, order=range(8))
+        assert credo.infer(star, {}, plan=bad).plan.width == bad.width == 7
+
+    @pytest.mark.parametrize(
+        ("question", "difference"),
+        [
+            ({"evidence": {0: 1, 1: 0}}, "evidence on 0, not 0, 1"),
+            ({"evidence": {}}, "evidence on 0, not nothing"),
+            ({"evidence": {0: 1}, "likelihood": {2: [1, 2]}}, "a likelihood of nothing, not 2"),
+            ({"evidence": {0: 1}, "query": [2]}, "a query of everything, not 2"),
+        ],
+    )
+    def test_another_question_is_refused(self, question, difference):
+        model = ring()
+        with pytest.raises(InputError, match=f"made for {difference}. Call credo.plan again"):
+            credo.infer(model, plan=credo.plan(model, {0: 1}), **question)
+
+    def test_another_model_is_refused(self):
+        with pytest.raises(InputError, match="another model: only one of the two has 5"):
+            credo.infer(ring(5), plan=credo.plan(ring(6)))
+        other = ring().copy()
+        other.factor([0, 3], np.ones((2, 3)))
+        with pytest.raises(InputError, match="another model: it has other factors"):
+            credo.infer(other, plan=credo.plan(ring()))
+
+    @pytest.mark.parametrize(
+        ("more", "error", "match"),
+        [
+            ({"method": "junction_tree"}, InputError, "Leave out method='junction_tree'"),
+            ({"order": [0, 1]}, InputError, "Leave out order"),
+            ({"jeffrey": {0: [0.5, 0.5]}}, InputError, "Leave out jeffrey"),
+            ({"method": "loopy"}, InputError, "plan needs an exact method"),
+            ({"plan": "junction_tree"}, InputError, "must be one of credo.plan. Got str"),
+            ({"budget": 8}, BudgetError, "the budget is 8"),
+        ],
+    )
+    def test_what_it_decides_is_not_asked_for_again(self, more, error, match):
+        model = ring()
+        with pytest.raises(error, match=match):
+            credo.infer(model, **{"plan": credo.plan(model), **more})

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from tests.oracles import inference as oracle
+from tests.oracles import elimination as oracle
 from tests.speeds import both_speeds, plain_kernels
 
 import credo
@@ -177,14 +177,12 @@ class TestLayout:
             n = int(rng.integers(1, 9))
             scopes = random_scopes(rng, n)
             order = rng.permutation(n)
-            start = np.cumsum([0, *map(len, scopes)])
-            flat = np.array([v for scope in scopes for v in scope], np.int64)
-            sizes = np.full(n, 2)
+            start, scope = oracle.flat(scopes)
             position, found, *_ = kernels.cliques.elimination_cliques(
-                sizes, start, flat, order, np.inf
+                np.full(n, 2), start, scope.astype(np.int64), order, np.inf
             )
             first, members, parent, cells = found
-            expected = oracle.cliques_of_order(scopes, order.tolist())
+            expected = oracle.cliques(n, scopes, order.tolist())
             for i, clique in enumerate(expected):
                 got = members[first[i] : first[i + 1]]
                 assert got.tolist() == sorted(position[v] for v in clique)
