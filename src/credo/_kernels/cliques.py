@@ -404,6 +404,10 @@ def spread(target, source, t, message, m, lengths, strides, first, stop, counter
 def total(table, t, n):
     """Sum table[t:t + n], four sums side by side: as fast as the machine allows, in one order."""
     a = b = c = d = 0.0
+    if n < 4:
+        for k in range(t, t + n):
+            a += table[k]
+        return a
     for k in range(t, t + n - 3, 4):
         a += table[k]
         b += table[k + 1]
@@ -576,9 +580,19 @@ def in_axis_order(n_states, scope_start, scope, ordered, cell_start, values):
             steps[i - a] = step
             lengths[i - a] = n_states[ordered[i]]
         i = cell_start[f]
-        for cell in range(cell_start[f], cell_start[f + 1]):
-            out[cell] = values[i]
-            i = advance(i, lengths, steps, NONE, b - a - 1, counters)
+        width, step = (lengths[b - a - 1], steps[b - a - 1]) if b > a else (1, 0)
+        for cell in range(cell_start[f], cell_start[f + 1], width):
+            for x in range(width):
+                out[cell + x] = values[i + x * step]
+            k = b - a - 2
+            while k >= 0:  # as in ``advance``
+                counters[k] += 1
+                i += steps[k]
+                if counters[k] < lengths[k]:
+                    break
+                i -= steps[k] * lengths[k]
+                counters[k] = 0
+                k -= 1
     return out
 
 
@@ -683,7 +697,7 @@ def enter(base, work, fresh, low, table_start, nodes, steps, starts, weights, mo
         lengths[0] = (table_start[k + 1] - table_start[k]) // (lengths[1] * lengths[2])
         divided, lost_here = absorb(
             work, base if fresh[k] else work, table_start[k], table_start[k + 1], low, k, weights,
-            begin, least, lengths, strides, NONE, THREE, counters, mode,
+            begin, least, lengths, strides, NONE, TWO if steps[e] == 1 else THREE, counters, mode,
         )  # fmt: skip
         fresh[k] = False
         count_in(product, divided)
@@ -811,7 +825,8 @@ def read(table, table_start, message, row_start, home, steps, n_states, start, o
         lengths[0] = (end - begin) // (n * steps[v])
         lengths[1] = n
         lengths[2] = steps[v]
-        gather(source, begin, out, o, n, lengths, strides, NONE, THREE, counters, mode)
+        stop = TWO if steps[v] == 1 else THREE
+        gather(source, begin, out, o, n, lengths, strides, NONE, stop, counters, mode)
         if mode != SUM:
             rescale(out, o, o + n, mode)
         if mode == LOG_SUM:
