@@ -373,6 +373,10 @@ def spread(target, source, t, message, m, lengths, strides, first, stop, counter
 def total(table, t, n):
     """Sum table[t:t + n], four sums side by side: as fast as the machine allows, in one order."""
     a = b = c = d = 0.0
+    if n < 4:
+        for k in range(t, t + n):
+            a += table[k]
+        return a
     for k in range(t, t + n - 3, 4):
         a += table[k]
         b += table[k + 1]
@@ -611,7 +615,7 @@ def enter(base, work, fresh, low, table_start, nodes, steps, starts, weights, mo
         lengths[0] = (table_start[k + 1] - table_start[k]) // (lengths[1] * lengths[2])
         divided, lost_here = absorb(
             work, base if fresh[k] else work, table_start[k], table_start[k + 1], low, k, weights,
-            begin, least, lengths, strides, NONE, THREE, counters, mode,
+            begin, least, lengths, strides, NONE, TWO if steps[e] == 1 else THREE, counters, mode,
         )  # fmt: skip
         fresh[k] = False
         count_in(product, divided)
@@ -739,7 +743,8 @@ def read(table, table_start, message, row_start, home, steps, n_states, start, o
         lengths[0] = (end - begin) // (n * steps[v])
         lengths[1] = n
         lengths[2] = steps[v]
-        gather(source, begin, out, o, n, lengths, strides, NONE, THREE, counters, mode)
+        stop = TWO if steps[v] == 1 else THREE
+        gather(source, begin, out, o, n, lengths, strides, NONE, stop, counters, mode)
         if mode != SUM:
             rescale(out, o, o + n, mode)
         if mode == LOG_SUM:

@@ -27,7 +27,7 @@ from credo.inference.question import (
 )
 
 #: Tables of fewer cells are calibrated whole, in less time than slicing takes.
-_SMALL = 50_000
+_SMALL = 20_000
 #: Slices pay if they have at most this share of the cells: they are filled anew each time.
 _SHARE = 0.6
 #: How many sets of observed variables are remembered.

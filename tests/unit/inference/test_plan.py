@@ -82,7 +82,7 @@ BY_HAND = {
 
 class TestCounts:
     def test_variables_that_no_table_mentions_take_next_to_no_time(self):
-        graph = FactorGraph()
+        graph = credo.FactorGraph()
         graph.factor([graph.variable("seen", 2)], [0.5, 0.5])
         graph.variable("free", 2)
         graph.variable("other", 3)
