@@ -606,7 +606,7 @@ class LaneTree:
         lost = np.ones(len(codes), np.bool_)
         if upward or not self._is_lost:
             run_lanes.expect(len(codes) * self.n_cells)  # each row visits all of them
-            tables = self._base, self._calm, *self._program
+            tables = self._base, self._calm, self._program
             with np.errstate(all="ignore"):  # where kernels run as plain Python: lost rows overflow
                 run_lanes(room, *tables, codes, out, log_z, lost, upward)
             log_z += self._log_scale
