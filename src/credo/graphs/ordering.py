@@ -204,22 +204,25 @@ def _counted(
     """Count what an order costs, and list its cliques; not if a search stopped at one of them."""
     exact, clique, cliques = False, stopped_at, ()
     if clique is None:
-        _, cliques, *costs, top = elimination_cliques(*scopes, sequence, _COUNTED)
+        found = elimination_cliques(*scopes, sequence, _COUNTED)
+        _, cliques, cells, filled, width, top = found
         start, members, *_ = cliques
         exact = len(start) > len(sequence)
         clique = sequence[members[slice(*start[top : top + 2])]]
     states = scopes[0][clique].tolist()
     if not exact:
-        cells = math.prod(map(float, states))
-        costs = [cells, cells, len(states) - 1]
+        cells = filled = math.prod(map(float, states))
+        width = len(states) - 1
     order = Order(
         check.frozen(sequence),
         math.fsum(map(math.log2, states)),
-        *costs,
+        cells,
+        filled,
+        width,
         heuristic,
         1,
         check.frozen(clique),
-        exact,
+        exact=exact,
     )
     return order, cliques
 
