@@ -37,8 +37,9 @@ def elimination_cliques(n_states, scope_start, scope, order, most):
 
     The clique of position i is i and the later variables of the factors that i is the first of, and
     of the cliques that hang below it. Linear in the size of the cliques. Gives where each starts,
-    their members, the second of each, and their cells; then the cells of all and of the maximal
-    ones, and the position of the largest. Stops after a clique of more than ``most`` cells.
+    their members, the second of each, and their cells; then the cells of the maximal ones
+    and of all, most later variables, and the position of the largest. Stops after a clique of more
+    than ``most`` cells.
     """
     n, n_factors = order.size, scope_start.size - 1
     position = np.empty(n, np.int64)
@@ -57,7 +58,7 @@ def elimination_cliques(n_states, scope_start, scope, order, most):
             following[f] = head[first]
             head[first] = f
     parent, mark, cells = np.full(n, -1), np.full(n, -1), np.ones(n)
-    every, maximal, largest, run = 0.0, 0.0, 0, n_factors
+    every, maximal, width, largest, run = 0.0, 0.0, 0, 0, n_factors
     for i in range(n):
         begin = start[run]
         if begin + n - i > members.size:
@@ -91,6 +92,7 @@ def elimination_cliques(n_states, scope_start, scope, order, most):
         every += cells[i]
         if widest <= end - begin:  # not inside the clique of a child
             maximal += cells[i]
+        width = max(width, end - begin - 1)
         if cells[i] > cells[largest]:
             largest = i
         run += 1
@@ -98,7 +100,7 @@ def elimination_cliques(n_states, scope_start, scope, order, most):
         if cells[i] > most:
             break
     cliques = start[n_factors : run + 1], members[: start[run]], parent, cells
-    return position, cliques, every, maximal, largest
+    return position, cliques, maximal, every, width, largest
 
 
 @kernel

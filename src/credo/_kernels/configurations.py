@@ -2,7 +2,8 @@
 
 A table's cells are, row by row of the separator, the states of the variables that end in the node.
 Given the states of the separator a row of maxima tells the best of these, a row of sums how
-probable each is.
+probable each is. The ``shapes`` of a tree are where its tables and messages start, where the axes
+of each node start, their variables, how many of these end in the node, and the numbers of states.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ def bound_errors(home, cell_start, logs, parent, row_start, message, summed):
 
 
 @kernel
-def _row(k, table_start, row_start, dim_start, dims, residual, n_states, states):
+def _row(k, shapes, states):
     """Return where node k's row for the states of its separator starts, its width and number."""
+    table_start, row_start, dim_start, dims, residual, n_states = shapes
     rows = row_start[k + 1] - row_start[k]
     width = (table_start[k + 1] - table_start[k]) // rows
     row = 0
@@ -65,31 +67,21 @@ def _row(k, table_start, row_start, dim_start, dims, residual, n_states, states)
 
 
 @kernel
-def _cell_of(k, dim_start, dims, residual, n_states, states):
-    """Return the place inside a row of these states of the variables that end in node k."""
-    cell = 0
-    for j in range(dim_start[k + 1] - residual[k], dim_start[k + 1]):
-        cell = cell * n_states[dims[j]] + states[dims[j]]
-    return cell
-
-
-@kernel
-def _put(k, cell, dim_start, dims, residual, n_states, states):
+def _put(k, cell, shapes, states):
     """Set the states of the variables that end in node k to those of a cell of its row."""
+    _, _, dim_start, dims, residual, n_states = shapes
     for j in range(dim_start[k + 1] - 1, dim_start[k + 1] - residual[k] - 1, -1):
         states[dims[j]] = cell % n_states[dims[j]]
         cell //= n_states[dims[j]]
 
 
 @kernel
-def draw_down(table, table_start, row_start, dim_start, dims, residual, n_states, u, out):
+def draw_down(table, shapes, u, out):
     """Fill out[i] with the states of draw i, from one uniform number per draw and node."""
     for i in range(out.shape[0]):
         states = out[i]
-        for k in range(residual.size - 1, -1, -1):
-            t, width, _ = _row(
-                k, table_start, row_start, dim_start, dims, residual, n_states, states
-            )
+        for k in range(u.shape[1] - 1, -1, -1):
+            t, width, _ = _row(k, shapes, states)
             total = 0.0
             for c in range(t, t + width):
                 total += table[c]
@@ -101,13 +93,11 @@ def draw_down(table, table_start, row_start, dim_start, dims, residual, n_states
                     left -= table[c]
                     if left < 0.0:
                         break
-            _put(k, chosen, dim_start, dims, residual, n_states, states)
+            _put(k, chosen, shapes, states)
 
 
 @kernel
-def decode(
-    top, states, table, table_start, row_start, dim_start, dims, residual, n_states, bar, message
-):  # fmt: skip
+def decode(top, states, table, shapes, bar, message):
     """Choose the best cells of nodes top, top - 1, ..., 0; tell whether one had an equal.
 
     Cells of node k that are within bar[k] of what its message says are equal; the first of them is
@@ -116,7 +106,7 @@ def decode(
     """
     tie = False
     for k in range(top, -1, -1):
-        t, width, r = _row(k, table_start, row_start, dim_start, dims, residual, n_states, states)
+        t, width, r = _row(k, shapes, states)
         first = np.int64(-1)
         for i in range(width):
             if table[t + i] >= message[r] + bar[k]:
@@ -124,19 +114,17 @@ def decode(
                     tie = True
                     break
                 first = i
-        _put(k, first, dim_start, dims, residual, n_states, states)
+        _put(k, first, shapes, states)
     return tie
 
 
 @kernel
-def tied_variables(
-    table, table_start, row_start, dim_start, dims, residual, n_states, bar, message, parent,
-    group_start, lengths, strides,
-):  # fmt: skip
+def tied_variables(table, shapes, bar, message, parent, group_start, lengths, strides):
     """Mark the variables that are in more than one state in the best configurations.
 
     Their cells are the best of the rows that best cells above lead to.
     """
+    table_start, row_start, dim_start, dims, residual, n_states = shapes
     counters = np.zeros(64, np.int64)
     is_best = np.zeros(table.size, np.bool_)
     is_reached = np.zeros(message.size, np.bool_)
@@ -185,15 +173,14 @@ def chosen_logs(n_states, scope_start, scope, cell_start, logs, states, out):
 
 
 @kernel(visits=50)
-def k_best(
-    states, table, table_start, row_start, dim_start, dims, residual, n_states, bar, message
-):  # fmt: skip
+def k_best(states, table, shapes, bar, message):
     """Fill states[0], states[1], ... with the best configurations in order; give their number.
 
     Those not yet found fall apart by the first node, from the top, in which they leave a found one.
     The best of a part costs the difference of two cells of one row: the cells hold maxima over all
     that is below, and the rest stays. A part of a part also leaves out the cells taken before.
     """
+    _, _, dim_start, dims, residual, n_states = shapes
     k, nodes = states.shape[0], residual.size
     left_in = np.empty(k, np.int64)  # the node in which each configuration left another
     taken, before = np.empty(k, np.int64), np.empty(k, np.int64)  # the cell left there; chained
@@ -203,14 +190,10 @@ def k_best(
     worth = np.empty(k)
     widest = 1
     for node in range(nodes):
-        rows = row_start[node + 1] - row_start[node]
-        widest = max(widest, (table_start[node + 1] - table_start[node]) // rows)
+        widest = max(widest, _row(node, shapes, states[0])[1])
     is_out = np.full(widest, -1)  # the last search that left a cell out
     search = 0
-    decode(
-        nodes - 1, states[0], table, table_start, row_start, dim_start, dims, residual, n_states,
-        bar, message,
-    )  # fmt: skip
+    decode(nodes - 1, states[0], table, shapes, bar, message)
     count = np.int64(0)
     for s in range(k):
         if s > 0:
@@ -224,16 +207,13 @@ def k_best(
             before[s] = source if left_in[source] == node and source > 0 else -1
             for v in range(n_states.size):
                 states[s, v] = states[source, v]
-            _put(node, cell, dim_start, dims, residual, n_states, states[s])
-            decode(
-                node - 1, states[s], table, table_start, row_start, dim_start, dims, residual,
-                n_states, bar, message,
-            )  # fmt: skip
+            _put(node, cell, shapes, states[s])
+            decode(node - 1, states[s], table, shapes, bar, message)
         for node in range(left_in[s], -1, -1):
-            t, width, _ = _row(
-                node, table_start, row_start, dim_start, dims, residual, n_states, states[s]
-            )
-            now = _cell_of(node, dim_start, dims, residual, n_states, states[s])
+            t, width, _ = _row(node, shapes, states[s])
+            now = 0
+            for j in range(dim_start[node + 1] - residual[node], dim_start[node + 1]):
+                now = now * n_states[dims[j]] + states[s, dims[j]]
             search += 1
             is_out[now] = search
             chain = s if node == left_in[s] and s > 0 else -1

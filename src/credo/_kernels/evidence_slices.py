@@ -109,7 +109,8 @@ def sliced_factors(
         if not keep[f]:
             continue
         a, b = scope_start[f], scope_start[f + 1]
-        i, first, size = table_start[table[f]], widest, 1
+        i, first, size = table_start[table[f]], widest - 1, 1
+        lengths[first], steps[first] = 1, 1
         for at in range(b - 1, a - 1, -1):
             v, step, j = ordered[at], 1, b - 1
             while scope[j] != v:
@@ -118,17 +119,20 @@ def sliced_factors(
             if observed[v] >= 0:
                 i += step * observed[v]
             else:
-                first -= 1
-                lengths[first] = n_states[v]
-                steps[first] = step
+                if step != steps[first] * lengths[first]:  # else both axes are one loop
+                    first = first - 1 if lengths[first] > 1 else first
+                    lengths[first], steps[first] = 1, step
+                lengths[first] *= n_states[v]
                 size *= n_states[v]
         for at in range(a, b):
             if observed[ordered[at]] < 0:
                 out_scope[w] = new[ordered[at]]
                 w += 1
-        for cell in range(o, o + size):
-            out[cell] = values[i]
-            i = advance(i, lengths, steps, first, widest - 1, counters)
+        n1, step = lengths[widest - 1], steps[widest - 1]
+        for begin in range(o, o + size, n1):
+            for k in range(n1):
+                out[begin + k] = values[i + k * step]
+            i = advance(i, lengths, steps, first, widest - 2, counters)
         o += size
         g += 1
         out_start[g] = w

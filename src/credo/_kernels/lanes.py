@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from credo._kernels.cliques import TINY, advance
+from credo._kernels.cliques import NONE, THREE, TINY, advance
 from credo._kernels.tiers import kernel
 
 #: Messages a table is multiplied by before it is scaled again: eight of 1e-36 are above TINY.
@@ -39,9 +39,8 @@ ADDS, MULTIPLIES, ONCE = np.bool_(1), np.bool_(0), np.int64(1)
 
 
 @kernel
-def _combine(room, adds, t, m, size, k, groups, lengths, strides, counters):
+def _combine(room, adds, t, m, size, first, stop, lengths, strides, counters):
     """Multiply the cells t, … by the ``size`` cells m, … they belong to, or sum them up there."""
-    first, stop = groups[k], groups[k + 1]
     for i in range(m, m + size if adds else m):
         for lane in range(room.shape[1]):
             room[i, lane] = 0.0
@@ -65,21 +64,10 @@ def _combine(room, adds, t, m, size, k, groups, lengths, strides, counters):
 
 
 @kernel
-def _combine_states(room, adds, t, m, times, states, inner):
+def _combine_states(room, adds, t, m, times, states, inner, counters):
     """Do the same with cells m, … for the states of a variable, each for ``inner`` in a row."""
-    for i in range(m, m + states if adds else m):
-        for lane in range(room.shape[1]):
-            room[i, lane] = 0.0
-    for _ in range(times):
-        for i in range(m, m + states):
-            for j in range(t, t + inner):
-                if adds:
-                    for lane in range(room.shape[1]):
-                        room[i, lane] += room[j, lane]
-                else:
-                    for lane in range(room.shape[1]):
-                        room[j, lane] *= room[i, lane]
-            t += inner
+    lengths, strides = np.array([times, states, inner]), np.array([0, 1, 0])
+    _combine(room, adds, t, m, states, NONE, THREE, lengths, strides, counters)
 
 
 @kernel
@@ -120,7 +108,7 @@ def _copy(room, source, start, stop):
 
 
 @kernel
-def _enter(room, codes, first, last, e, columns, table, spare):
+def _enter(room, codes, first, last, e, columns, table, spare, counters):
     """Multiply a column's findings into the table where its variable ends."""
     states = columns[e, STATES]
     for x in range(states):
@@ -129,7 +117,8 @@ def _enter(room, codes, first, last, e, columns, table, spare):
         for row in range(first, last):
             if codes[row, e] >= 0 and codes[row, e] != x:
                 room[spare + x, row - first] = 0.0
-    _combine_states(room, MULTIPLIES, table, spare, columns[e, TIMES], states, columns[e, INNER])
+    times, inner = columns[e, TIMES], columns[e, INNER]
+    _combine_states(room, MULTIPLIES, table, spare, times, states, inner, counters)
 
 
 @kernel
@@ -156,13 +145,14 @@ def _collect(room, calm, k, nodes, live, groups, lengths, strides, counters):
     rows = total - message
     if live[k]:
         inner = (nodes[k, TABLE_END] - table) // rows
-        _combine_states(room, ADDS, table, message, ONCE, rows, inner)
+        _combine_states(room, ADDS, table, message, ONCE, rows, inner, counters)
         _scale(room, message, total, total)
     elif p < 0 or nodes[k, READS] > 0 or live[p]:
         _copy(room, calm, message, total + 4)
     if p >= 0 and live[p]:
         into = nodes[p, TABLE]
-        _combine(room, MULTIPLIES, into, message, rows, k, groups, lengths, strides, counters)
+        loops = groups[k], groups[k + 1], lengths, strides, counters
+        _combine(room, MULTIPLIES, into, message, rows, *loops)
         if nodes[k, RESCALES] > 0:
             _scale(room, into, nodes[p, TABLE_END], total + 2)
 
@@ -176,11 +166,13 @@ def _distribute(room, calm, k, nodes, live, groups, lengths, strides, counters, 
     if p < 0 or reads == 0:
         return
     rows = nodes[k, TOTAL] - nodes[k, MESSAGE]
-    _combine(room, ADDS, nodes[p, TABLE], spare, rows, k, groups, lengths, strides, counters)
+    loops = groups[k], groups[k + 1], lengths, strides, counters
+    _combine(room, ADDS, nodes[p, TABLE], spare, rows, *loops)
     _scale(room, spare, spare + rows, scratch)
     _divide(room, spare, nodes[k, MESSAGE], rows)
     if reads == WHOLE_TABLE:
-        _combine_states(room, MULTIPLIES, table, spare, ONCE, rows, (end - table) // rows)
+        inner = (end - table) // rows
+        _combine_states(room, MULTIPLIES, table, spare, ONCE, rows, inner, counters)
 
 
 @kernel
@@ -208,34 +200,18 @@ def _judge(room, calm, least_base, nodes, live, bound, lane):
 
 
 @kernel
-def run_lanes(
-    room,
-    base,
-    calm,
-    least_base,
-    nodes,
-    columns,
-    wanted,
-    groups,
-    lengths,
-    strides,
-    spare,
-    scratch,
-    codes,
-    out,
-    log_z,
-    lost,
-    upward,
-):
+def run_lanes(room, base, calm, program, codes, out, log_z, lost, upward):
     """Run rows of state indices (-1: not observed), as many at a time as there are lanes.
 
-    ``base`` holds the tables at the start, ``calm`` all cells without evidence; the loops of node k
-    in its parent's table are those from groups[k] on; ``spare`` and ``scratch`` are free cells.
-    With ``upward`` all nodes send their messages to the roots, and no more is done.
+    ``base`` holds the tables at the start, ``calm`` all cells without evidence. With ``upward`` all
+    nodes send their messages to the roots, and no more is done. Of the ``program``, the loops of
+    node k in its parent's table are those from groups[k] on; ``spare`` and ``scratch`` are free
+    cells.
     """
+    least_base, nodes, columns, wanted, groups, lengths, strides, spare, scratch = program
     n, n_columns = nodes.shape[0], columns.shape[0]
     live, bound = np.empty(n + n_columns, np.bool_), np.empty(n)
-    counters = np.zeros(lengths.size, np.int64)
+    counters = np.zeros(lengths.size + 3, np.int64)
     for first in range(0, codes.shape[0], room.shape[1]):
         last = min(first + room.shape[1], codes.shape[0])
         _mark(codes, first, last, columns, nodes, live, upward)
@@ -245,7 +221,7 @@ def run_lanes(
         for e in range(n_columns):
             if live[n + e]:
                 table = nodes[columns[e, WHERE], TABLE]
-                _enter(room, codes, first, last, e, columns, table, spare)
+                _enter(room, codes, first, last, e, columns, table, spare, counters)
         for k in range(n):
             _collect(room, calm, k, nodes, live, groups, lengths, strides, counters)
         for row in range(first, last):
@@ -258,7 +234,8 @@ def run_lanes(
             )
         for w in range(wanted.shape[0]):
             home, states, place = wanted[w, WHERE], wanted[w, STATES], wanted[w, PLACE]
-            _combine_states(room, ADDS, home, spare, wanted[w, TIMES], states, wanted[w, INNER])
+            times, inner = wanted[w, TIMES], wanted[w, INNER]
+            _combine_states(room, ADDS, home, spare, times, states, inner, counters)
             _scale(room, spare, spare + states, scratch)
             for row in range(first, last):
                 for x in range(states):

@@ -10,9 +10,8 @@ and taking v away, whose neighbours are joined by then, changes m(a) by -|N(a) m
 for a in N(v). So the prices stay exact and are never counted afresh, however wide the cliques.
 
 Each edge is a pair of links, one in the list of either end, so that a variable leaves the lists
-of its neighbours at once. Whether two variables are joined is told by marks on the neighbours of
-one of them, or if these are too many by a table of edges with open addressing; the edges of who
-is gone stay there until it is written anew, and nobody asks for them.
+of its neighbours at once. Whether two variables are joined is told by a table of edges with open
+addressing; the edges of who is gone stay there until it is written anew, and nobody asks for them.
 """
 
 from __future__ import annotations
@@ -27,16 +26,13 @@ from credo._kernels.tiers import kernel
 #: states, neighbours, or cells of its clique.
 BY_FILL, BY_WEIGHTED_FILL, BY_DEGREE, BY_WEIGHT = range(4)
 #: Counts of a variable: its first link, neighbours, pairs of them that are not joined, place in
-#: the heap, the last elimination that changed its price, and the last mark as a neighbour.
-HEAD, DEGREE, MISSING, PLACE, STAMP, MARK = range(6)
+#: the heap, and the last elimination that changed its price.
+HEAD, DEGREE, MISSING, PLACE, STAMP = range(5)
 #: Measures: missing pairs by product of states, states of the neighbours in all, log2 cells of
 #: the clique, group, key and what breaks ties, states and their log2.
 FILL, AROUND, WEIGHT, GROUP, KEY, TIE, STATES, LOG = range(8)
 #: A link: the other end, and its neighbours in the list. The twin of link e is e ^ 1.
 TO, NEXT, BEFORE = range(3)
-#: Neighbours are marked if they are at most this many times the questions about them, and a list
-#: is looked up in the marks if it is at most so many times as long as the marked one.
-WORTH_MARKING, FAR = 16, 4
 
 
 @kernel
@@ -72,26 +68,13 @@ def _link(count, real, links, table, at, used, a, b):
 
 
 @kernel
-def _mark(count, links, v, token):
-    """Mark the neighbours of v."""
-    e = count[v, HEAD]
-    while e >= 0:
-        count[links[e, TO], MARK] = token
-        e = links[e, NEXT]
-
-
-@kernel
-def _share(count, real, links, table, a, b, token, v, stale, n_stale):
+def _share(count, real, links, table, a, b, v, stale, n_stale):
     """Take the pair a, b off the prices of those joined to both; list whose these are.
 
-    The neighbours of a bear the mark ``token``, or none if that is zero. Returns how many they
-    are, their states in all, and the length of the list.
+    Returns how many they are, their states in all, and the length of the list.
     """
     n = count.shape[0]
-    few, many = b, a
-    marked = token > 0 and count[b, DEGREE] <= FAR * count[a, DEGREE]
-    if not marked and count[a, DEGREE] < count[b, DEGREE]:
-        few, many = a, b
+    few, many = (a, b) if count[a, DEGREE] < count[b, DEGREE] else (b, a)
     product = real[a, STATES] * real[b, STATES]
     shared = 0
     across = 0.0
@@ -99,8 +82,7 @@ def _share(count, real, links, table, a, b, token, v, stale, n_stale):
     while e >= 0:
         x = links[e, TO]
         e = links[e, NEXT]
-        both = count[x, MARK] == token if marked else table[_seek(table, n, x, many)] != 0
-        if both:
+        if table[_seek(table, n, x, many)] != 0:
             shared += 1
             across += real[x, STATES]
             count[x, MISSING] -= 1
@@ -215,11 +197,10 @@ def _count_pairs(count, real, links, table, stale):
         count[v, MISSING] += count[v, DEGREE] * (count[v, DEGREE] - 1) // 2
         real[v, FILL] += (real[v, AROUND] * real[v, AROUND] - squares) / 2.0
         nobody = count[v, STAMP]  # is listed
-        _mark(count, links, v, v + 1)
         e = count[v, HEAD]
         while e >= 0:
             if links[e, TO] < v:
-                _share(count, real, links, table, v, links[e, TO], v + 1, nobody, stale, nobody)
+                _share(count, real, links, table, v, links[e, TO], nobody, stale, nobody)
             e = links[e, NEXT]
 
 
@@ -289,7 +270,7 @@ def eliminate(n_states, scope_start, scope, group, kind, limit, bound, most, seq
     for f in range(scope_start.size - 1):
         pairs += (scope_start[f + 1] - scope_start[f]) * (scope_start[f + 1] - scope_start[f] - 1)
     links = np.empty((pairs, 3), np.int64)
-    count = np.zeros((n, 6), np.int64)
+    count = np.zeros((n, 5), np.int64)
     real = np.zeros((n, 8))
     for v in range(n):
         count[v, HEAD] = -1
@@ -307,7 +288,7 @@ def eliminate(n_states, scope_start, scope, group, kind, limit, bound, most, seq
                     used = _link(count, real, links, table, at, used, scope[i], scope[j])
     entries = used // 2
     work = 4 * n + used
-    joins, step, size, token = 0, 0, n, n
+    joins, step, size = 0, 0, n
     spent = 0.0
     heap, stale = np.empty(n, np.int64), np.empty(n, np.int64)
     stopped_at = _heavy_core(count, real, links, limit)
@@ -347,27 +328,18 @@ def eliminate(n_states, scope_start, scope, group, kind, limit, bound, most, seq
                 break
             a = stale[i]
             work += n_clique - i
-            token += 1
-            marks = count[a, DEGREE] <= WORTH_MARKING * (n_clique - i)
-            if marks:
-                _mark(count, links, a, token)
             for j in range(i + 1, n_clique):
                 b = stale[j]
-                if count[b, MARK] == token:
-                    continue
                 at = _seek(table, n, a, b)
                 if table[at] != 0:
                     continue
                 work += 8 + min(count[a, DEGREE], count[b, DEGREE])
-                shared, across, n_stale = _share(
-                    count, real, links, table, a, b, token * marks, v, stale, n_stale
-                )
+                shared, across, n_stale = _share(count, real, links, table, a, b, v, stale, n_stale)
                 count[a, MISSING] += count[a, DEGREE] - shared
                 count[b, MISSING] += count[b, DEGREE] - shared
                 real[a, FILL] += real[b, STATES] * (real[a, AROUND] - across)
                 real[b, FILL] += real[a, STATES] * (real[b, AROUND] - across)
                 used = _link(count, real, links, table, at, used, a, b)
-                count[b, MARK] = token
                 entries += 1
                 missing -= 1
         _take_away(count, real, links, v)

@@ -204,20 +204,19 @@ def _counted(
     """Count what an order costs, and list its cliques; not if a search stopped at one of them."""
     exact, clique, cliques = False, stopped_at, ()
     if clique is None:
-        _, cliques, filled, stored, top = elimination_cliques(*scopes, sequence, _COUNTED)
+        found = elimination_cliques(*scopes, sequence, _COUNTED)
+        _, cliques, cells, filled, width, top = found
         start, members, *_ = cliques
         exact = len(start) > len(sequence)
         clique = sequence[members[slice(*start[top : top + 2])]]
     states = scopes[0][clique].tolist()
-    width = len(states) - 1
-    if exact:
-        width = int(np.diff(start).max(initial=1)) - 1
-    else:
-        stored = filled = math.prod(map(float, states))
+    if not exact:
+        cells = filled = math.prod(map(float, states))
+        width = len(states) - 1
     order = Order(
         check.frozen(sequence),
         math.fsum(map(math.log2, states)),
-        stored,
+        cells,
         filled,
         width,
         heuristic,

@@ -222,7 +222,7 @@ def _draw_free(problem: Problem, budget: Budget, n: int, rng: np.random.Generato
     for first in range(0, n, _BLOCK):
         block = out[first : first + _BLOCK]
         u = rng.random((len(block), len(tree.parent)))
-        draw_down(table, *tree.shapes, problem.n_states, u, block)
+        draw_down(table, (*tree.shapes, problem.n_states), u, block)
     return out
 
 

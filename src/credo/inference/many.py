@@ -605,9 +605,8 @@ class LaneTree:
 
         lost = np.ones(len(codes), np.bool_)
         if upward or not self._is_lost:
-            run_lanes.expect(len(codes) * self.n_cells)  # each row visits all of them
-            tables = self._base, self._calm, *self._program
             run_lanes.expect(2.0 * len(codes) * self.n_cells)  # about two visits in every row
+            tables = self._base, self._calm, self._program
             with np.errstate(all="ignore"):  # where kernels run as plain Python: lost rows overflow
                 run_lanes(room, *tables, codes, out, log_z, lost, upward)
             log_z += self._log_scale

@@ -420,7 +420,7 @@ class _Maxima:
         messages = tree.parent, tree.row_start, tables.message, summed
         error = kernels.bound_errors(tree.home, problem.cell_start, tables.logs, *messages)
         bar = tables.scale - 2.0 * error
-        self._rows = tables.table, *tree.shapes, problem.n_states, bar, tables.message
+        self._rows = tables.table, (*tree.shapes, problem.n_states), bar, tables.message
 
     def best(self) -> Configuration:
         """Read the best configuration of the chosen variables, and which of them are tied."""

@@ -206,12 +206,7 @@ class TestDraws:
         one = np.array([0, 1])
         kernels.configurations.draw_down(
             np.array([0.0, 1.0, 3.0, 0.0]),
-            np.array([0, 4]),
-            one,
-            one,
-            np.array([0]),
-            np.array([1]),
-            np.array([4]),
+            (np.array([0, 4]), one, one, np.array([0]), np.array([1]), np.array([4])),
             np.array([[u]]),
             out,
         )
