@@ -263,7 +263,7 @@ class TestInfer:
             ('{"wet": [1, 2], "wet": [1, 2]}', "'wet' comes twice"),
             ('{"wett": [1, 2]}', "no variable 'wett'.*Did you mean"),
             ('{"wet": {"no": 1, "si": 2}}', "no state 'si'"),
-            ('{"wet": {"no": 1}}', "'yes', which is missing"),
+            ('{"wet": {"no": 1}}', "the weights lack the state 'yes'"),
             ('{"wet": [NaN, 1]}', "finite"),
             ('{"wet": [0, 0]}', "not all 0"),
             ("{" * 100_000, "JSON|Expecting"),

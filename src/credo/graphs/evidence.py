@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from credo import _checks as check
 from credo._types import F64
-from credo.exceptions import InputError, LabelError
+from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs.wiring import Wiring
 
 
@@ -114,8 +114,8 @@ def items_of(given: Any, owner: str, what: str) -> Any:
         return ()
     if not isinstance(given, Mapping):
         raise InputError(
-            f"The {what} of {owner} must be a mapping by variable. Got {type(given).__name__}; "
-            "for many rows use infer_many."
+            f"The {what} of {owner} must be a mapping by variable. Got {type(given).__name__}"
+            + ("." if what == "jeffrey" else "; for many rows use infer_many.")
         )
     return given.items()
 
@@ -171,6 +171,16 @@ def _place(given: Any, states: tuple[Any, ...], name: Any) -> int:
 
 def as_weights_on(given: Any, states: tuple[Any, ...], owner: str) -> F64:
     """Return weights, given in the order of the states or by name, as a new vector."""
+    given = check.by_name(given, states) or given
+    lacking = [state for state in states if isinstance(given, Mapping) and state not in given]
+    if lacking:
+        raise InputError(f"{owner}: the weights lack the state {lacking[0]!r}. Give one to each.")
+    shape = None if isinstance(given, Mapping) else check.finite(given, f"weights of {owner}").shape
+    if shape not in (None, (len(states),)):
+        raise ShapeError(
+            f"{owner}: weights must be one weight per state, {len(states)} in all. Got shape "
+            f"{shape}."
+        )
     weights = np.array(check.per_label(given, states, f"weights of {owner}"))
     if (weights < 0).any() or not weights.any():
         raise InputError(

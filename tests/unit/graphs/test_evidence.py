@@ -150,13 +150,13 @@ class TestWeights:
     @pytest.mark.parametrize(
         ("given", "error", "match"),
         [
-            ([0.2], ShapeError, "2 numbers, one per label"),
-            ([[0.2, 0.8]], ShapeError, "2 numbers, one per label"),
+            ([0.2], ShapeError, "one weight per state, 2 in all"),
+            ([[0.2, 0.8]], ShapeError, "one weight per state, 2 in all"),
             ([0.2, -0.8], InputError, "at least 0"),
             ([0.0, 0.0], InputError, "not all 0"),
             ([np.inf, 1.0], InputError, "finite|infinite"),
             ([np.nan, 1.0], InputError, "finite|NaN|missing"),
-            ({"yes": 1.0}, InputError, "'no', which is missing in the weights"),
+            ({"yes": 1.0}, InputError, "lack the state 'no'"),
             ({"yes": 1.0, "no": 0.1, "maybe": 1.0}, LabelError, "maybe"),
             ({"yes": "much", "no": 0.1}, InputError, "much|weights"),
             ("no", InputError, "weights|number"),

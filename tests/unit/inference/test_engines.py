@@ -777,7 +777,7 @@ WRONG = [
     ("infer_many", {"rows": {"rain": ["yes", "ja"]}}, LabelError, "row 1.*'ja'|'ja'.*row 1"),
     ("infer_many", {"rows": [{}], "method": "gibbs"}, InputError,
      "method of infer_many must be one of 'auto', 'exact'"),
-    ("infer_many", {"rows": [{}], "sweeps": 3}, InputError, "sweeps is no option of method='auto'"),
+    ("infer_many", {"rows": [{}], "sweeps": 3}, InputError, "method='auto' has no option 'sweeps'"),
     ("infer_many", {"rows": [{}], "on_impossible": "skip"}, InputError, "on_impossible"),
 ]  # fmt: skip
 
