@@ -496,7 +496,7 @@ def test_numbers_of_numpy_and_floats_are_the_states_that_they_equal():
 
 def test_an_unknown_state_or_column_is_named_with_its_row():
     cells = {"stage": [0, 1, 1], "smoke": ["no", None, "Yes"]}
-    expected = "infer_many: the column 'smoek' is no variable.*Did you mean 'smoke'.*Drop columns"
+    expected = "infer_many: a column is no variable.*'smoek'.*Did you mean 'smoke'.*Drop columns"
     for make in (pd.DataFrame, pl.DataFrame, pa.table, dict, listed):
         with pytest.raises(LabelError, match="row 2 has 'Yes' for 'smoke'.*Did you mean 'yes'"):
             infer_many(clinic(), make(cells))
@@ -512,7 +512,7 @@ def test_an_unknown_state_or_column_is_named_with_its_row():
         (np.array([[0]]), None, "an array has no names. Pass columns"),
         (np.array([[1], [2]]), ["smoke"], "row 1 has state index 2 for 'smoke'"),
         (np.array([[-2]]), ["smoke"], "row 0 has state index -2"),
-        (np.array([[0, 0]]), ["smoke", "smoke"], "the column 'smoke' is there twice"),
+        (np.array([[0, 0]]), ["smoke", "smoke"], "columns names 'smoke' twice"),
         ([{"smoke": "no"}], ["smoke"], "columns= names the columns of an array"),
         ([["no"]], None, "Row 0 is list"),
         ({"smoke": "no"}, None, "must be a list of cells, one per row. Got 'no'"),
