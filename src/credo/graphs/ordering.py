@@ -216,9 +216,9 @@ def _counted(
     order = Order(
         check.frozen(sequence),
         math.fsum(map(math.log2, states)),
-        cells,
-        filled,
-        width,
+        float(cells),
+        float(filled),
+        int(width),
         heuristic,
         1,
         check.frozen(clique),

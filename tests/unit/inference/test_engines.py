@@ -747,9 +747,9 @@ WRONG = [
     ("infer", {"evidence": [{"rain": "yes"}]}, InputError,
      "must be a mapping by variable. Got list; for many rows use infer_many"),
     ("infer", {"likelihood": {"snow": [1, 2]}}, LabelError, "'snow'"),
-    ("infer", {"likelihood": {"rain": [1, 2, 3]}}, ShapeError, "one weight per state, 2 in all"),
+    ("infer", {"likelihood": {"rain": [1, 2, 3]}}, ShapeError, "2 numbers, one per label"),
     ("infer", {"likelihood": {"rain": [0, 0]}}, InputError, "not all 0"),
-    ("infer", {"likelihood": {"rain": {"no": 1}}}, InputError, "lack the state 'yes'"),
+    ("infer", {"likelihood": {"rain": {"no": 1}}}, InputError, "'yes', which is missing"),
     ("infer", {"query": ["snow"]}, LabelError, "'snow'"),
     ("infer", {"query": 3}, InputError, "The query of infer must be a list of names"),
     ("infer", {"query": "rain"}, InputError,
@@ -763,6 +763,10 @@ WRONG = [
     ("infer", {"model": credo.BayesianNetwork}, InputError, "Got the class"),
     ("infer", {"method": "loopy", "callback": 3}, InputError, "must be a function of two numbers"),
     ("plan", {"evidence": {"rain": "ja"}}, LabelError, "'ja'"),
+    ("plan", {"query": "rain"}, InputError, r"Pass \['rain'\]"),
+    ("plan", {"query": ["snow"]}, LabelError, "no variable 'snow'"),
+    ("plan", {"query": ["rain", "rain"]}, InputError, "twice"),
+    ("plan", {"model": [1, 2]}, InputError, "plan needs a BayesianNetwork"),
     ("mpe", {"model": {"a": 1}}, InputError, "Got dict"),
     ("mpe", {"method": "best"}, InputError, "method"),
     ("mpe", {"method": "junction_tree", "sweeps": 3}, InputError,
@@ -772,6 +776,8 @@ WRONG = [
     ("max_marginals", {"evidence": {"rain": "ja"}}, LabelError, "has no state"),
     ("k_best", {"k": 0}, InputError, "whole number of at least one"),
     ("marginal_map", {"variables": ["rain", "rain"]}, InputError, "twice"),
+    ("marginal_map", {"variables": "rain"}, InputError, "must be a list of names"),
+    ("marginal_map", {"variables": ["rain", 77]}, LabelError, "has no variable 77"),
     ("bounds", {"rounds": -1}, InputError, "rounds"),
     ("infer_many", {"rows": {"snow": ["yes"]}}, LabelError, "'snow'"),
     ("infer_many", {"rows": {"rain": ["yes", "ja"]}}, LabelError, "row 1.*'ja'|'ja'.*row 1"),
@@ -872,7 +878,3 @@ class TestBudget:
         assert (post.engine, post.status) == ("loopy", "EXACT")
         for name in joint.names:
             np.testing.assert_allclose(post.probabilities(name), joint.marginal(name), atol=1e-12)
-
-    def test_none_is_no_limit(self):
-        model, joint = model_of("field")
-        assert_exact(credo.infer(model, budget=None), joint)

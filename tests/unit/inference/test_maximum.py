@@ -331,15 +331,3 @@ class TestMarginalMap:
         said = "marginal_map needs .* The largest clique has 1[23] var"
         with pytest.raises(BudgetError, match=said):
             marginal_map(model, [f"y{t}" for t in range(12)], budget="1kB")
-
-    @pytest.mark.parametrize(
-        ("variables", "error", "words"),
-        [
-            ("ab", InputError, "must be a list of names"),
-            (["tub", "lung", "tub"], InputError, "twice"),
-            (["tub", 77], LabelError, "has no variable 77"),
-        ],
-    )
-    def test_names_that_cannot_be_meant_are_refused(self, variables, error, words):
-        with pytest.raises(error, match=words):
-            marginal_map(asia(), variables)
