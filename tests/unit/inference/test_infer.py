@@ -310,10 +310,10 @@ class TestJeffreysRule:
         ("given", "match"),
         [
             ([0.5, 0.6], "must sum to one"),
-            ([1.0], "2 numbers, one per label"),
+            ([1.0], "one weight per state"),
             ([-0.5, 1.5], "at least 0"),
             ([np.nan, 1.0], "finite|NaN"),
-            ({"no": 1.0}, "'yes', which is missing"),
+            ({"no": 1.0}, "lack the state 'yes'"),
         ],
     )
     def test_what_is_no_distribution_is_refused(self, given, match):
