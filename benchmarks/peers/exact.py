@@ -215,7 +215,7 @@ def rows(scale: Scale, into: Path) -> None:
             "rows": scale.rows,
             "findings": 5,
             "same": same,
-            "turns": 3,
+            "turns": 3 * scale.turns,
             "looped": min(scale.rows, 500),
         }
         found = in_fresh_process(JOBS, job, 1)

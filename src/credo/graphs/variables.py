@@ -207,6 +207,8 @@ class Variables(Sequence[Variable]):
 
     def find(self, item: Any) -> int:
         """Find the position of a name, or of a variable, which must have the same states."""
+        if self._lookup is not None and type(item) is str and item in self._lookup:
+            return self._lookup[item]  # most are: each marginal that is read is looked up
         is_variable = isinstance(item, Variable)
         wanted = check.plain(item.name if is_variable else item)
         try:  # names that are made when looked at find it themselves

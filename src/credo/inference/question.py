@@ -132,7 +132,8 @@ class Question:
         """Return the marginal of a variable, free or observed."""
         free = beliefs.of(variable)
         if free is not None:
-            return np.asarray(check.frozen(free))
+            free.flags.writeable = False
+            return free
         one = np.zeros(int(self.wiring.n_states[variable]))
         one[self.observed[variable]] = 1.0
         return np.asarray(check.frozen(one))
