@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from credo._kernels.cliques import NONE, THREE, TINY, advance
+from credo._kernels.cliques import TINY, advance
 from credo._kernels.tiers import kernel
 
 #: Messages a table is multiplied by before it is scaled again: eight of 1e-36 are above TINY.
@@ -64,10 +64,21 @@ def _combine(room, adds, t, m, size, first, stop, lengths, strides, counters):
 
 
 @kernel
-def _combine_states(room, adds, t, m, times, states, inner, counters):
+def _combine_states(room, adds, t, m, times, states, inner):
     """Do the same with cells m, … for the states of a variable, each for ``inner`` in a row."""
-    lengths, strides = np.array([times, states, inner]), np.array([0, 1, 0])
-    _combine(room, adds, t, m, states, NONE, THREE, lengths, strides, counters)
+    for i in range(m, m + states if adds else m):
+        for lane in range(room.shape[1]):
+            room[i, lane] = 0.0
+    for _ in range(times):
+        for i in range(m, m + states):
+            for j in range(t, t + inner):
+                if adds:
+                    for lane in range(room.shape[1]):
+                        room[i, lane] += room[j, lane]
+                else:
+                    for lane in range(room.shape[1]):
+                        room[j, lane] *= room[i, lane]
+            t += inner
 
 
 @kernel
@@ -108,7 +119,7 @@ def _copy(room, source, start, stop):
 
 
 @kernel
-def _enter(room, codes, first, last, e, columns, table, spare, counters):
+def _enter(room, codes, first, last, e, columns, table, spare):
     """Multiply a column's findings into the table where its variable ends."""
     states = columns[e, STATES]
     for x in range(states):
@@ -118,7 +129,7 @@ def _enter(room, codes, first, last, e, columns, table, spare, counters):
             if codes[row, e] >= 0 and codes[row, e] != x:
                 room[spare + x, row - first] = 0.0
     times, inner = columns[e, TIMES], columns[e, INNER]
-    _combine_states(room, MULTIPLIES, table, spare, times, states, inner, counters)
+    _combine_states(room, MULTIPLIES, table, spare, times, states, inner)
 
 
 @kernel
@@ -145,7 +156,7 @@ def _collect(room, calm, k, nodes, live, groups, lengths, strides, counters):
     rows = total - message
     if live[k]:
         inner = (nodes[k, TABLE_END] - table) // rows
-        _combine_states(room, ADDS, table, message, ONCE, rows, inner, counters)
+        _combine_states(room, ADDS, table, message, ONCE, rows, inner)
         _scale(room, message, total, total)
     elif p < 0 or nodes[k, READS] > 0 or live[p]:
         _copy(room, calm, message, total + 4)
@@ -172,7 +183,7 @@ def _distribute(room, calm, k, nodes, live, groups, lengths, strides, counters, 
     _divide(room, spare, nodes[k, MESSAGE], rows)
     if reads == WHOLE_TABLE:
         inner = (end - table) // rows
-        _combine_states(room, MULTIPLIES, table, spare, ONCE, rows, inner, counters)
+        _combine_states(room, MULTIPLIES, table, spare, ONCE, rows, inner)
 
 
 @kernel
@@ -211,7 +222,7 @@ def run_lanes(room, base, calm, program, codes, out, log_z, lost, upward):
     least_base, nodes, columns, wanted, groups, lengths, strides, spare, scratch = program
     n, n_columns = nodes.shape[0], columns.shape[0]
     live, bound = np.empty(n + n_columns, np.bool_), np.empty(n)
-    counters = np.zeros(lengths.size + 3, np.int64)
+    counters = np.zeros(lengths.size, np.int64)
     for first in range(0, codes.shape[0], room.shape[1]):
         last = min(first + room.shape[1], codes.shape[0])
         _mark(codes, first, last, columns, nodes, live, upward)
@@ -221,7 +232,7 @@ def run_lanes(room, base, calm, program, codes, out, log_z, lost, upward):
         for e in range(n_columns):
             if live[n + e]:
                 table = nodes[columns[e, WHERE], TABLE]
-                _enter(room, codes, first, last, e, columns, table, spare, counters)
+                _enter(room, codes, first, last, e, columns, table, spare)
         for k in range(n):
             _collect(room, calm, k, nodes, live, groups, lengths, strides, counters)
         for row in range(first, last):
@@ -235,7 +246,7 @@ def run_lanes(room, base, calm, program, codes, out, log_z, lost, upward):
         for w in range(wanted.shape[0]):
             home, states, place = wanted[w, WHERE], wanted[w, STATES], wanted[w, PLACE]
             times, inner = wanted[w, TIMES], wanted[w, INNER]
-            _combine_states(room, ADDS, home, spare, times, states, inner, counters)
+            _combine_states(room, ADDS, home, spare, times, states, inner)
             _scale(room, spare, spare + states, scratch)
             for row in range(first, last):
                 for x in range(states):
