@@ -278,10 +278,11 @@ def _find_codes(
 
 
 class _Codes(dict[Any, int]):
-    """Indices of states; -1 for anything missing."""
+    """Indices of states; -1 for anything missing, which is often one and the same object."""
 
     def __missing__(self, cell: Any) -> int:
         if _is_missing(cell):
+            self[cell] = -1
             return -1
         value = check.plain(cell)
         if type(value) is type(cell):
