@@ -19,7 +19,7 @@ _LARGE = 2.0**100
 _LOG_2 = float(np.log(2.0))
 
 
-class Forest(NamedTuple):
+class RootedForest(NamedTuple):
     """A factor graph as ``kernels.grow`` orders it; the words are those of the kernels."""
 
     scope_start: Int64
@@ -117,7 +117,7 @@ class TreeRun:
     """Hold beliefs and messages of a forest, by position."""
 
     wiring: Wiring
-    forest: Forest
+    forest: RootedForest
     cells: F64  #: slots, ``start`` and ``exponent`` are those of the kernels
     start: Int64  #: the belief of v is ``marginals[start[v]:start[v + 1]]``
     exponent: F64
@@ -269,7 +269,7 @@ def is_tree(wiring: Wiring, observed: Int64) -> bool:
     return _grow(wiring, *_cut(wiring, observed))[1] < 0
 
 
-def _plant(wiring: Wiring, observed: Int64, root: int) -> tuple[Forest, Int64]:
+def _plant(wiring: Wiring, observed: Int64, root: int) -> tuple[RootedForest, Int64]:
     """Return the graph as a forest, cut at observed variables if it has cycles otherwise.
 
     Also returns the variable that each variable of the forest is, or is a copy of.
@@ -312,7 +312,7 @@ def _cut(wiring: Wiring, observed: Int64) -> tuple[Int64, Int64]:
     return scope, owner
 
 
-def _grow(wiring: Wiring, scope: Int64, owner: Int64, root: int = -1) -> tuple[Forest, int]:
+def _grow(wiring: Wiring, scope: Int64, owner: Int64, root: int = -1) -> tuple[RootedForest, int]:
     """Return the graph in breadth first order, and a link that closes a cycle, or -1."""
     n, arity = len(owner), np.diff(wiring.scope_start)
     factor, is_open = np.repeat(np.arange(len(arity)), arity), np.repeat(arity > 1, arity)
@@ -320,12 +320,12 @@ def _grow(wiring: Wiring, scope: Int64, owner: Int64, root: int = -1) -> tuple[F
     links = links[np.argsort(scope[links], kind="stable")]
     var_start = np.concatenate([[0], np.cumsum(np.bincount(scope[links], minlength=n))])
     order, up = np.empty((2, n + len(arity)), np.int64)
-    forest = Forest(wiring.scope_start, scope, factor, var_start, links, order, up)
+    forest = RootedForest(wiring.scope_start, scope, factor, var_start, links, order, up)
     count, closing = kernels.grow(*forest, root)
     return forest._replace(order=order[:count]), closing
 
 
-def _cycle(forest: Forest, closing: int) -> list[int]:
+def _cycle(forest: RootedForest, closing: int) -> list[int]:
     """Return the variables of the cycle that a link closes, in order."""
     n, scope, factor, up = forest.n, forest.scope, forest.factor, forest.up
     one, two = [int(scope[closing])], [int(n + factor[closing])]
