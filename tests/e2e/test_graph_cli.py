@@ -331,6 +331,7 @@ class TestRows:
         assert json.loads(out) == {
             "rows": 4,
             "impossible": 0,
+            "not_converged": 0,
             "observed": ["wet", "sprinkler"],
             "variables": ["rain", "sprinkler", "wet"],
             "out": "post.csv",
@@ -448,7 +449,7 @@ class TestRows:
             (["--rows", "rows.csv", "--json"], "--json prints a summary. Pass --out"),
             (["--rows", "rows.csv", "--on-impossible", "skip"], "must be one of 'error', 'blank'"),
             (["--rows", "rows.csv", "--evidence", "wet=yes"], "--evidence does not go with --rows"),
-            (["--rows", "rows.csv", "--method", "tree"], "--method does not go with --rows"),
+            (["--rows", "rows.csv", "--method", "tree"], "must be one of 'auto', 'exact', 'loopy'"),
             (["--rows", "rows.csv", "--keep", "id", "--budget", "1B"], "the budget is 1 ?B"),
             (["--rows", "empty.csv"], "empty.csv: the file is empty"),
             (["--rows", "short.csv"], "short.csv, line 3: expected 2 cells as in the header"),

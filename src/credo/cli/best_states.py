@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from credo.cli.method_options import method_options
 from credo.cli.options import (
     AsJson,
     BudgetText,
@@ -15,13 +15,15 @@ from credo.cli.options import (
     NetworkFile,
     as_budget,
 )
-from credo.inference.engines import MAXIMISERS, Engine, lookup, promising
+from credo.inference.engines import MAXIMISERS, Engine, check_options, lookup, promising
 
 if TYPE_CHECKING:
+    from credo._types import Label
     from credo.cli.networks import Network
     from credo.inference.configurations import Configuration
 
 
+@method_options(MAXIMISERS)
 def mpe(
     network: NetworkFile,
     evidence: EvidenceTexts = None,
@@ -41,23 +43,37 @@ def mpe(
         ),
     ] = "auto",
     likelihood: LikelihoodFile = None,
+    seed: Annotated[int, typer.Option(help="Seed of whatever is random.")] = 0,
     budget: BudgetText = "4GB",
     as_json: AsJson = False,
+    *,
+    options: dict[str, Any],
 ) -> None:
     """Find the most probable states of all variables together, or of some."""
     from credo.cli.destinations import say, say_json
+    from credo.cli.findings import evidence_of, names_of
     from credo.cli.networks import opened
+    from credo.cli.weight_files import weights_of
 
-    engine = _check(variables, k, method, budget)
+    engine = _check(variables, k, method, budget, options)
+    if "seed" in engine.options:
+        options["seed"] = seed
     with opened(network) as net:
-        found = _found(net, evidence, variables, k, engine, likelihood, as_budget(budget))
+        asked: dict[str, Any] = {
+            "evidence": evidence_of(net, evidence),
+            "likelihood": weights_of(net, likelihood),
+            "budget": as_budget(budget),
+        }
+        found = _found(net, asked, names_of(net, variables, "--variables"), k, engine, options)
     if as_json:
         say_json({"configurations": [_record(each) for each in found]})
     else:
         say(_text(net, found))
 
 
-def _check(variables: list[str] | None, k: int, method: str, budget: str) -> Engine:
+def _check(
+    variables: list[str] | None, k: int, method: str, budget: str, options: dict[str, Any]
+) -> Engine:
     """Refuse what does not go together, before a file is read, and find the engine."""
     from credo.exceptions import InputError
     from credo.inference.question import as_bytes
@@ -66,39 +82,33 @@ def _check(variables: list[str] | None, k: int, method: str, budget: str) -> Eng
     engine = lookup(method, MAXIMISERS, "--method of credo mpe")
     if variables and k != 1:
         raise InputError("--k counts configurations of all variables. Leave out --variables.")
-    if engine.name != "auto" and (variables or k != 1):
+    given = ["method"] * (engine.name != "auto") + [name.replace("_", "-") for name in options]
+    if given and (variables or k != 1):
         other = "variables" if variables else "k"
-        raise InputError(f"--method does not go with --{other}, which is exact. Leave it out.")
+        raise InputError(f"--{given[0]} does not go with --{other}, which is exact. Leave it out.")
+    check_options(engine, options, MAXIMISERS, "mpe")
     return engine
 
 
 def _found(
     net: Network,
-    evidence: list[str] | None,
-    variables: list[str] | None,
+    asked: dict[str, Any],
+    names: list[Label] | None,
     k: int,
     engine: Engine,
-    likelihood: Path | None,
-    budget: str | None,
+    options: dict[str, Any],
 ) -> list[Configuration]:
     """Find one configuration, or several."""
-    from credo.cli.findings import evidence_of, names_of
     from credo.cli.progress import sweep_progress
-    from credo.cli.weight_files import weights_of
     from credo.inference import maximum
 
-    asked: dict[str, Any] = {
-        "evidence": evidence_of(net, evidence),
-        "likelihood": weights_of(net, likelihood),
-        "budget": budget,
-    }
-    names = names_of(net, variables, "--variables")
     if names is not None:
         return [maximum.marginal_map(net.model, names, **asked)]
     if k != 1:
         return maximum.k_best(net.model, k, **asked)
     with sweep_progress() as callback:
-        options: dict[str, Any] = {"callback": callback} if "callback" in engine.options else {}
+        if "callback" in engine.options:
+            options["callback"] = callback
         return [maximum.mpe(net.model, **asked, method=engine.name, **options)]
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from credo.cli.method_options import method_options
 from credo.cli.options import AsJson, EvidenceTexts, LikelihoodFile, NetworkFile, QueryTexts
+from credo.inference.engines import BOUNDS
 
 if TYPE_CHECKING:
     from credo._types import Label
@@ -12,12 +16,16 @@ if TYPE_CHECKING:
     from credo.inference.certificates.bounding import Bounds
 
 
+@method_options({"bounds": BOUNDS})
 def bounds(
     network: NetworkFile,
     evidence: EvidenceTexts = None,
     query: QueryTexts = None,
     likelihood: LikelihoodFile = None,
+    seed: Annotated[int, typer.Option(help="Seed of starts and of ties.")] = 0,
     as_json: AsJson = False,
+    *,
+    options: dict[str, Any],
 ) -> None:
     """Bound the probability of the evidence, and with --query those of a few variables."""
     from credo.cli.destinations import say, say_json
@@ -29,7 +37,8 @@ def bounds(
     with opened(network) as net:
         findings = evidence_of(net, evidence)
         names = names_of(net, query, "--query") or []
-        found = make(net.model, findings, likelihood=weights_of(net, likelihood), query=names)
+        weights = weights_of(net, likelihood)
+        found = make(net.model, findings, likelihood=weights, query=names, seed=seed, **options)
         intervals = {name: _by_state(net, found, name) for name in names}
     if as_json:
         say_json(

@@ -37,6 +37,9 @@ class RowsRequest:
     ignore: list[str]
     missing: list[str]
     on_impossible: str
+    method: str
+    seed: int
+    options: dict[str, Any]  #: settings of the method
     budget: str
     as_json: bool
 
@@ -71,7 +74,10 @@ def _check(request: RowsRequest, out: Path | None) -> None:
     """Refuse options that do not go together, before anything is read."""
     from credo._validation.labels import one_of
     from credo.exceptions import InputError
+    from credo.inference.engines import ROW_ENGINES, check_options, lookup
 
+    engine = lookup(request.method, ROW_ENGINES, "--method of credo infer --rows")
+    check_options(engine, request.options, ROW_ENGINES, "infer --rows")
     one_of(request.on_impossible, ("error", "blank"), "credo infer", "--on-impossible")
     if request.as_json and out is None:
         raise InputError("With --rows, --json prints a summary. Pass --out for the posteriors.")
@@ -99,10 +105,17 @@ class _Job:
         self.names = output_names(network, self.columns.kept, self.query, _LOG_EVIDENCE)
         self.budget = as_budget(request.budget)
         self.engine = ManyEngine(
-            network.model, query=query, on_impossible="nan", budget=self.budget
+            network.model,
+            query=query,
+            method=request.method,  # type: ignore[arg-type]  # checked
+            on_impossible="nan",
+            budget=self.budget,
+            seed=request.seed,
+            **request.options,
         )
         self.n_rows = 0
         self.n_impossible = 0
+        self.n_unsettled = 0
 
     def write(self, stream: IO[str]) -> None:
         """Answer block by block and write rows of text."""
@@ -123,6 +136,7 @@ class _Job:
         codes = self.columns.codes(block, self.rows.name)
         found = self.engine.run(codes, columns=self.columns.variables)
         self.n_rows += len(codes)
+        self.n_unsettled += int((found.statuses == "MAX_SWEEPS").sum())
         blank = [""] * (len(self.names) - len(self.columns.kept))
         answers = np.hstack([found.probabilities(name) for name in self.query]).tolist()
         for i, log_evidence in enumerate(found.log_evidence.tolist()):
@@ -155,6 +169,7 @@ class _Job:
         return {
             "rows": self.n_rows,
             "impossible": self.n_impossible,
+            "not_converged": self.n_unsettled,
             "observed": [str(name) for name in self.columns.variables],
             "variables": [str(name) for name in self.query],
         }
@@ -163,4 +178,5 @@ class _Job:
         """Give the same for a person."""
         rows = "1 row" if self.n_rows == 1 else f"{self.n_rows} rows"
         each = "1 variable" if len(self.query) == 1 else f"{len(self.query)} variables"
-        return f"{rows}: {self.n_impossible} impossible; {each} each"
+        unsettled = f", {self.n_unsettled} not converged" if self.n_unsettled else ""
+        return f"{rows}: {self.n_impossible} impossible{unsettled}; {each} each"

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from credo.cli.method_options import method_options
 from credo.cli.options import (
     AsJson,
     BudgetText,
@@ -17,9 +18,10 @@ from credo.cli.options import (
     QueryTexts,
     as_budget,
 )
-from credo.inference.engines import ENGINES, promising
+from credo.inference.engines import ENGINES, ROW_ENGINES, promising
 
 
+@method_options(ENGINES, ROW_ENGINES, without=("start",))
 def infer(
     network: NetworkFile,
     evidence: EvidenceTexts = None,
@@ -68,41 +70,6 @@ def infer(
             "exact, and approximate where that exceeds the budget.",
         ),
     ] = "auto",
-    schedule: Annotated[
-        str | None,
-        typer.Option(
-            help="Of loopy: auto, flooding, sequential, residual, random or tree.",
-            show_default=False,
-        ),
-    ] = None,
-    momentum: Annotated[
-        str | None,
-        typer.Option(
-            help="Of loopy and generalised: share of the new message, above 0 and at most 1, or "
-            "adaptive.",
-            show_default=False,
-        ),
-    ] = None,
-    temperature: Annotated[
-        float | None,
-        typer.Option(help="Of loopy: 1 sums, 0 maximises.", show_default=False),
-    ] = None,
-    sweeps: Annotated[
-        int | None,
-        typer.Option(help="Of approximate methods: sweeps at most.", show_default=False),
-    ] = None,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(
-            help="Of approximate methods: change at which sweeps stop.", show_default=False
-        ),
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            help="Of loopy and gibbs: the answer is the same for any number.", show_default=False
-        ),
-    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of whatever is random.")] = 0,
     on_failure: Annotated[
         str,
@@ -112,19 +79,13 @@ def infer(
     ] = "warn",
     budget: BudgetText = "4GB",
     as_json: AsJson = False,
+    *,
+    options: dict[str, Any],
 ) -> None:
     """Compute the probabilities of a network's variables, given evidence.
 
     With --rows, once for each row of a file, which may be larger than the memory.
     """
-    options = _given(
-        schedule=schedule,
-        momentum=None if momentum is None else _as_momentum(momentum),
-        temperature=temperature,
-        sweeps=sweeps,
-        tolerance=tolerance,
-        threads=threads,
-    )
     given = {"keep": keep, "ignore": ignore, "missing": missing, "out": out}
     if rows is None:
         from credo.cli.answers import Ask, answer_one
@@ -136,8 +97,7 @@ def infer(
     from credo.cli.evidence_rows import RowsRequest, answer_rows
 
     single = {"evidence": evidence, "likelihood": likelihood, "jeffrey": jeffrey}
-    other = {"method": method != "auto", "seed": seed, "on-failure": on_failure != "warn"}
-    _refuse({**single, **other, **dict.fromkeys(options, True)}, "does not go with --rows")
+    _refuse({**single, "on-failure": on_failure != "warn"}, "does not go with --rows")
     answer_rows(
         RowsRequest(
             network=network,
@@ -148,30 +108,13 @@ def infer(
             ignore=ignore or [],
             missing=missing or [],
             on_impossible=on_impossible,
+            method=method,
+            seed=seed,
+            options=options,
             budget=budget,
             as_json=as_json,
         )
     )
-
-
-def _given(**options: Any) -> dict[str, Any]:
-    """Leave out what was left out."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _as_momentum(text: str) -> float | str:
-    """Read a number or the word adaptive."""
-    from credo.exceptions import InputError
-
-    if text == "adaptive":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(
-            "--momentum is the share of the new message, above 0 and at most 1, or adaptive. "
-            f"Got {text!r}."
-        ) from None
 
 
 def _refuse(given: dict[str, Any], reason: str) -> None:

@@ -271,9 +271,10 @@ def _ended(post: GraphPosterior) -> str:
     who = f"infer: method={post.engine!r}"
     worst = post.details.get("worst_r_hat", 1.0)
     if worst > _MIXED:
+        together = "" if post.details.get("blocks") == "trees" else " use blocks='trees',"
         return (
             f"{who}: its chains disagree (R-hat {worst:.3g}, where 1 is perfect), so its beliefs "
-            "are not those of the model. Draw more, use blocks='trees', or another method."
+            f"are not those of the model. Draw more,{together} or use another method."
         )
     if post.status in _SETTLED:
         return ""

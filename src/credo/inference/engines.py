@@ -6,7 +6,6 @@ reference and the command line read these lists. An engine's module is imported 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,10 +35,9 @@ class Engine:
         ``mpe`` itself chooses or runs.
     promise, needs : str
         What comes out, and what goes in.
-    aliases : str
-        Other names that users know it by, with spaces between them.
-    takes : tuple of str, optional
-        Its options; by default those of a plan, or the keyword-only parameters of the function.
+    aliases, takes : str
+        Other names that users know it by, and the names of its options, with spaces between them.
+        An option is a keyword-only parameter of the function.
     """
 
     name: str
@@ -47,7 +45,7 @@ class Engine:
     promise: Promise
     needs: Needs
     aliases: str = ""
-    takes: tuple[str, ...] | None = None
+    takes: str = ""
 
     @cached_property
     def run(self) -> Callable[..., Any]:
@@ -56,60 +54,128 @@ class Engine:
         found: Callable[..., Any] = getattr(module, f"run_{self.name}")
         return found
 
-    @cached_property
+    @property
     def options(self) -> tuple[str, ...]:
         """The names of its options."""
-        if self.takes is not None or self.needs == "plan":
-            return self.takes or ("order", "effort", "seed")
-        parameters = inspect.signature(self.run).parameters.values()
-        return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        return tuple(self.takes.split())
 
 
 def _by_name(*engines: Engine) -> dict[str, Engine]:
     return {engine.name: engine for engine in engines}
 
 
-_MESSAGES = ("schedule", "momentum", "domain", "sweeps", "tolerance", "threads", "seed", "callback")
-_ROWS = "schedule sweeps tolerance momentum temperature dtype until log_evidence"
+_SEARCH = "order effort seed"
+_SWEEPS = "sweeps tolerance"
+_MESSAGES = f"schedule momentum domain {_SWEEPS} threads seed callback"
+_LOOPY = (
+    f"schedule momentum domain temperature counting {_SWEEPS} dtype threads start seed callback"
+)
+_TREES = f"forests rounds {_SWEEPS} seed callback"
+_ASCENT = f"{_SWEEPS} restarts seed callback"
+_DRAWS = "draws burn_in chains blocks thin log_z seed threads callback"
+_ROWS = f"schedule momentum temperature {_SWEEPS} dtype until log_evidence threads"
+_ELIMINATION = "ve variable_elimination bucket_elimination"
+_REGIONS = f"regions {_SWEEPS} callback"
 _CLIQUES = "jt clique_tree join_tree hugin shafer_shenoy"
 _BP = "bp lbp loopy_bp belief_propagation loopy_belief_propagation"
+_SUM = "sum_product message_passing"
 _MAX = "max_product max_sum min_sum"
 _GBP = "gbp generalized kikuchi generalised_bp generalized_bp"
 
 #: Engines of ``infer``; the first two choose among the exact ones.
 ENGINES = _by_name(
-    Engine("auto", "", "exact", "plan"),
-    Engine("exact", "", "exact", "plan"),
-    Engine("tree", "exact", "exact", "plan", "forward_backward polytree"),
-    Engine("junction_tree", "exact", "exact", "plan", _CLIQUES),
-    Engine("elimination", "exact", "exact", "plan", "ve variable_elimination bucket_elimination"),
-    Engine("enumeration", "exact", "exact", "plan", "brute_force enumerate"),
-    Engine("loopy", "loopy.engine", "estimate", "rules", f"{_BP} sum_product message_passing"),
-    Engine("generalised", "regions.generalised", "estimate", "tables", _GBP),
-    Engine("double_loop", "regions.generalised", "estimate", "tables", "hak cccp"),
-    Engine("tree_reweighted", "certificates.tree_reweighted", "upper", "tables", "trw trwbp trbp"),
-    Engine("mean_field", "certificates.mean_field", "lower", "tables", "mf naive_mean_field"),
-    Engine("structured_mean_field", "certificates.structured", "lower", "tables", "smf"),
-    Engine("gibbs", "chains.gibbs", "samples", "tables", "mcmc gibbs_sampling"),
+    Engine("auto", "", "exact", "plan", "", _SEARCH),
+    Engine("exact", "", "exact", "plan", "", _SEARCH),
+    Engine("tree", "exact", "exact", "plan", "forward_backward polytree", _SEARCH),
+    Engine("junction_tree", "exact", "exact", "plan", _CLIQUES, _SEARCH),
+    Engine("elimination", "exact", "exact", "plan", _ELIMINATION, _SEARCH),
+    Engine("enumeration", "exact", "exact", "plan", "brute_force enumerate", _SEARCH),
+    Engine("loopy", "loopy.engine", "estimate", "rules", f"{_BP} {_SUM}", _LOOPY),
+    Engine(
+        "generalised", "regions.generalised", "estimate", "tables", _GBP, f"momentum {_REGIONS}"
+    ),
+    Engine("double_loop", "regions.generalised", "estimate", "tables", "hak cccp", _REGIONS),
+    Engine(
+        "tree_reweighted",
+        "certificates.tree_reweighted",
+        "upper",
+        "tables",
+        "trw trwbp trbp",
+        _TREES,
+    ),
+    Engine(
+        "mean_field", "certificates.mean_field", "lower", "tables", "mf naive_mean_field", _ASCENT
+    ),
+    Engine(
+        "structured_mean_field",
+        "certificates.structured",
+        "lower",
+        "tables",
+        "smf",
+        f"blocks {_ASCENT}",
+    ),
+    Engine("gibbs", "chains.gibbs", "samples", "tables", "mcmc gibbs_sampling", _DRAWS),
 )
 
 #: Engines of ``mpe``, which has its junction tree itself.
 MAXIMISERS = _by_name(
-    Engine("auto", "maxima.choosing", "upper", "rules"),
-    Engine("junction_tree", "", "exact", "plan", f"{_CLIQUES} exact viterbi ve", ("seed",)),
+    Engine("auto", "maxima.choosing", "upper", "rules", "", f"{_SWEEPS} seed callback"),
+    Engine("junction_tree", "", "exact", "plan", f"{_CLIQUES} exact viterbi ve", "seed"),
     Engine("graph_cut", "maxima.graph_cut", "exact", "tables", "graphcut min_cut mincut max_flow"),
-    Engine("tree_reweighted", "maxima.choosing", "upper", "tables", "trws trw_s trw"),
+    Engine(
+        "tree_reweighted",
+        "maxima.choosing",
+        "upper",
+        "tables",
+        "trws trw_s trw",
+        f"{_SWEEPS} seed callback",
+    ),
     Engine("loopy", "maxima.decoding", "estimate", "rules", f"{_BP} {_MAX}", _MESSAGES),
-    Engine("icm", "maxima.local_moves", "estimate", "tables", "iterated_conditional_modes"),
+    Engine(
+        "icm",
+        "maxima.local_moves",
+        "estimate",
+        "tables",
+        "iterated_conditional_modes",
+        "start sweeps restarts forests seed callback",
+    ),
 )
 
 
 #: Engines of ``infer_many``; exact answers come from junction trees.
 ROW_ENGINES = _by_name(
-    Engine("auto", "", "exact", "plan", takes=("seed",)),
-    Engine("exact", "", "exact", "plan", f"junction_tree {_CLIQUES}", ("seed",)),
-    Engine("loopy", "", "estimate", "rules", ENGINES["loopy"].aliases, tuple(_ROWS.split())),
+    Engine("auto", "", "exact", "plan", "", "threads seed"),
+    Engine("exact", "", "exact", "plan", f"junction_tree {_CLIQUES}", "threads seed"),
+    Engine("loopy", "", "estimate", "rules", f"{_BP} {_SUM}", _ROWS),
 )
+
+#: What ``bounds`` takes.
+BOUNDS = Engine("bounds", "", "upper", "tables", "", f"rounds {_SWEEPS} restarts seed")
+
+#: What options mean, for help; one that takes more than a word or a number is not here.
+OPTIONS = {
+    "schedule": "order of messages: auto, flooding, sequential, residual, random or tree",
+    "momentum": "share of the new message, above 0 and at most 1, or adaptive; 1 - damping",
+    "domain": "what is mixed with the old message: linear, or log",
+    "temperature": "1 sums, 0 maximises",
+    "counting": "counting number of all factors",
+    "sweeps": "how many at most",
+    "tolerance": "change at which sweeps stop",
+    "dtype": "float64 or float32",
+    "threads": "how many; the answer is the same for any number",
+    "regions": "auto, bethe, plaquettes or cliques",
+    "forests": "weights of spanning forests, optimise or uniform; of icm, how many are moved",
+    "rounds": "steps by which the weights of forests are improved",
+    "restarts": "starts, of which the best is kept",
+    "blocks": "what moves together: trees, or none for single variables; of mean field, forest",
+    "draws": "sweeps of each chain that count",
+    "burn_in": "sweeps of each chain before that",
+    "chains": "how many",
+    "thin": "take every so-many-th sweep",
+    "log_z": "ais estimates log Z by annealing; none leaves it out",
+    "start": "where moves begin: single or random",
+    "until": "converged, or satisfied: stop once all rules hold",
+}
 
 
 def promising(engines: Mapping[str, Engine], *promises: Promise) -> str:

@@ -37,8 +37,8 @@ class GraphPosterior(Drawable):
         ``"EXACT"``, ``"CONVERGED"``, ``"MAX_SWEEPS"``, ``"OSCILLATING"`` or, for draws,
         ``"SAMPLED"``. Convergence is no promise of accuracy.
     log_evidence_is : str
-        What ``log_evidence`` is: ``"EXACT"``, ``"ESTIMATE"``, ``"LOWER_BOUND"`` or
-        ``"UPPER_BOUND"``.
+        What ``log_evidence`` is: ``"EXACT"``, ``"ESTIMATE"``, ``"LOWER_BOUND"``,
+        ``"UPPER_BOUND"``, or ``"NOT_ESTIMATED"`` where draws give none.
     plan : Plan or None
         What was planned, if an exact engine ran; None if an approximate one did.
     why : tuple of str
@@ -111,7 +111,7 @@ class GraphPosterior(Drawable):
         self.plan = plan
         self.why = tuple(why)
         self.status = answer.status
-        self.log_evidence_is = answer.log_z_is
+        self.log_evidence_is = "NOT_ESTIMATED" if "no_log_z" in answer.details else answer.log_z_is
         self.residuals: F64 = check.frozen(answer.residuals)
         self.updates = answer.updates
         self.period = answer.period
@@ -182,16 +182,12 @@ class GraphPosterior(Drawable):
     def log_evidence(self) -> float:
         """The log of the probability of the evidence; of the partition function if there is none.
 
-        It is what ``log_evidence_is`` says. Weights given by ``jeffrey`` are left out: they have no
-        probability of their own. At another temperature T than one it is that of the model to the
-        power 1/T; at 0, the log of the largest product.
+        It is what ``log_evidence_is`` says; where ``status`` says that an engine did not settle, it
+        is the estimate at which it stopped, and may mean little. Weights given by ``jeffrey`` are
+        left out: they have no probability of their own. At another temperature T than one it is
+        that of the model to the power 1/T; at 0, the log of the largest product.
         """
-        if self.engine == "generalised" and self.status in ("MAX_SWEEPS", "OSCILLATING"):
-            raise InputError(
-                "Generalised belief propagation did not settle: its regions contradict each other, "
-                "and their free energy means nothing. Use method='double_loop'."
-            )
-        if self.details.get("no_log_z"):
+        if self.log_evidence_is == "NOT_ESTIMATED":
             raise InputError(
                 f"The engine {self.engine!r} has no estimate of the probability of the evidence: "
                 "none was asked for, or the weights of its annealed walks are too unequal for one. "

@@ -44,7 +44,7 @@ Budget = str | int | float | None
 #: How a run ended. ``SAMPLED``: a fixed number of draws was made.
 Status: TypeAlias = Literal["EXACT", "CONVERGED", "MAX_SWEEPS", "OSCILLATING", "SAMPLED"]
 #: What is known about a value of log Z.
-Kind: TypeAlias = Literal["EXACT", "ESTIMATE", "LOWER_BOUND", "UPPER_BOUND"]
+Kind: TypeAlias = Literal["EXACT", "ESTIMATE", "LOWER_BOUND", "UPPER_BOUND", "NOT_ESTIMATED"]
 #: Called after each sweep with its number, from one, and its residual.
 Callback: TypeAlias = Callable[[int, float], None]
 

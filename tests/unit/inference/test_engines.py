@@ -5,6 +5,7 @@ what it is held to.
 """
 
 import functools
+import inspect
 import itertools
 import warnings
 
@@ -25,7 +26,15 @@ from credo.exceptions import (
     NumericalError,
     ShapeError,
 )
-from credo.inference.engines import ENGINES, MAXIMISERS, check_options, lookup
+from credo.inference.engines import (
+    BOUNDS,
+    ENGINES,
+    MAXIMISERS,
+    OPTIONS,
+    ROW_ENGINES,
+    check_options,
+    lookup,
+)
 
 EXACT = ("auto", "exact", "junction_tree", "elimination", "enumeration", "tree")
 APPROXIMATE = (
@@ -661,6 +670,23 @@ class TestNames:
         assert all(lookup(name, engines, "method").name in engines for name in names)
         for engine in engines.values():
             check_options(engine, dict.fromkeys(engine.options), engines, "infer")
+
+    @pytest.mark.parametrize("engines", [ENGINES, MAXIMISERS], ids=["infer", "mpe"])
+    def test_an_entry_lists_the_options_of_its_function(self, engines):
+        for engine in engines.values():
+            if engine.needs == "plan":
+                continue
+            parameters = inspect.signature(engine.run).parameters.values()
+            taken = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+            if any(p.kind is p.VAR_KEYWORD for p in parameters):  # handed on to messages
+                taken = set(engine.options) & set(ENGINES["loopy"].options)
+            assert set(engine.options) == taken, engine.name
+
+    def test_every_option_has_words_unless_no_word_can_be_its_value(self):
+        all_engines = [*ENGINES.values(), *MAXIMISERS.values(), *ROW_ENGINES.values(), BOUNDS]
+        options = {name for engine in all_engines for name in engine.options}
+        assert options - set(OPTIONS) == {"order", "effort", "seed", "callback", "log_evidence"}
+        assert set(OPTIONS) <= options
 
     @pytest.mark.parametrize(
         ("name", "aliases"),
