@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -73,7 +73,7 @@ class Choice:
         return int(self.outer.shape[0] + self.counting.sum())
 
 
-def choose(problem: Problem, regions: Regions, who: str) -> Choice:
+def choose_regions(problem: Problem, regions: Regions, who: str) -> Choice:
     """Choose the outer regions; say what they were made of and what they share.
 
     Variables of one state are in none of them. Scopes that lie in no region are regions too.
@@ -83,12 +83,10 @@ def choose(problem: Problem, regions: Regions, who: str) -> Choice:
         given = _as_given(problem, regions, who)
         _check_cells(problem, given)
         return _close(problem, "given", given, scopes)
-    if regions == "auto":
-        return _choose_unasked(problem, scopes)
     if regions == "bethe":
         return _share_variables(problem, scopes)
-    if regions == "plaquettes":
-        return _choose_plaquettes(problem, scopes)
+    if regions in ("auto", "plaquettes"):
+        return _choose_plaquettes(problem, scopes, unasked=regions == "auto")
     if regions == "cliques":
         cliques = _as_sets(problem, _find_cliques(_join_neighbours(scopes)))
         cells = count_cells(cliques, problem.n_states)
@@ -132,13 +130,9 @@ def as_tuples(sets: csr_array) -> list[tuple[int, ...]]:
 
 
 def count_cells(sets: csr_array, n_states: Int64) -> F64:
-    """Count the cells of the table of each set; floats, for they may be very many."""
-    cells, filled = np.ones(sets.shape[0]), sizes(sets) > 0
-    if filled.any():
-        with np.errstate(over="ignore"):
-            lengths = n_states[sets.indices].astype(float)
-            cells[filled] = np.multiply.reduceat(lengths, sets.indptr[:-1][filled])
-    return cells
+    """Count the cells of the table of each set, none empty; floats, for they may be very many."""
+    with np.errstate(over="ignore"):
+        return np.multiply.reduceat(n_states[sets.indices].astype(float), sets.indptr[:-1])
 
 
 def _find_inside(small: csr_array, large: csr_array) -> tuple[Int64, Int64]:
@@ -146,7 +140,7 @@ def _find_inside(small: csr_array, large: csr_array) -> tuple[Int64, Int64]:
 
     Larger sets that might hold another are those with the member that the fewest of them have.
     """
-    most = int(sizes(large).max(initial=0)) + 1
+    most = 1 + max(int(sizes(sets).max(initial=0)) for sets in (small, large))
     rank = large.indices.astype(np.int64) * most - sizes(large)[rows(large)]  # larger sets first
     order = np.argsort(rank, kind="stable")
     base = small.indices.astype(np.int64) * most
@@ -218,7 +212,7 @@ def _as_given(problem: Problem, regions: Any, who: str) -> csr_array:
         where = np.searchsorted(problem.variables, places)
         where = where[np.append(problem.variables, -1)[where] == places]
         found.append(where[problem.n_states[where] > 1].tolist())
-    return _as_sets(problem, found)
+    return _as_sets(problem, filter(None, found))
 
 
 def _check_cells(problem: Problem, sets: csr_array) -> None:
@@ -236,47 +230,44 @@ def _check_cells(problem: Problem, sets: csr_array) -> None:
         )
 
 
-def _choose_plaquettes(problem: Problem, scopes: csr_array) -> Choice:
-    """Take the plaquettes, independent ones if all of them do not balance."""
-    found = _Plaquettes.find(problem, scopes)
-    if found is None:
+def _choose_plaquettes(problem: Problem, scopes: csr_array, *, unasked: bool) -> Choice:
+    """Take independent plaquettes, or very many if they balance; the scopes if none was asked for.
+
+    Counting numbers balance if they sum to the number of parts, less one for each independent
+    cycle that is in no region. Unasked, plaquettes have to be small and to balance.
+    """
+    neighbours = _join_neighbours(scopes)
+    cycles = _list_cycles(neighbours)
+    if cycles is None and not unasked:
         raise InputError(
             "The graph has too many triangles and cycles of four to list. Choose regions='bethe', "
             "or list the regions."
         )
-    _check_cells(problem, found.cycles)
-    choice = _balance(problem, scopes, found)[0]
-    return choice or _close(problem, "plaquettes", found.cycles, scopes)
+    if unasked and (cycles is None or not _are_small(problem, cycles)):
+        return _share_variables(problem, scopes)
+    _check_cells(problem, cycles)
+    n_cycles, known = cycles.shape[0], find_homes(cycles, scopes) >= 0
+    parts = connected_components(neighbours, directed=False, return_labels=False)
+    n_loops = neighbours.nnz // 2 - neighbours.shape[0] + parts
+    every = None
+    if MANY_CYCLES < n_cycles <= n_loops and not known.any():
+        every = _close(problem, "plaquettes", cycles, scopes)
+        if every.total == every.n_parts - n_loops + n_cycles:
+            return every
+    kept = _find_independent(neighbours, cycles, known)
+    if kept is not None:
+        choice = _close(problem, "plaquettes", cycles[kept[0]], scopes)
+        if not unasked or choice.total == choice.n_parts - n_loops + kept[1]:
+            return choice
+    if unasked:
+        return _share_variables(problem, scopes)
+    return every or _close(problem, "plaquettes", cycles, scopes)
 
 
-def _choose_unasked(problem: Problem, scopes: csr_array) -> Choice:
-    """Take plaquettes if they are small and balance, or the scopes."""
-    found = _Plaquettes.find(problem, scopes)
-    if found is not None and found.cycles.shape[0]:
-        cells = count_cells(found.cycles, problem.n_states)
-        if cells.max() <= _FEW_CELLS and cells.sum() <= _FEW_CELLS_IN_ALL:
-            choice, is_balanced = _balance(problem, scopes, found)
-            if choice is not None and is_balanced:
-                return choice
-    return _share_variables(problem, scopes)
-
-
-def _balance(problem: Problem, scopes: csr_array, found: _Plaquettes) -> tuple[Choice | None, bool]:
-    """Take independent plaquettes, or very many if they balance; tell whether they do.
-
-    Counting numbers balance if they sum to the number of parts, less one for each independent
-    cycle that is in no region. None if independent plaquettes are hard to find.
-    """
-    n_loops, n_cycles = found.n_loops, found.cycles.shape[0]
-    if MANY_CYCLES < n_cycles <= n_loops and not found.known.any():
-        choice = _close(problem, "plaquettes", found.cycles, scopes)
-        if choice.total == choice.n_parts - n_loops + n_cycles:
-            return choice, True
-    kept = found.find_independent()
-    if kept is None:
-        return None, False
-    choice = _close(problem, "plaquettes", found.cycles[kept[0]], scopes)
-    return choice, choice.total == choice.n_parts - n_loops + kept[1]
+def _are_small(problem: Problem, cycles: csr_array) -> bool:
+    """Tell whether there are plaquettes, of few cells."""
+    cells = count_cells(cycles, problem.n_states)
+    return len(cells) > 0 and cells.max() <= _FEW_CELLS and cells.sum() <= _FEW_CELLS_IN_ALL
 
 
 # --- cliques and cycles ---------------------------------------------------------------------------
@@ -321,66 +312,46 @@ def _find_cliques(neighbours: csr_array) -> list[tuple[int, ...]]:
     return sorted(found)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Plaquettes:
-    """Triangles and cycles of four without a chord."""
+def _find_independent(
+    neighbours: csr_array, cycles: csr_array, known: Bool
+) -> tuple[list[int], int] | None:
+    """Leave out cycles that are sums of others, or known; return also the number of all kept.
 
-    neighbours: csr_array
-    cycles: csr_array
-    known: Bool  #: the cycles whose variables one factor holds
+    None if that takes too long.
 
-    @classmethod
-    def find(cls, problem: Problem, scopes: csr_array) -> _Plaquettes | None:
-        """Find all; None if there are very many."""
-        neighbours = _join_neighbours(scopes)
-        blocks: list[Int64] = []
-        room = max(MOST_CYCLES, neighbours.nnz)  # a grid has fewer faces than edges
-        for block in _find_cycles(neighbours):
-            blocks.append(block)
-            room -= len(block)
-            if room < 0:
-                return None
-        cycles = vstack(
-            [
-                _incidence(np.arange(len(b) + 1) * b.shape[1], b.ravel(), len(problem.n_states))
-                for b in blocks
-            ],
-            format="csr",
-        )
-        return cls(neighbours, cycles, find_homes(cycles, scopes) >= 0)
+    Cycles are vectors over the edges modulo two; each is reduced by those before it, the known
+    ones first. One that reduces to nothing would count a loop twice. In ascending order, the
+    triangles of a complete graph that are kept are those of its first vertex.
+    """
+    listed = as_tuples(cycles)
+    edges = {(u, v) for u, near in enumerate(as_tuples(neighbours)) for v in near if u < v}
+    basis: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    kept: list[int] = []
+    work = 0
+    for i in sorted(range(len(listed)), key=lambda i: (not known[i], listed[i])):
+        rest = set(combinations(listed[i], 2)) & edges
+        while rest and (last := max(rest)) in basis:
+            rest ^= basis[last]
+            work += len(rest)
+        if rest:
+            basis[max(rest)] = rest
+            kept += [] if known[i] else [i]
+        if work > MOST_WORK:
+            return None
+    return sorted(kept), len(basis)
 
-    @property
-    def n_loops(self) -> int:
-        """How many independent cycles the graph has, short or long."""
-        parts = connected_components(self.neighbours, directed=False, return_labels=False)
-        return int(self.neighbours.nnz // 2 - self.neighbours.shape[0] + parts)
 
-    def find_independent(self) -> tuple[list[int], int] | None:
-        """Leave out cycles that are sums of others, or known; return also the number of all kept.
-
-        None if that takes too long.
-
-        Cycles are vectors over the edges modulo two; each is reduced by those before it, the known
-        ones first. One that reduces to nothing would count a loop twice. In ascending order, the
-        triangles of a complete graph that are kept are those of its first vertex.
-        """
-        cycles, near = as_tuples(self.cycles), as_tuples(self.neighbours)
-        edges = {(u, v) for u, around in enumerate(near) for v in around if u < v}
-        basis: dict[tuple[int, int], set[tuple[int, int]]] = {}
-        kept: list[int] = []
-        work = 0
-        for i in sorted(range(len(cycles)), key=lambda i: (not self.known[i], cycles[i])):
-            cycle = cycles[i]
-            rest = {(u, v) for k, u in enumerate(cycle) for v in cycle[k + 1 :]} & edges
-            while rest and (last := max(rest)) in basis:
-                rest ^= basis[last]
-                work += len(rest)
-            if rest:
-                basis[max(rest)] = rest
-                kept += [] if self.known[i] else [i]
-            if work > MOST_WORK:
-                return None
-        return sorted(kept), len(basis)
+def _list_cycles(neighbours: csr_array) -> csr_array | None:
+    """List triangles and chordless cycles of four; None if there are very many."""
+    listed: list[csr_array] = []
+    room = max(MOST_CYCLES, neighbours.nnz)  # a grid has fewer faces than edges
+    for found in _find_cycles(neighbours):
+        start = np.arange(len(found) + 1) * found.shape[1]
+        listed.append(_incidence(start, found.ravel(), neighbours.shape[0]))
+        room -= len(found)
+        if room < 0:
+            return None
+    return vstack(listed, format="csr")
 
 
 def _blocks(counts: Int64) -> Iterator[slice]:
@@ -455,9 +426,8 @@ def _close(problem: Problem, kind: Kind, sets: csr_array, scopes: csr_array) -> 
     for size in np.unique(sizes(inner))[::-1].tolist():
         level = np.flatnonzero(sizes(inner) == size)
         counting[level] -= above[level] @ counting
-    kept = np.flatnonzero((counting != 0) | ~_agree_already(links, above, counting == 0))
-    kept = kept[np.lexsort((-sizes(inner)[kept], inner.indices[inner.indptr[kept]]))]
-    return _describe(problem, kind, outer, inner[kept], links[kept], counting[kept])
+    order = np.lexsort((-sizes(inner), inner.indices[inner.indptr[:-1]]))
+    return _describe(problem, kind, outer, inner[order], links[order], counting[order])
 
 
 def _find_intersections(outer: csr_array) -> tuple[csr_array, csr_array]:
@@ -492,24 +462,6 @@ def _find_intersections(outer: csr_array) -> tuple[csr_array, csr_array]:
     ones = np.ones(whole.sum(), np.int64)
     shape = found.shape[0], outer.shape[1]
     return csr_array((ones, (common.row[whole], common.col[whole])), shape=shape), found
-
-
-def _agree_already(links: csr_array, above: csr_array, asked: Bool) -> Bool:
-    """Tell which of some sets larger intersections have chained all their regions together for."""
-    agree, which = np.zeros(len(asked), np.bool_), np.flatnonzero(asked)
-    if not len(which):
-        return agree
-    own, larger = links[which], above[which]
-    keys = rows(own) * links.shape[1] + own.indices
-    chains = links[larger.indices]
-    wanted = np.repeat(rows(larger), sizes(chains)) * links.shape[1] + chains.indices
-    node, chain = np.searchsorted(keys, wanted), own.nnz + rows(chains)
-    n = own.nnz + chains.shape[0]
-    graph = csr_array((np.ones(len(node)), (node, chain)), shape=(n, n))
-    label = connected_components(graph, directed=False)[1][: own.nnz]
-    low, high = (bound.reduceat(label, own.indptr[:-1]) for bound in (np.minimum, np.maximum))
-    agree[which] = low == high
-    return agree
 
 
 def _describe(
@@ -547,5 +499,6 @@ def _describe(
         rooted = csr_array((np.ones(len(to)), (down, to)), shape=(n + 1, n + 1))
         order = breadth_first_order(rooted, n, directed=False, return_predecessors=False)[::-1]
         order = order[order < n_inner]
+        order = order[counting[order] < 0]
         inner, links, counting = inner[order], links[order], counting[order]
     return Choice(kind, outer, inner, links, counting, int(n_parts), is_forest)

@@ -13,24 +13,17 @@ from credo.graphs.problems import Problem
 from credo.graphs.wiring import ranges, starts
 from credo.inference.drive import Ending, Pace, drive
 from credo.inference.question import Answer, Beliefs, Callback
+from credo.inference.regions import kernels
 from credo.inference.regions.choose import (
     Choice,
     Int64,
     Regions,
-    choose,
+    choose_regions,
     count_cells,
     find_homes,
     live_scopes,
     rows,
     sizes,
-)
-from credo.inference.regions.kernels import (
-    Layout,
-    inner_energy,
-    multiply_in,
-    read_marginals,
-    rebuild,
-    sweep,
 )
 
 #: Relaxations that are tried one after the other, then momenta.
@@ -135,7 +128,7 @@ def run_generalised(
     """
     who = "generalised belief propagation"
     pace = Pace.of(who, momentum, sweeps, tolerance, callback)
-    return _run(problem, choose(problem, regions, who), pace, convex=False)
+    return _run(problem, choose_regions(problem, regions, who), pace, convex=False)
 
 
 def run_double_loop(
@@ -210,26 +203,26 @@ def run_double_loop(
     """
     who = "the double loop"
     pace = Pace.of(who, 1.0, sweeps, tolerance, callback)
-    return _run(problem, choose(problem, regions, who), pace, convex=True)
+    return _run(problem, choose_regions(problem, regions, who), pace, convex=True)
 
 
 def _run(problem: Problem, choice: Choice, pace: Pace, *, convex: bool) -> Answer:
     """Pass messages until beliefs agree; read beliefs and the free energy.
 
-    On a junction tree whose leaves come first, one sweep to the root and one back are exact: so is
-    all that has come to rest, which takes two sweeps at least.
+    On a junction tree, whose leaves come first, one sweep to the root and one back are exact.
     """
     messages = RegionMessages(problem, choice, pace, convex=convex)
     ending = Ending("CONVERGED", np.empty(0), is_impossible=True)
     if not messages.is_impossible:
-        is_plain = pace.is_adaptive or choice.is_forest  # caution is the messages' own
-        ending = drive(messages, pace.fixed(pace.sweeps) if is_plain else pace)
+        if choice.is_forest or pace.is_adaptive:  # caution is the messages' own
+            pace = pace.fixed(min(pace.sweeps, 2) if choice.is_forest else pace.sweeps)
+        ending = drive(messages, pace)
     if ending.is_impossible:
         beliefs = Beliefs(problem.variables, starts(problem.n_states), np.empty(0), -np.inf)
         return Answer(beliefs, "EXACT", -np.inf, "EXACT", ending.residuals)
     energy = messages.free_energy()
     log_z = messages.log_constant - energy
-    is_exact = choice.is_forest and ending.status == "CONVERGED"
+    is_exact = choice.is_forest and len(ending.residuals) == 2
     course = {"free_energies": np.array(messages.energies)}
     if not convex:
         course = {"momentum": ending.eta * messages.momentum, "relaxation": messages.relaxation}
@@ -297,19 +290,10 @@ class RegionMessages:
         """Visit all inner regions, to and fro; return the largest gap between two beliefs."""
         relaxed = self.relaxation * (np.maximum(self._counting, 0.0) - self._counting)
         extra = np.maximum(relaxed, 1.0 - self._repeats - self._counting)  # no divisor below one
-        residual, divergence = sweep(
-            self._shares,
-            self.outer,
-            self.inner,
-            self.message,
-            self.layout,
-            self._reference,
-            extra,
-            self._counting + extra + self._repeats,
-            eta * self.momentum,
-            self._sweeps % 2 == 1,
-            self._widest,
-        )
+        divisor = self._counting + extra + self._repeats
+        pace = extra, divisor, eta * self.momentum, self._sweeps % 2 == 1, self._widest
+        tables = self._shares, self.outer, self.inner, self.message
+        residual, divergence = kernels.sweep(*tables, self.layout, self._reference, *pace)
         self._sweeps += 1
         if self._is_convex and residual < np.inf:
             gap = float(np.abs(np.exp(self.inner) - np.exp(self._reference)).max(initial=0.0))
@@ -360,14 +344,14 @@ class RegionMessages:
     def _rebuild(self) -> float:
         """Make the outer beliefs from factors and messages afresh; return the log of their sums."""
         self.outer[:] = self._factors
-        return float(rebuild(self._shares, self.outer, self.message, self.layout))
+        return float(kernels.rebuild(self._shares, self.outer, self.message, self.layout))
 
     def free_energy(self) -> float:
         """Return the Kikuchi free energy, right to second order in what beliefs disagree by.
 
         It is that of the Lagrangian: the terms of the messages vanish where beliefs agree.
         """
-        inner = inner_energy(self.inner, self.message, self.layout, self._counting)
+        inner = kernels.inner_energy(self.inner, self.message, self.layout, self._counting)
         return float(inner) - self._rebuild()
 
     def marginals(self, log_z: float | None) -> Beliefs:
@@ -383,7 +367,7 @@ class RegionMessages:
         start = starts(n_states)
         values = np.ones(int(start[-1]))
         tables = np.concatenate([self.inner, self.outer])
-        read_marginals(n_states, home, step, tables, cells, start, values)
+        kernels.read_marginals(n_states, home, step, tables, cells, start, values)
         return Beliefs(self.problem.variables, start, values, log_z)
 
 
@@ -425,7 +409,7 @@ def _joint(messages: RegionMessages, variables: Int64) -> F64 | None:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _lay_out(problem: Problem, choice: Choice) -> tuple[Layout, F64, float]:
+def _lay_out(problem: Problem, choice: Choice) -> tuple[kernels.Layout, F64, float]:
     """Lay out tables and messages; multiply every factor into one outer region.
 
     Returns also the log tables, and the log of the factors that are constants.
@@ -438,7 +422,7 @@ def _lay_out(problem: Problem, choice: Choice) -> tuple[Layout, F64, float]:
     item = np.repeat(np.arange(links.nnz), sizes(inner)[rows(links)])
     steps = _steps(inner.indptr, inner.indices, n_states)[held]
     entries = (item, inner.indices[held], steps)
-    layout = Layout(
+    layout = kernels.Layout(
         cells,
         inner_cells,
         links.indptr.astype(np.int64),
@@ -455,7 +439,7 @@ def _lay_out(problem: Problem, choice: Choice) -> tuple[Layout, F64, float]:
         n_states, outer, home[factor], (item[live], problem.scope[live], steps[live])
     )
     logs, table = np.array(problem.log_values()), np.zeros(int(cells[-1]))
-    multiply_in(table, cells, home[factor], logs, problem.cell_start[factor], *where)
+    kernels.multiply_in(table, cells, home[factor], logs, problem.cell_start[factor], *where)
     return layout, table, float(logs[problem.cell_start[:-1][home < 0]].sum())
 
 

@@ -134,18 +134,13 @@ def _multiply(p, q, begin, end, maps, m, sums, log_sums, s, size, is_safe):
     Where sums were safe, so are the factors: the logs of shares are above that of SAFE. A product
     that has become tiny is taken from its log, so that it can come back.
     """
-    if is_safe:
-        for y in range(s, s + size):
-            sums[y] = math.exp(log_sums[y])
-        for x in range(begin, end):
-            y = s + maps[m + x - begin]
-            q[x] += log_sums[y]
-            p[x] *= sums[y]
-            if p[x] < SAFE:
-                p[x] = math.exp(q[x])
-    else:
-        for x in range(begin, end):
-            q[x] += log_sums[s + maps[m + x - begin]]
+    for y in range(s, s + size):
+        sums[y] = math.exp(log_sums[y]) if is_safe else 0.0
+    for x in range(begin, end):
+        y = s + maps[m + x - begin]
+        q[x] += log_sums[y]
+        p[x] *= sums[y]
+        if p[x] < SAFE:
             p[x] = math.exp(q[x])
 
 
