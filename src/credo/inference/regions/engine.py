@@ -310,13 +310,13 @@ class RegionMessages:
         return np.exp(self.inner)
 
     def snapshot(self) -> F64:
-        """Return what the next sweep depends on: its direction, and all messages.
+        """Return the direction of the next sweep and all beliefs, to find circles by.
 
         Whoever gets more careful after a while is not back where he was, and neither is a free
-        energy that falls: then the number of sweeps is among it.
+        energy that falls: then the number of sweeps takes the place of the direction.
         """
         is_new = self._can_grow or self._is_convex
-        return np.append(self._sweeps if is_new else self._sweeps % 2, self.message)
+        return np.append(self._sweeps if is_new else self._sweeps % 2, self.beliefs())
 
     def _tighten(self) -> None:
         """Begin an inner loop with a bound that is tight at the present beliefs."""
