@@ -165,8 +165,8 @@ def find_homes(small: csr_array, large: csr_array) -> Int64:
 
 def _keys(sets: csr_array) -> list[bytes]:
     """Return the members of each set as something that can be looked up."""
-    text, width = sets.indices.tobytes(), sets.indices.itemsize
-    return [text[a:b] for a, b in pairwise((sets.indptr * width).tolist())]
+    text = sets.indices.astype(np.int64).tobytes()
+    return [text[a:b] for a, b in pairwise((8 * sets.indptr.astype(np.int64)).tolist())]
 
 
 def _keep_maximal(sets: csr_array) -> csr_array:
@@ -208,7 +208,7 @@ def _as_given(problem: Problem, regions: Any, who: str) -> csr_array:
         )
     found = []
     for region in regions:
-        places = np.unique(np.array(indices(problem.wiring, region, who, "region"), np.int64))
+        places = np.unique(np.array(indices(problem.wiring, region, who, "region") or [], np.int64))
         where = np.searchsorted(problem.variables, places)
         where = where[np.append(problem.variables, -1)[where] == places]
         found.append(where[problem.n_states[where] > 1].tolist())
@@ -231,20 +231,21 @@ def _check_cells(problem: Problem, sets: csr_array) -> None:
 
 
 def _choose_plaquettes(problem: Problem, scopes: csr_array, *, unasked: bool) -> Choice:
-    """Take independent plaquettes, or very many if they balance; the scopes if none was asked for.
+    """Take independent plaquettes, or very many if they balance; all if that is hard to find out.
 
     Counting numbers balance if they sum to the number of parts, less one for each independent
-    cycle that is in no region. Unasked, plaquettes have to be small and to balance.
+    cycle that is in no region. Unasked, plaquettes have to be small and to balance; else the scopes
+    are taken.
     """
     neighbours = _join_neighbours(scopes)
     cycles = _list_cycles(neighbours)
-    if cycles is None and not unasked:
+    if unasked and (cycles is None or not _are_small(problem, cycles)):
+        return _share_variables(problem, scopes)
+    if cycles is None:
         raise InputError(
             "The graph has too many triangles and cycles of four to list. Choose regions='bethe', "
             "or list the regions."
         )
-    if unasked and (cycles is None or not _are_small(problem, cycles)):
-        return _share_variables(problem, scopes)
     _check_cells(problem, cycles)
     n_cycles, known = cycles.shape[0], find_homes(cycles, scopes) >= 0
     parts = connected_components(neighbours, directed=False, return_labels=False)
@@ -292,6 +293,7 @@ def _find_cliques(neighbours: csr_array) -> list[tuple[int, ...]]:
     found = []
     for start, around in enumerate(near):
         after = {w for w in around if place[w] > place[start]}
+        stack: list[tuple[tuple[int, ...], set[int], set[int]]]
         stack = [((start,), after, around - after)]
         while stack:
             clique, free, used = stack.pop()
@@ -413,10 +415,7 @@ def _share_variables(problem: Problem, outer: csr_array) -> Choice:
 
 
 def _close(problem: Problem, kind: Kind, sets: csr_array, scopes: csr_array) -> Choice:
-    """Take sets and scopes, and all intersections that are needed, by their first variable.
-
-    Left out are those whose counting number is zero, if larger ones make regions agree on them.
-    """
+    """Take sets and scopes, and all their intersections, by their first variable."""
     outer = _keep_maximal(vstack([sets, scopes], format="csr"))
     inner, links = _find_intersections(outer)
     one, other = _find_inside(inner, inner)
@@ -437,8 +436,8 @@ def _find_intersections(outer: csr_array) -> tuple[csr_array, csr_array]:
     fewer as further variables are asked for; where they do not, the variable is in it already.
     """
     held = outer.T.tocsr()
-    level, links, seen = held[sizes(held) > 1], [], set()
-    entries = 0
+    level, links, entries = held[sizes(held) > 1], [], 0
+    seen: set[bytes] = set()
     while level.shape[0]:
         fresh = {key: i for i, key in enumerate(_keys(level)) if key not in seen}
         seen.update(fresh)

@@ -223,7 +223,7 @@ def _run(problem: Problem, choice: Choice, pace: Pace, *, convex: bool) -> Answe
     energy = messages.free_energy()
     log_z = messages.log_constant - energy
     is_exact = choice.is_forest and len(ending.residuals) == 2
-    course = {"free_energies": np.array(messages.energies)}
+    course: dict[str, Any] = {"free_energies": np.array(messages.energies)}
     if not convex:
         course = {"momentum": ending.eta * messages.momentum, "relaxation": messages.relaxation}
     return Answer(
@@ -265,6 +265,7 @@ class RegionMessages:
 
     def __init__(self, problem: Problem, choice: Choice, pace: Pace, *, convex: bool) -> None:
         self.choice, self.problem = choice, problem
+        self.held = choice.outer.T.tocsr()  #: the outer regions of each variable
         self.layout, self._factors, constant = _lay_out(problem, choice)
         self.log_constant = problem.log_constant + constant
         self.outer, self._shares = np.empty_like(self._factors), np.empty_like(self._factors)
@@ -391,10 +392,11 @@ def _joint(messages: RegionMessages, variables: Int64) -> F64 | None:
     whole = np.zeros(problem.wiring.n_states[asked])
     belief = np.ones(())
     if len(live):
-        held = np.flatnonzero(outer[:, live].sum(axis=1) == len(live))
-        if not len(held):
+        bounds = zip(messages.held.indptr[live], messages.held.indptr[live + 1], strict=True)
+        common = reduce(np.intersect1d, (messages.held.indices[a:b] for a, b in bounds))
+        if not len(common):
             return None
-        region = held[np.argmin(np.diff(cells)[held])]
+        region = common[np.argmin(np.diff(cells)[common])]
         members = outer.indices[slice(*outer.indptr[region : region + 2])]
         table = np.exp(messages.outer[slice(*cells[region : region + 2])])
         axes = np.searchsorted(members, live)
