@@ -66,17 +66,6 @@ def has_junction_tree(outer):
     return True
 
 
-def agree_already(s, outer, inner):
-    """Whether the sets that hold s are chained together by larger intersections."""
-    holders = [a for a in outer if a >= s]
-    parts = [{a} for a in holders]
-    for other in inner:
-        if other > s:
-            joined = [p for p in parts if any(a >= other for a in p)]
-            parts = [p for p in parts if p not in joined] + [set().union(*joined)]
-    return len(parts) == 1
-
-
 def short_cycles(n, edges):
     """Triangles, and cycles of four without a chord, as ascending tuples."""
     edges = {frozenset(e) for e in edges}

@@ -91,10 +91,8 @@ ENGINES = _by_name(
     Engine("elimination", "exact", "exact", "plan", _ELIMINATION, _SEARCH),
     Engine("enumeration", "exact", "exact", "plan", "brute_force enumerate", _SEARCH),
     Engine("loopy", "loopy.engine", "estimate", "rules", f"{_BP} {_SUM}", _LOOPY),
-    Engine(
-        "generalised", "regions.generalised", "estimate", "tables", _GBP, f"momentum {_REGIONS}"
-    ),
-    Engine("double_loop", "regions.generalised", "estimate", "tables", "hak cccp", _REGIONS),
+    Engine("generalised", "regions.engine", "estimate", "tables", _GBP, f"momentum {_REGIONS}"),
+    Engine("double_loop", "regions.engine", "estimate", "tables", "hak cccp", _REGIONS),
     Engine(
         "tree_reweighted",
         "certificates.tree_reweighted",
