@@ -63,10 +63,12 @@ class TestDenoise:
         code, out, err = credo("denoise", "noisy.png", "clean.png", *arguments)
         assert (code, err) == (0, "")
         assert [line[:16].strip() for line in out.splitlines()] == [
-            *("size", "flip probability", "coupling", "U(x)", "rejected", "wrong", "", "seconds")
+            *("size", "flip probability", "coupling", "status", "learning", "U(x)", "rejected"),
+            *("wrong", "", "seconds"),
         ]
         assert f"{SIDE} × {SIDE}" in out
         assert out.count("(estimated)") == 2
+        assert re.search(r"\nstatus +MAX_SWEEPS after 20 sweeps\nlearning +CONVERGED\n", out)
         restored, info = open_image("clean.png")
         assert info.mode == "1"
         assert (restored != FACE).mean() < 0.7 * (NOISY != FACE).mean()
@@ -116,7 +118,13 @@ class TestDenoise:
         ]
         assert len(set(found)) == 3
         exact = denoise(credo, "--method", "graph-cut")
-        assert exact["sweeps"] is None
+        assert (exact["sweeps"], exact["status"], exact["learning_status"]) == (
+            None,
+            "EXACT",
+            "GIVEN",
+        )
+        rest = denoise(credo, "--tolerance", "1e-3", "--sweeps", "300")
+        assert (rest["status"], rest["sweeps"] < 300) == ("CONVERGED", True)
         assert exact["energy"]["restored"] >= max(u for _, u in found)
         best = denoise(credo, "--method", "max-product")["energy"]["restored"]
         assert best <= exact["energy"]["restored"]

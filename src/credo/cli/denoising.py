@@ -40,6 +40,10 @@ def denoise(
         typer.Option(help="How alike neighbours are (J), or estimate.", metavar="NUMBER"),
     ] = "estimate",
     sweeps: Annotated[int, typer.Option(help="Sweeps of messages.")] = 20,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="Stop when no message changes by more.", show_default=False),
+    ] = None,
     momentum: Annotated[
         float, typer.Option(help="Share of the new message, above 0 and at most 1.")
     ] = 0.5,
@@ -88,7 +92,7 @@ def denoise(
 
     Black-and-white images from flipped pixels, grey and coloured ones from Gaussian noise.
     """
-    _check(sweeps, momentum, method, reject, threads)
+    _check(sweeps, tolerance, momentum, method, reject, threads)
     _check_extras(method, reject, rejected, posterior)
     numbers = _number(flip, "--flip", 0, 1), _number(coupling, "--coupling", -math.inf, math.inf)
 
@@ -97,7 +101,7 @@ def denoise(
 
     hush_decoders()
 
-    settings = Settings(*numbers, sweeps, momentum, method, reject, threads)
+    settings = Settings(*numbers, sweeps, tolerance, momentum, method, reject, threads)
     places = Places(noisy, clean, rejected, posterior, strip, compare)
     if noisy.is_dir():
         _restore_all(places, settings, as_json=as_json)
@@ -142,7 +146,14 @@ def _restore_all(places: Places, settings: Settings, *, as_json: bool) -> None:
         raise typer.Exit(2)
 
 
-def _check(sweeps: int, momentum: float, method: str, reject: float | None, threads: int) -> None:
+def _check(
+    sweeps: int,
+    tolerance: float | None,
+    momentum: float,
+    method: str,
+    reject: float | None,
+    threads: int,
+) -> None:
     """Check what is the same for all pictures, before one is read."""
     from credo._validation.labels import one_of
     from credo.exceptions import InputError
@@ -150,6 +161,8 @@ def _check(sweeps: int, momentum: float, method: str, reject: float | None, thre
     one_of(method, _METHODS, "credo denoise", "--method")
     if sweeps < 1:
         raise InputError(f"--sweeps must be at least 1. Got {sweeps}.")
+    if tolerance is not None and not 0 <= tolerance < math.inf:
+        raise InputError(f"--tolerance must be at least 0. Got {tolerance:g}.")
     if threads < 1:
         raise InputError(f"--threads must be at least 1. Got {threads}.")
     if not 0 < momentum <= 1:

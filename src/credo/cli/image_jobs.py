@@ -32,6 +32,7 @@ class Settings:
     flip: float | str
     coupling: float | str
     sweeps: int
+    tolerance: float | None
     momentum: float
     method: str
     reject: float | None
@@ -85,6 +86,7 @@ def _restored(noisy: Any, settings: Settings, callback: Any) -> Restoration:
         settings.method,  # type: ignore[arg-type]  # checked
         settings.reject,
         threads=settings.threads,
+        tolerance=settings.tolerance,
         callback=callback,
     )
 
@@ -99,7 +101,9 @@ def _record(places: Places, settings: Settings, noisy: Any, found: Restoration) 
         "width": width,
         "height": height,
         "method": settings.method,
-        "sweeps": None if settings.method == "graph-cut" else settings.sweeps,
+        "sweeps": None if settings.method == "graph-cut" else found.sweeps,
+        "status": found.status,
+        "learning_status": found.learning_status,
         "flip_probability": _plain(found.flip_probability),
         "flip_probability_is": learnt[settings.flip == "estimate"],
         "coupling": _plain(found.coupling),

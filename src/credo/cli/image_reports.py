@@ -20,7 +20,12 @@ def report(record: dict[str, Any]) -> str:
     ]
     if record["sigma"] is not None:
         lines.append(("sigma", _digits(record["sigma"])))
-    lines.append(("U(x)", _change(record["energy"], "{:.1f}")))
+    swept = "" if record["sweeps"] is None else f" after {record['sweeps']} sweeps"
+    lines += [
+        ("status", f"{_words(record['status'])}{swept}"),
+        ("learning", _words(record["learning_status"])),
+        ("U(x)", _change(record["energy"], "{:.1f}")),
+    ]
     if record["rejected"] is not None:
         lines.append(("rejected", f"{record['rejected']:.2%} of the pixels"))
     if record["error"] is not None:
@@ -80,6 +85,11 @@ def _change(pair: dict[str, Any], form: str) -> str:
 def _how(record: dict[str, Any], name: str) -> str:
     """Tell whether a parameter was given or estimated."""
     return f"({record[f'{name}_is']})"
+
+
+def _words(status: Any) -> str:
+    """Write a status, or one per channel if they differ."""
+    return ", ".join(dict.fromkeys([status] if isinstance(status, str) else status))
 
 
 def _digits(value: Any) -> str:

@@ -18,8 +18,7 @@ from credo.graphs.grid_coordinates import Axis, edge_energy
 from credo.graphs.grid_field import odds_energy
 from credo.images._tile_regions import Window
 from credo.images.restoration import Energies
-from credo.inference.grids.messages import Settings
-from credo.inference.grids.passing import messages_on, settings_for
+from credo.inference.grids.engine import Settings, messages_on, settings_for
 
 #: float32 or float64.
 Floats: TypeAlias = npt.NDArray[Any]

@@ -30,6 +30,7 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
     dtype: Any = None,
     threads: int = 1,
     budget: str | float | None = "4GB",
+    tolerance: float | None = None,
     callback: Any = None,
 ) -> Restoration:
     r"""Restore an image whose pixels were flipped, or have Gaussian noise.
@@ -48,7 +49,7 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
         Coupling J of neighbours; of a grey image, the slope of its truncated linear smoothness, per
         level. Learnt from the image by default.
     sweeps : int
-        Sweeps of messages; 10 to 20 suffice as a rule.
+        Sweeps of messages, with a tolerance at most; 10 to 20 suffice as a rule.
     momentum : float
         Share of the new message, from 0.0001 to 1.
     method : {"sum-product", "max-product", "graph-cut"}
@@ -72,14 +73,16 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
         Blocks of rows at a time; the answer is the same to the last bit.
     budget : str, int or None
         Memory that may be used for a plane, in bytes or as ``"4GB"``; None for no limit.
+    tolerance : float, optional
+        Stop when no message changes by more than this. By default all sweeps are made.
     callback : callable, optional
         Called after each sweep with its number and its residual.
 
     Returns
     -------
     Restoration
-        With ``image``, ``posterior``, ``rejected``, ``energy``, ``trace``, ``flip_probability`` and
-        ``coupling``.
+        With ``image``, ``posterior``, ``rejected``, ``energy``, ``trace``, ``flip_probability``,
+        ``coupling``, ``status`` (how the messages ended) and ``learning_status``.
 
     Raises
     ------
@@ -124,14 +127,14 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
     count = positive_int(sweeps, WHO, "sweeps", least=0)
     around = neighbours_in(2, neighbours, WHO)
     request = Request(
-        flip_probability, coupling, count, momentum, method, loss, sigma, levels, around,
+        flip_probability, coupling, count, tolerance, momentum, method, loss, sigma, levels, around,
         schedule, dtype, threads, budget, callback,
     )  # fmt: skip
     request.check()
     wanted: Any = {"auto": None, "flip": "binary", "gaussian": "grey"}[noise]
     coded = read_image(image, WHO, wanted)
     channels = tuple(_restored(plane, coded, request) for plane in coded.planes)
-    return Restoration(coded, channels, method, 0 if method == "graph-cut" else count)
+    return Restoration(coded, channels, method)
 
 
 def _restored(plane: Any, coded: CodedImage, request: Request) -> Channel:

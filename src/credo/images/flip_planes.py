@@ -13,7 +13,7 @@ from credo.images.coding import CodedImage
 from credo.images.deciding import decide_map
 from credo.images.request import WHO, Request
 from credo.images.restoration import Channel, Learnt
-from credo.inference.grids.passing import messages_on, settings_for
+from credo.inference.grids.engine import messages_on, settings_for
 
 
 def estimated(
@@ -77,11 +77,11 @@ def restore_flips(plane: Any, coded: CodedImage, request: Request) -> Channel:
     seen = frozen(plane.copy())
     if request.method == "graph-cut":
         return _cut(seen, field, learnt)
-    posterior, settings = request.passed(field)
+    posterior, settings, run = request.pass_messages(field)
     choice = decide_map(posterior, request.loss, WHO)
     return Channel(
-        seen, choice.labels, choice.labels, posterior, choice.rejected, field, settings, learnt,
-        loss=request.loss,
+        seen, choice.labels, choice.labels, posterior, choice.rejected, field, settings,
+        run.sweeps, run.status, learnt, loss=request.loss,
     )  # fmt: skip
 
 
@@ -98,4 +98,4 @@ def _cut(seen: Any, field: GridField, learnt: Learnt) -> Channel:
 
     best = best_by_cut(field)
     sure = np.zeros(field.shape, dtype=np.bool_)
-    return Channel(seen, best, best, None, sure, field, None, learnt)
+    return Channel(seen, best, best, None, sure, field, None, 0, "EXACT", learnt)

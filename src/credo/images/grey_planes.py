@@ -21,7 +21,7 @@ from credo.images.grey import (
 )
 from credo.images.request import WHO, Request
 from credo.images.restoration import Channel, Learnt, values_of
-from credo.inference.grids.passing import messages_on, refuse_memory, settings_for
+from credo.inference.grids.engine import messages_on, refuse_memory, settings_for
 
 
 def restore_grey(plane: Any, request: Request) -> Channel:
@@ -64,7 +64,7 @@ def restore_grey(plane: Any, request: Request) -> Channel:
 
 def _channel(seen: Any, field: GridField, levels: Any, learnt: Learnt, request: Request) -> Channel:
     """Pass messages and decide on values."""
-    posterior, settings = request.passed(field)
+    posterior, settings, run = request.pass_messages(field)
     choice = decide_map(posterior, request.loss, WHO)
     mean = levels if request.method == "sum-product" and request.loss is None else None
     return Channel(
@@ -75,6 +75,8 @@ def _channel(seen: Any, field: GridField, levels: Any, learnt: Learnt, request: 
         choice.rejected,
         field,
         settings,
+        run.sweeps,
+        run.status,
         learnt,
         mean,
         request.loss,

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from credo import _checks as check
 from credo._validation.arrays import as_floats, positive_int
 from credo._validation.labels import one_of
 from credo.decisions import Loss
 from credo.exceptions import InputError
 from credo.graphs import GridField
-from credo.inference.grids.messages import Settings
-from credo.inference.grids.passing import (
+from credo.inference.grids.engine import (
+    Run,
+    Settings,
     as_number_type,
     as_share,
     check_memory,
     messages_on,
-    pass_messages,
     settings_for,
 )
 from credo.inference.question import check_callback
@@ -35,6 +36,7 @@ class Request:
     flip_probability: Any
     coupling: Any
     sweeps: int
+    tolerance: float | None
     momentum: float
     method: Method
     loss: Loss | float | None
@@ -54,6 +56,8 @@ class Request:
         as_share(self.momentum, WHO)
         as_number_type(self.dtype, WHO)
         positive_int(self.threads, WHO, "threads")
+        if self.tolerance is not None:
+            check.number(self.tolerance, f"tolerance of {WHO}", 0)
         check_callback({"callback": self.callback}, WHO)
         given = {"flip_probability": self.flip_probability, "coupling": self.coupling}
         for what, value in given.items():
@@ -67,14 +71,14 @@ class Request:
                 "sure a pixel is, so it cannot weigh a loss. Use method='sum-product' or loss=None."
             )
 
-    def passed(self, field: GridField) -> tuple[PosteriorMap, Settings]:
-        """Pass messages on a field as was asked for."""
+    def pass_messages(self, field: GridField) -> tuple[PosteriorMap, Settings, Run]:
+        """Pass messages on a field as was asked for; return beliefs, settings and how it ended."""
         settings = settings_for(field, self.method, self.momentum, self.schedule, self.dtype, WHO)
-        watched = self.callback is not None
-        check_memory(field, settings, self.budget, WHO, watched=watched)
+        is_watched = self.callback is not None or self.tolerance is not None
+        check_memory(field, settings, self.budget, WHO, is_watched=is_watched)
         messages = messages_on(field, settings, self.threads)
-        pass_messages(messages, self.sweeps, callback=self.callback)
-        return messages.posterior(), settings
+        run = messages.run(self.sweeps, self.tolerance, self.callback)
+        return messages.posterior(), settings, run
 
 
 def _check_probability(flip: Any) -> None:

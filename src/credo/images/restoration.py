@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -17,8 +18,7 @@ from credo.exceptions import InputError
 from credo.graphs import GridField
 from credo.images.coding import CodedImage
 from credo.images.deciding import decide_map
-from credo.inference.grids.messages import AbstractMessages, Settings
-from credo.inference.grids.passing import messages_on
+from credo.inference.grids.engine import Messages, Settings, messages_on
 from credo.posterior import PosteriorMap
 
 Plane = npt.NDArray[Any]
@@ -58,6 +58,8 @@ class Channel:
     rejected: Bool
     field: GridField
     settings: Settings | None  #: how messages were passed; None if none were
+    sweeps: int  #: how many times
+    status: str  #: and how that ended
     learnt: Learnt
     mean: Any = None  #: the levels whose mean is shown; None shows the labels
     loss: Any = None  #: what the labels were decided with
@@ -81,7 +83,7 @@ class Restoration(Drawable):
         The pixels that the loss would rather leave to somebody else; of a colour image those that
         any of its channels would.
     sweeps : int
-        How many sweeps were made.
+        How many sweeps were made; of a colour image the most that a channel needed.
     method : str
         How the labels were found.
     channels : tuple
@@ -109,13 +111,12 @@ class Restoration(Drawable):
         coded: CodedImage,
         channels: tuple[Channel, ...],
         method: str,
-        sweeps: int,
     ) -> None:
         self._coded = coded
         self.image: npt.NDArray[Any] = coded.restore([channel.values for channel in channels])
         self.channels = channels
         self.method = method
-        self.sweeps = sweeps
+        self.sweeps = max(channel.sweeps for channel in channels)
         self.rejected: Bool = np.logical_or.reduce([channel.rejected for channel in channels])
 
     @property
@@ -150,6 +151,16 @@ class Restoration(Drawable):
 
     @property
     def status(self) -> Any:
+        """How the messages ended, or for each colour.
+
+        ``"CONVERGED"``: a tolerance was given, and no message moved by more in the last sweep.
+        ``"MAX_SWEEPS"``: all sweeps were made; ``trace`` tells what still moved. ``"EXACT"``: a
+        graph cut, which passes no messages.
+        """
+        return self._each(lambda channel: channel.status)
+
+    @property
+    def learning_status(self) -> Any:
         """How learning ended, or for each colour.
 
         ``"GIVEN"``: nothing was to be learnt. ``"CONVERGED"``. ``"MAX_ROUNDS"``: it might still
@@ -169,10 +180,12 @@ class Restoration(Drawable):
         """What each sweep did. The sweeps are made once more, when this is first asked for."""
         moved, energies = np.zeros(self.sweeps), np.zeros(self.sweeps)
         for channel in self.channels:
-            messages = self._messages(channel)
-            for sweep in range(self.sweeps):
+            messages, now = self._messages(channel), 0.0
+            for sweep in range(channel.sweeps):
                 moved[sweep] = max(moved[sweep], messages.advance_one())
-                energies[sweep] += channel.field.energy(messages.posterior().best)
+                now = channel.field.energy(messages.posterior().best)
+                energies[sweep] += now
+            energies[channel.sweeps :] += now  # at rest, while other colours go on
         return Trace(frozen(moved), frozen(energies))
 
     def snapshots(self, sweeps: Iterable[int] = (1, 2, 5, 10, 20)) -> list[npt.NDArray[Any]]:
@@ -204,12 +217,12 @@ class Restoration(Drawable):
         numbers = [positive_int(number, "snapshots", "sweeps", least=0) for number in sweeps]
         if sorted(numbers) != numbers:
             raise InputError(f"The sweeps of snapshots must not go down. Got {numbers}.")
-        steps = np.diff(numbers, prepend=0).tolist()
         every = [self._messages(channel) for channel in self.channels]
         found = []
-        for step in steps:
-            for messages in every:
-                messages.advance(step)
+        for last, number in pairwise([0, *numbers]):
+            for channel, messages in zip(self.channels, every, strict=True):
+                most = channel.sweeps if channel.status == "CONVERGED" else number
+                messages.advance(max(0, min(number, most) - last))
             planes = [
                 values_of(messages.posterior(), channel.mean, channel.loss)
                 for messages, channel in zip(every, self.channels, strict=True)
@@ -219,9 +232,14 @@ class Restoration(Drawable):
 
     def __repr__(self) -> str:
         height, width = self.image.shape[:2]
-        return f"<Restoration: {height}x{width} pixels, {self.method}, {self.sweeps} sweeps>"
+        ended = ", ".join(dict.fromkeys(channel.status for channel in self.channels))
+        learnt = ", ".join(dict.fromkeys(channel.learnt.status for channel in self.channels))
+        return (
+            f"<Restoration: {height}x{width} pixels, {self.method}, {self.sweeps} sweeps, {ended}; "
+            f"learning: {learnt}>"
+        )
 
-    def _messages(self, channel: Channel) -> AbstractMessages:
+    def _messages(self, channel: Channel) -> Messages:
         """Begin again with the messages of a channel."""
         if channel.settings is None:
             raise InputError("A graph cut makes no sweeps. Use method='sum-product'.")

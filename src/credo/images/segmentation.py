@@ -19,7 +19,7 @@ from credo.graphs.grid_coordinates import axes_of, lower_pixels, neighbours_in, 
 from credo.graphs.grid_field import GridField
 from credo.graphs.smoothness import Potts
 from credo.images.deciding import Plane, decide_map, loss_for
-from credo.inference.grids.passing import check_memory, messages_on, settings_for
+from credo.inference.grids.engine import check_memory, messages_on, settings_for
 from credo.posterior import Posterior, PosteriorMap
 
 _OWNER = "segment"

@@ -44,12 +44,42 @@ def test_the_caller_may_write_to_the_image_and_the_map_afterwards(noisy):
     assert (found.flip_probability == 0.1).all()
 
 
-def test_the_status_tells_how_learning_ended(noisy):
-    assert credo.denoise(noisy, 0.1, 0.8).status == "GIVEN"
-    assert credo.denoise(noisy).status == "CONVERGED"
-    assert credo.denoise(np.eye(2, dtype=bool)).status == "TOO_SMALL"
+def test_it_is_told_how_learning_ended(noisy):
+    assert credo.denoise(noisy, 0.1, 0.8).learning_status == "GIVEN"
+    learnt = credo.denoise(noisy)
+    assert (learnt.learning_status, learnt.status) == ("CONVERGED", "MAX_SWEEPS")
+    assert repr(learnt).endswith("20 sweeps, MAX_SWEEPS; learning: CONVERGED>")
+    assert credo.denoise(np.eye(2, dtype=bool)).learning_status == "TOO_SMALL"
     coins = np.random.default_rng(0).random((64, 64)) < 0.5
-    assert credo.denoise(coins).status == "NO_STRUCTURE"
+    assert credo.denoise(coins).learning_status == "NO_STRUCTURE"
+
+
+def test_the_status_tells_how_the_messages_ended(noisy):
+    """Twenty sweeps leave something moving; with a tolerance they go on until nothing does."""
+    given = credo.denoise(noisy, 0.1, 0.6)
+    assert (given.status, given.sweeps) == ("MAX_SWEEPS", 20)
+    rest = credo.denoise(noisy, 0.1, 0.6, sweeps=500, tolerance=1e-4)
+    assert (rest.status, rest.learning_status) == ("CONVERGED", "GIVEN")
+    assert rest.sweeps == len(rest.trace.residuals) < 500
+    assert rest.trace.residuals[-1] <= 1e-4 < rest.trace.residuals[-2]
+    assert np.array_equal(rest.snapshots([rest.sweeps])[0], rest.image)
+    few = credo.denoise(noisy, 0.1, 0.6, sweeps=3, tolerance=1e-4)
+    assert (few.status, few.sweeps) == ("MAX_SWEEPS", 3)
+    assert credo.denoise(noisy, 0.1, 0.6, method="graph-cut").status == "EXACT"
+    with pytest.raises(InputError, match="tolerance of denoise must be at least 0"):
+        credo.denoise(noisy, 0.1, 0.6, tolerance=-1.0)
+
+
+def test_each_colour_has_its_own_status():
+    """A channel that has come to rest makes no more sweeps, and the trace knows."""
+    rng = np.random.default_rng(0)
+    image = np.zeros((8, 9, 3), np.uint8)
+    image[..., 1:] = rng.integers(0, 255, (8, 9, 2))
+    found = credo.denoise(image, 0.1, 0.2, sigma=20.0, levels=8, sweeps=60, tolerance=1e-3)
+    assert found.status == ("CONVERGED",) * 3
+    assert found.learning_status == ("GIVEN",) * 3
+    assert len(found.trace.residuals) == found.sweeps
+    assert "CONVERGED; learning: GIVEN>" in repr(found)
 
 
 def test_whole_numbers_of_64_bits_come_back():

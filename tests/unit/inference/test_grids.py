@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.speeds import plain_kernels
+from tests.speeds import both_speeds
 
 import credo
 from credo.exceptions import InputError
-from credo.graphs import GridField, Ising, MarkovNetwork, Potts, TruncatedLinear
-from credo.inference.grids.blocks import sweeps_at_a_time
+from credo.graphs import GridField, Ising, MarkovNetwork, Potts, TruncatedLinear, TruncatedQuadratic
 from credo.inference.grids.layout import Layout
 
 
@@ -142,16 +141,20 @@ def test_pictures_are_not_written_to():
 
 @pytest.mark.parametrize("schedule", ["flooding", "checkerboard", "sweep"])
 @pytest.mark.parametrize("method", ["sum-product", "max-product"])
-@pytest.mark.parametrize("labels", [2, 3])
-def test_plain_python_gives_the_same_bits(schedule, method, labels, monkeypatch):
-    rng = np.random.default_rng(5)
-    smooth = Ising(0.4) if labels == 2 else TruncatedLinear(0.5, 1.5)
-    field = GridField(rng.normal(size=(4, 5, labels)), smooth)
-    options = {"schedule": schedule, "method": method, "sweeps": 3}
-    fast = credo.infer_grid(field, **options)
-    plain_kernels(monkeypatch)
-    slow = credo.infer_grid(field, **options)
-    assert np.array_equal(fast.posterior.probabilities, slow.posterior.probabilities)
+@pytest.mark.parametrize(
+    ("labels", "smooth"),
+    [
+        (2, Ising(0.4)),
+        (3, Potts([0.6, -0.4])),
+        (3, TruncatedLinear(0.5, 1.5)),
+        (5, TruncatedQuadratic(0.3, 5.0)),
+    ],
+    ids=str,
+)
+def test_plain_python_gives_the_same_bits(schedule, method, labels, smooth, monkeypatch):
+    field = GridField(np.random.default_rng(5).normal(size=(4, 5, labels)), smooth)
+    both_speeds(monkeypatch)
+    credo.infer_grid(field, schedule=schedule, method=method, sweeps=3)
 
 
 def test_volumes_are_padded_so_that_colours_alternate():
@@ -161,9 +164,3 @@ def test_volumes_are_padded_so_that_colours_alternate():
     assert layout.outside.tolist() == [4, 9, 14]
     planes = np.arange(24.0).reshape(2, 3, 4)
     assert np.array_equal(layout.planes(layout.lines(planes)), planes)
-
-
-def test_sweeps_run_together_as_far_as_the_cache_reaches():
-    assert sweeps_at_a_time(128 * 4, 4, 100, 1) == 20
-    assert sweeps_at_a_time(2**20 * 4, 4, 10, 1) == 1
-    assert sweeps_at_a_time(128 * 4, 4, 100, 25) == 2
