@@ -12,7 +12,7 @@ from credo.exceptions import InputError
 from credo.graphs.evidence import resolve
 from credo.inference.loopy import engine, options
 from credo.inference.loopy.general import General
-from credo.inference.loopy.net import build
+from credo.inference.loopy._old_net import build
 
 SCHEDULES = ("flooding", "sequential", "residual", "random", "tree")
 

@@ -11,7 +11,7 @@ from credo._types import F64
 from credo._validation.arrays import frozen
 from credo.graphs.wiring import starts
 from credo.inference.certificates.reduction import Reduced
-from credo.inference.loopy.net import TABLE
+from credo.inference.loopy._old_net import TABLE
 from credo.inference.loopy.options import Options
 from credo.inference.loopy.sweeping import Ending, run
 

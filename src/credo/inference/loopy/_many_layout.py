@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from credo._types import F64
 from credo.graphs.wiring import ranges, starts
-from credo.inference.loopy.net import AT_MOST_ONE, EVEN, NOISY_AND, NOISY_OR, ODD, TABLE, Net
+from credo.inference.loopy._old_net import AT_MOST_ONE, EVEN, NOISY_AND, NOISY_OR, ODD, TABLE, Net
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: For each type: a number that products of positive numbers may not fall below, well above the

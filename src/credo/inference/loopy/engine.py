@@ -10,7 +10,7 @@ import numpy as np
 from credo._types import F64
 from credo.graphs.wiring import starts
 from credo.inference.loopy.general import General
-from credo.inference.loopy.net import TABLE, Net, build
+from credo.inference.loopy._old_net import TABLE, Net, build
 from credo.inference.loopy.options import Options, as_counting, check
 from credo.inference.loopy.pairs import Pairs, find_pairs
 from credo.inference.loopy.pairwise import Pairwise

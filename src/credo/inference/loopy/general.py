@@ -13,7 +13,7 @@ import numpy.typing as npt
 from credo._types import F64
 from credo._validation.arrays import frozen
 from credo.graphs.wiring import ranges, starts
-from credo.inference.loopy.net import TABLE, Net
+from credo.inference.loopy._old_net import TABLE, Net
 from credo.inference.loopy.options import Options
 
 Int64: TypeAlias = npt.NDArray[np.int64]

@@ -18,7 +18,7 @@ from credo.inference.loopy._many_blocks import Lanes, Run, run_blocks
 from credo.inference.loopy._many_layout import lay_out_lanes
 from credo.inference.loopy._many_logs import LogRows
 from credo.inference.loopy._many_weights import RowWeights, read_potentials
-from credo.inference.loopy.net import build
+from credo.inference.loopy._old_net import build
 from credo.inference.loopy.options import Options, check
 from credo.inference.many_posteriors import ManyPosteriors
 from credo.inference.many_rows import EvidenceRows, read_rows

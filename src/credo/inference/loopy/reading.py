@@ -13,7 +13,7 @@ from credo._types import F64, Label
 from credo._validation.arrays import frozen
 from credo.exceptions import InputError
 from credo.graphs.wiring import ranges
-from credo.inference.loopy.net import TABLE, Net
+from credo.inference.loopy._old_net import TABLE, Net
 from credo.inference.messages import Message
 from credo.inference.question import names_of_factors
 
