@@ -254,7 +254,11 @@ class LoopyRun:
             find_log_z=messages.log_z if lazy else None,
             joints=self.joint,
             reader=self,
-            details={"schedule": self.schedule, "momentum": ending.eta},
+            details={
+                "schedule": self.schedule,
+                "momentum": ending.eta,
+                "messages": messages.kind,
+            },
         )
 
     def _messages_of(self, start: Any) -> F64:

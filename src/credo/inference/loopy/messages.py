@@ -54,6 +54,7 @@ class LogMessages:
         Of flooding, and of the random order.
     """
 
+    kind = "logs"
     rounding = 1e-12  # sums of some thousand logs of the size of one
 
     def __init__(  # noqa: PLR0913 - one parameter per setting
@@ -226,6 +227,7 @@ class PairMessages:
     def __init__(self, net: Net, dtype: npt.DTypeLike, *, maximum: bool, threads: int) -> None:
         self.net, self._maximum = net, maximum
         self.dtype = np.dtype(dtype) if spread(net) < _SPANS[np.dtype(dtype)] else np.dtype(float)
+        self.kind = f"ratios, {self.dtype}"
         self.rounding = 64 * float(np.finfo(self.dtype).eps)
         wires, n, m = net.wires, len(net.problem.n_states), len(net.wires.kind)
         k = int(net.problem.n_states[0])
@@ -322,10 +324,12 @@ def _in_blocks(rows: npt.NDArray[Any], filler: float) -> npt.NDArray[Any]:
 def are_pairs(net: Net) -> bool:
     """Tell whether all factors are positive tables of two variables, all of k states."""
     wires, k = net.wires, net.problem.n_states
-    if not len(k) or k[0] < 2 or (k != k[0]).any() or (np.diff(wires.scope_start) != 2).any():
+    if not len(wires.kind) or k[0] < 2 or (k != k[0]).any():
+        return False
+    if wires.kind.any() or (np.diff(wires.scope_start) != 2).any():
         return False
     is_finite = np.isfinite(wires.logs).all() and np.isfinite(wires.unary).all()
-    return bool(is_finite and not wires.kind.any() and spread(net) < _SPANS[np.dtype(np.float64)])
+    return bool(is_finite and spread(net) < _SPANS[np.dtype(np.float64)])
 
 
 def spread(net: Net) -> float:
