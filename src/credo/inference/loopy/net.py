@@ -4,119 +4,150 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
+from credo import _checks as check
 from credo._types import F64
-from credo._validation.arrays import frozen
 from credo.graphs.evidence import Evidence, Finding
 from credo.graphs.problems import Problem, pose
 from credo.graphs.structured import AtMostOne, NoisyAnd, NoisyOr, Parity, Structured
 from credo.graphs.wiring import Wiring, starts
+from credo.inference.loopy.kernels import (
+    AT_MOST_ONE,
+    EVEN,
+    NOISY_AND,
+    NOISY_OR,
+    ODD,
+    TABLE,
+    Wires,
+    sort_slots,
+    split_tables,
+)
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: A rule: its place among the factors of the model, its variables, and itself.
 Rule: TypeAlias = tuple[int, npt.NDArray[Any], Structured]
 
-#: Kinds of factors. Rules are chains of two inner states, which messages pass in linear time.
-TABLE, EVEN, ODD, AT_MOST_ONE, NOISY_OR, NOISY_AND = range(6)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Net:
-    """Factors over free variables; slot s is the place of a variable in the scope of a factor.
+    """Factors of two or more free variables; tables of single ones are part of the potentials.
 
-    The message of slot s, from its factor to its variable, lies at
-    ``message_start[s]:message_start[s + 1]`` of whatever holds messages.
+    Everything is to the power one over the temperature, and factors also to the power one over
+    their counting number. The largest cell of each table is one.
     """
 
-    problem: Problem  #: the tables alone
-    origin: Int64  #: the factor of the model that each factor is; -1 for weights of evidence
-    n_states: Int64
-    scope_start: Int64  #: tables first, in the order of the problem, then rules
-    scope: Int64
-    kind: Int64  #: of each factor: a table or a rule
-    cell_start: Int64  #: where the table of a factor starts, or the numbers of a rule
-    values: F64  #: cells of tables; of a noisy gate the probabilities, then the leak
-    message_start: Int64
-    incident_start: Int64
-    incident: Int64  #: the slots of each variable
-
-    @property
-    def n_factors(self) -> int:
-        """How many tables and rules there are."""
-        return len(self.kind)
+    problem: Problem  #: the tables alone, single ones too
+    origin: Int64  #: the factor of the model that each factor is
+    wires: Wires  #: the arrays that kernels read
+    log_constant: float  #: to be added to the log of the sum; -inf if nothing is possible
 
     @property
     def n_slots(self) -> int:
-        """How many messages there are, those of single-variable tables too, which never change."""
-        return len(self.scope)
+        """How many messages there are."""
+        return len(self.wires.scope)
 
     @property
-    def factor_of(self) -> Int64:
-        """Give the factor of each slot."""
-        return np.repeat(np.arange(self.n_factors), np.diff(self.scope_start))
-
-    def factor_at(self, slot: int) -> int:
-        """Give the factor of one slot."""
-        return int(np.searchsorted(self.scope_start, slot, side="right")) - 1
+    def keys(self) -> Int64:
+        """A number for each slot: its factor and its variable, in the model."""
+        factor = self.origin[self.wires.factor_of]
+        return np.asarray(key(factor, self.problem.variables[self.wires.scope]))
 
     @property
-    def is_moving(self) -> npt.NDArray[np.bool_]:
-        """Mark the slots whose messages depend on others: those of two variables or more."""
-        return np.repeat(np.diff(self.scope_start) > 1, np.diff(self.scope_start))
+    def _links(self) -> tuple[int, Int64, Int64]:
+        """How many variables and factors; both ends of each slot, factors after variables."""
+        n = len(self.problem.n_states)
+        return n + len(self.wires.kind), self.wires.scope, n + self.wires.factor_of
 
     @property
     def is_forest(self) -> bool:
-        """Whether no cycle of factors and variables is left."""
-        from credo._kernels.loopy_forest import count_cycles  # noqa: PLC0415
+        """Whether there is no cycle of factors and variables."""
+        if not 0 < self.n_slots < len(self.problem.n_states) + len(self.wires.kind):
+            return not self.n_slots
+        count, one, two = self._links
+        links = scipy.sparse.coo_array((np.ones(len(one)), (one, two)), (count, count))
+        parts = int(scipy.sparse.csgraph.connected_components(links, directed=False)[0])
+        return len(one) + parts == count
 
-        return bool(count_cycles(len(self.n_states), self.scope_start, self.scope) == 0)
+    def walks(self) -> list[Int64]:
+        """List the slots along spanning forests, from the leaves to the roots and back.
 
-    def log_values(self) -> F64:
-        """Give the logs of the cells of tables; zeros in the place of the numbers of rules."""
-        logs = self.problem.log_values()
-        return np.concatenate([logs, np.zeros(len(self.values) - len(logs))])
+        There are as many forests as it takes to hold every slot. A root is the first variable of
+        its tree.
+        """
+        used, found = np.zeros(self.n_slots, np.int64), []
+        while self.n_slots and not (found and used.all()):
+            found.append(self._walk(used))
+            used[found[-1]] += 1
+        return found
+
+    def _walk(self, used: Int64) -> Int64:
+        """List the slots along one spanning forest that prefers those least used."""
+        (count, one, two), n = self._links, len(self.problem.n_states)
+        array, graphs = scipy.sparse.csr_array, scipy.sparse.csgraph
+        number = array((np.arange(1, len(one) + 1), (one, two)), (count, count))
+        forest = graphs.minimum_spanning_tree(array((used + 1.0, (one, two)), (count, count)))
+        _, part = graphs.connected_components(forest, directed=False)
+        roots = np.unique(part[:n], return_index=True)[1]
+        low, high = forest.tocoo().coords
+        ends = np.append(low, np.full(len(roots), count)), np.append(high, roots)  # one more node
+        tree = array((np.ones(len(ends[0])), ends), (count + 1, count + 1))
+        order, above = graphs.breadth_first_order(tree, count, directed=False)
+        order = order[(order < count) & (above[order] < count)]
+        low, high = np.minimum(order, above[order]), np.maximum(order, above[order])
+        slots = np.asarray(number[low, high]).ravel().astype(np.int64) - 1
+        return np.concatenate([slots[order >= n][::-1], slots[order < n]])
+
+
+def key(factor: Any, variable: Any) -> Any:
+    """Return one number for a factor and a variable of a model."""
+    return factor * 2**31 + variable
 
 
 def build(
-    wiring: Wiring, evidence: Evidence, query: Sequence[int] | None, *, sum_product: bool
+    wiring: Wiring,
+    evidence: Evidence,
+    query: Sequence[int] | None = None,
+    temperature: float = 1.0,
+    counting: F64 | None = None,
 ) -> Net:
     """Make the net of a compiled model, given evidence.
 
-    Rules of one variable are written out, for maxima noisy gates too; the others stay rules.
+    Other than for plain sums noisy gates are written out; the other rules stay rules, but for
+    those of a single variable, which are potentials.
     """
-    native: tuple[type, ...] = (Parity, AtMostOne)
-    if sum_product:
-        native += (NoisyOr, NoisyAnd)
+    is_plain = temperature == 1.0 and counting is None
+    native = (Parity, AtMostOne, NoisyOr, NoisyAnd) if is_plain else (Parity, AtMostOne)
     tables, order, rules = _apart(wiring, native)
-    if not rules:  # children that nobody needs sum to one, but have maxima of their own
-        problem = pose(tables, evidence, query if sum_product else None, whole=True)
-        return _with_rules(problem, order, [])
-    kept = {int(v) for _, scope, _ in rules for v in scope}
-    return _with_rules(pose(tables, _as_weights(evidence, kept, tables)), order, rules)
+    if rules:
+        kept = {int(v) for _, scope, _ in rules for v in scope}
+        problem = pose(tables, _as_weights(evidence, kept, tables))
+    else:  # children that nobody needs sum to one, but have maxima of their own
+        problem = pose(tables, evidence, query if is_plain else None, whole=True)
+    return _net(problem, order, rules, 1.0 / (temperature or 1.0), counting)
 
 
 def _apart(wiring: Wiring, native: tuple[type, ...]) -> tuple[Wiring, Int64, list[Rule]]:
     """Part a wiring into tables, among them the rules that are written out, and native rules.
 
-    Gives the place in the wiring of each table too: rules that are written out come last.
+    Returns the place in the wiring of each table too: rules that are written out come last.
     """
     if not wiring.structured:
         return wiring, np.arange(len(wiring.table)), []
     rules: list[Rule] = []
     others: list[tuple[int, Structured]] = []
     keep = np.ones(len(wiring.table), np.bool_)
-    places = np.flatnonzero(wiring.table < 0).tolist()
-    for f, rule in zip(places, wiring.structured, strict=True):
-        if isinstance(rule, native) and len(rule.variables) > 1:
+    for f, rule in zip(np.flatnonzero(wiring.table < 0), wiring.structured, strict=True):
+        scope = wiring.scope[wiring.scope_start[f] : wiring.scope_start[f + 1]]
+        if isinstance(rule, native) and len(scope) > 1:
             keep[f] = False
-            scope = wiring.scope[wiring.scope_start[f] : wiring.scope_start[f + 1]]
-            rules.append((f, scope, rule))
+            rules.append((int(f), scope, rule))
         else:
-            others.append((f, rule))
+            others.append((int(f), rule))
     lengths = np.diff(wiring.scope_start)
     tables = replace(
         wiring,
@@ -141,37 +172,91 @@ def _as_weights(evidence: Evidence, kept: set[int], wiring: Wiring) -> Evidence:
     return Evidence(tuple(weighted(finding) for finding in evidence.findings))
 
 
-def _with_rules(problem: Problem, order: Int64, rules: Sequence[Rule]) -> Net:
-    """Append rules to the tables of a problem, which stand in this order in the model."""
+def _net(
+    problem: Problem, order: Int64, rules: list[Rule], cold: float, counting: F64 | None
+) -> Net:
+    """Lay out a problem, and append rules."""
+    logs = cold * problem.log_values() if cold != 1.0 else problem.log_values()
+    origin = np.append(order[np.flatnonzero(problem.keep)], np.full(len(problem.soft), -1))
+    origin = origin[np.diff(problem.scope_start) > 1]
+    origin = np.append(origin, [f for f, _, _ in rules]).astype(np.int64)
     new = np.full(len(problem.wiring.n_states), -1, np.int64)
     new[problem.variables] = np.arange(len(problem.variables))
-    scopes = [new[scope] for _, scope, _ in rules]
-    numbers = [_numbers(rule) for _, _, rule in rules]
-    weights = np.full(len(problem.soft), -1)
-    places = np.array([f for f, _, _ in rules], np.int64)
-    scope = np.concatenate([problem.scope, *scopes])
-    lengths = [len(scope) for scope in scopes]
-    tail = problem.scope_start[-1] + np.cumsum(lengths, dtype=np.int64)
-    cells = problem.cell_start[-1] + np.cumsum([len(n) for n in numbers], dtype=np.int64)
-    tables = np.full(len(problem.scope_start) - 1, TABLE, np.int64)
-    by_variable = np.argsort(scope, kind="stable")
-    return Net(
-        problem=problem,
-        origin=np.concatenate([order[np.flatnonzero(problem.keep)], weights, places]),
-        n_states=problem.n_states,
-        scope_start=np.concatenate([problem.scope_start, tail]),
-        scope=scope,
-        kind=np.concatenate([tables, np.array([_kind(rule) for _, _, rule in rules], np.int64)]),
-        cell_start=np.concatenate([problem.cell_start, cells]),
-        values=frozen(np.concatenate([problem.values, *numbers])),
-        message_start=starts(problem.n_states[scope]).astype(np.int64),
-        incident_start=starts(np.bincount(scope, minlength=len(problem.n_states))),
-        incident=by_variable.astype(np.int64),
+    wires, taken = wire(
+        problem,
+        logs,
+        np.zeros(int(problem.n_states.sum())),
+        np.ones(len(origin)) if counting is None else counting[origin],
+        [(new[scope], rule) for _, scope, rule in rules],
     )
+    return Net(problem, origin, wires, cold * problem.log_constant + taken)
+
+
+class Tables(Protocol):
+    """Tables over variables, as arrays; a problem is one."""
+
+    n_states: Int64
+    scope_start: Int64
+    scope: Int64
+    cell_start: Int64
+
+
+def wire(
+    tables: Tables,
+    logs: F64,
+    unary: F64,
+    power: F64,
+    rules: Sequence[tuple[Int64, Structured]] = (),
+) -> tuple[Wires, float]:
+    """Lay tables, and rules after them, out for the kernels; return the log that was divided by.
+
+    Parameters
+    ----------
+    tables
+        Their variables, and where their cells start.
+    logs
+        The logs of their cells.
+    unary
+        Logs of the potentials, to which tables of single variables are added in place.
+    power
+        The counting number of each factor of two variables or more.
+    rules
+        Their variables, and themselves.
+    """
+    n_states, arity = tables.n_states, np.diff(tables.scope_start)
+    cells, scope = np.diff(tables.cell_start), tables.scope
+    many = arity > 1
+    if not many.all():
+        scope, cells = scope[np.repeat(many, arity)], cells[many]
+    arity = np.append(arity[many], [len(own) for own, _ in rules]).astype(np.int64)
+    scope = np.concatenate([scope, *(own for own, _ in rules)]).astype(np.int64)
+    numbers = [_numbers(rule) for _, rule in rules]
+    kind = np.append(np.full(len(cells), TABLE), [_kind(rule) for _, rule in rules])
+    state_start, span, own = starts(n_states), np.zeros(len(kind)), np.empty(int(cells.sum()))
+    shape = tables.scope_start, tables.scope, tables.cell_start
+    taken = float(split_tables(*shape, logs, power, state_start, unary, own, span))
+    incident_start = starts(np.bincount(scope, minlength=len(n_states)))
+    wires = Wires(
+        state_start=state_start,
+        unary=unary,
+        scope_start=starts(arity),
+        scope=scope,
+        factor_of=np.repeat(np.arange(len(arity)), arity),
+        message_start=starts(n_states[scope]),
+        incident_start=incident_start,
+        incident=sort_slots(scope, incident_start),
+        kind=kind.astype(np.int64),
+        cell_start=starts(np.append(cells, [len(given) for given in numbers])),
+        values=np.concatenate([np.exp(own), *numbers]) if numbers else np.exp(own),
+        logs=own,
+        span=span,
+        power=power,
+    )
+    return Wires(*(check.frozen(np.ascontiguousarray(array).view()) for array in wires)), taken
 
 
 def _kind(rule: Structured) -> int:
-    """Give the kind of a rule."""
+    """Return the kind of a rule."""
     if isinstance(rule, Parity):
         return EVEN if rule.even else ODD
     if isinstance(rule, AtMostOne):
@@ -180,7 +265,7 @@ def _kind(rule: Structured) -> int:
 
 
 def _numbers(rule: Structured) -> F64:
-    """Give the numbers of a rule: those of a noisy gate; others have none."""
+    """Return the numbers of a rule: those of a noisy gate; others have none."""
     if isinstance(rule, (NoisyOr, NoisyAnd)):
         return np.append(rule.probabilities, rule.leak)
     return np.empty(0)
