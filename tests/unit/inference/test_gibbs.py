@@ -150,6 +150,12 @@ def test_the_stationary_distribution_is_the_joint_one(blocks):
     assert chisquare(counts.ravel(), joint.ravel() * run.details["draws"]).pvalue > 1e-4
 
 
+def tree_blocks(sizes, factors):
+    """The block of each variable, in all partitions."""
+    reduced = reduce(as_problem(sizes, factors)[0])
+    return engine._tree_blocks(engine._find_ways(reduced, None).graph)
+
+
 class TestTrees:
     """Blocks that are drawn as a whole."""
 
@@ -201,12 +207,11 @@ class TestTrees:
 
     def test_partitions_hold_every_factor_of_a_small_grid(self):
         sizes, factors = ising(4, 4, 1.0)
-        ways = engine._tree_blocks(engine._target_of(reduce(as_problem(sizes, factors)[0])))
+        ways = tree_blocks(sizes, factors)
         assert all((ways[:, a] == ways[:, b]).any() for (a, b), _ in factors)
 
     def test_lonely_variables_are_one_block(self):
-        lonely = as_problem([2, 3, 2], [])[0]
-        assert engine._tree_blocks(engine._target_of(reduce(lonely))).tolist() == [[0, 0, 0]]
+        assert tree_blocks([2, 3, 2], []).tolist() == [[0, 0, 0]]
 
     def test_a_parent_may_rule_out_all_states_of_its_child(self):
         factors = [((0, 1), np.array([[0.0, 2.0], [1.0, 1.0]])), ((1, 2), np.eye(2))]

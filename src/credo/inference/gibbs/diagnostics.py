@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from credo import _checks as check
 from credo._types import F64, Bool, Int
@@ -304,6 +303,8 @@ def _autocorrelation_time(rho: F64) -> F64:
 
 def _normal_scores(values: F64) -> F64:
     """Replace draws by normal quantiles of their ranks among all chains; ties share a rank."""
+    from scipy.stats import rankdata  # noqa: PLC0415 - takes half a second, and infer has no ranks
+
     flat = values.reshape(len(values), -1)
     ranks = rankdata(flat, axis=1)
     return np.asarray(ndtri((ranks - 0.375) / (flat.shape[1] + 0.25)).reshape(values.shape))
