@@ -248,7 +248,7 @@ def _halves(draws: F64) -> F64:
 
 
 def _ratio(within: F64, pooled: F64) -> F64:
-    """Give the root of a quotient of variances: one for 0/0, infinity for the rest over zero."""
+    """Return the root of a quotient of variances: one for 0/0, infinity for the rest over zero."""
     safe = np.where(within > 0.0, within, 1.0)
     at_rest = np.where(pooled > 0.0, np.inf, 1.0)
     return np.asarray(np.sqrt(np.where(within > 0.0, pooled / safe, at_rest)))
@@ -265,7 +265,7 @@ def _ess(split: F64, count: int) -> F64:
 
 
 def _variances(split: F64) -> tuple[F64, F64]:
-    """Give the variance within chains, and that of all together; zero for what never moved."""
+    """Return the variance within chains, and that of all together; zero for what never moved."""
     n = split.shape[2]
     moves = (split != split[:, :, :1]).any(axis=2)
     within = np.where(moves, split.var(axis=2, ddof=1), 0.0).mean(axis=1)
@@ -276,7 +276,7 @@ def _variances(split: F64) -> tuple[F64, F64]:
 
 
 def _autocovariances(split: F64) -> F64:
-    """Give the mean over chains of the autocovariance at each lag, of shape (quantities, n)."""
+    """Return the mean over chains of the autocovariance at each lag, of shape (quantities, n)."""
     n = split.shape[2]
     size = next_fast_len(2 * n, real=True)
     waves = rfft(split - split.mean(axis=2, keepdims=True), size)
