@@ -8,6 +8,7 @@ from scipy.stats import chisquare
 from tests.oracles import gibbs as oracle
 from tests.speeds import plain_kernels
 
+import credo
 from credo.exceptions import InputError, LabelError, NumericalError
 from credo.graphs import FactorGraph
 from credo.graphs.evidence import resolve
@@ -368,6 +369,7 @@ class TestRecords:
         assert found.details["draws"] == 1204
         assert found.details["never_moved"].tolist() == [False] * 7 + [True] + [False] * 5
         assert found.details["effective_sample_size"][7] == 1204
+        assert found.details["blocks"] is None
         assert found.updates == 4 * (7 + 602) * 6
         assert found.status == "SAMPLED"
 
@@ -501,8 +503,19 @@ class TestOddProblems:
         problem, _ = as_problem([2, 2], [((0, 1), np.array([[1, 2], [3, 4]]))], {0: 1, 1: 0})
         found = run_gibbs(problem)
         assert found.log_z == pytest.approx(np.log(3))
-        assert found.status == "EXACT"
+        assert (found.status, found.log_z_is) == ("EXACT", "EXACT")
         assert not len(found.beliefs.values)
+
+    def test_nothing_is_free_where_rules_settle_the_rest(self):
+        graph = credo.FactorGraph()
+        bits = [graph.variable(i, 2) for i in range(6)]
+        graph.parity(bits)
+        graph.factor(bits[4:], [[1.0, 2.0], [3.0, 4.0]])
+        post = credo.infer(graph, dict.fromkeys(range(5), 1), method="gibbs")
+        assert (post.status, post.log_evidence_is) == ("EXACT", "EXACT")
+        assert post.log_evidence == pytest.approx(np.log(4.0))
+        assert post.probabilities(5).tolist() == [0.0, 1.0]
+        assert post.joint([4, 5]).table.tolist() == [[0.0, 0.0], [0.0, 1.0]]
 
     @pytest.mark.parametrize(
         ("factors", "evidence"),

@@ -188,7 +188,7 @@ def describe(records: list[Record], start: Int, draws: int) -> dict[str, Any]:
         "effective_sample_size": worth,
         "standard_error": _standard_error([record.sums for record in records], draws),
         "never_moved": never_moved,
-        "worst_r_hat": float(agreement.max()),
+        "worst_r_hat": float(agreement.max(initial=1.0)),
         "least_effective_sample_size": float(worth.min()),
         "draws": draws * len(records),
         "kept": len(records[0].trace),
