@@ -112,7 +112,7 @@ ENGINES = _by_name(
         "smf",
         f"blocks {_ASCENT}",
     ),
-    Engine("gibbs", "chains.gibbs", "samples", "tables", "mcmc gibbs_sampling", _DRAWS),
+    Engine("gibbs", "gibbs.engine", "samples", "tables", "mcmc gibbs_sampling", _DRAWS),
 )
 
 #: Engines of ``mpe``, which has its junction tree itself.
