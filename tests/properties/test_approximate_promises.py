@@ -1,0 +1,506 @@
+"""What every approximate engine has to keep, on random models: promises, bounds, distributions.
+
+Whatever says EXACT is the joint table's to nine digits, and small probabilities are right to nine
+digits of their own; a bound is never crossed; Gibbs is within six standard errors where it mixes;
+beliefs are distributions whatever the status; what is impossible is never called possible by an
+engine that vouches for its answer. The oracle is the joint table in extended precision.
+"""
+
+import collections
+import itertools
+import json
+import math
+import os
+import subprocess
+import sys
+import types
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from tests.properties.random_graphs import STEEP, cases, draw_case
+
+import credo
+from credo.exceptions import ImpossibleEvidence, InputError, NumericalError
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::credo.exceptions.ExpansionWarning"),
+    pytest.mark.filterwarnings("ignore::credo.exceptions.ApproximationWarning"),
+]
+
+CLOSE = 1e-9
+EPS = float(np.finfo(float).eps)
+#: Below this float64 has fewer than nine digits.
+TINY = 1e-290
+#: Draws of Gibbs in all, after burn-in.
+CHAINS, DRAWS, BURN_IN = 4, 500, 200
+#: R-hat above which ``infer`` warns that chains disagree.
+MIXED = 1.05
+
+#: Engines of ``infer`` with settings, by the name of the test.
+SUMS = {
+    "loopy": ("loopy", {}),
+    "flooding": ("loopy", {"schedule": "flooding", "momentum": 1.0}),
+    "sequential": ("loopy", {"schedule": "sequential", "momentum": 0.5}),
+    "residual": ("loopy", {"schedule": "residual", "momentum": 1.0}),
+    "random": ("loopy", {"schedule": "random", "momentum": 0.7, "domain": "log"}),
+    "tree": ("loopy", {"schedule": "tree", "momentum": 0.9}),
+    "one-sweep": ("loopy", {"schedule": "flooding", "sweeps": 1}),
+    "generalised": ("generalised", {}),
+    "bethe": ("generalised", {"regions": "bethe", "momentum": 0.5}),
+    "plaquettes": ("generalised", {"regions": "plaquettes", "sweeps": 30}),
+    "double_loop": ("double_loop", {"sweeps": 500}),
+    "double_bethe": ("double_loop", {"regions": "bethe", "sweeps": 50}),
+    "tree_reweighted": ("tree_reweighted", {"rounds": 2, "sweeps": 100}),
+    "uniform": ("tree_reweighted", {"forests": "uniform", "sweeps": 5}),
+    "mean_field": ("mean_field", {}),
+    "structured": ("structured_mean_field", {}),
+    "gibbs": ("gibbs", {"draws": 50, "burn_in": 10, "chains": 2}),
+    "gibbs-trees": ("gibbs", {"draws": 50, "burn_in": 10, "chains": 2, "blocks": "trees"}),
+}
+
+#: Engines of ``mpe``, likewise.
+MAXIMA = {
+    "auto": ("auto", {}),
+    "graph_cut": ("graph_cut", {}),
+    "trws": ("tree_reweighted", {}),
+    "trws-short": ("tree_reweighted", {"sweeps": 2, "tolerance": 0.0}),
+    "max_product": ("loopy", {}),
+    "max_product-damped": ("loopy", {"schedule": "sequential", "momentum": 0.5, "sweeps": 20}),
+    "icm": ("icm", {}),
+    "icm-random": ("icm", {"start": "random", "restarts": 2, "forests": 2}),
+}
+
+
+def all_of(names, marginal):
+    """The marginals of all variables, one after the other."""
+    return np.concatenate([np.empty(0), *map(marginal, names)])
+
+
+def assert_close(got, expected):
+    """To nine digits, and each number to nine digits of its own as far as float64 has them."""
+    got, expected = np.asarray(got), np.asarray(expected)
+    np.testing.assert_allclose(got, expected, rtol=CLOSE, atol=TINY)
+
+
+def assert_distribution(p):
+    """Nonnegative numbers that sum to one."""
+    assert (p >= 0).all(), p
+    assert abs(float(np.sum(p)) - 1) <= 1e-9, p
+
+
+def slack(case):
+    """How far the oracle itself may be off: generously, the rounding of a few sums of logs."""
+    finite = case.left.logs[np.isfinite(case.left.logs)]
+    return 64 * float(np.finfo(np.longdouble).eps) * (1 + float(np.abs(finite).max(initial=0)))
+
+
+def assert_bounds_log_sum(case, lower, upper):
+    """The truth is between them."""
+    truth = case.left.log_sum if case.left.is_possible else -math.inf
+    assert not math.isnan(lower)
+    assert not math.isnan(upper)
+    assert lower <= truth + slack(case), f"lower bound {lower} of {truth}: {lower - truth:.3g}"
+    assert upper >= truth - slack(case), f"upper bound {upper} of {truth}: {upper - truth:.3g}"
+
+
+def assert_told(case, error):
+    """Nothing is possible, and whoever says so names findings that cannot be true together."""
+    assert not case.left.is_possible, error
+    if "allows no configuration" in str(error):
+        assert not case.joint.is_possible
+        return
+    assert isinstance(error, ImpossibleEvidence), error
+    evidence = {name: case.evidence[name] for name in error.conflict if name in case.evidence}
+    weights = {name: case.likelihood[name] for name in error.conflict if name in case.likelihood}
+    assert not case.joint.given(evidence, weights).is_possible
+
+
+def question(case):
+    """What is asked besides the model."""
+    return {"evidence": case.evidence, "likelihood": case.likelihood}
+
+
+def check_sums(case, name):
+    """Hold an engine of ``infer`` to what it says; give its status."""
+    method, options = SUMS[name]
+    try:
+        post = credo.infer(
+            case.model, **question(case), method=method, on_failure="return", **options
+        )
+    except NumericalError:
+        assert method == "gibbs"  # found no place to begin from, and claims nothing
+        return "REFUSED"
+    except InputError as error:
+        assert_told(case, error)
+        return "IMPOSSIBLE"
+    for each in case.joint.names:
+        assert_distribution(post.probabilities(each))
+    if not post.details.get("no_log_z"):
+        _check_log_evidence(case, post)
+    if not case.left.is_possible:
+        assert post.status not in ("EXACT", "SAMPLED")
+        assert method != "loopy" or not case.is_forest or post.status == "MAX_SWEEPS"
+        return f"{post.status}, impossible"
+    observed = {v: x for v, x in case.evidence.items() if not isinstance(x, set)}
+    for each, state in observed.items():
+        assert post[each].probabilities[case.joint.states[each].index(state)] == 1
+    if post.status == "EXACT":
+        names = case.joint.names
+        assert_close(all_of(names, post.probabilities), all_of(names, case.left.marginal))
+    _check_joints(case, post)
+    return post.status
+
+
+def _check_log_evidence(case, post):
+    """Read the log evidence, which has to be there, and is what it says."""
+    log_z, kind = post.log_evidence, post.log_evidence_is
+    assert not math.isnan(log_z)
+    assert kind in ("EXACT", "ESTIMATE", "LOWER_BOUND", "UPPER_BOUND")
+    if kind == "EXACT":
+        assert case.left.is_possible
+        assert abs(log_z - case.left.log_sum) <= CLOSE
+    assert_bounds_log_sum(
+        case,
+        log_z if kind == "LOWER_BOUND" else -math.inf,
+        log_z if kind == "UPPER_BOUND" else math.inf,
+    )
+
+
+def _check_joints(case, post):
+    """Joints of a few pairs, where the engine has them."""
+    rng = np.random.default_rng(case.seed)
+    pairs = list(itertools.permutations(case.joint.names, 2))
+    for i in rng.permutation(len(pairs))[:3].tolist():
+        try:
+            table = post.joint(pairs[i]).table
+        except InputError as error:
+            assert "holds all of" in str(error)  # noqa: PT017 - most pairs have no joint
+            continue
+        assert_distribution(table)
+        if post.status == "EXACT":
+            assert_close(table, case.left.joint(pairs[i]))
+
+
+def check_rows(case, **options):
+    """Hold rows of evidence by messages to what they say: none, what was seen, the best, one."""
+    seen = {name: x for name, x in case.evidence.items() if not isinstance(x, set)}
+    best = case.joint.best()
+    rows = [{}, seen, best, dict(list(best.items())[:1])]
+    names = case.joint.names
+    weights = {name: np.tile(case.likelihood[name], (len(rows), 1)) for name in case.likelihood}
+    given_ = {"potentials": weights} if weights else {}
+    many = credo.infer_many(
+        case.model, rows, query=names, on_impossible="nan", method="loopy", **given_, **options
+    )
+    for i, row in enumerate(rows):
+        left = case.joint.given(row, case.likelihood)
+        got = all_of(names, lambda name, i=i: many.probabilities(name)[i])
+        if many.statuses[i] == "IMPOSSIBLE":
+            assert not left.is_possible, row
+            assert np.isnan(got).all()
+            assert many.log_evidence[i] == -np.inf
+            continue
+        for name in names:
+            assert_distribution(many.probabilities(name)[i])
+        assert not np.isnan(many.log_evidence[i])
+        if many.statuses[i] == "EXACT":
+            assert left.is_possible, row
+            assert_close(got, all_of(names, left.marginal))
+        if many.log_evidence_is == "EXACT":
+            assert abs(many.log_evidence[i] - left.log_sum) <= CLOSE
+    return " ".join(sorted(set(many.statuses.tolist())))
+
+
+def check_maximum(case, name):
+    """Hold an engine of ``mpe`` to what it says; give what that is."""
+    method, options = MAXIMA[name]
+    try:
+        found = credo.mpe(case.model, **question(case), method=method, **options)
+    except InputError as error:
+        if method == "graph_cut" and _is_no_cut(error):
+            return "NO CUT"
+        assert_told(case, error)
+        return "IMPOSSIBLE"
+    assert list(found.states) == case.joint.names
+    places = [case.joint.states[v].index(x) for v, x in found.states.items()]
+    score = float(case.left.logs[tuple(places)])
+    # a sum of logs, each rounded; the scores of steep models are in the hundreds
+    assert found.log_score == score or abs(found.log_score - score) <= CLOSE, (
+        f"score {found.log_score} of states with {score}"
+    )
+    best = float(case.left.logs.max())
+    if found.bound is not None:
+        assert found.bound >= best - 1e-12 * max(1.0, abs(best)), f"{found.bound} < {best}"
+    if found.is_exact:
+        assert score >= best - CLOSE, f"{score} is called the best, which is {best}"
+        assert case.left.is_possible
+        return "PROVEN"
+    assert method not in ("auto", "graph_cut")
+    return "FOUND" if score > -math.inf else "NOTHING"
+
+
+def _is_no_cut(error):
+    """Whether a cut was refused for the field that it is, not for evidence."""
+    return not isinstance(error, ImpossibleEvidence) and "allows no" not in str(error)
+
+
+def check_bounds(case, **options):
+    """Certified intervals hold the truth."""
+    try:
+        found = credo.bounds(case.model, **question(case), **options)
+    except InputError as error:
+        assert_told(case, error)
+        return "IMPOSSIBLE"
+    assert_bounds_log_sum(case, found.lower, found.upper)
+    if not case.left.is_possible:
+        return "UNBOUNDED"
+    names = case.joint.names
+    chosen = np.random.default_rng(case.seed).permutation(len(names))[:2].tolist()
+    for scope in [[names[v] for v in chosen[:1]], [names[v] for v in chosen]]:
+        if not scope:
+            continue
+        table, truth = found.joint(scope), case.left.joint(scope)
+        off = 4 * EPS + 2 * slack(case)
+        assert (table[..., 0] <= truth * (1 + off)).all(), (scope, table[..., 0] - truth)
+        assert (table[..., 1] >= truth * (1 - off)).all(), (scope, table[..., 1] - truth)
+    return "CLOSED" if found.gap < CLOSE else "OPEN"
+
+
+def relaxation(case):
+    """How many sweeps Gibbs takes to forget, one variable drawn at a time in any order.
+
+    The inverse spectral gap of the chain that draws a variable at random, per variable; infinite
+    where zeros cut the configurations into parts.
+    """
+    left = case.left
+    p = np.asarray(left.table, dtype=float).ravel()
+    kept = np.flatnonzero(p > 0)
+    p = p[kept] / p[kept].sum()
+    places = np.array(np.unravel_index(kept, left.table.shape)).reshape(left.table.ndim, -1)
+    free = [v for v in range(len(places)) if (places[v] != places[v, 0]).any()]
+    if not free:
+        return 0.0
+    walk = np.zeros((len(p), len(p)))
+    for v in free:
+        others = np.delete(places, v, axis=0)
+        same = (others[:, :, None] == others[:, None, :]).all(axis=0)
+        both = np.sqrt(p[:, None] * p[None, :])
+        walk += np.where(same, both / (same @ p)[:, None], 0.0) / len(free)
+    eigenvalues = np.linalg.eigvalsh((walk + walk.T) / 2)
+    gap = 1 - eigenvalues[-2] if len(p) > 1 else 1.0
+    return math.inf if gap < 1e-12 else 1 / (gap * len(free))
+
+
+def check_draws(case, blocks=None, most=8.0):
+    """Frequencies are within six standard errors, where the chain mixes.
+
+    The variance of an average over a reversible chain is at most that of independent draws, p (1 -
+    p) / n, times twice the relaxation time; rare states need their number of visits as well.
+    """
+    if not case.left.is_possible or not case.joint.names or case.left.table.size > 100:
+        return "LEFT OUT"
+    time = relaxation(case)
+    if time > most:
+        return "SLOW"
+    settings = {"chains": CHAINS, "draws": DRAWS, "burn_in": BURN_IN, "log_z": None}
+    given_ = {**question(case), "on_failure": "return", "seed": case.seed % 1000}
+    post = credo.infer(case.model, **given_, method="gibbs", blocks=blocks, **settings)
+    if post.details.get("worst_r_hat", 1.0) > MIXED:
+        return "TOLD NOT TO MIX"  # a rule over many variables is drawn with auxiliary ones
+    own = _own_errors(post)
+    for name in case.joint.names:
+        got, truth = post.probabilities(name), case.left.marginal(name)
+        n = CHAINS * DRAWS / (2 * time + 1)
+        error = np.sqrt(truth * (1 - truth) / n)
+        np.testing.assert_array_less(np.abs(got - truth), 6 * error + 12 / n * (truth < 1) + 1e-9)
+        if name in own:  # batches give the error to a fifth or so; never below a third
+            assert (np.abs(got - truth) <= 6 * np.maximum(own[name], error / 3) + 1e-9).all()
+    return post.status
+
+
+def _own_errors(post):
+    """The standard errors that the engine gives, by variable."""
+    beliefs, names = post.answer.beliefs, post.question.wiring.names
+    errors = post.details.get("standard_error")
+    if errors is None:
+        return {}
+    spans = zip(beliefs.variables.tolist(), beliefs.start, beliefs.start[1:], strict=False)
+    return {names[v]: errors[a:b] for v, a, b in spans if v < len(names)}
+
+
+LAWS = {
+    **{f"infer {name}": lambda case, name=name: check_sums(case, name) for name in SUMS},
+    **{f"mpe {name}": lambda case, name=name: check_maximum(case, name) for name in MAXIMA},
+    "infer_many": check_rows,
+    "infer_many damped": lambda case: check_rows(case, momentum=0.6, sweeps=200),
+    "bounds": lambda case: check_bounds(case, rounds=1, restarts=1, sweeps=50),
+    "draws": check_draws,
+    "draws of trees": lambda case: check_draws(case, "trees"),
+}
+#: Gibbs does not mix where tables are steep.
+STEEP_LAWS = [law for law in LAWS if not law.startswith("draws")]
+
+
+@given(cases())
+@pytest.mark.parametrize("law", LAWS)
+def test_promises_hold(law, case):
+    LAWS[law](case)
+
+
+@given(cases(steep=True))
+@pytest.mark.parametrize("law", STEEP_LAWS)
+def test_promises_hold_for_steep_tables(law, case):
+    LAWS[law](case)
+
+
+@given(st.integers(0, 2**32 - 1))
+@pytest.mark.parametrize("name", SUMS)
+def test_promises_hold_along_steep_chains(name, seed):
+    check_sums(draw_chain(seed), name)
+
+
+class Chain:
+    """A chain of tables and what it says, by forward and backward sums in extended precision."""
+
+    is_possible = True
+
+    def __init__(self, tables):
+        self.names = list(range(len(tables) + 1))
+        sizes = [len(tables[0]), *(table.shape[1] for table in tables)]
+        self.states = {name: list(range(k)) for name, k in enumerate(sizes)}
+        self.logs = np.concatenate([np.log(table, dtype=np.longdouble).ravel() for table in tables])
+        self._tables = [np.log(table, dtype=np.longdouble) for table in tables]
+        self._before, self._after = [np.zeros(sizes[0])], [np.zeros(sizes[-1])]
+        for table in self._tables:
+            self._before.append(_log_sums(self._before[-1][:, None] + table, 0))
+        for table in self._tables[::-1]:
+            self._after.insert(0, _log_sums(table + self._after[0], 1))
+        self.log_sum = _log_sums(self._before[-1], 0)
+
+    def marginal(self, name):
+        return np.exp(self._before[name] + self._after[name] - self.log_sum)
+
+    def joint(self, names):
+        first, last = sorted(names)
+        between = self._tables[first]
+        for table in self._tables[first + 1 : last]:
+            between = _log_sums(between[:, :, None] + table, 1)
+        logs = self._before[first][:, None] + between + self._after[last] - self.log_sum
+        return np.exp(logs if [first, last] == list(names) else logs.T)
+
+
+def _log_sums(logs, axis):
+    """The log of a sum of exponentials, along an axis."""
+    top = logs.max(axis=axis, keepdims=True)
+    return np.log(np.exp(logs - top).sum(axis=axis)) + np.squeeze(top, axis)
+
+
+def draw_chain(seed):
+    """Draw a chain of twenty variables or so whose tables go down to 1e-30."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.choice([1, 2, 2, 3], size=rng.integers(10, 30))
+    graph = credo.FactorGraph()
+    for name, k in enumerate(sizes.tolist()):
+        graph.variable(name, k)
+    tables = []
+    for name, shape in enumerate(itertools.pairwise(sizes.tolist())):
+        tables.append(10.0 ** rng.choice(STEEP, size=shape) * rng.uniform(0.5, 1.0, size=shape))
+        graph.factor([name, name + 1], tables[-1])
+    truth = Chain(tables)
+    return types.SimpleNamespace(
+        seed=seed, model=graph, joint=truth, left=truth, is_forest=True, evidence={}, likelihood={}
+    )
+
+
+def fingerprint(seeds, threads):
+    """Every number of every engine on a few models, as they are in memory."""
+    found = {}
+    for seed, steep in itertools.product(seeds, (False, True)):
+        case = draw_case(seed, steep=steep)
+        if not case.left.is_possible:
+            continue
+        for name, (method, options) in SUMS.items():
+            extra = {"threads": threads} if method in ("loopy", "gibbs") else {}
+            asked = {**question(case), "method": method, "on_failure": "return"}
+            try:
+                post = credo.infer(case.model, **asked, **options, **extra)
+            except NumericalError as error:
+                found[f"{seed} {steep} {name}"] = str(error)
+                continue
+            numbers = all_of(case.joint.names, post.probabilities).tobytes().hex()
+            found[f"{seed} {steep} {name}"] = [post.status, post.sweeps, numbers]
+        for name, (method, options) in MAXIMA.items():
+            if method == "graph_cut":
+                continue
+            best = credo.mpe(case.model, **question(case), method=method, **options)
+            found[f"{seed} {steep} mpe {name}"] = repr((best.states, best.log_score, best.bound))
+        bounded = credo.bounds(case.model, **question(case), rounds=1, sweeps=50)
+        found[f"{seed} {steep} bounds"] = [bounded.lower.hex(), bounded.upper.hex()]
+        rows = [{}, case.joint.best()]
+        many = credo.infer_many(
+            case.model, rows, method="loopy", on_impossible="nan", threads=threads
+        )
+        numbers = all_of(case.joint.names, lambda name, many=many: many.probabilities(name).ravel())
+        found[f"{seed} {steep} rows"] = numbers.tobytes().hex() + many.log_evidence.tobytes().hex()
+    return found
+
+
+def _fingerprint_apart(hash_seed, threads, seeds):
+    """The same from a process of its own, with other hashes and numbers of threads."""
+    code = (
+        "import json, sys, warnings; warnings.simplefilter('ignore');"
+        "from tests.properties.test_approximate_promises import fingerprint;"
+        f"json.dump(fingerprint({seeds}, {threads}), sys.stdout)"
+    )
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    variables = dict.fromkeys(names, str(threads)) | {"PYTHONHASHSEED": str(hash_seed)}
+    path = os.pathsep.join([os.getcwd(), *sys.path])  # noqa: PTH109 - where tests are imported from
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | variables | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return json.loads(run.stdout)
+
+
+def test_answers_do_not_depend_on_hashes_and_threads():
+    seeds = [0, 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = fingerprint(seeds, 1)
+    for hash_seed, threads in ((0, 2), (1, 4), (2, 1)):
+        got = _fingerprint_apart(hash_seed, threads, seeds)
+        assert {name for name in expected if got[name] != expected[name]} == set()
+
+
+@pytest.mark.slow
+def test_ten_thousand_graphs(record_property):
+    """Collect what engines say, and every law that is broken, before complaining."""
+    said = collections.defaultdict(collections.Counter)
+    broken = collections.defaultdict(list)
+
+    def hold(law, check, case):
+        try:
+            said[law][check(case)] += 1
+        except Exception as error:  # noqa: BLE001 - of any kind
+            said[law]["BROKEN"] += 1
+            broken[law].append(f"{case!r}: {error!r}"[:300])
+
+    for seed in range(10_000):
+        case = draw_case(seed, steep=seed % 2 == 1)
+        for law in STEEP_LAWS if case.steep else LAWS:
+            hold(law, LAWS[law], case)
+        if seed % 20 == 0:
+            for name in SUMS:
+                hold(
+                    f"chain {name}",
+                    lambda case, name=name: check_sums(case, name),
+                    draw_chain(seed),
+                )
+    report = "\n".join(f"{law}: {dict(counts.most_common())}" for law, counts in said.items())
+    record_property("statuses", report)
+    worst = "\n".join(f"{law}: {len(each)}, as {each[:3]}" for law, each in broken.items())
+    assert not broken, f"{worst}\n\nWhat engines said:\n{report}"
