@@ -91,6 +91,8 @@ class Joint:
 
     def score(self, states):
         """The log of the sum over all configurations that have these states."""
+        if not self.is_possible:
+            return -math.inf
         places = (self.states[name].index(state) for name, state in states.items())
         return float(_log(self._shares(list(states)))[tuple(places)]) + self.log_sum
 

@@ -36,6 +36,9 @@ class Case:
 
     def __post_init__(self):
         self.left = self.joint.given(self.evidence, self.likelihood)
+        finite = self.left.logs[np.isfinite(self.left.logs)]
+        #: How large the logs are, whose rounding the oracle does not escape.
+        self.span = 1 + float(np.abs(finite).max(initial=0))
 
     def __repr__(self):
         return (
