@@ -423,6 +423,32 @@ def test_promises_hold_for_steep_tables(law, case):
     LAWS[law](case)
 
 
+@pytest.mark.parametrize("name", SUMS)
+def test_a_state_of_probability_1e_60_is_not_1e_40(name):
+    powers = [
+        [[0, 0], [-20, -10]],
+        [[-30, 0], [-30, 0]],
+        [[-10, -30], [-10, 0]],
+        [[-30, -30], [-30, 0]],
+    ]
+    check_sums(_tree_of([2] * 5, [-1, 0, 1, 2, 3], [None, *(10.0 ** np.array(powers))]), name)
+
+
+@pytest.mark.parametrize("name", MAXIMA)
+def test_the_score_is_that_of_the_states_where_rules_over_many_bits_meet(name):
+    graph = credo.FactorGraph()
+    states = {i: [0, 1] for i in range(5)}
+    for i in states:
+        graph.variable(i, 2)
+    graph.parity([0, 1, 2, 3], even=False)
+    graph.at_most_one([1, 2, 0, 3, 4])
+    graph.factor([2], [1.0, 2.0])
+    ones = np.indices([2] * 5)
+    allowed = (ones[:4].sum(axis=0) % 2 == 1) & (ones.sum(axis=0) <= 1)
+    joint = oracle.Joint.product(states, [(list(states), allowed), ([2], [1.0, 2.0])])
+    check_maximum(_unobserved(0, graph, joint, [np.zeros(1)]), name)
+
+
 @given(st.integers(0, 2**32 - 1))
 @pytest.mark.parametrize("name", SUMS)
 def test_promises_hold_along_steep_chains(name, seed):
@@ -532,17 +558,23 @@ def _log_sums(logs, axis):
 def draw_tree(seed, *, sizes, reach):
     """Draw a tree whose tables go down to 1e-30; a chain where the reach is one."""
     rng = np.random.default_rng(seed)
-    graph = credo.FactorGraph()
-    for name, k in enumerate(sizes):
-        graph.variable(name, k)
     parents, tables = [-1], [None]
     for v in range(1, len(sizes)):
         parents.append(int(rng.integers(max(0, v - reach), v)))
         shape = (sizes[parents[v]], sizes[v])
-        table = 10.0 ** rng.choice(STEEP, size=shape) * rng.uniform(0.5, 1.0, size=shape)
-        graph.factor([parents[v], v], table)
-        tables.append(np.log(table, dtype=np.longdouble))
-    return _unobserved(seed, graph, Tree(parents, tables), tables[1:])
+        tables.append(10.0 ** rng.choice(STEEP, size=shape) * rng.uniform(0.5, 1.0, size=shape))
+    return _tree_of(sizes, parents, tables, seed)
+
+
+def _tree_of(sizes, parents, tables, seed=0):
+    """A tree, given by the parent of each variable but the first, and the table of the two."""
+    graph = credo.FactorGraph()
+    for name, k in enumerate(sizes):
+        graph.variable(name, k)
+    for v in range(1, len(sizes)):
+        graph.factor([parents[v], v], tables[v])
+    logs = [np.log(table, dtype=np.longdouble) for table in tables[1:]]
+    return _unobserved(seed, graph, Tree(parents, [None, *logs]), logs)
 
 
 def draw_chain(seed):
@@ -638,7 +670,7 @@ def _fingerprint_apart(hash_seed, threads, seeds):
 
 
 def test_answers_do_not_depend_on_hashes_and_threads():
-    seeds = [0, 2]
+    seeds = [2]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = fingerprint(seeds, 1)
@@ -647,9 +679,8 @@ def test_answers_do_not_depend_on_hashes_and_threads():
         assert {name for name in expected if got[name] != expected[name]} == set()
 
 
-@pytest.mark.slow
-def test_ten_thousand_graphs():
-    """Collect what engines say, which ``pytest -rP`` shows, and every law that is broken."""
+def survey(seeds):
+    """Count what engines say of models, by law, and list where a law is broken."""
     said = collections.defaultdict(collections.Counter)
     broken = collections.defaultdict(list)
 
@@ -658,19 +689,21 @@ def test_ten_thousand_graphs():
             said[law][check(case)] += 1
         except Exception as error:  # noqa: BLE001 - of any kind
             said[law]["BROKEN"] += 1
-            broken[law].append(f"{case!r}: {error!r}"[:300])
+            broken[law].append(f"seed {case.seed}: {error!r}"[:300])
 
-    for seed in range(10_000):
+    for seed in seeds:
         case = draw_case(seed, steep=seed % 2 == 1)
         for law in STEEP_LAWS if case.steep else LAWS:
             hold(law, LAWS[law], case)
-        if seed % 20 == 0:
-            for name in SUMS:
-                hold(
-                    f"chain {name}",
-                    lambda case, name=name: check_sums(case, name),
-                    draw_chain(seed),
-                )
+        for name in SUMS if seed % 20 == 0 else ():
+            hold(f"chain {name}", lambda case, name=name: check_sums(case, name), draw_chain(seed))
+    return said, broken
+
+
+@pytest.mark.slow
+def test_ten_thousand_graphs():
+    """Odd seeds are steep. ``pytest -rP`` shows what engines said."""
+    said, broken = survey(range(10_000))
     report = "\n".join(f"{law}: {dict(counts.most_common())}" for law, counts in said.items())
     print(report)  # noqa: T201 - for -rP
     worst = "\n".join(f"{law}: {len(each)}, as {each[:3]}" for law, each in broken.items())
