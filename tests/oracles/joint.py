@@ -2,7 +2,7 @@
 
 A model is described by ``{name: states}`` and a list of ``(names, function)``, where the function
 takes the state of each of these names and gives a number. Tables are kept in logs, one axis per
-variable; ``tests.oracles.inference`` counts in forty digits.
+variable, in extended precision; ``tests.oracles.inference`` counts in forty digits.
 """
 
 import itertools
@@ -19,8 +19,8 @@ class Joint:
     def __init__(self, states, logs):
         self.states = {name: list(each) for name, each in states.items()}
         self.names = list(self.states)
-        self.logs = np.asarray(logs, dtype=float)
-        self.top = float(self.logs.max())
+        self.logs = np.asarray(logs, dtype=np.longdouble)
+        self.top = self.logs.max()
         #: Products, relative to the largest of them.
         self.table = np.exp(self.logs - self.top) if self.is_possible else np.zeros(self.logs.shape)
 
@@ -71,13 +71,11 @@ class Joint:
     @property
     def log_sum(self):
         """The log of the sum over all configurations."""
-        return self.top + math.log(math.fsum(self.table.ravel()))
+        return self.top + np.log(self.table.sum())
 
     def joint(self, names):
         """The joint probability of some variables, with an axis for each in their order."""
-        axes = [self.names.index(name) for name in names]
-        sums = self.table.sum(axis=self._others(axes)) / math.fsum(self.table.ravel())
-        return np.transpose(sums, [sorted(axes).index(axis) for axis in axes])
+        return np.asarray(self._shares(names), dtype=float)
 
     def marginal(self, name):
         """The probability of each state of a variable."""
@@ -93,13 +91,15 @@ class Joint:
 
     def score(self, states):
         """The log of the sum over all configurations that have these states."""
+        if not self.is_possible:
+            return -math.inf
         places = (self.states[name].index(state) for name, state in states.items())
-        return float(_log(self.joint(list(states)))[tuple(places)]) + self.log_sum
+        return float(_log(self._shares(list(states)))[tuple(places)]) + self.log_sum
 
     def tops(self, names=None, close=1e-9):
         """The score, the best states of some variables, others summed out, and who is tied."""
         names = self.names if names is None else names
-        logs = _log(self.joint(names)) + self.log_sum
+        logs = _log(self._shares(names)) + self.log_sum
         places = [tuple(each) for each in np.argwhere(logs >= logs.max() - close).tolist()]
         tied = [
             n for n, own in zip(names, zip(*places, strict=True), strict=True) if len({*own}) > 1
@@ -112,13 +112,18 @@ class Joint:
         place = np.unravel_index(self.logs.argmax(), self.logs.shape)
         return {name: self.states[name][x] for name, x in zip(self.names, place, strict=True)}
 
+    def _shares(self, names):
+        axes = [self.names.index(name) for name in names]
+        sums = self.table.sum(axis=self._others(axes)) / self.table.sum()
+        return np.transpose(sums, [sorted(axes).index(axis) for axis in axes])
+
     def _others(self, axes):
         return tuple(axis for axis in range(self.logs.ndim) if axis not in axes)
 
 
 def _log(values):
     with np.errstate(divide="ignore"):
-        return np.log(np.asarray(values, dtype=float))
+        return np.log(np.asarray(values, dtype=np.longdouble))
 
 
 def joint(variables, factors):

@@ -1,7 +1,8 @@
 """Small random models with every rule, drawn from one seed, and their joint tables.
 
-A rule is written out from its definition. Trees, loops, parts, lonely variables, variables of one
-state, zeros, and rules over one variable are all common.
+A rule is written out from its definition, and the joint table is kept in extended precision. Trees,
+loops, parts, lonely variables, variables of one state, zeros, and rules over one variable are all
+common; steep models have weights down to 1e-30 as well, and chains of them.
 """
 
 import itertools
@@ -17,6 +18,8 @@ from credo.graphs import BayesianNetwork, FactorGraph, MarkovNetwork
 #: Configurations of the largest model.
 MOST = 400
 CHANCES = (0.0, 0.3, 0.8, 1.0, 0.55)
+#: Powers of ten in a steep table.
+STEEP = (0, 0, 0, -1, -5, -15, -30)
 
 
 @dataclass
@@ -29,12 +32,19 @@ class Case:
     is_forest: bool
     evidence: dict
     likelihood: dict
+    steep: bool = False
 
     def __post_init__(self):
         self.left = self.joint.given(self.evidence, self.likelihood)
+        finite = self.left.logs[np.isfinite(self.left.logs)]
+        #: How large the logs are, whose rounding the oracle does not escape.
+        self.span = 1 + float(np.abs(finite).max(initial=0))
 
     def __repr__(self):
-        return f"draw_case({self.seed}): {self.model!r}, {self.evidence}, {self.likelihood}"
+        return (
+            f"draw_case({self.seed}, steep={self.steep}): {self.model!r}, {self.evidence}, "
+            f"{self.likelihood}"
+        )
 
 
 def cases(**options):
@@ -42,13 +52,14 @@ def cases(**options):
     return st.integers(0, 2**32 - 1).map(lambda seed: draw_case(seed, **options))
 
 
-def draw_case(seed, *, lone_rules=True):
-    """Draw a model and evidence; ``lone_rules`` says whether a rule may have one variable only."""
+def draw_case(seed, *, steep=False):
+    """Draw a model and evidence; the tables of a steep one differ by orders of magnitude."""
     rng = np.random.default_rng(seed)
-    draw = _DRAWS[rng.integers(len(_DRAWS))]
-    model, states, factors, scopes = draw(rng, lone_rules)
+    draws = _STEEP_DRAWS if steep else _DRAWS
+    model, states, factors, scopes = draws[rng.integers(len(draws))](rng, steep)
     joint = oracle.Joint.product(states, factors)
-    return Case(seed, model, joint, is_forest(list(states), scopes), *draw_evidence(rng, states))
+    forest = is_forest(list(states), scopes)
+    return Case(seed, model, joint, forest, *draw_evidence(rng, states), steep)
 
 
 def draw_evidence(rng, states):
@@ -87,21 +98,22 @@ def _declare(rng, declare, least=0):
     return states
 
 
-def _factor_graph(rng, lone_rules):
+def _factor_graph(rng, steep):
     """Draw a factor graph: any shape, or a forest, of tables and rules."""
     graph = FactorGraph()
     states = _declare(rng, graph.variable)
     wants_forest, parts = rng.random() < 0.4, int(rng.integers(1, 4))
+    tables = _STEEP_TABLES if steep else _TABLES
     factors, scopes = [], []
     for _ in range(int(rng.integers(0, len(states) + 3)) if states else 0):
         part = rng.integers(parts)
         near = [name for i, name in enumerate(states) if i % parts == part]
         pool = [near[i] for i in rng.permutation(len(near))]
-        kind = str(rng.choice([*_TABLES, *_RULES]))
+        kind = str(rng.choice([*tables, *_RULES]))
         scope = _scope(rng, kind, pool, states)
         if wants_forest:
             scope = _without_cycle(list(states), scopes, scope)
-        if not scope or (len(scope) == 1 and kind in _RULES and not lone_rules):
+        if not scope:
             continue
         factors.append((scope, _add(rng, graph, kind, scope, states)))
         scopes.append(scope)
@@ -110,7 +122,7 @@ def _factor_graph(rng, lone_rules):
 
 def _scope(rng, kind, pool, states):
     """Choose variables for a factor: one, two, a few, or all that will do."""
-    if kind in _TABLES or kind == "function":
+    if kind == "function" or kind not in _RULES:
         return pool[: int(rng.integers(1, 4))]
     bits = [name for name in pool if len(states[name]) == 2]
     return bits[: int(rng.choice([1, 2, 2, 3, 4, 8]))]
@@ -128,13 +140,13 @@ def _without_cycle(names, scopes, wanted):
 def _add(rng, graph, kind, scope, states):
     """Add a table or a rule to a model; give it written out."""
     shape = [len(states[name]) for name in scope]
-    if kind in _TABLES:
+    if kind not in _RULES:
         values = _potentials(rng, shape, kind)
         log = kind == "logs"
         graph.factor(scope, values, log=log)
-        return np.exp(values) if log else values
+        return np.exp(values, dtype=np.longdouble) if log else values
     *parents, child = scope
-    chances, leak = rng.choice(CHANCES, size=len(parents)).tolist(), float(rng.choice(CHANCES))
+    chances, leak = rng.choice(CHANCES, size=len(parents)), float(rng.choice(CHANCES))
     if kind == "parity":
         even = bool(rng.integers(2))
         graph.parity(scope, even)
@@ -147,8 +159,9 @@ def _add(rng, graph, kind, scope, states):
         places = [states[name] for name in scope]
         graph.deterministic(child, parents, lambda *x: places[-1][answers[_at(places, x)]])
         return _written_out(shape, lambda *x: float(answers[tuple(x[:-1])] == x[-1]))
-    getattr(graph, kind)(child, dict(zip(parents, chances, strict=True)), leak)
-    return _written_out(shape, getattr(oracle, kind)(chances, leak))
+    getattr(graph, kind)(child, dict(zip(parents, chances.tolist(), strict=True)), leak)
+    precise = np.asarray(chances, np.longdouble), np.longdouble(leak)
+    return _written_out(shape, getattr(oracle, kind)(*precise))
 
 
 def _at(places, states):
@@ -160,6 +173,8 @@ def _potentials(rng, shape, kind):
     """Draw a table that is not zero everywhere."""
     if kind == "logs":
         return rng.normal(scale=2.0, size=shape)
+    if kind == "steep":
+        return 10.0 ** rng.choice(STEEP, size=shape) * rng.uniform(0.5, 1.0, size=shape)
     table = rng.uniform(0.05, 3.0, size=shape)
     if kind == "zeros":
         table[rng.random(shape) < 0.4] = 0.0
@@ -169,13 +184,58 @@ def _potentials(rng, shape, kind):
 
 def _written_out(shape, function):
     """Write a function of places out as a table."""
-    table = np.empty(shape)
+    table = np.empty(shape, np.longdouble)
     for place in itertools.product(*map(range, shape)):
         table[place] = function(*place)
     return table
 
 
-def _bayesian_network(rng, lone_rules):
+def _chain(rng, _steep):
+    """Draw a chain of steep tables, some of them between the same two variables again."""
+    graph = FactorGraph()
+    states = _declare(rng, graph.variable, least=2)
+    names = list(states)
+    scopes = [list(pair) for pair in itertools.pairwise(names)]
+    scopes += [[name] for name in names if rng.random() < 0.5]
+    scopes += [scope for scope in scopes[:1] if rng.random() < 0.2]
+    factors = [(scope, _add(rng, graph, "steep", scope, states)) for scope in scopes]
+    return graph, states, factors, scopes
+
+
+def _code(rng, steep):
+    """Draw rules over many bits that share them, and tables over one or two."""
+    graph = FactorGraph()
+    states = {i: [0, 1] for i in range(int(rng.integers(4, 9)))}
+    for name in states:
+        graph.variable(name, 2)
+    kinds = [str(rng.choice(["parity", "at_most_one", "at_most_one"])) for _ in range(3)]
+    tables = ["steep" if steep else str(rng.choice(_TABLES)) for _ in states]
+    factors = []
+    for kind in ["parity", *kinds[: int(rng.integers(4))], *tables]:
+        most = len(states) if kind in _RULES else 2
+        scope = rng.permutation(len(states))[: int(rng.integers(1, most + 1))].tolist()
+        factors.append((scope, _add(rng, graph, kind, scope, states)))
+    return graph, states, factors, [scope for scope, _ in factors]
+
+
+def _web(rng, steep):
+    """Draw a factor graph with many cycles: more pairs than variables, and a few rules."""
+    graph = FactorGraph()
+    states = _declare(rng, graph.variable, least=4)
+    names = list(states)
+    tables = _STEEP_TABLES if steep else ("plain", "plain", *_TABLES)
+    factors = []
+    for i in range(2 * len(names)):
+        kind = str(rng.choice(_RULES if i % 8 == 7 else tables))
+        pool = [names[j] for j in rng.permutation(len(names))]
+        scope = pool[:2] if i % 4 else _scope(rng, kind, pool, states)
+        scope = [name for name in scope if kind in ("function", *tables) or len(states[name]) == 2]
+        if scope:
+            factors.append((scope, _add(rng, graph, kind, scope, states)))
+    return graph, states, factors, [scope for scope, _ in factors]
+
+
+def _bayesian_network(rng, steep):
     """Draw a network whose conditional probabilities are tables or rules."""
     net = BayesianNetwork()
     states = _declare(rng, net.variable, least=1)
@@ -189,8 +249,8 @@ def _bayesian_network(rng, lone_rules):
             parents = [name for name in parents if len(states[name]) == 2]
         scope = [*parents, child]
         is_bit = len(states[child]) == 2 or kind == "function"
-        if kind == "table" or not is_bit or (len(scope) == 1 and not lone_rules):
-            table = _rows(rng, [len(states[name]) for name in scope])
+        if kind == "table" or not is_bit:
+            table = _rows(rng, [len(states[name]) for name in scope], steep)
             net.cpt(child, given=parents, table=table)
         else:
             table = _add(rng, net, kind, scope, states)
@@ -199,15 +259,20 @@ def _bayesian_network(rng, lone_rules):
     return net, states, factors, scopes
 
 
-def _rows(rng, shape):
-    """Draw distributions over the last axis, with zeros."""
-    table = rng.uniform(0.05, 1.0, size=shape)
+def _rows(rng, shape, steep):
+    """Draw distributions over the last axis, with zeros, that sum to one without rounding."""
+    table = np.floor(rng.uniform(1.0, 64.0, size=shape))
     table[rng.random(shape) < 0.25] = 0.0
-    table[..., int(rng.integers(shape[-1]))] += 0.2
-    return table / table.sum(axis=-1, keepdims=True)
+    if steep:
+        table = np.where(table > 0, 10.0 ** -rng.uniform(17, 30, size=shape), 0.0)
+    last = int(rng.integers(shape[-1]))
+    table[..., last] = 0.0
+    table = table if steep else np.floor(table / np.maximum(1, shape[-1] - 1)) / 64
+    table[..., last] = 1.0 - table.sum(axis=-1)
+    return table
 
 
-def _markov_network(rng, _lone_rules):
+def _markov_network(rng, steep):
     """Draw nodes and edges, some of them twice."""
     net = MarkovNetwork()
     potentials = {}
@@ -220,7 +285,8 @@ def _markov_network(rng, _lone_rules):
     factors = [([name], table) for name, table in potentials.items()]
     for _ in range(int(rng.integers(0, len(states) + 3)) if len(states) > 1 else 0):
         scope = [list(states)[i] for i in rng.permutation(len(states))[:2]]
-        table = _potentials(rng, [len(states[name]) for name in scope], "zeros")
+        kind = str(rng.choice(["zeros", "steep"])) if steep else "zeros"
+        table = _potentials(rng, [len(states[name]) for name in scope], kind)
         net.edge(*scope, table)
         factors.append((scope, table))
     return net, states, factors, [scope for scope, _ in factors]
@@ -245,5 +311,7 @@ def is_forest(names, scopes):
 
 
 _TABLES = ("plain", "zeros", "logs")
+_STEEP_TABLES = ("steep", "steep", *_TABLES)
 _RULES = ("parity", "at_most_one", "noisy_or", "noisy_and", "function")
-_DRAWS = (_factor_graph, _factor_graph, _bayesian_network, _markov_network)
+_DRAWS = (_factor_graph, _factor_graph, _code, _web, _bayesian_network, _markov_network)
+_STEEP_DRAWS = (_chain, *_DRAWS)
