@@ -17,7 +17,7 @@ from credo.inference._explain import impossible
 from credo.inference.certificates.ascent import as_effort
 from credo.inference.certificates.intervals import Interval, Methods, interval, probabilities
 from credo.inference.certificates.reduction import reduce
-from credo.inference.certificates.tree_reweighted import as_options
+from credo.inference.certificates.tree_reweighted import as_pace
 from credo.inference.question import Question, ask, indices, not_asked
 
 #: Joint states of the variables asked for, each of which takes a run of its own.
@@ -253,7 +253,7 @@ def bounds(  # noqa: PLR0913 - a question has these parts, each with a default
     """
     methods = Methods(
         positive_int(rounds, "bounds", "rounds", least=0),
-        as_options(sweeps, tolerance, seed, None),
+        as_pace(sweeps, tolerance, None),
         as_effort(sweeps, tolerance, restarts, seed, None, "bounds"),
     )
     question = ask(model, evidence, likelihood, query, None, "bounds")

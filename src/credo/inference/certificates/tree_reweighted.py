@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from credo._types import F64
-from credo._validation.arrays import as_number, positive_int
+from credo._validation.arrays import positive_int
 from credo._validation.labels import one_of
 from credo.graphs.problems import Problem
 from credo.inference.certificates.descent import minimised
@@ -18,7 +18,7 @@ from credo.inference.certificates.forests import Mixture, covering_mixture, heav
 from credo.inference.certificates.joints import joints_of
 from credo.inference.certificates.passing import Passer
 from credo.inference.certificates.reduction import Reduced, reduce
-from credo.inference.loopy.options import Options, check
+from credo.inference.drive import Pace
 from credo.inference.question import Answer, Callback, Status
 
 _WHO = "tree-reweighted propagation"
@@ -162,11 +162,12 @@ def run_tree_reweighted(  # noqa: PLR0913 - one parameter per setting
     """
     one_of(forests, ("optimise", "uniform"), _WHO, "forests")
     positive_int(rounds, _WHO, "rounds", least=0)
-    options = as_options(sweeps, tolerance, seed, callback)
+    pace = as_pace(sweeps, tolerance, callback)
+    positive_int(seed, _WHO, "seed", least=0)
     reduced = reduce(problem)
     if not reduced.is_possible:
         return impossible(reduced)
-    return bound_above(reduced, options, rounds if forests == "optimise" else 0).answer()
+    return bound_above(reduced, pace, rounds if forests == "optimise" else 0, seed).answer()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,15 +217,15 @@ class Above:
         )
 
 
-def bound_above(reduced: Reduced, options: Options, rounds: int) -> Above:
+def bound_above(reduced: Reduced, pace: Pace, rounds: int, seed: int) -> Above:
     """Do so for a reduced problem, in which something is possible as far as is known."""
     dual = Dual(reduced)
-    run = _Run(dual, Passer(reduced, options), options.sweeps, options.tolerance)
-    start = covering_mixture(dual.graph, strengths(dual), np.random.default_rng(options.seed))
+    run = _Run(dual, Passer(reduced, pace), pace.sweeps, pace.tolerance)
+    start = covering_mixture(dual.graph, strengths(dual), np.random.default_rng(seed))
     if len(start.forests) == 1:
         found = dual.evaluate(start, np.zeros(dual.n_messages))
         return Above(run, found, "EXACT")
-    found = run.fit(start, np.zeros(dual.n_messages), options.sweeps)
+    found = run.fit(start, np.zeros(dual.n_messages), pace.sweeps)
     run.values.append(found.value)
     for _ in range(rounds):
         better = run.descend(found)
@@ -238,31 +239,16 @@ def bound_above(reduced: Reduced, options: Options, rounds: int) -> Above:
 
 def rough_marginals(reduced: Reduced) -> F64:
     """Give marginals that need not be good, for a start: forests weighed alike, few sweeps."""
-    options = as_options(_FEW, 1e-3, 0, None)
-    return bound_above(reduced, options, 0).marginals
+    return bound_above(reduced, as_pace(_FEW, 1e-3, None), 0, 0).marginals
 
 
-def as_options(sweeps: int, tolerance: float, seed: int, callback: Callback | None) -> Options:
+def as_pace(sweeps: int, tolerance: float, callback: Callback | None) -> Pace:
     """Check the settings; sweeps of all runs are counted as one."""
+    pace = Pace.of(_WHO, "adaptive", sweeps, tolerance, callback)
+    if callback is None:
+        return pace
     count = itertools.count(1)
-
-    def counted(_: int, residual: float) -> None:
-        if callback is not None:
-            callback(next(count), residual)
-
-    checked = check(
-        schedule="sequential",
-        momentum="adaptive",
-        domain="log",
-        temperature=1.0,
-        sweeps=sweeps,
-        tolerance=as_number(tolerance, _WHO, "tolerance"),
-        dtype=np.float64,
-        threads=1,
-        seed=seed,
-        callback=callback,
-    )
-    return checked if callback is None else replace(checked, callback=counted)
+    return replace(pace, callback=lambda _, residual: callback(next(count), residual))
 
 
 def strengths(dual: Dual) -> F64:

@@ -11,8 +11,8 @@ from credo._types import F64
 from credo.graphs.evidence import Evidence, Finding
 from credo.graphs.wiring import Wiring
 from credo.inference.loopy._many_layout import lay_out_lanes
-from credo.inference.loopy.general import General
 from credo.inference.loopy._old_net import TABLE, Net, build
+from credo.inference.loopy.general import General
 from credo.inference.loopy.options import Options
 
 #: What a cell whose number underflows counts as where only zeros matter.

@@ -1,32 +1,93 @@
-"""Run loopy belief propagation on a question: choose how, pass messages, say how it ended."""
+"""Loopy belief propagation: settings, which messages pass how, and what is read from them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from credo import _checks as check
 from credo._types import F64
-from credo.graphs.wiring import starts
-from credo.inference.loopy.general import General
-from credo.inference.loopy._old_net import TABLE, Net, build
-from credo.inference.loopy.options import Options, as_counting, check
-from credo.inference.loopy.pairs import Pairs, find_pairs
-from credo.inference.loopy.pairwise import Pairwise
-from credo.inference.loopy.reading import Reader
-from credo.inference.loopy.sweeping import Ending, run
-from credo.inference.question import Answer, Beliefs, Callback, Kind, Question, Status
+from credo.exceptions import InputError
+from credo.graphs.wiring import ranges, starts
+from credo.inference.drive import Ending, Pace, drive
+from credo.inference.loopy.kernels import TABLE
+from credo.inference.loopy.messages import LogMessages, PairMessages, are_pairs
+from credo.inference.loopy.net import Net, build, key
+from credo.inference.messages import Message
+from credo.inference.question import Answer, Beliefs, Callback, Question, names_of_factors
 
-#: Pairs from which on flooding, which is then a hundred times faster per message, is the default.
+Int64: TypeAlias = npt.NDArray[np.int64]
+_WHO = "Loopy belief propagation"
+SCHEDULES = ("auto", "flooding", "sequential", "residual", "random", "tree")
+#: Below this, logs over the temperature have too few digits left to be worth anything.
+_COLDEST = 1e-9
+#: Pairs from which on flooding, which is then many times faster per message, is the default.
 _MANY_PAIRS = 2000
-#: Messages up to which a priority queue pays for itself.
-_QUEUED = 500_000
-#: Variables of a rule up to which its messages are worth computing one by one.
-_WIDE_RULE = 64
-#: Neighbours of a message, on average, up to which the queue is worth keeping: each update of a hub
-#: changes the priorities of all that hang on it.
-_CROWDED = 50.0
+#: The priority queue is for nets of up to so many messages, rules of up to so many variables, and
+#: so many neighbours of a message on average: each update of a hub changes those of all others.
+_QUEUED, _WIDE_RULE, _CROWDED = 500_000, 64, 50.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Options:
+    """Checked settings of a run."""
+
+    schedule: str
+    in_logs: bool
+    temperature: float
+    dtype: Any
+    threads: int
+    seed: int
+    pace: Pace
+
+    @classmethod
+    def of(  # noqa: PLR0913 - one parameter per setting
+        cls,
+        *,
+        schedule: str,
+        momentum: Any,
+        domain: str,
+        temperature: float,
+        sweeps: int,
+        tolerance: float | None,
+        dtype: Any,
+        threads: int,
+        seed: int,
+        callback: Callback | None,
+    ) -> Options:
+        """Check the settings of loopy belief propagation."""
+        check.one_of(schedule, SCHEDULES, f"schedule of {_WHO}")
+        check.one_of(domain, ("linear", "log"), f"domain of {_WHO}")
+        heat = check.number(temperature, f"temperature of {_WHO}")
+        if heat != 0.0 and not _COLDEST <= heat < np.inf:
+            raise InputError(
+                f"The temperature of {_WHO} must be 0, which maximises, or at least {_COLDEST}; 1 "
+                f"sums. Got {temperature}."
+            )
+        name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
+        if name not in ("float64", "float32"):
+            raise InputError(f"The dtype of {_WHO} must be 'float64' or 'float32'. Got {dtype!r}.")
+        number = np.dtype(name)
+        least = (1e-8 if number == np.float64 else 2e-6) if tolerance is None else tolerance
+        return cls(
+            schedule,
+            domain == "log",
+            heat,
+            number,
+            check.count(threads, f"threads of {_WHO}"),
+            check.count(seed, f"seed of {_WHO}", 0),
+            Pace.of(_WHO, momentum, sweeps, least, callback),
+        )
+
+    @property
+    def maximum(self) -> bool:
+        """Whether the others are maximised out, in place of summed."""
+        return self.temperature == 0.0
 
 
 def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
@@ -39,7 +100,7 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
     counting: Any = None,
     sweeps: int = 1000,
     tolerance: float | None = None,
-    dtype: Any = "float64",
+    dtype: str = "float64",
     threads: int = 1,
     start: Any = None,
     seed: int = 0,
@@ -81,7 +142,7 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
     callback
         Called after each sweep with its number and residual.
     """
-    options = check(
+    options = Options.of(
         schedule=schedule,
         momentum=momentum,
         domain=domain,
@@ -93,172 +154,213 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
         seed=seed,
         callback=callback,
     )
-    return LoopyRun(question, options, counting, start).answer()
+    numbers = _as_counting(counting, len(question.wiring.table))
+    args = question.wiring, question.evidence, question.query
+    net = build(*args, temperature=options.temperature, counting=numbers)
+    return LoopyRun(question, net, options, start, is_plain=numbers is None).answer()
+
+
+def _as_counting(given: Any, n_factors: int) -> F64 | None:
+    """Check counting numbers: one for all factors, or one for each; None for one everywhere."""
+    if given is None:
+        return None
+    numbers = check.floats(given, f"counting numbers of {_WHO}")
+    if numbers.ndim == 0:
+        numbers = np.full(n_factors, float(numbers))
+    bad = numbers[~(np.isfinite(numbers) & (numbers > 0))]
+    if numbers.shape != (n_factors,) or bad.size:
+        got = f"{bad[0]:.4g}" if bad.size else f"shape {numbers.shape}"
+        raise InputError(
+            f"The counting numbers of {_WHO} must be one positive number, or one for each of the "
+            f"{n_factors} factors of the model, in their order. Got {got}."
+        )
+    return numbers
 
 
 class LoopyRun:
-    """One run, and what can be read from it."""
+    """One run, and what can be read from it: messages by name, joint beliefs, a warm start."""
 
     def __init__(
-        self, question: Question, options: Options, counting: Any = None, start: Any = None
+        self, question: Question, net: Net, options: Options, start: Any, *, is_plain: bool
     ) -> None:
-        self.question = question
-        self._counting = counting
-        self._net: Net | None = None
-        self._general: General | None = None
-        self._was_settled = False
-        self.options = options
-        pairs = self._pairs()
-        self.sweeper: General | Pairwise
-        if pairs is not None:
-            self.options = replace(options, schedule="flooding")
-            self.sweeper = Pairwise(pairs, self.options)
+        self.question, self.net = question, net
+        is_tree = is_plain and net.is_forest
+        in_pairs = is_plain and self._suits_pairs(options, is_tree=is_tree)
+        self.schedule = options.schedule
+        if self.schedule == "auto":
+            self.schedule = "flooding" if in_pairs else self._best_schedule()
+        how = {"maximum": options.maximum, "threads": options.threads}
+        self.messages: LogMessages | PairMessages
+        if in_pairs:
+            self.messages = PairMessages(net, options.dtype, **how)
         else:
-            self.options = replace(options, schedule=self._schedule())
-            self.sweeper = General(self.net, self.options, self._numbers())
+            how |= {"tolerance": options.pace.tolerance, "seed": options.seed}
+            self.messages = LogMessages(net, self.schedule, in_logs=options.in_logs, **how)
         if start is not None:
-            self._begin_with(start)
-        self.ending = self._run()
+            self.messages.start_from(self._messages_of(start))
+        self._maximum = options.maximum
+        self.is_exact = is_tree and not in_pairs and self.schedule == "tree"
+        self.ending = self._run(options.pace, is_tree=is_tree and not in_pairs)
 
-    @property
-    def net(self) -> Net:
-        """The net of messages."""
-        if self._net is None:
-            question = self.question
-            self._net = build(
-                question.wiring,
-                question.evidence,
-                question.query,
-                sum_product=self.options.temperature == 1.0 and self._counting is None,
-            )
-        return self._net
+    def _suits_pairs(self, options: Options, *, is_tree: bool) -> bool:
+        """Tell whether flooding on pairs is asked for, or fastest."""
+        if options.schedule not in ("auto", "flooding") or options.in_logs:
+            return False
+        few = len(self.net.wires.kind) < _MANY_PAIRS and options.dtype == np.float64
+        return not few and not (options.schedule == "auto" and is_tree) and are_pairs(self.net)
 
-    def _pairs(self) -> Pairs | None:
-        """Give the pairs, if flooding on them is asked for, or fastest."""
-        options, question = self.options, self.question
-        if options.schedule not in ("auto", "flooding") or self._counting is not None:
-            return None
-        if options.in_logs:
-            return None
-        pairs = find_pairs(question.wiring, question.evidence, options.temperature)
-        if pairs is None or not pairs.fits(np.float64):
-            return None
-        few = len(pairs.left) < _MANY_PAIRS and options.dtype == np.float64
-        return None if few or (options.schedule == "auto" and pairs.are_forest) else pairs
-
-    def _schedule(self) -> str:
+    def _best_schedule(self) -> str:
         """Choose a schedule."""
-        if self.options.schedule != "auto":
-            return self.options.schedule
+        wires = self.net.wires
         if self.net.is_forest:
             return "tree"
-        net = self.net
-        widest_rule = int(np.diff(net.scope_start)[net.kind != TABLE].max(initial=0))
-        crowd = float((np.diff(net.incident_start).astype(float) ** 2).sum()) / max(net.n_slots, 1)
-        is_easy = net.n_slots <= _QUEUED and widest_rule <= _WIDE_RULE and crowd <= _CROWDED
+        widest = int(np.diff(wires.scope_start)[wires.kind != TABLE].max(initial=0))
+        crowd = float((np.diff(wires.incident_start) ** 2.0).sum()) / max(len(wires.scope), 1)
+        is_easy = len(wires.scope) <= _QUEUED and widest <= _WIDE_RULE and crowd <= _CROWDED
         return "residual" if is_easy else "sequential"
 
-    def _numbers(self) -> F64 | None:
-        """Check the counting numbers."""
-        numbers = as_counting(self._counting, len(self.question.wiring.table))
-        if numbers is None:
-            return None
-        return numbers[self.net.origin[np.diff(self.net.scope_start) > 1]]
-
-    def _begin_with(self, start: Any) -> None:
-        """Take over the messages of an earlier run, where the same factor hears the same."""
-        reader = Reader.of(start, self.question)
-        if isinstance(self.sweeper, Pairwise):
-            pairs = self.sweeper.pairs
-            ends = np.stack([pairs.left, pairs.right], axis=1)
-            self.sweeper.start_from(reader.for_pairs(pairs.factor, pairs.variables[ends], pairs.k))
-        else:
-            self.sweeper.start_from(reader.for_net(self.net))
-
-    def _run(self) -> Ending:
-        """Sweep; on a tree, twice along its edges is all it takes."""
-        if isinstance(self.sweeper, General) and self.sweeper.is_contradiction:
-            return Ending("MAX_SWEEPS", np.empty(0), 0, self.options.eta, is_impossible=True)
-        try:
-            ending = run(self.sweeper, self._options_here())
-        finally:
-            if isinstance(self.sweeper, Pairwise):
-                self.sweeper.close()
-        if isinstance(self.sweeper, General):
-            is_tree = self.net.is_forest and self._counting is None
-            if is_tree and ending.status == "CONVERGED" and not self._is_one_walk:
-                self.sweeper.settle()  # nothing but the last digits moves, and then they are exact
-                self._was_settled = True
-            if self.sweeper.is_contradiction:
-                return replace(ending, is_impossible=True)
-        return ending
-
-    def _options_here(self) -> Options:
-        """On a tree whose messages climb and fall once, stop there and do not mix."""
-        if self._is_one_walk:
-            return replace(self.options, sweeps=1, eta=1.0, is_adaptive=False)
-        return self.options
-
-    @property
-    def _is_one_walk(self) -> bool:
-        """Whether a single sweep settles everything."""
-        is_tree = self.options.schedule == "tree" and self._counting is None
-        return is_tree and self.net.is_forest
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the answer is exact: on a tree, along which messages went there and back."""
-        if self._counting is not None or isinstance(self.sweeper, Pairwise):
-            return False
-        return self._is_one_walk or self._was_settled
-
-    def general(self) -> General:
-        """Give the messages in the general layout, for reading."""
-        if isinstance(self.sweeper, General):
-            return self.sweeper
-        if self._general is None:
-            self._general = General(self.net, replace(self.options, schedule="sequential"))
-            self._general.start_from(Reader(self).for_net(self.net))
-        return self._general
-
-    def log_z(self) -> float:
-        """Give the Bethe estimate of log Z, of the tempered model."""
-        heat = self.options.temperature or 1.0
-        if isinstance(self.sweeper, Pairwise) and not self.options.maximum:
-            return self.sweeper.log_z()
-        general = self.general()
-        shift = float((general.wires.counting * general.shift).sum())
-        return general.log_z() + shift + self.net.problem.log_constant / heat
-
-    def _possible_log_z(self) -> float:
-        """Give the estimate of log Z; -inf if a contradiction was met."""
-        return -np.inf if self.ending.is_impossible else self.log_z()
+    def _run(self, pace: Pace, *, is_tree: bool) -> Ending:
+        """Sweep; on a tree, once along its edges and back is all it takes."""
+        messages = self.messages
+        if isinstance(messages, PairMessages):
+            return drive(messages, pace)
+        if messages.is_contradiction:
+            return Ending("MAX_SWEEPS", np.empty(0), eta=pace.eta, is_impossible=True)
+        ending = drive(messages, pace.fixed(1) if self.is_exact else pace)
+        if is_tree and ending.status == "CONVERGED" and not self.is_exact:
+            messages.settle()  # nothing but the last digits moves, and then they are exact
+            self.is_exact = True
+        return replace(ending, is_impossible=ending.is_impossible or messages.is_contradiction)
 
     def answer(self) -> Answer:
         """Word what came out."""
-        ending = self.ending
-        log_z = 0.0 if isinstance(self.sweeper, Pairwise) else self._possible_log_z()
+        ending, messages, lazy = self.ending, self.messages, isinstance(self.messages, PairMessages)
+        log_z = 0.0
+        if not lazy:
+            log_z = -np.inf if ending.is_impossible else messages.log_z()
         if log_z == -np.inf:
             nothing = Beliefs(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0), -np.inf)
             return Answer(nothing, ending.status, -np.inf, "EXACT")
-        sweeper = self.sweeper
-        part = sweeper.pairs if isinstance(sweeper, Pairwise) else self.net.problem
-        variables = part.variables
-        n_states = self.question.wiring.n_states[variables]
-        beliefs = Beliefs(variables, starts(n_states), self.sweeper.beliefs(), None)
-        exact, reader = self.is_exact, Reader(self)
-        status: Status = "EXACT" if exact else ending.status
-        kind: Kind = "EXACT" if exact else "ESTIMATE"
+        problem = self.net.problem
+        beliefs = Beliefs(problem.variables, starts(problem.n_states), messages.beliefs(), None)
         return Answer(
             beliefs,
-            status,
+            "EXACT" if self.is_exact else ending.status,
             log_z,
-            kind,
+            "EXACT" if self.is_exact else "ESTIMATE",
             residuals=ending.residuals,
-            updates=self.sweeper.updates,
+            updates=messages.updates,
             period=ending.period,
-            find_log_z=self.log_z if isinstance(sweeper, Pairwise) else None,
-            joints=reader.joint,
-            reader=reader,
-            details={"schedule": self.options.schedule, "momentum": ending.eta},
+            find_log_z=messages.log_z if lazy else None,
+            joints=self.joint,
+            reader=self,
+            details={"schedule": self.schedule, "momentum": ending.eta},
         )
+
+    def _messages_of(self, start: Any) -> F64:
+        """Return the messages of an earlier answer, where the same factor hears the same, or 0."""
+        found = getattr(getattr(start, "answer", None), "reader", None)
+        if not isinstance(found, LoopyRun):
+            raise InputError(
+                "The start of loopy belief propagation must be an answer of method='loopy'. Got "
+                f"{type(start).__name__}."
+            )
+        if found.question.wiring is not self.question.wiring:
+            raise InputError(
+                "The start of loopy belief propagation must be an answer about the same model; "
+                "this one is about another, or about a copy."
+            )
+        begin, sizes = self.net.wires.message_start[:-1], np.diff(self.net.wires.message_start)
+        _, own, its = np.intersect1d(self.net.keys, found.net.keys, return_indices=True)
+        result, there = np.zeros(int(sizes.sum())), found.net.wires.message_start[its]
+        logs = found.messages.log_messages()
+        result[ranges(begin[own], sizes[own])] = logs[ranges(there, sizes[own])]
+        return result
+
+    @cached_property
+    def _logs(self) -> LogMessages:
+        """The messages in logs, for reading."""
+        if isinstance(self.messages, LogMessages):
+            return self.messages
+        logs = LogMessages(self.net, maximum=self._maximum)
+        logs.start_from(self.messages.log_messages())
+        return logs
+
+    def message(self, source: Any, target: Any) -> Message:
+        """Make the message from one node to another: variables, or a variable and a factor."""
+        names, factors = self.net.problem.wiring, names_of_factors(self.question.model)
+        is_from, is_to = (
+            isinstance(node, Hashable) and node in factors and node not in names.variables
+            for node in (source, target)
+        )
+        if is_from and is_to:
+            raise InputError(f"{source!r} and {target!r} are both factors, which never talk.")
+        if is_from or is_to:
+            factor, name = (source, target) if is_from else (target, source)
+            v = names.index(name)
+            said = self._with_factor(factors[factor], v, factor, name, inward=is_to)
+        else:
+            v = names.index(target)
+            said = self._said(self._slot_between(names.index(source), v, source, target))
+        values = np.exp(said - said.max())
+        one, two = (getattr(node, "name", node) for node in (source, target))
+        states = tuple(names.states[v])
+        return Message(one, two, states, check.frozen(values / values.sum()), 0.0)
+
+    def _said(self, slot: int) -> F64:
+        """Return the message of a slot, as logs."""
+        begin, end = self.net.wires.message_start[slot : slot + 2]
+        return self._logs.log_messages()[begin:end]
+
+    def _with_factor(self, number: int, v: int, factor: Any, name: Any, *, inward: bool) -> F64:
+        """Return the message between a table of this number and a variable, as logs."""
+        wires = self.net.wires
+        f = int(np.flatnonzero(self.question.wiring.table >= 0)[number])
+        found = np.flatnonzero(self.net.keys == key(f, v))
+        if not len(found):
+            raise InputError(
+                f"Factor {factor!r} and variable {name!r} are not linked, or {name!r} is observed "
+                "and sends and hears no messages."
+            )
+        slot = int(found[0])
+        if not inward:
+            return self._said(slot)
+        own = wires.factor_of[slot]
+        return self._logs.inbox(own)[slot - wires.scope_start[own]]
+
+    def _slot_between(self, i: int, j: int, source: Any, target: Any) -> int:
+        """Find the slot through which variable j hears from i: a factor of these two alone."""
+        wires, variables = self.net.wires, self.net.problem.variables
+        pair = np.flatnonzero(np.diff(wires.scope_start) == 2)
+        first = wires.scope_start[pair]
+        ends = variables[np.stack([wires.scope[first], wires.scope[first + 1]], axis=1)]
+        found = first[(np.sort(ends, axis=1) == sorted((i, j))).all(axis=1)]
+        if len(found) == 1 and i != j:
+            return int(found[0] + (variables[wires.scope[found[0]]] != j))
+        joined = (
+            f"joined by {len(found)} factors"
+            if len(found)
+            else "not joined by a factor of the two alone, or observed"
+        )
+        raise InputError(
+            f"Variables {source!r} and {target!r} are {joined}. A message goes from one end of an "
+            "edge to the other; around a factor of three variables or more, and where several "
+            "factors join two, from a variable to a factor or back: name the factor."
+        )
+
+    def joint(self, variables: Int64) -> F64 | None:
+        """Return the belief of a table that holds some free variables, summed over its others."""
+        wires = self.net.wires
+        wanted = np.searchsorted(self.net.problem.variables, variables)
+        holds = np.bincount(
+            wires.factor_of[np.isin(wires.scope, wanted)], minlength=len(wires.kind)
+        )
+        found = np.flatnonzero((holds == len(wanted)) & (wires.kind == TABLE))
+        if not len(found):
+            return None
+        f = int(found[0])
+        scope = wires.scope[wires.scope_start[f] : wires.scope_start[f + 1]].tolist()
+        others = tuple(i for i, v in enumerate(scope) if v not in wanted)
+        belief, kept = self._logs.factor_belief(f), [v for v in scope if v in wanted]
+        small = belief.max(axis=others) if self._maximum else belief.sum(axis=others)
+        return np.transpose(small / small.sum(), [kept.index(v) for v in wanted])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from credo._types import F64
 from credo.graphs.evidence import Evidence, Finding
 from credo.graphs.problems import Problem, pose
 from credo.graphs.structured import AtMostOne, NoisyAnd, NoisyOr, Parity, Structured
-from credo.graphs.wiring import Wiring, ranges, starts
+from credo.graphs.wiring import Wiring, starts
 from credo.inference.loopy.kernels import (
     AT_MOST_ONE,
     EVEN,
@@ -24,8 +24,8 @@ from credo.inference.loopy.kernels import (
     ODD,
     TABLE,
     Wires,
-    level,
     sort_slots,
+    split_tables,
 )
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -66,9 +66,9 @@ class Net:
     @property
     def is_forest(self) -> bool:
         """Whether there is no cycle of factors and variables."""
+        if not 0 < self.n_slots < len(self.problem.n_states) + len(self.wires.kind):
+            return not self.n_slots
         count, one, two = self._links
-        if not len(one) or len(one) >= count:
-            return not len(one)
         links = scipy.sparse.coo_array((np.ones(len(one)), (one, two)), (count, count))
         parts = int(scipy.sparse.csgraph.connected_components(links, directed=False)[0])
         return len(one) + parts == count
@@ -175,83 +175,80 @@ def _as_weights(evidence: Evidence, kept: set[int], wiring: Wiring) -> Evidence:
 def _net(
     problem: Problem, order: Int64, rules: list[Rule], cold: float, counting: F64 | None
 ) -> Net:
-    """Put potentials of single variables aside, scale tables, and append rules."""
-    n_states = problem.n_states
-    arity, cells = np.diff(problem.scope_start), np.diff(problem.cell_start)
+    """Lay out a problem, and append rules."""
     logs = cold * problem.log_values() if cold != 1.0 else problem.log_values()
-    constant = cold * problem.log_constant + float(logs[problem.cell_start[:-1][arity == 0]].sum())
-    single, many = np.flatnonzero(arity == 1), np.flatnonzero(arity > 1)
-    over = problem.scope[problem.scope_start[single]]
-    unary = np.zeros(int(n_states.sum()))
-    said = logs[ranges(problem.cell_start[single], n_states[over])]
-    np.add.at(unary, ranges(starts(n_states)[over], n_states[over]), said)
-    origin = np.append(order[np.flatnonzero(problem.keep)], np.full(len(problem.soft), -1))[many]
+    origin = np.append(order[np.flatnonzero(problem.keep)], np.full(len(problem.soft), -1))
+    origin = origin[np.diff(problem.scope_start) > 1]
     origin = np.append(origin, [f for f, _, _ in rules]).astype(np.int64)
-    power = np.ones(len(origin)) if counting is None else counting[origin]
-    if len(many) < len(arity):
-        logs = logs[ranges(problem.cell_start[many], cells[many])]
-    if counting is not None:
-        logs = logs / np.repeat(power[: len(many)], cells[many])
     new = np.full(len(problem.wiring.n_states), -1, np.int64)
     new[problem.variables] = np.arange(len(problem.variables))
-    scopes = [new[scope] for _, scope, _ in rules]
     wires, taken = wire(
-        n_states,
-        unary,
-        np.append(arity[many], [len(scope) for scope in scopes]).astype(np.int64),
-        np.concatenate([problem.scope[np.repeat(arity > 1, arity)], *scopes]),
-        cells[many],
+        problem,
         logs,
-        power,
-        [rule for _, _, rule in rules],
+        np.zeros(int(problem.n_states.sum())),
+        np.ones(len(origin)) if counting is None else counting[origin],
+        [(new[scope], rule) for _, scope, rule in rules],
     )
-    return Net(problem, origin, wires, constant + taken)
+    return Net(problem, origin, wires, cold * problem.log_constant + taken)
 
 
-def wire(  # noqa: PLR0913 - the parts of a net
-    n_states: Int64,
-    unary: F64,
-    arity: Int64,
-    scope: Int64,
-    cells: Int64,
+class Tables(Protocol):
+    """Tables over variables, as arrays; a problem is one."""
+
+    n_states: Int64
+    scope_start: Int64
+    scope: Int64
+    cell_start: Int64
+
+
+def wire(
+    tables: Tables,
     logs: F64,
+    unary: F64,
     power: F64,
-    rules: Iterable[Structured] = (),
+    rules: Sequence[tuple[Int64, Structured]] = (),
 ) -> tuple[Wires, float]:
     """Lay tables, and rules after them, out for the kernels; return the log that was divided by.
 
     Parameters
     ----------
-    n_states, unary
-        States of each variable, and the logs of its potential, one variable after the other.
-    arity, scope
-        How many variables each factor has, and which, one factor after the other.
-    cells, logs
-        How many cells each table has, and their logs, already over the power of the factor.
+    tables
+        Their variables, and where their cells start.
+    logs
+        The logs of their cells.
+    unary
+        Logs of the potentials, to which tables of single variables are added in place.
     power
-        The counting number of each factor.
+        The counting number of each factor of two variables or more.
     rules
-        The last factors.
+        Their variables, and themselves.
     """
-    numbers = [_numbers(rule) for rule in rules]
-    kind = np.append(np.full(len(cells), TABLE), [_kind(rule) for rule in rules])
-    cell_start, span = starts(cells), np.zeros(len(kind))
-    logs = np.array(logs)
-    taken = float(level(logs, cell_start, power, span))
-    degree = np.bincount(scope, minlength=len(n_states))
+    n_states, arity = tables.n_states, np.diff(tables.scope_start)
+    cells, scope = np.diff(tables.cell_start), tables.scope
+    many = arity > 1
+    if not many.all():
+        scope, cells = scope[np.repeat(many, arity)], cells[many]
+    arity = np.append(arity[many], [len(own) for own, _ in rules]).astype(np.int64)
+    scope = np.concatenate([scope, *(own for own, _ in rules)]).astype(np.int64)
+    numbers = [_numbers(rule) for _, rule in rules]
+    kind = np.append(np.full(len(cells), TABLE), [_kind(rule) for _, rule in rules])
+    state_start, span, own = starts(n_states), np.zeros(len(kind)), np.empty(int(cells.sum()))
+    shape = tables.scope_start, tables.scope, tables.cell_start
+    taken = float(split_tables(*shape, logs, power, state_start, unary, own, span))
+    incident_start = starts(np.bincount(scope, minlength=len(n_states)))
     wires = Wires(
-        state_start=starts(n_states),
+        state_start=state_start,
         unary=unary,
         scope_start=starts(arity),
-        scope=scope.astype(np.int64),
+        scope=scope,
         factor_of=np.repeat(np.arange(len(arity)), arity),
         message_start=starts(n_states[scope]),
-        incident_start=starts(degree),
-        incident=sort_slots(scope, starts(degree)),
+        incident_start=incident_start,
+        incident=sort_slots(scope, incident_start),
         kind=kind.astype(np.int64),
         cell_start=starts(np.append(cells, [len(given) for given in numbers])),
-        values=np.concatenate([np.exp(logs), *numbers]),
-        logs=logs,
+        values=np.concatenate([np.exp(own), *numbers]) if numbers else np.exp(own),
+        logs=own,
         span=span,
         power=power,
     )

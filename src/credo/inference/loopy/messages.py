@@ -1,0 +1,354 @@
+"""The messages of a net: in logs on any net by any schedule, or as ratios on pairs, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from credo._types import F64
+from credo.inference.loopy.kernels import (
+    BLOCK,
+    TABLE,
+    Room,
+    State,
+    add_up,
+    bethe,
+    collect_pairs,
+    flood,
+    gather,
+    send_pairs,
+    send_pairs_of_two,
+    update_residuals,
+    walk,
+)
+from credo.inference.loopy.net import Net
+
+Int64: TypeAlias = npt.NDArray[np.int64]
+#: Logs of numbers below which float64 has no normal ones.
+_LEAST_LOG = -708.0
+#: Cells of tables, or pairs, that are worth a thread of their own.
+_PER_THREAD = 20_000
+#: Logs that a product of all messages to a variable, and a table, may span.
+_SPANS = {np.dtype(np.float32): 80.0, np.dtype(np.float64): 300.0}
+
+
+class LogMessages:
+    """Messages in logs, with exact zeros, any power of a factor, and every schedule.
+
+    Parameters
+    ----------
+    net
+        Factors and variables.
+    schedule
+        "flooding", "sequential", "random", "tree" or "residual".
+    in_logs, maximum
+        Whether logs are mixed, not probabilities; and whether others are maximised out, not summed.
+    tolerance
+        What the residual schedule stops at.
+    threads, seed
+        Of flooding, and of the random order.
+    """
+
+    rounding = 1e-12  # sums of some thousand logs of the size of one
+
+    def __init__(  # noqa: PLR0913 - one parameter per setting
+        self,
+        net: Net,
+        schedule: str = "sequential",
+        *,
+        in_logs: bool = False,
+        maximum: bool = False,
+        tolerance: float = 0.0,
+        threads: int = 1,
+        seed: int = 0,
+    ) -> None:
+        self.net, self.wires, self._schedule = net, net.wires, schedule
+        self._how, self._tolerance = (in_logs, maximum), tolerance
+        size, wires = len(net.wires.unary), net.wires
+        messages = np.zeros(int(wires.message_start[-1]))
+        self.state = State(messages, np.zeros(size), np.zeros(size, np.int64))
+        self._room = self._make_room()
+        self._parts = _cut(len(wires.kind), len(wires.logs) // _PER_THREAD, threads)
+        self._rng = np.random.default_rng(seed)
+        self._walks = net.walks() if schedule == "tree" else []
+        self._is_queued = wires.kind[wires.factor_of] == TABLE  # a rule is, at its first slot
+        self._is_queued[wires.scope_start[:-1]] = True
+        self._priority = np.where(self._is_queued, np.inf, 0.0)
+        self.updates = 0
+        self.add_up()
+
+    def _make_room(self) -> Room:
+        """Make scratch space for one thread."""
+        wires = self.wires
+        arity = int(np.diff(wires.scope_start).max(initial=1))
+        width = int(np.diff(wires.message_start[wires.scope_start]).max(initial=1))
+        cells = int(np.diff(wires.cell_start).max(initial=1))
+        lengths = width, width, arity, arity, width, arity, cells, 2 * arity
+        return Room(*(np.zeros(length) for length in lengths))
+
+    def add_up(self) -> None:
+        """Sum the messages to each variable anew."""
+        add_up(self.wires, self.state)
+
+    def sweep(self, eta: float) -> float:
+        """Pass all messages once; return the largest change, infinity for a contradiction."""
+        if self._schedule == "flooding":
+            largest = self._flood(eta)
+        elif self._schedule == "residual":
+            largest = self._update_residuals(eta)
+        else:
+            largest = self._walk(self._orders(), eta)
+        return np.inf if self.state.holes.any() and self.is_contradiction else largest
+
+    def _orders(self) -> list[Int64]:
+        """List the slots in the order of a sweep, in parts."""
+        if self._schedule == "tree":
+            return self._walks
+        order = np.arange(self.net.n_slots)
+        if self._schedule == "random":
+            turn = self._rng.permutation(len(self.wires.kind))
+            order = np.argsort(turn[self.wires.factor_of], kind="stable")
+        return [order]
+
+    def _walk(self, orders: list[Int64], eta: float) -> float:
+        """Compute messages in place, one after the other."""
+        largest = 0.0
+        for slots in orders:
+            self.add_up()
+            args = self.wires, self.state, self._room, slots, self._schedule != "tree"
+            largest = max(largest, float(walk(*args, eta, *self._how)))
+            self.updates += len(slots)
+        return largest
+
+    def _flood(self, eta: float) -> float:
+        """Compute all messages from those of the sweep before."""
+        fresh = self.state.messages.copy()
+
+        def part(begin: int, end: int) -> float:
+            room = self._room if len(self._parts) == 1 else self._make_room()
+            args = self.wires, self.state, room, fresh, begin, end
+            return float(flood(*args, eta, *self._how))
+
+        largest = _on_threads(part, self._parts)
+        self.state.messages[:] = fresh
+        self.add_up()
+        self.updates += self.net.n_slots
+        return largest
+
+    def _update_residuals(self, eta: float) -> float:
+        """Take the message that may change most."""
+        self.add_up()
+        floor = 4.0 * self._tolerance  # probabilities move by at most a quarter of the logs
+        args = self.wires, self.state, self._room, self._priority
+        done, largest = update_residuals(*args, self.net.n_slots, floor, eta, *self._how)
+        self.updates += int(done)
+        bound = float(self._priority.max(initial=0.0)) / 4.0
+        if largest == np.inf or bound > self._tolerance < largest:
+            return float(largest)
+        if bound <= self._tolerance:
+            return bound
+        self._priority[self._is_queued] = np.inf  # logs grow for ever, probabilities do not: look
+        return self._walk([np.arange(self.net.n_slots)], eta)  # at all of them
+
+    def settle(self) -> None:
+        """Pass messages along a forest once there and back, without mixing: then all are exact."""
+        self._walk(self.net.walks(), 1.0)
+        self.add_up()
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether a variable has no possible state left, or a constant is zero."""
+        if self.net.log_constant == -np.inf:
+            return True
+        if not len(self.state.holes):
+            return False
+        return not np.add.reduceat(self.state.holes == 0, self.wires.state_start[:-1]).all()
+
+    def start_from(self, messages: F64) -> None:
+        """Begin with given messages, as logs; zeros held for other evidence, and are forgotten."""
+        self.state.messages[:] = np.where(np.isneginf(messages), 0.0, messages)
+        self.add_up()
+
+    def snapshot(self) -> F64:
+        """Return all messages as logs, of which those that are no numbers are cut off."""
+        return np.asarray(np.maximum(self.state.messages, _LEAST_LOG))
+
+    def log_messages(self) -> F64:
+        """Return all messages, as logs."""
+        return np.asarray(self.state.messages)
+
+    def beliefs(self) -> F64:
+        """Return the beliefs of all variables, one after the other; for maxima scaled alike."""
+        self.add_up()
+        start = self.wires.state_start
+        if len(start) == 1:
+            return np.empty(0)
+        logs, sizes = np.where(self.state.holes > 0, -np.inf, self.state.total), np.diff(start)
+        weights = np.exp(logs - np.repeat(np.maximum.reduceat(logs, start[:-1]), sizes))
+        return np.asarray(weights / np.repeat(np.add.reduceat(weights, start[:-1]), sizes))
+
+    def log_z(self) -> float:
+        """Return the Bethe estimate of the log of the sum, or the maximum."""
+        self.add_up()
+        found = bethe(self.wires, self.state, self._room, self._how[1])
+        return float(found) + self.net.log_constant
+
+    def inbox(self, f: int) -> list[F64]:
+        """Return what each variable of a factor says to it, as logs: all it hears but from it."""
+        gather(self.wires, self.state, self._room, f)
+        first, stop = self.wires.scope_start[f : f + 2]
+        ends = self.wires.message_start[first : stop + 1] - self.wires.message_start[first]
+        return np.split(self._room.inbox[: ends[-1]].copy(), ends[1:-1])
+
+    def factor_belief(self, f: int) -> F64:
+        """Return the belief of a table, one axis for each of its variables, in their order."""
+        start = self.wires.cell_start
+        said = self.inbox(f)
+        belief = self.wires.logs[start[f] : start[f + 1]].reshape([len(one) for one in said])
+        for axis, one in enumerate(said):
+            belief = belief + one.reshape([-1 if i == axis else 1 for i in range(len(said))])
+        belief = np.exp(belief - belief.max())
+        return np.asarray(belief / belief.sum())
+
+
+class PairMessages:
+    """Messages of positive pairs, all of k states, as ratios: all from those of the sweep before.
+
+    Beliefs are ratios too. The product of the new messages is collected while they are computed; on
+    several threads afterwards, variable by variable, in the same order, hence with the same bits.
+    """
+
+    def __init__(self, net: Net, dtype: npt.DTypeLike, *, maximum: bool, threads: int) -> None:
+        self.net, self._maximum = net, maximum
+        self.dtype = np.dtype(dtype) if spread(net) < _SPANS[np.dtype(dtype)] else np.dtype(float)
+        self.rounding = 64 * float(np.finfo(self.dtype).eps)
+        wires, n, m = net.wires, len(net.problem.n_states), len(net.wires.kind)
+        k = int(net.problem.n_states[0])
+        self._shape = m, 2, k
+        self._ends = _in_blocks(wires.scope.reshape(m, 2).astype(np.int32), n)
+        tables = _in_blocks(wires.values.reshape(m, k * k).astype(self.dtype), 1)
+        self._tables = tables.reshape(-1, k, k, BLOCK)
+        self._count = np.minimum(BLOCK, m - BLOCK * np.arange(len(self._ends)))
+        unary = wires.unary.reshape(n, k)
+        self._potentials = np.ones((n + 1, k - 1), self.dtype)  # the last one pads blocks
+        self._potentials[:n] = np.exp(unary[:, 1:] - unary[:, :1])
+        self._ratios = np.ones((len(self._ends), 2, k - 1, BLOCK), self.dtype)
+        self._beliefs, self._fresh = self._potentials.copy(), self._potentials.copy()
+        count = max(m, 1) // _PER_THREAD
+        self._blocks = _cut(len(self._ends), count, threads)
+        self._variables = _cut(n, count, threads)
+        self.updates = 0
+
+    def sweep(self, eta: float) -> float:
+        """Pass all messages once; return the largest change."""
+        share = self.dtype.type(eta) if self.dtype == np.float32 else float(eta)
+        self._fresh[:] = self._potentials
+        into = self._fresh if len(self._blocks) == 1 else self._fresh[:0]
+        args = self._ends, self._count, self._tables, self._ratios, self._beliefs, into, share
+        compute = send_pairs_of_two if self._shape[2] == 2 else send_pairs
+
+        def send(begin: int, end: int) -> float:
+            return float(compute(begin, end, *args, self._maximum))
+
+        largest = _on_threads(send, self._blocks)
+        if len(self._blocks) > 1:
+            self._collect()
+        self._beliefs, self._fresh = self._fresh, self._beliefs
+        self.updates += self.net.n_slots
+        return largest
+
+    def _collect(self) -> None:
+        """Multiply potentials and messages."""
+        args = self.net.wires.incident_start, self.net.wires.incident, self._ratios, self._fresh
+
+        def collect(begin: int, end: int) -> float:
+            collect_pairs(begin, end, *args)
+            return 0.0
+
+        _on_threads(collect, self._variables)
+
+    def start_from(self, messages: F64) -> None:
+        """Begin with given messages, as logs.
+
+        Those of another temperature may be steeper than any of this one; they are cut.
+        """
+        logs = messages.reshape(self._shape)
+        logs = np.maximum(logs - logs.max(axis=2, keepdims=True), -self.net.wires.span.max())
+        ratios = np.exp(logs[:, :, 1:] - logs[:, :, :1]).reshape(len(logs), -1)
+        self._ratios[:] = _in_blocks(ratios, 1).reshape(self._ratios.shape)
+        self._fresh[:] = self._potentials
+        self._collect()
+        self._beliefs, self._fresh = self._fresh, self._beliefs
+
+    def snapshot(self) -> F64:
+        """Return all messages, as the probabilities of all states but the first."""
+        return np.asarray(self._ratios / (1 + self._ratios.sum(axis=2, keepdims=True))).ravel()
+
+    def log_messages(self) -> F64:
+        """Return the logs of all messages, which sum to one."""
+        m, _, k = self._shape
+        ratios = np.ones((len(self._ends) * BLOCK, 2, k))
+        ratios.reshape(-1, BLOCK, 2, k)[..., 1:] = self._ratios.transpose(0, 3, 1, 2)
+        ratios = ratios[:m]
+        return np.asarray(np.log(ratios / ratios.sum(axis=2, keepdims=True))).ravel()
+
+    def beliefs(self) -> F64:
+        """Return the beliefs of all variables, one after the other."""
+        beliefs = np.ones((len(self._beliefs) - 1, self._shape[2]))
+        beliefs[:, 1:] = self._beliefs[:-1]
+        beliefs /= beliefs.sum(axis=1, keepdims=True)
+        return beliefs.ravel()
+
+    def log_z(self) -> float:
+        """Return the Bethe estimate of the log of the sum, or the maximum."""
+        logs = LogMessages(self.net, maximum=self._maximum)
+        logs.start_from(self.log_messages())
+        return logs.log_z()
+
+
+def _in_blocks(rows: npt.NDArray[Any], filler: float) -> npt.NDArray[Any]:
+    """Lay rows out in blocks, of which each column lies together; the last is filled up."""
+    count = -(-len(rows) // BLOCK)
+    padded = np.full((count * BLOCK, rows.shape[1]), filler, rows.dtype)
+    padded[: len(rows)] = rows
+    return np.ascontiguousarray(padded.reshape(count, BLOCK, -1).transpose(0, 2, 1))
+
+
+def are_pairs(net: Net) -> bool:
+    """Tell whether all factors are positive tables of two variables, all of k states."""
+    wires, k = net.wires, net.problem.n_states
+    if not len(k) or k[0] < 2 or (k != k[0]).any() or (np.diff(wires.scope_start) != 2).any():
+        return False
+    is_finite = np.isfinite(wires.logs).all() and np.isfinite(wires.unary).all()
+    return bool(is_finite and not wires.kind.any() and spread(net) < _SPANS[np.dtype(np.float64)])
+
+
+def spread(net: Net) -> float:
+    """Bound the logs of the ratios of all messages to a variable, times a table, over k terms.
+
+    No ratio of a message is farther from one than two cells of its table.
+    """
+    wires, k = net.wires, net.problem.n_states
+    most = int(np.diff(wires.incident_start).max(initial=0)) + 1
+    unary = wires.unary.reshape(len(k), -1)
+    deep = most * float(wires.span.max(initial=0.0)) + float(np.log(k[0]))
+    return deep + float(np.abs(unary[:, 1:] - unary[:, :1]).max(initial=0.0))
+
+
+def _cut(size: int, most: int, threads: int) -> list[tuple[int, int]]:
+    """Cut a range into parts, one for each thread that is worth it."""
+    edges = np.linspace(0, size, max(1, min(most, threads)) + 1).astype(int).tolist()
+    return list(pairwise(edges))
+
+
+def _on_threads(work: Callable[[int, int], float], parts: list[tuple[int, int]]) -> float:
+    """Work on parts that do not depend on each other; return the largest answer."""
+    if len(parts) == 1:
+        return work(*parts[0])
+    with ThreadPoolExecutor(len(parts)) as pool:
+        return max(pool.map(lambda part: work(*part), parts))
