@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import credo as library
+from credo import bounds
 from credo.cli import main as cli, progress
 from credo.cli.text_tables import bound_text
 from credo.formats.network_files import read_network
-from credo.inference.certificates.bounding import bounds
 
 LAWN = """network lawn {}
 variable rain { type discrete [ 2 ] { no, yes }; }

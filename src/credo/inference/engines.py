@@ -87,9 +87,9 @@ ENGINES = _by_name(
     Engine("loopy", "loopy.engine", "estimate", "rules", f"{_BP} sum_product message_passing"),
     Engine("generalised", "regions.generalised", "estimate", "tables", _GBP),
     Engine("double_loop", "regions.generalised", "estimate", "tables", "hak cccp"),
-    Engine("tree_reweighted", "certificates.tree_reweighted", "upper", "tables", "trw trwbp trbp"),
-    Engine("mean_field", "certificates.mean_field", "lower", "tables", "mf naive_mean_field"),
-    Engine("structured_mean_field", "certificates.structured", "lower", "tables", "smf"),
+    Engine("tree_reweighted", "bounding.upper", "upper", "tables", "trw trwbp trbp"),
+    Engine("mean_field", "bounding.lower", "lower", "tables", "mf naive_mean_field"),
+    Engine("structured_mean_field", "bounding.lower", "lower", "tables", "smf"),
     Engine("gibbs", "gibbs.engine", "samples", "tables", "mcmc gibbs_sampling"),
 )
 
