@@ -293,9 +293,9 @@ class _Methods:
     effort: Effort
 
 
-def _bound(reduced: Reduced | None, methods: _Methods) -> _Interval:
+def _bound(reduced: Reduced, methods: _Methods) -> _Interval:
     """Bound the log of the sum over a reduced problem from both sides."""
-    if reduced is None:
+    if not reduced.is_possible:
         return _Interval(-np.inf, -np.inf, "arc consistency", "arc consistency")
     effort = methods.effort
     above = bound_above(reduced, effort.pace, methods.rounds, effort.seed)

@@ -12,11 +12,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from credo._kernels.forest import FAMILIES, LOW, MEMBERS, collect, distribute, distribute_cells
+from credo._kernels.forest import FAMILIES, LOW, MEMBERS, SUM, collect, distribute, distribute_cells
 from credo._kernels.tiers import kernel
-
-#: Forests are summed here.
-MAXIMISE = False
 
 
 class Parts(NamedTuple):
@@ -45,7 +42,7 @@ def average_forests(graph, forest, unary, tables, weights, states, room, cells, 
         for i in range(mean.size):
             room.total[i] = unary[i]
         first = graph.cell_start[:-1]
-        value += weights[t] * collect(graph, forest, t, tables, 1.0, states, first, MAXIMISE, room)
+        value += weights[t] * collect(graph, forest, t, tables, 1.0, states, first, SUM, room)
         distribute(graph, forest, t, room)
         distribute_cells(graph, forest, t, states, first, room, cells)
         for i in range(mean.size):
@@ -106,7 +103,7 @@ def press(parts, graph, forest, b, unary, room, tables, cells):
 def settle(graph, forest, b, tables, states, room, cells):
     """Set the beliefs of a block to those of the logs that act on it; tell whether that can be."""
     first = graph.cell_start[:-1]
-    if collect(graph, forest, b, tables, 1.0, states, first, MAXIMISE, room) == -math.inf:
+    if collect(graph, forest, b, tables, 1.0, states, first, SUM, room) == -math.inf:
         return False
     distribute(graph, forest, b, room)
     distribute_cells(graph, forest, b, states, first, room, cells)

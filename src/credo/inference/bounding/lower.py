@@ -30,8 +30,9 @@ from credo.inference.bounding.reduce import (
     Reduced,
     digits,
     largest,
-    make_states,
     reduce,
+    states_of,
+    tables_of,
 )
 from credo.inference.bounding.upper import (
     EPS,
@@ -119,8 +120,8 @@ def run_mean_field(
     """
     effort = Effort.of("mean field", sweeps, tolerance, restarts, seed, callback)
     reduced = reduce(problem)
-    if reduced is None:
-        return impossible(problem)
+    if not reduced.is_possible:
+        return impossible(reduced)
     guide = rough_marginals(reduced)
     return _answer(reduced, ascend_alone(reduced, guide, effort), guide)
 
@@ -202,8 +203,8 @@ def run_structured_mean_field(  # noqa: PLR0913 - one parameter per setting
     """
     effort = Effort.of(_BLOCKS, sweeps, tolerance, restarts, seed, callback)
     reduced = reduce(problem)
-    if reduced is None:
-        return impossible(problem)
+    if not reduced.is_possible:
+        return impossible(reduced)
     given = None if isinstance(blocks, str) and blocks == "forest" else _given(reduced, blocks)
     guide = rough_marginals(reduced)
     start = ascend_alone(reduced, guide, replace(effort, restarts=1))
@@ -259,7 +260,7 @@ class Blocking:
 
 def _forest_blocks(reduced: Reduced, strengths: F64) -> Int64:
     """Put variables in few blocks, each a forest, that hold the strongest factors whole."""
-    graph, n = reduced.graph, len(reduced.kept)
+    graph, n = reduced.graph, reduced.n
     strong = kernel.span(graph, np.argsort(-strengths, kind="stable"))
     order = kernel.plant(graph, np.zeros(n, np.int64), strong).member
     return np.asarray(kernel.grow(graph, order, strengths, n))
@@ -317,7 +318,7 @@ def _given(reduced: Reduced, blocks: Any) -> Int64:
             f"The blocks of {_BLOCKS} must be 'forest' or a list of lists of names. Got {blocks!r}."
         )
     place = {int(problem.variables[v]): i for i, v in enumerate(reduced.kept.tolist())}
-    block = len(blocks) + np.arange(len(reduced.kept))
+    block = len(blocks) + np.arange(reduced.n)
     seen: set[int] = set()
     for number, names in enumerate(blocks):
         for v in indices(wiring, names, _BLOCKS, "blocks") or []:
@@ -364,7 +365,7 @@ class Ascent:
 
 def ascend_alone(reduced: Reduced, guide: F64, effort: Effort) -> Ascent | None:
     """Climb with every variable in a block of its own."""
-    blocking = _cut(reduced, np.arange(len(reduced.kept)))
+    blocking = _cut(reduced, np.arange(reduced.n))
     rng = np.random.default_rng(effort.seed)
     return _best(_ascend_from_boxes(blocking, guide, effort, rng))
 
@@ -421,11 +422,12 @@ def _box(blocking: Blocking, score: F64, rng: np.random.Generator) -> Flags | No
 
     States of least score go first; after a failure scores are multiplied by random numbers.
     """
-    tables = blocking.reduced.tables
+    own = blocking.reduced
+    tables = tables_of(own.n_states, own.scope_start, own.scope, own.cell_start, own.logs)
     for attempt in range(_ATTEMPTS):
         alive = np.ones(len(score), np.uint8)
         noise = np.exp(rng.standard_normal(len(score))) if attempt else 1.0
-        room = make_states(tables, alive)
+        room = states_of(tables, alive)
         if shrink(tables, room, blocking.crossing, score * noise, digits(tables)):
             return alive
     return None

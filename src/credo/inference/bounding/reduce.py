@@ -39,38 +39,65 @@ class Reduced:
     alive: Flags  #: of each state of the problem: whether it may be possible
     kept: Int64  #: the variables that are left, as numbered in the problem
     place: Int64  #: of each state that is left: where it is among the states of the problem
-    tables: Tables  #: the factors, and after them the unary logs as factors of one variable
-    constant: float  #: to be added to the log of the sum
+    n_states: Int64
+    state_start: Int64
+    unary: F64
+    scope_start: Int64
+    scope: Int64
+    cell_start: Int64
+    logs: F64
+    constant: float  #: to be added to the log of the sum; -inf if arc consistency leaves nothing
     wear: float  #: in eps: how far rounding may have moved the log of the sum already
+
+    @classmethod
+    def of(cls, problem: Problem, alive: Flags, kept: Int64, place: Int64, *found: Any) -> Reduced:
+        """Take the tables of single variables, which come last, apart."""
+        tables, constant, wear = found
+        factors = len(tables.scope_start) - 1 - len(kept)
+        cells = tables.cell_start[factors]
+        return cls(
+            problem=problem,
+            alive=alive,
+            kept=kept,
+            place=place,
+            n_states=tables.n_states,
+            state_start=tables.state_start,
+            unary=tables.logs[cells:],
+            scope_start=tables.scope_start[: factors + 1],
+            scope=tables.scope[: tables.scope_start[factors]],
+            cell_start=tables.cell_start[: factors + 1],
+            logs=tables.logs[:cells],
+            constant=constant,
+            wear=wear,
+        )
+
+    @property
+    def n(self) -> int:
+        """Count the variables."""
+        return len(self.n_states)
+
+    @property
+    def n_factors(self) -> int:
+        """Count the factors."""
+        return len(self.scope_start) - 1
+
+    @property
+    def is_possible(self) -> bool:
+        """Tell whether anything is possible, as far as arc consistency sees."""
+        return self.constant > -np.inf
 
     @cached_property
     def graph(self) -> Graph:
-        """The factors of two or more variables."""
-        n, tables = len(self.kept), self.tables
-        scope_start = tables.scope_start[: len(tables.scope_start) - n]
-        cell_start = tables.cell_start[: len(scope_start)]
-        return make_graph(tables.n_states, scope_start, tables.scope[: scope_start[-1]], cell_start)
-
-    @property
-    def n_states(self) -> Int64:
-        """The number of states of each variable."""
-        return np.asarray(self.tables.n_states)
-
-    @property
-    def unary(self) -> F64:
-        """The unary logs, variable after variable."""
-        return np.asarray(self.tables.logs[self.graph.cell_start[-1] :])
-
-    @property
-    def logs(self) -> F64:
-        """The logs of all cells, factor after factor."""
-        return np.asarray(self.tables.logs[: self.graph.cell_start[-1]])
+        """Lay the factors out for the kernels of forests."""
+        return make_graph(self.n_states, self.scope_start, self.scope, self.cell_start)
 
     def beliefs(self, marginals: F64, log_z: float | None) -> Beliefs:
         """Return marginals of the problem from those of the states that are left."""
-        problem, values = self.problem, self.alive.astype(np.float64)
-        values[self.place] = marginals
-        known = log_z if problem.is_complete else None
+        problem, values = self.problem, np.empty(0)
+        if self.is_possible:
+            values = self.alive.astype(np.float64)
+            values[self.place] = marginals
+        known = log_z if problem.is_complete or not self.is_possible else None
         return Beliefs(problem.variables, starts(problem.n_states), values, known)
 
 
@@ -80,14 +107,14 @@ def largest(values: F64, start: Int64) -> F64:
     return np.maximum.reduceat(sizes, start[:-1]) if len(start) > 1 else np.empty(0)
 
 
-def reduce(problem: Problem, states: Mapping[int, int] | None = None) -> Reduced | None:
-    """Reduce a problem, given those states of some of its variables; None if nothing is possible.
+def reduce(problem: Problem, states: Mapping[int, int] | None = None) -> Reduced:
+    """Reduce a problem; with ``states``, given those states of some of its variables.
 
     Merged factors may have zeros that none of them had alone: then it is done again.
     """
     scales = problem.wiring.log_scale[problem.wiring.table[problem.keep]]
     terms, wear = [*scales.tolist()], float(np.abs(scales).sum())
-    tables = make_tables(
+    tables = tables_of(
         problem.n_states,
         problem.scope_start,
         problem.scope,
@@ -101,12 +128,14 @@ def reduce(problem: Problem, states: Mapping[int, int] | None = None) -> Reduced
     kept, place, all_alive = np.arange(len(problem.n_states)), np.arange(len(alive)), alive.copy()
     is_merged = False
     while True:
-        left = tighten(tables, alive)
+        left = _tighten(tables, alive)
         if left is None:
-            return None
+            none = np.empty(0, np.int64)
+            nothing = tables_of(none, [0], none, [0], np.empty(0))
+            return Reduced.of(problem, all_alive, none, none, nothing, -np.inf, 0.0)
         all_alive[place[alive == 0]] = 0
         if is_merged and alive.all():
-            return Reduced(problem, all_alive, kept, place, tables, math.fsum(terms), wear)
+            return Reduced.of(problem, all_alive, kept, place, tables, math.fsum(terms), wear)
         place = place[(alive > 0) & np.repeat(left > 1, tables.n_states)]
         kept = kept[left > 1]
         tables, more, worn = _merge(_restrict(tables, alive, left))
@@ -114,7 +143,7 @@ def reduce(problem: Problem, states: Mapping[int, int] | None = None) -> Reduced
         alive, is_merged = np.ones(len(place), np.uint8), True
 
 
-def make_tables(n_states: Any, scope_start: Any, scope: Any, cell_start: Any, logs: F64) -> Tables:
+def tables_of(n_states: Any, scope_start: Any, scope: Any, cell_start: Any, logs: F64) -> Tables:
     """Lay factors out for the kernels of arc consistency."""
     n_states, scope = np.array(n_states, np.int64), np.array(scope, np.int64)
     arity = np.diff(scope_start)
@@ -130,7 +159,7 @@ def make_tables(n_states: Any, scope_start: Any, scope: Any, cell_start: Any, lo
     )
 
 
-def make_states(tables: Tables, alive: Flags) -> States:
+def states_of(tables: Tables, alive: Flags) -> States:
     """Make room for arc consistency, which changes ``alive`` in place."""
     n_factors = len(tables.scope_start) - 1
     widest = int(_sums(tables.n_states[tables.scope], tables.scope_start).max(initial=0))
@@ -149,9 +178,9 @@ def digits(tables: Tables) -> Int64:
     return np.zeros(int(np.diff(tables.scope_start).max(initial=0)) + 1, np.int64)
 
 
-def tighten(tables: Tables, alive: Flags) -> Int64 | None:
+def _tighten(tables: Tables, alive: Flags) -> Int64 | None:
     """Leave states without support out; return how many each variable has left, or None."""
-    room = make_states(tables, alive)
+    room = states_of(tables, alive)
     room.waiting[:] = 1
     return np.asarray(room.left) if propagate(tables, room, len(room.queue)) else None
 
@@ -163,7 +192,7 @@ def _restrict(tables: Tables, alive: Flags, left: Int64) -> Tables:
     stays = left[tables.scope] > 1
     new = (np.cumsum(left > 1) - 1)[tables.scope[stays]]
     scope_start = starts(_sums(stays, tables.scope_start))
-    return make_tables(left[left > 1], scope_start, new, starts(cells), kept[:total].copy())
+    return tables_of(left[left > 1], scope_start, new, starts(cells), kept[:total].copy())
 
 
 def _merge(tables: Tables) -> tuple[Tables, list[float], float]:
@@ -184,7 +213,7 @@ def _merge(tables: Tables) -> tuple[Tables, list[float], float]:
     to[arity == 1] = tables.scope[tables.scope_start[:-1][arity == 1]]
     joined = np.bincount(to + 1, minlength=1)[to + 1] * (arity > 0)
     wear = (largest(tables.logs, tables.cell_start) * (4.0 + joined) + 2.0).sum()
-    merged = make_tables(
+    merged = tables_of(
         tables.n_states,
         starts(np.append(arity[stays], np.ones(n, np.int64))),
         np.append(tables.scope[np.repeat(stays, arity)], np.arange(n)),

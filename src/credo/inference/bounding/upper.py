@@ -25,12 +25,12 @@ from credo._kernels import forest as kernel
 from credo._types import F64
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import ranges, starts
-from credo.inference.bounding.kernels import MAXIMISE, average_forests
+from credo.inference.bounding.kernels import average_forests
 from credo.inference.bounding.reduce import Int64, Reduced, largest, reduce
 from credo.inference.drive import Pace, drive
 from credo.inference.loopy.messages import LogMessages
 from credo.inference.loopy.net import Net, wire
-from credo.inference.question import Answer, Beliefs, Callback, Status
+from credo.inference.question import Answer, Callback, Status
 
 _WHO = "tree-reweighted propagation"
 EPS = float(np.finfo(np.float64).eps)
@@ -157,7 +157,7 @@ class Dual:
         for t in range(len(forest.block) - 1):
             room.total[:] = unary
             given = tables, 1.0, states, graph.cell_start[:-1]
-            logs.append(kernel.collect(graph, forest, t, *given, MAXIMISE, room))
+            logs.append(kernel.collect(graph, forest, t, *given, kernel.SUM, room))
             held = np.maximum(largest(unary, graph.start), largest(room.total, graph.start))
             size = table + np.bincount(graph.factor, held[graph.scope], len(rho))
             by_factor = (5.0 + self._arity) * size + 3.0 * self._cells + 4.0
@@ -206,10 +206,10 @@ class Dual:
     def _planted(self, mixture: Mixture) -> tuple[Any, Any, Int64]:
         """Root the forests; return them, room for one, and any state of each variable."""
         if self._last[0] is not mixture:
-            block_of = np.zeros((len(mixture.weights), len(self.reduced.kept)), np.int64)
+            block_of = np.zeros((len(mixture.weights), self.reduced.n), np.int64)
             forest = kernel.plant(self.graph, block_of, mixture.taken)
             self._last = mixture, (forest, kernel.make_room(self.graph, forest))
-        return *self._last[1], np.zeros(len(self.reduced.kept), np.int64)
+        return *self._last[1], np.zeros(self.reduced.n, np.int64)
 
 
 def cell_places(graph: Any, part: Int64, stride: Int64, begin: Int64) -> tuple[Int64, Int64]:
@@ -253,8 +253,7 @@ class _Run:
     def fit(self, mixture: Mixture, shift: F64, sweeps: int) -> Evaluation:
         """Pass messages for given weights of forests; return the bound there."""
         reduced, rho = self.dual.reduced, mixture.rho
-        tables, unary = reduced.tables, np.zeros(len(reduced.unary))
-        wires, _ = wire(tables, tables.logs, unary, rho)
+        wires, _ = wire(reduced, reduced.logs, reduced.unary.copy(), rho)
         net = Net(reduced.problem, np.arange(len(rho)), wires, 0.0)
         messages = LogMessages(net, "sequential", in_logs=True)
         messages.start_from(shift)
@@ -422,10 +421,9 @@ def read_joint(
     return whole
 
 
-def impossible(problem: Problem) -> Answer:
+def impossible(reduced: Reduced) -> Answer:
     """Say that nothing is possible, which arc consistency proves."""
-    beliefs = Beliefs(problem.variables, starts(problem.n_states), np.empty(0), -np.inf)
-    return Answer(beliefs, "EXACT", -np.inf, "EXACT")
+    return Answer(reduced.beliefs(np.empty(0), -np.inf), "EXACT", -np.inf, "EXACT")
 
 
 def run_tree_reweighted(  # noqa: PLR0913 - one parameter per setting
@@ -502,6 +500,6 @@ def run_tree_reweighted(  # noqa: PLR0913 - one parameter per setting
     check.count(seed, f"seed of {_WHO}", 0)
     pace = make_pace(_WHO, sweeps, tolerance, callback)
     reduced = reduce(problem)
-    if reduced is None:
-        return impossible(problem)
+    if not reduced.is_possible:
+        return impossible(reduced)
     return bound_above(reduced, pace, rounds if forests == "optimise" else 0, seed).answer()
