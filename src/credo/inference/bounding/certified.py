@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from credo.exceptions import InputError
 from credo.graphs.problems import pose
 from credo.inference._explain import impossible
 from credo.inference.bounding.lower import Effort, ascend_alone, ascend_blocks
-from credo.inference.bounding.reduce import Reduced, largest, reduce
+from credo.inference.bounding.reduce import Reduced, reduce
 from credo.inference.bounding.upper import EPS, bound_above
 from credo.inference.question import Question, ask, indices, not_asked
 
@@ -69,7 +68,7 @@ class Bounds:
            [0.5, 0.5]])
     """
 
-    def __init__(self, question: Question, found: _Interval, methods: _Methods) -> None:
+    def __init__(self, question: Question, found: _Interval, methods: tuple[int, Effort]) -> None:
         self._question = question
         self._methods = methods
         self._joints: dict[tuple[int, ...], F64] = {}
@@ -150,7 +149,7 @@ class Bounds:
         problem = pose(question.wiring, question.evidence, list(variables))
         places = np.searchsorted(problem.variables, free).tolist()
         found = [
-            _bound(reduce(problem, dict(zip(places, state, strict=True))), self._methods)
+            _bound(reduce(problem, dict(zip(places, state, strict=True))), *self._methods)
             for state in np.ndindex(*shape)
         ]
         lower, upper = (
@@ -253,10 +252,10 @@ def bounds(  # noqa: PLR0913 - a question has these parts, each with a default
     True
     """
     effort = Effort.of("bounds", sweeps, tolerance, restarts, seed, None)
-    methods = _Methods(check.count(rounds, "rounds of bounds", 0), effort)
+    methods = check.count(rounds, "rounds of bounds", 0), effort
     question = ask(model, evidence, likelihood, query, None, "bounds")
     problem = pose(question.wiring, question.evidence, [], whole=True)
-    found = _bound(reduce(problem), methods)
+    found = _bound(reduce(problem), *methods)
     if _are_probabilities(question) and found.upper > 0.0:
         found = replace(found, upper=0.0, upper_by="a probability is at most one")
     if found.upper == -np.inf:
@@ -285,20 +284,11 @@ class _Interval:
     upper_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Methods:
-    """How hard to try."""
-
-    rounds: int
-    effort: Effort
-
-
-def _bound(reduced: Reduced, methods: _Methods) -> _Interval:
+def _bound(reduced: Reduced, rounds: int, effort: Effort) -> _Interval:
     """Bound the log of the sum over a reduced problem from both sides."""
     if not reduced.is_possible:
         return _Interval(-np.inf, -np.inf, "arc consistency", "arc consistency")
-    effort = methods.effort
-    above = bound_above(reduced, effort.pace, methods.rounds, effort.seed)
+    above = bound_above(reduced, effort.pace, rounds, effort.seed)
     if above.status == "EXACT":
         low, high = above.value - above.rounding, above.value + above.rounding
         low, high = float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))
@@ -309,18 +299,8 @@ def _bound(reduced: Reduced, methods: _Methods) -> _Interval:
     lower = [(-np.inf, "nothing")]
     lower += [] if alone is None else [(alone.log_z, "mean field")]
     lower += [] if blocks is None else [(blocks.log_z, "structured mean field")]
-    upper = [(above.log_z, "tree-reweighted"), (_bound_by_maxima(reduced), "maxima of factors")]
-    (low, low_by), (high, high_by) = max(lower), min(upper)
-    return _Interval(low, high, low_by, high_by)
-
-
-def _bound_by_maxima(reduced: Reduced) -> float:
-    """Bound every factor of several variables by its largest cell, which is one."""
-    start, unary = reduced.graph.start, reduced.unary
-    parts = [float(logsumexp(unary[i:j])) for i, j in itertools.pairwise(start)]
-    value = math.fsum([*parts, reduced.constant])
-    wear = 4.0 * (largest(unary, start).sum() + len(unary) + abs(value)) + reduced.wear
-    return float(np.nextafter(value + EPS * wear, np.inf))
+    low, by = max(lower)
+    return _Interval(low, above.log_z, by, "tree-reweighted")
 
 
 def _probabilities(lower: F64, upper: F64) -> F64:
@@ -342,4 +322,6 @@ def _probabilities(lower: F64, upper: F64) -> F64:
                 result[s, side] = np.exp(own[s] - logsumexp(terms))
     sizes = np.concatenate([lower[lower > -np.inf], upper[possible]])
     off = EPS * (4.0 * float(np.abs(sizes).max()) + 8.0 * n)
-    return np.asarray(np.clip(result * np.array([1.0 - off, 1.0 + off]), 0.0, 1.0))
+    wide = result[possible] * np.array([1.0 - off, 1.0 + off])
+    result[possible] = np.clip(np.nextafter(wide, [-np.inf, np.inf]), 0.0, 1.0)
+    return result

@@ -113,7 +113,7 @@ def reduce(problem: Problem, states: Mapping[int, int] | None = None) -> Reduced
     Merged factors may have zeros that none of them had alone: then it is done again.
     """
     scales = problem.wiring.log_scale[problem.wiring.table[problem.keep]]
-    terms, wear = [*scales.tolist()], float(np.abs(scales).sum())
+    terms, wear = [*scales.tolist()], 2.0 * float(np.abs(scales).sum())
     tables = tables_of(
         problem.n_states,
         problem.scope_start,
