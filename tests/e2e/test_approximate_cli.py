@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import credo as library
+from credo import bounds
 from credo.cli import main as cli, progress
 from credo.cli.method_options import read
 from credo.cli.text_tables import bound_text
 from credo.formats.network_files import read_network
-from credo.inference.certificates.bounding import bounds
 from credo.inference.engines import ENGINES, MAXIMISERS, OPTIONS
 
 LAWN = """network lawn {}

@@ -8,7 +8,7 @@ import itertools
 import math
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import entr, logsumexp
 
 
 def random_graph(rng, most=7, arity=2, zeros=0.0, scale=1.0):
@@ -30,22 +30,20 @@ def random_graph(rng, most=7, arity=2, zeros=0.0, scale=1.0):
     return sizes, factors
 
 
-def log_joint(sizes, factors):
+def log_joint(sizes, factors, dtype=np.float64):
     """Give the log of the product of all factors, for every configuration."""
-    joint = np.zeros(sizes)
+    joint = np.zeros(sizes, dtype)
     for scope, logs in factors:
         ordered = np.transpose(logs, np.argsort(scope)) if len(scope) else logs
         joint = joint + ordered.reshape([k if v in scope else 1 for v, k in enumerate(sizes)])
     return joint
 
 
-def log_z(sizes, factors):
-    """Give the log of the sum over everything."""
-    joint = log_joint(sizes, factors)
-    top = float(joint.max())
-    if top == -math.inf:
-        return top
-    return top + math.log(math.fsum(np.exp(joint - top).ravel().tolist()))
+def log_z(sizes, factors, dtype=np.float64):
+    """Give the log of the sum over everything; in extended precision by ``np.longdouble``."""
+    joint = log_joint(sizes, factors, dtype)
+    top = joint.max()
+    return top if top == -math.inf else top + np.log(np.exp(joint - top).sum())
 
 
 def joint_probabilities(sizes, factors, variables):
@@ -91,30 +89,28 @@ def fractional_messages(sizes, factors, rho, sweeps):
     return messages
 
 
-def mixture_bound(sizes, factors, forests, weights, messages):
-    """Give the weighted mean of the logs of the sums of forests, with messages moved about.
+def reweighted_free_energy(sizes, factors, rho, messages):
+    """Give the average log of all factors, plus entropies, less rho times the information of each.
 
-    ``forests`` are lists of factors; each is summed by visiting every configuration.
+    Beliefs are those of the messages.
     """
-    rho = [
-        sum(w for w, forest in zip(weights, forests, strict=True) if f in forest)
-        for f in range(len(factors))
-    ]
-    unary = []
-    for v, k in enumerate(sizes):
-        held = [rho[f] * m for (f, u), m in messages.items() if u == v]
-        unary.append(([v], sum(held, np.zeros(k))))
-    moved = []
+
+    def normalised(logs):
+        return np.exp(logs - logsumexp(logs))
+
+    def belief(v):
+        return sum((rho[f] * m for (f, u), m in messages.items() if u == v), np.zeros(sizes[v]))
+
+    value = sum(entr(normalised(belief(v))).sum() for v in range(len(sizes)))
     for f, (scope, logs) in enumerate(factors):
         cells = logs / rho[f]
         for a, v in enumerate(scope):
             shape = [-1 if axis == a else 1 for axis in range(len(scope))]
-            cells = cells - messages[f, v].reshape(shape)
-        moved.append((scope, cells))
-    return sum(
-        w * log_z(sizes, [*unary, *(moved[f] for f in forest)])
-        for w, forest in zip(weights, forests, strict=True)
-    )
+            cells = cells + (belief(v) - messages[f, v]).reshape(shape)
+        joint = normalised(cells)
+        alone = sum(entr(normalised(belief(v))).sum() for v in scope)
+        value += (joint * logs).sum() - rho[f] * (alone - entr(joint).sum())
+    return value
 
 
 def most_of_a_forest(n, scopes, chosen):

@@ -7,8 +7,8 @@ from hypothesis import given, strategies as st
 from tests.oracles import inference as oracle
 from tests.properties.graph_strategies import factor_graphs, findings, models
 
+from credo import bounds
 from credo.exceptions import InputError
-from credo.inference.certificates.bounding import bounds
 
 QUICK = st.fixed_dictionaries(
     {

@@ -13,7 +13,7 @@ from credo.inference.engines import BOUNDS
 if TYPE_CHECKING:
     from credo._types import Label
     from credo.cli.networks import Network
-    from credo.inference.certificates.bounding import Bounds
+    from credo.inference.bounding.certified import Bounds
 
 
 @method_options({"bounds": BOUNDS})
@@ -32,7 +32,7 @@ def bounds(
     from credo.cli.findings import evidence_of, names_of
     from credo.cli.networks import opened
     from credo.cli.weight_files import weights_of
-    from credo.inference.certificates.bounding import bounds as make
+    from credo.inference.bounding.certified import bounds as make
 
     with opened(network) as net:
         findings = evidence_of(net, evidence)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     )
     from credo.inference._infer import infer as infer
     from credo.inference._plan import Plan as Plan, plan as plan
-    from credo.inference.certificates.bounding import Bounds as Bounds, bounds as bounds
+    from credo.inference.bounding.certified import Bounds as Bounds, bounds as bounds
     from credo.inference.configurations import (
         Configuration as Configuration,
         MaxMarginals as MaxMarginals,
@@ -48,7 +48,7 @@ __getattr__, __dir__, __all__ = doors(
     __name__,
     {
         "credo.inference._infer": ["infer"],
-        "credo.inference.certificates.bounding": ["Bounds", "bounds"],
+        "credo.inference.bounding.certified": ["Bounds", "bounds"],
         "credo.inference.gibbs.diagnostics": ["effective_sample_size", "r_hat"],
         "credo.inference._explain": ["Explanation", "FindingWeight", "explain"],
         "credo.inference.grids": ["GridPosterior", "infer_grid"],

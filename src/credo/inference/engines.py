@@ -93,24 +93,10 @@ ENGINES = _by_name(
     Engine("loopy", "loopy.engine", "estimate", "rules", f"{_BP} {_SUM}", _LOOPY),
     Engine("generalised", "regions.engine", "estimate", "tables", _GBP, f"momentum {_REGIONS}"),
     Engine("double_loop", "regions.engine", "estimate", "tables", "hak cccp", _REGIONS),
+    Engine("tree_reweighted", "bounding.upper", "upper", "tables", "trw trwbp trbp", _TREES),
+    Engine("mean_field", "bounding.lower", "lower", "tables", "mf naive_mean_field", _ASCENT),
     Engine(
-        "tree_reweighted",
-        "certificates.tree_reweighted",
-        "upper",
-        "tables",
-        "trw trwbp trbp",
-        _TREES,
-    ),
-    Engine(
-        "mean_field", "certificates.mean_field", "lower", "tables", "mf naive_mean_field", _ASCENT
-    ),
-    Engine(
-        "structured_mean_field",
-        "certificates.structured",
-        "lower",
-        "tables",
-        "smf",
-        f"blocks {_ASCENT}",
+        "structured_mean_field", "bounding.lower", "lower", "tables", "smf", f"blocks {_ASCENT}"
     ),
     Engine("gibbs", "gibbs.engine", "samples", "tables", "mcmc gibbs_sampling", _DRAWS),
 )

@@ -13,7 +13,7 @@ from credo.exceptions import InputError, LabelError, NumericalError
 from credo.graphs import FactorGraph
 from credo.graphs.evidence import resolve
 from credo.graphs.problems import pose
-from credo.inference.certificates.reduction import reduce
+from credo.inference.bounding.reduce import reduce
 from credo.inference.gibbs import diagnostics, engine
 from credo.inference.gibbs.diagnostics import effective_sample_size, split_r_hat
 from credo.inference.gibbs.engine import run_gibbs

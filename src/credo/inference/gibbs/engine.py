@@ -27,7 +27,7 @@ from credo._validation.cores import count_threads
 from credo.exceptions import InputError, NumericalError
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import starts
-from credo.inference.certificates.reduction import Reduced, reduce, states_of, tables_of
+from credo.inference.bounding.reduce import Reduced, reduce, states_of, tables_of
 from credo.inference.gibbs.diagnostics import LEAST_DRAWS, describe
 from credo.inference.gibbs.kernels import Record, Target, dive, run_sites, run_trees
 from credo.inference.question import Answer, Callback, indices

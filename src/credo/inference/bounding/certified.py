@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
+from scipy.special import logsumexp
 
+from credo import _checks as check
 from credo._types import F64, Label
-from credo._validation.arrays import frozen, positive_int
 from credo.exceptions import InputError
 from credo.graphs.problems import pose
 from credo.inference._explain import impossible
-from credo.inference.certificates.ascent import as_effort
-from credo.inference.certificates.intervals import Interval, Methods, interval, probabilities
-from credo.inference.certificates.reduction import reduce
-from credo.inference.certificates.tree_reweighted import as_pace
+from credo.inference.bounding.lower import Effort, ascend_alone, ascend_blocks
+from credo.inference.bounding.reduce import Reduced, reduce
+from credo.inference.bounding.upper import EPS, bound_above
 from credo.inference.question import Question, ask, indices, not_asked
 
 #: Joint states of the variables asked for, each of which takes a run of its own.
@@ -68,7 +68,7 @@ class Bounds:
            [0.5, 0.5]])
     """
 
-    def __init__(self, question: Question, found: Interval, methods: Methods) -> None:
+    def __init__(self, question: Question, found: _Interval, methods: tuple[int, Effort]) -> None:
         self._question = question
         self._methods = methods
         self._joints: dict[tuple[int, ...], F64] = {}
@@ -132,10 +132,10 @@ class Bounds:
                 asked = [self._question.wiring.names[w] for w in self._question.query or []]
                 raise not_asked(self._question.wiring.names[v], asked)
         if variables not in self._joints:
-            self._joints[variables] = frozen(self._computed(variables))
+            self._joints[variables] = check.frozen(self._compute(variables))
         return self._joints[variables]
 
-    def _computed(self, variables: tuple[int, ...]) -> F64:
+    def _compute(self, variables: tuple[int, ...]) -> F64:
         """Bound the sum for every joint state that agrees with the evidence."""
         question = self._question
         sizes = [int(question.wiring.n_states[v]) for v in variables]
@@ -149,7 +149,7 @@ class Bounds:
         problem = pose(question.wiring, question.evidence, list(variables))
         places = np.searchsorted(problem.variables, free).tolist()
         found = [
-            interval(reduce(problem, dict(zip(places, state, strict=True))), self._methods)
+            _bound(reduce(problem, dict(zip(places, state, strict=True))), *self._methods)
             for state in np.ndindex(*shape)
         ]
         lower, upper = (
@@ -159,7 +159,7 @@ class Bounds:
             raise impossible(question.wiring, question.evidence, "bounds", _BUDGET)
         whole = np.zeros((*sizes, 2))
         seen = tuple(slice(None) if v in free else int(question.observed[v]) for v in variables)
-        whole[seen] = probabilities(lower, upper).reshape(*shape, 2)
+        whole[seen] = _probabilities(lower, upper).reshape(*shape, 2)
         return whole
 
 
@@ -251,14 +251,11 @@ def bounds(  # noqa: PLR0913 - a question has these parts, each with a default
     >>> low < credo.infer(net).log_evidence < high
     True
     """
-    methods = Methods(
-        positive_int(rounds, "bounds", "rounds", least=0),
-        as_pace(sweeps, tolerance, None),
-        as_effort(sweeps, tolerance, restarts, seed, None, "bounds"),
-    )
+    effort = Effort.of("bounds", sweeps, tolerance, restarts, seed, None)
+    methods = check.count(rounds, "rounds of bounds", 0), effort
     question = ask(model, evidence, likelihood, query, None, "bounds")
     problem = pose(question.wiring, question.evidence, [], whole=True)
-    found = interval(reduce(problem), methods)
+    found = _bound(reduce(problem), *methods)
     if _are_probabilities(question) and found.upper > 0.0:
         found = replace(found, upper=0.0, upper_by="a probability is at most one")
     if found.upper == -np.inf:
@@ -272,3 +269,59 @@ def _are_probabilities(question: Question) -> bool:
     weights = question.evidence.soft(wiring).values()
     is_network = len(wiring.table) == len(wiring.n_states) and bool((wiring.owner >= 0).all())
     return is_network and all(weight.max() <= 1.0 for weight in weights)
+
+
+# --- intervals ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Interval:
+    """Bounds on log Z, and what each was found by."""
+
+    lower: float
+    upper: float
+    lower_by: str
+    upper_by: str
+
+
+def _bound(reduced: Reduced, rounds: int, effort: Effort) -> _Interval:
+    """Bound the log of the sum over a reduced problem from both sides."""
+    if not reduced.is_possible:
+        return _Interval(-np.inf, -np.inf, "arc consistency", "arc consistency")
+    above = bound_above(reduced, effort.pace, rounds, effort.seed)
+    if above.status == "EXACT":
+        low, high = above.value - above.rounding, above.value + above.rounding
+        low, high = float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))
+        return _Interval(low, high, "exact forest", "exact forest")
+    guide = above.found.marginals
+    alone = ascend_alone(reduced, guide, effort)
+    blocks = ascend_blocks(reduced, guide, effort, alone)
+    lower = [(-np.inf, "nothing")]
+    lower += [] if alone is None else [(alone.log_z, "mean field")]
+    lower += [] if blocks is None else [(blocks.log_z, "structured mean field")]
+    low, by = max(lower)
+    return _Interval(low, above.log_z, by, "tree-reweighted")
+
+
+def _probabilities(lower: F64, upper: F64) -> F64:
+    """Return bounds on the probability of each state from bounds on the log of its sum.
+
+    A state is least probable where its own sum is least and the others' are greatest.
+    """
+    n = len(lower)
+    result = np.zeros((n, 2))
+    possible = np.flatnonzero(upper > -np.inf)
+    if len(possible) == 1:
+        result[possible] = 1.0
+        return result
+    for s in possible:
+        for side, (own, others) in enumerate(((lower, upper), (upper, lower))):
+            terms = others.copy()
+            terms[s] = own[s]
+            if own[s] > -np.inf:
+                result[s, side] = np.exp(own[s] - logsumexp(terms))
+    sizes = np.concatenate([lower[lower > -np.inf], upper[possible]])
+    off = EPS * (4.0 * float(np.abs(sizes).max()) + 8.0 * n)
+    wide = result[possible] * np.array([1.0 - off, 1.0 + off])
+    result[possible] = np.clip(np.nextafter(wide, [-np.inf, np.inf]), 0.0, 1.0)
+    return result

@@ -1,0 +1,1 @@
+"""Bounds on log Z from below and from above, and certified intervals for probabilities."""
