@@ -5,31 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, final
 
 import numpy as np
 
 from credo import _checks as check
 from credo._types import F64
-from credo._validation.cores import count_threads
-from credo.exceptions import BudgetError, InputError
 from credo.graphs.evidence import Evidence
 from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem, pose
-from credo.graphs.wiring import Int64, ranges, starts
-from credo.inference._explain import impossible
+from credo.graphs.wiring import Int64, ranges
 from credo.inference.cliques import CliqueTables, CliqueTree, calibrate, plant
 from credo.inference.engines import ROW_ENGINES, check_options, lookup
-from credo.inference.loopy.many import LoopyRows, Settings
+from credo.inference.loopy.many import LoopyRows
 from credo.inference.many_posteriors import ManyPosteriors
-from credo.inference.many_rows import Codes, EvidenceRows, read_rows, run_in_rooms
-from credo.inference.question import Budget, as_bytes, as_text, ask, refuse_above
+from credo.inference.many_rows import Codes, EvidenceRows, Progress, RowEngine, run_in_rooms
+from credo.inference.question import Budget, refuse_above
 
 __all__ = ["ManyEngine", "ManyPosteriors", "infer_batches", "infer_many"]
 
 OnImpossible = Literal["raise", "nan"]
 Method = Literal["auto", "exact", "loopy"]
-Progress: TypeAlias = Callable[[int, int], object]
 #: Seconds per cell and row on a tree with lanes, per cell of a row on its own, per cell for making
 #: a tree, and what making one costs anyway, as measured.
 _PER_CELL, _PER_OWN_CELL, _PER_NEW_CELL, _TREE = 8e-9, 2e-8, 6e-8, 5e-3
@@ -317,7 +313,7 @@ class ManyEngine:
         return self._engine.run(rows, columns, given, progress, "ManyEngine.run")
 
 
-def _open(owner: str, model: Any, given: tuple[Any, ...]) -> ExactRows | LoopyRows:
+def _open(owner: str, model: Any, given: tuple[Any, ...]) -> RowEngine:
     """Compile a model for many rows; given are the options that all doors have in common."""
     query, method, on_impossible, budget, threads, seed, options = given
     check.one_of(on_impossible, ("raise", "nan"), f"on_impossible of {owner}")
@@ -325,11 +321,11 @@ def _open(owner: str, model: Any, given: tuple[Any, ...]) -> ExactRows | LoopyRo
     check_options(engine, options, ROW_ENGINES, owner)
     shared = {"raises": on_impossible == "raise", "budget": budget, "threads": threads}
     if engine.name == "loopy":
-        return LoopyRows(model, query, Settings(**options), owner=owner, **shared)
-    return ExactRows(model, query, seed, owner=owner, **shared)
+        return LoopyRows(model, query, owner=owner, **shared, **options)
+    return ExactRows(model, query, seed=seed, owner=owner, **shared)
 
 
-class ExactRows:
+class ExactRows(RowEngine):
     """A compiled model that answers table after table of evidence rows, exactly.
 
     One tree with lanes serves all rows if it is small; else rows are grouped by the variables
@@ -337,54 +333,24 @@ class ExactRows:
     for each row the tables without what it observes.
     """
 
-    def __init__(  # noqa: PLR0913 - what the doors take
-        self,
-        model: Any,
-        query: Iterable[Hashable] | None,
-        seed: int,
-        *,
-        raises: bool,
-        budget: Budget,
-        threads: int | None,
-        owner: str,
+    def __init__(
+        self, model: Any, query: Iterable[Hashable] | None, *, seed: int, **shared: Any
     ) -> None:
-        self._raises, self._budget, self._seed, self._owner = raises, budget, seed, owner
-        self._memory, self._threads = as_bytes(budget, owner), count_threads(threads, owner)
-        question = ask(model, None, None, query, budget, owner)
-        self.wiring, self._query = question.wiring, question.query
-        self._sums_to_one = question.is_prior
-        n_states, visible = self.wiring.n_states, range(len(self.wiring.names))
-        self.wanted = np.array(visible if self._query is None else self._query, np.int64)
-        self._start = starts(n_states)
-        self._cells = ranges(self._start[self.wanted], n_states[self.wanted])
+        super().__init__(model, query, **shared)
+        self._seed = seed
         self._variables: tuple[int, ...] | None = None
         self._common: LaneTree | None = None
 
-    def run(
+    def _answer(
         self,
-        rows: Any,
-        columns: Iterable[Hashable] | None,
-        potentials: tuple[Any, Any],
-        progress: Progress | None,
-        owner: str,
-    ) -> ManyPosteriors:
-        """Answer one table; ``owner`` is how messages call it."""
-        if any(given is not None for given in potentials):
-            raise InputError(
-                f"{owner}: node potentials of rows need method='loopy'. For one row, exactly, use "
-                "infer(likelihood=...)."
-            )
-        alone, first, which = read_rows(self.wiring, rows, columns, owner).distinct()
-        beliefs, log_z = self._results(len(first), owner), np.empty(len(first))
-        counts, done = np.bincount(which, minlength=len(first)), 0
-
-        def report(block: slice) -> None:
-            nonlocal done
-            done += int(counts[block].sum())
-            if progress is not None:
-                progress(done, len(which))
-
-        for part, tree, places in self._parts(alone):
+        rows: EvidenceRows,
+        beliefs: F64,
+        log_z: F64,
+        report: Callable[[slice], None],
+        owner: str,  # noqa: ARG002 - the results fit
+    ) -> dict[str, Any]:
+        """Answer rows part by part, each with a tree, or one by one."""
+        for part, tree, places in self._parts(rows):
             n_rows, size, rooms = part.stop - part.start, _OWN_BLOCK, [np.empty((0, 0))]
             if tree is not None:
                 held = sum(t.n_bytes for t in {self._common, tree} if t is not None)
@@ -392,31 +358,13 @@ class ExactRows:
                 size, rooms = tree.rooms(n_rows, self._threads, left)
             starts_at = range(part.start, part.stop, size)
             blocks = [slice(i, min(i + size, part.stop)) for i in starts_at]
-            answer = partial(self._answer, alone, tree, places, (beliefs, log_z))
+            answer = partial(self._answer_block, rows, tree, places, (beliefs, log_z))
             run_in_rooms(blocks, rooms, answer, report)
-        if self._sums_to_one:
-            log_z[(alone.codes < 0).all(axis=1)] = 0.0
-        bad = np.flatnonzero(np.isneginf(log_z))
-        if len(bad) and self._raises:
-            worst = bad[np.argmin(first[bad])]
-            evidence = alone.evidence(self.wiring, worst)
-            raise impossible(self.wiring, evidence, f"{owner}, row {first[worst]}", self._budget)
-        beliefs[bad] = np.nan
-        return ManyPosteriors(self.wiring, self.wanted, beliefs, log_z, which)
+        if self._question.is_prior:
+            log_z[(rows.codes < 0).all(axis=1)] = 0.0
+        return {}
 
-    def _results(self, n_rows: int, owner: str) -> F64:
-        """Make room for the results, if they fit."""
-        width = len(self._cells)
-        needed = 8.0 * n_rows * (width + 1)
-        if needed > self._memory:
-            raise BudgetError(
-                f"{owner}: the marginals of {n_rows} distinct rows, {width} numbers each, take "
-                f"{as_text(needed)}; the budget is {as_text(self._memory)}. Ask for fewer "
-                "variables (query=[...]), pass the rows in parts (infer_batches), or raise budget=."
-            )
-        return np.empty((n_rows, width))
-
-    def _answer(
+    def _answer_block(
         self,
         rows: EvidenceRows,
         tree: LaneTree | None,

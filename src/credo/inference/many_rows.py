@@ -1,4 +1,4 @@
-"""Rows of evidence: any table as a matrix of state indices, and blocks of rows on threads."""
+"""Rows of evidence: any table as a matrix of state indices, and what engines of rows share."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo.exceptions import InputError, LabelError, ShapeError
+from credo._types import F64
+from credo._validation.cores import count_threads
+from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, LabelError, ShapeError
 from credo.graphs.evidence import Evidence, Finding
-from credo.graphs.wiring import Int64, Wiring
+from credo.graphs.wiring import Int64, Wiring, ranges, starts
+from credo.inference._explain import impossible
+from credo.inference.many_posteriors import ManyPosteriors
+from credo.inference.question import Budget, as_bytes, as_text, ask
 
 Codes: TypeAlias = npt.NDArray[np.int32]
+Progress: TypeAlias = Callable[[int, int], object]
 Block = TypeVar("Block")
 _FLOATING = (float, np.floating, np.datetime64, np.timedelta64, Decimal)
 
@@ -30,6 +36,8 @@ class EvidenceRows:
 
     variables: tuple[int, ...]
     codes: Codes
+    cells: Int64 | None = None  #: the states that have potentials, among all
+    logs: F64 | None = None  #: of these potentials, row by row
 
     def evidence(self, wiring: Wiring, row: int) -> Evidence:
         """Return what one row observes."""
@@ -45,8 +53,11 @@ class EvidenceRows:
         """Return the rows that differ, where each comes first, and which of them each row is.
 
         Rows with the same columns observed lie together, in the order in which they first come.
+        With potentials, all rows differ.
         """
         codes = self.codes
+        if self.logs is not None:
+            return self, np.arange(len(codes)), np.arange(len(codes))
         keys = np.random.default_rng(0).integers(1, 2**63, (2, codes.shape[1]), dtype=np.uint64)
         row_hash = np.zeros(len(codes), np.uint64)
         pattern_hash = np.zeros(len(codes), np.uint64)
@@ -61,6 +72,126 @@ class EvidenceRows:
         rank[order] = np.arange(len(order))
         first = first[order]
         return EvidenceRows(self.variables, codes[first]), first, rank[inverse.ravel()]
+
+
+class RowEngine:
+    """A compiled model that answers table after table of rows: what all ways to do so share.
+
+    Parameters
+    ----------
+    model
+        The model.
+    query
+        The wanted variables; None for all.
+    raises
+        Whether impossible rows raise an error.
+    budget, threads
+        Memory, and the number of threads.
+    owner
+        Who asks.
+    keep_rules
+        Whether rules are not to be written out as tables.
+    """
+
+    #: Numbers that are kept of each row beside its beliefs.
+    beside = 1
+
+    def __init__(  # noqa: PLR0913 - what the doors take
+        self,
+        model: Any,
+        query: Iterable[Hashable] | None,
+        *,
+        raises: bool,
+        budget: Budget,
+        threads: int | None,
+        owner: str,
+        keep_rules: bool = False,
+    ) -> None:
+        self._raises, self._budget, self._owner = raises, budget, owner
+        self._memory, self._threads = as_bytes(budget, owner), count_threads(threads, owner)
+        self._question = ask(model, None, None, query, budget, owner, keep_rules=keep_rules)
+        self.wiring, self._query = self._question.wiring, self._question.query
+        n_states, visible = self.wiring.n_states, range(len(self.wiring.names))
+        self.wanted = np.array(visible if self._query is None else self._query, np.int64)
+        self._start = starts(n_states)
+        self._cells = ranges(self._start[self.wanted], n_states[self.wanted])
+
+    def run(
+        self,
+        rows: Any,
+        columns: Iterable[Hashable] | None,
+        potentials: tuple[Any, Any],
+        progress: Progress | None,
+        owner: str,
+    ) -> ManyPosteriors:
+        """Answer one table; ``owner`` is how messages call it.
+
+        Potentials come as they are, or as logs, or None for both.
+        """
+        alone, first, which = self._read(rows, columns, potentials, owner).distinct()
+        n_rows, width = len(first), len(self._cells)
+        needed = 8.0 * n_rows * (width + self.beside)
+        if needed > self._memory:
+            raise BudgetError(
+                f"{owner}: the marginals of {n_rows} {'distinct ' if alone.logs is None else ''}"
+                f"rows, {width} numbers each, take {as_text(needed)}; the budget is "
+                f"{as_text(self._memory)}. Ask for fewer variables (query=[...]), pass the rows in "
+                "parts (infer_batches), or raise budget=."
+            )
+        beliefs, log_z = np.empty((n_rows, width)), np.empty(n_rows)
+        counts, done = np.bincount(which, minlength=n_rows), 0
+
+        def report(block: Any) -> None:
+            nonlocal done
+            done += int(counts[block].sum())
+            if progress is not None:
+                progress(done, len(which))
+
+        more = self._answer(alone, beliefs, log_z, report, owner)
+        bad = np.flatnonzero(np.isneginf(log_z))
+        if len(bad) and self._raises:
+            worst = bad[np.argmin(first[bad])]
+            raise self._refusal(alone, worst, f"{owner}, row {first[worst]}")
+        beliefs[bad] = np.nan
+        return ManyPosteriors(self.wiring, self.wanted, beliefs, log_z, which, **more)
+
+    def _read(
+        self,
+        rows: Any,
+        columns: Iterable[Hashable] | None,
+        potentials: tuple[Any, Any],
+        owner: str,
+    ) -> EvidenceRows:
+        """Read one table."""
+        if any(given is not None for given in potentials):
+            raise InputError(
+                f"{owner}: node potentials of rows need method='loopy'. For one row, exactly, use "
+                "infer(likelihood=...)."
+            )
+        return read_rows(self.wiring, rows, columns, owner)
+
+    def _answer(
+        self,
+        rows: EvidenceRows,
+        beliefs: F64,
+        log_z: F64,
+        report: Callable[[Any], None],
+        owner: str,
+    ) -> dict[str, Any]:
+        """Write beliefs and logs of sums, report what is done, return what else is known."""
+        raise NotImplementedError
+
+    def _refusal(self, rows: EvidenceRows, row: int, who: str) -> ImpossibleEvidence | InputError:
+        """Return the error about a row that is impossible."""
+        evidence = rows.evidence(self.wiring, row)
+        if rows.logs is None:
+            tables = self.wiring.tabulated(sum_product=True)
+            return impossible(tables, evidence, who, self._budget)
+        return ImpossibleEvidence(
+            f"{who}: potentials and evidence allow no configuration: messages contradict each "
+            "other. Give zeros a small potential, or use on_impossible='nan'.",
+            {finding.name: finding.given for finding in evidence.findings},
+        )
 
 
 def run_in_rooms(

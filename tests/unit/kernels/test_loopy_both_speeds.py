@@ -10,9 +10,9 @@ from tests.speeds import both_speeds
 import credo
 from credo.exceptions import InputError
 from credo.graphs.evidence import resolve
-from credo.inference.loopy import engine, options
-from credo.inference.loopy.general import General
-from credo.inference.loopy._old_net import build
+from credo.inference.loopy import engine
+from credo.inference.loopy.messages import LogMessages
+from credo.inference.loopy.net import build
 
 SCHEDULES = ("flooding", "sequential", "residual", "random", "tree")
 
@@ -169,12 +169,9 @@ def test_a_contradiction_has_no_sum(alike):
     wiring = twin.graph.compile()
 
     def compute():
-        net = build(wiring, resolve(wiring, None, None), None, sum_product=True)
-        settings = dict.fromkeys(("callback", "tolerance")) | {"dtype": "float64", "momentum": 1.0}
-        settings |= {"domain": "linear", "temperature": 1.0, "sweeps": 1, "threads": 1, "seed": 0}
-        general = General(net, options.check(schedule="flooding", **settings))
-        assert general.is_contradiction
-        yield [float(general.log_z() == -np.inf)]
+        messages = LogMessages(build(wiring, resolve(wiring, None, None)), "flooding")
+        assert messages.is_contradiction
+        yield [float(messages.log_z() == -np.inf)]
 
     alike(compute)
     assert list(compute()) == [[1.0]]

@@ -2,145 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from credo._validation.cores import count_threads
-from credo._validation.labels import one_of
-from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, ShapeError
-from credo.graphs.wiring import ranges, starts
-from credo.inference._explain import impossible
-from credo.inference.loopy._many_blocks import Lanes, Run, run_blocks
-from credo.inference.loopy._many_layout import lay_out_lanes
-from credo.inference.loopy._many_logs import LogRows
-from credo.inference.loopy._many_weights import RowWeights, read_potentials
-from credo.inference.loopy._old_net import build
-from credo.inference.loopy.options import Options, check
-from credo.inference.many_posteriors import ManyPosteriors
-from credo.inference.many_rows import EvidenceRows, read_rows
-from credo.inference.question import Budget, as_bytes, as_text, ask
+from credo import _checks as check
+from credo._types import F64
+from credo.exceptions import BudgetError, InputError, ShapeError
+from credo.graphs.wiring import Wiring, ranges, starts
+from credo.inference.loopy import row_kernels as kernels
+from credo.inference.loopy.engine import Options
+from credo.inference.loopy.kernels import TABLE
+from credo.inference.loopy.messages import LogMessages
+from credo.inference.loopy.net import Net, build
+from credo.inference.loopy.row_kernels import LANES
+from credo.inference.many_rows import EvidenceRows, RowEngine, read_rows, run_in_rooms
+from credo.inference.question import as_text
 
 Int64: TypeAlias = npt.NDArray[np.int64]
-Progress: TypeAlias = Callable[[int, int], object]
+#: How rows end, in the order of the kernels' numbers; lost ones are not left in the end.
+_ENDS = np.array(["", "CONVERGED", "MAX_SWEEPS", "SATISFIED", "IMPOSSIBLE", "LOST"])
 #: A residual below which nothing but rounding moves.
 _STILL = 1e-12
-#: How rows end, in the order in which the kernels number it; lost ones are not left in the end.
-_ENDS = np.array(["", "CONVERGED", "MAX_SWEEPS", "SATISFIED", "IMPOSSIBLE", "LOST"])
-_IMPOSSIBLE, _LOST = 4, 5
+#: For each type: a number that products of positive numbers may not fall below, well above the
+#: least normal one (2e-308 and 1e-38); a floor for messages, so that two of them stay above; and
+#: the floor at which rows are not tried: float32 is good for 6e-8 and would show a coarser one.
+_LEAST = {
+    np.dtype(np.float64): (1e-300, 1e-140, 1.0),
+    np.dtype(np.float32): (1e-37, 1e-18, 1e-8),
+}
+#: Rows of a block, as long as their weights take no more bytes than this; then fewer, but enough to
+#: keep the lanes busy until the last rows. And copies of these weights while they are made.
+_BLOCK, _BLOCK_BYTES, _LEAST_BLOCK, _COPIES = 1024, 16e6, 2 * LANES, 4
+#: Bytes of a line of the cache: numbers of one run that lie on two take twice as long.
+_LINE = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Settings of ``method="loopy"`` for many rows, as the user gives them."""
+class _Run(NamedTuple):
+    """What becomes of each row; the kernels write into it."""
 
-    schedule: str = "flooding"
-    sweeps: int = 1000
-    tolerance: float | None = None
-    momentum: float | str = 1.0
-    temperature: float = 1.0
-    dtype: Any = "float64"
-    until: str = "converged"
-    log_evidence: bool = True
+    beliefs: F64
+    log_z: F64
+    residuals: F64
+    report: Int64  #: the end, as the kernels number it, and the sweeps
 
-    def checked(self) -> Options:
-        """Check the settings."""
-        one_of(self.schedule, ("flooding",), "infer_many", "schedule")
-        one_of(self.until, ("converged", "satisfied"), "infer_many", "until")
-        if isinstance(self.momentum, str):
+    @classmethod
+    def empty(cls, n_rows: int, width: int) -> Self:
+        """Make room for so many rows."""
+        zeros = np.zeros(n_rows)
+        return cls(np.zeros((n_rows, width)), zeros, zeros.copy(), np.zeros((n_rows, 2), np.int64))
+
+    def lost(self) -> Int64:
+        """Return the rows whose numbers were too small so far."""
+        return np.flatnonzero(self.report[:, 0] == kernels.LOST)
+
+
+class LoopyRows(RowEngine):
+    """A compiled model whose messages pass for many rows side by side."""
+
+    beside = 4
+
+    def __init__(  # noqa: PLR0913 - one parameter per setting, each with a default
+        self,
+        model: Any,
+        query: Iterable[Hashable] | None,
+        *,
+        schedule: str = "flooding",
+        sweeps: int = 1000,
+        tolerance: float | None = None,
+        momentum: float | str = 1.0,
+        temperature: float = 1.0,
+        dtype: Any = "float64",
+        until: str = "converged",
+        log_evidence: bool = True,
+        **shared: Any,
+    ) -> None:
+        check.one_of(schedule, ("flooding",), "schedule of infer_many")
+        check.one_of(until, ("converged", "satisfied"), "until of infer_many")
+        if isinstance(momentum, str):
             raise InputError(
                 "The momentum of infer_many is the share of the new message, above 0 and at most "
-                f"1. Got {self.momentum!r}."
+                f"1. Got {momentum!r}."
             )
-        return check(
-            schedule=self.schedule,
-            momentum=self.momentum,
+        self._options = Options.of(
+            schedule=schedule,
+            momentum=momentum,
             domain="linear",
-            temperature=self.temperature,
-            sweeps=self.sweeps,
-            tolerance=self.tolerance,
-            dtype=self.dtype,
+            temperature=temperature,
+            sweeps=sweeps,
+            tolerance=tolerance,
+            dtype=dtype,
             threads=1,
             seed=0,
             callback=None,
         )
-
-
-class LoopyRows:
-    """A compiled model whose messages pass for many rows side by side.
-
-    Parameters
-    ----------
-    model
-        The model.
-    query
-        The wanted variables; None for all.
-    settings
-        How messages pass.
-    raises
-        Whether impossible rows raise an error.
-    budget, threads
-        Memory, and the number of threads.
-    owner
-        Who asks.
-    """
-
-    def __init__(  # noqa: PLR0913 - what all doors to many rows have in common
-        self,
-        model: Any,
-        query: Iterable[Hashable] | None,
-        settings: Settings,
-        *,
-        raises: bool,
-        budget: Budget,
-        threads: int | None,
-        owner: str,
-    ) -> None:
-        self._budget, self._memory = budget, as_bytes(budget, owner)
-        self._threads, self._raises = count_threads(threads, owner), raises
-        self._settings, self._options = settings, settings.checked()
-        question = ask(model, None, None, query, budget, owner, keep_rules=True)
-        self.wiring = question.wiring
-        everything = range(len(self.wiring.names))
-        self.wanted = np.array(everything if question.query is None else question.query, np.int64)
-        sums = self._options.temperature == 1.0
-        self._net = build(self.wiring, question.evidence, None, sum_product=sums)
-        self._lanes: dict[Any, Lanes] = {}
-        self._in_logs: LogRows | None = None
-
-    def run(
-        self,
-        rows: Any,
-        columns: Iterable[Hashable] | None,
-        potentials: tuple[Any, Any],
-        progress: Progress | None,
-        owner: str,
-    ) -> ManyPosteriors:
-        """Answer one table; ``owner`` is how messages call it.
-
-        Potentials come as they are, or as logs, or None for both.
-        """
-        weights, first, which = self._read(rows, columns, potentials, owner)
-        run = Run.empty(len(weights), self._width(len(weights), owner))
-        done = _Done(progress, which, run)
-        left = np.arange(len(weights))
-        for dtype in dict.fromkeys([self._options.dtype, np.dtype(np.float64)]):
-            lanes = self._side_by_side(dtype)
-            if lanes.layout.is_wide:
-                run.report[left, 0] = _LOST
-            else:
-                threads = self._fitting(lanes, run, owner)
-                run_blocks(lanes, weights, left, run, threads, done)
-            left = np.flatnonzero(run.ends == _LOST)
-        for row in left.tolist():
-            self._one_by_one(weights, row, run)
-            done(np.array([row]))
-        if self._raises:
-            self._refuse_impossible(weights, run, first, owner)
-        return self._result(run, which)
+        self._until_possible, self._sums = until == "satisfied", bool(log_evidence)
+        super().__init__(model, query, keep_rules=True, **shared)
+        evidence = self._question.evidence
+        self._net = build(self.wiring, evidence, temperature=self._options.temperature)
+        self._column = np.full(len(self._net.problem.n_states), -1)
+        self._column[self.wanted] = starts(self.wiring.n_states[self.wanted])[:-1]
 
     def _read(
         self,
@@ -148,128 +113,248 @@ class LoopyRows:
         columns: Iterable[Hashable] | None,
         potentials: tuple[Any, Any],
         owner: str,
-    ) -> tuple[RowWeights, Int64, Int64]:
-        """Read rows and potentials; without potentials, rows that are alike are run once.
-
-        Gives the weights, the row that each of them was first, and which of them each row is.
-        """
-        given = read_potentials(self.wiring, *potentials, owner)
-        if rows is None and given is None:
-            raise InputError(f"{owner} needs rows of evidence, or potentials. Got neither.")
-        if rows is None and given is not None:
-            read = EvidenceRows((), np.zeros((len(given.values), 0), np.int32))
-        else:
-            read = read_rows(self.wiring, rows, columns, owner)
-        heat, n_states = self._options.temperature or 1.0, self._net.n_states
-        if given is None:
-            alone, first, which = read.distinct()
-            return RowWeights(alone, None, n_states, heat), first, which
-        if len(given.values) != len(read.codes):
+    ) -> EvidenceRows:
+        """Read rows and potentials."""
+        if all(given is None for given in potentials):
+            if rows is None:
+                raise InputError(f"{owner} needs rows of evidence, or potentials. Got neither.")
+            return read_rows(self.wiring, rows, columns, owner)
+        cells, logs = _read_potentials(self.wiring, *potentials, owner)
+        seen = EvidenceRows((), np.zeros((len(logs), 0), np.int32))
+        if rows is not None:
+            seen = read_rows(self.wiring, rows, columns, owner)
+        if len(logs) != len(seen.codes):
             raise ShapeError(
-                f"{owner}: there are {len(read.codes)} rows of evidence and {len(given.values)} of "
+                f"{owner}: there are {len(seen.codes)} rows of evidence and {len(logs)} of "
                 "potentials. Give as many of both."
             )
-        everyone = np.arange(len(read.codes))
-        return RowWeights(read, given, n_states, heat), everyone, everyone
+        if self._options.temperature not in (0.0, 1.0):
+            logs = logs / self._options.temperature
+        return EvidenceRows(seen.variables, seen.codes, cells, logs)
 
-    def _width(self, n_rows: int, owner: str) -> int:
-        """Count the numbers of a row of results, if they fit."""
-        width = int(self.wiring.n_states[self.wanted].sum())
-        needed = 8.0 * n_rows * (width + 4)
-        if needed > self._memory:
-            raise BudgetError(
-                f"{owner}: the marginals of {n_rows} rows, {width} numbers each, take "
-                f"{as_text(needed)}; the budget is {as_text(self._memory)}. Ask for fewer "
-                "variables (query=[...]), pass the rows in parts (infer_batches), or raise budget=."
-            )
-        return width
+    def _answer(
+        self,
+        rows: EvidenceRows,
+        beliefs: F64,
+        log_z: F64,
+        report: Callable[[Any], None],
+        owner: str,
+    ) -> dict[str, Any]:
+        """Run rows side by side; those whose numbers are too small in float64, then in logs."""
+        n_rows = len(rows.codes)
+        run = _Run(beliefs, log_z, np.zeros(n_rows), np.full((n_rows, 2), kernels.LOST))
+        for dtype in dict.fromkeys([self._options.dtype, np.dtype(np.float64)]):
+            self._side_by_side(rows, run, dtype, report, owner)
+        for row in run.lost().tolist():
+            self._in_logs(rows, row, run)
+            report(row)
+        ends = run.report[:, 0]
+        bad = (ends == kernels.IMPOSSIBLE) | np.isneginf(log_z)
+        ends[bad], run.residuals[bad], log_z[bad] = kernels.IMPOSSIBLE, np.nan, -np.inf
+        if not self._sums:
+            log_z[~bad] = np.nan
+        is_settled = np.isin(ends, (kernels.CONVERGED, kernels.IMPOSSIBLE)).all()
+        is_settled &= self._options.dtype == np.float64
+        is_still = is_settled and np.nanmax(run.residuals, initial=0.0) <= _STILL
+        return {
+            "statuses": _ENDS[ends],
+            "sweeps": run.report[:, 1],
+            "residuals": run.residuals,
+            "log_evidence_is": "EXACT" if is_still and self._net.is_forest else "ESTIMATE",
+        }
 
-    def _side_by_side(self, dtype: Any) -> Lanes:
-        """Give the net as rows side by side need it."""
-        if dtype not in self._lanes:
-            options, settings = self._options, self._settings
-            layout = lay_out_lanes(self._net, self.wanted, dtype, options.temperature)
-            until_possible = settings.until == "satisfied"
-            lanes = Lanes(layout, options, dtype, until_possible, bool(settings.log_evidence))
-            self._lanes[dtype] = lanes
-        return self._lanes[dtype]
-
-    def _fitting(self, lanes: Lanes, run: Run, owner: str) -> int:
-        """Choose so many threads that their messages fit."""
-        each = lanes.n_bytes(len(run.log_z))
-        left = self._memory - run.beliefs.nbytes
-        if each > left:
+    def _side_by_side(
+        self,
+        rows: EvidenceRows,
+        run: _Run,
+        dtype: Any,
+        report: Callable[[Any], None],
+        owner: str,
+    ) -> None:
+        """Run the rows that are lost so far, in blocks, on threads, within the budget."""
+        switches = self._until_possible, dtype == np.float64, self._sums
+        left, lanes = run.lost(), _Lanes(self._net, dtype, self._options, switches)
+        if not len(left) or lanes.is_coarse:
+            return
+        n_states = len(self._net.wires.unary)
+        fitting = int(_BLOCK_BYTES / (8.0 * max(n_states, 1)))
+        size = max(_LEAST_BLOCK, min(_BLOCK, fitting))
+        size = max(LANES, min(size, -(-len(left) // self._threads)))
+        each = lanes.n_bytes + _COPIES * 8.0 * n_states * min(size, len(left))
+        memory = self._memory - run.beliefs.nbytes
+        if each > memory:
             raise BudgetError(
                 f"{owner}: the messages of rows side by side take {as_text(each)}; the budget "
-                f"leaves {as_text(max(left, 0.0))}. Raise budget=, or ask row by row: "
+                f"leaves {as_text(max(memory, 0.0))}. Raise budget=, or ask row by row: "
                 "infer(method='loopy')."
             )
-        return int(max(1, min(self._threads, left // each)))
+        blocks = [left[i : i + size] for i in range(0, len(left), size)]
+        rooms = int(max(1, min(self._threads, memory // each, len(blocks))))
 
-    def _one_by_one(self, weights: RowWeights, row: int, run: Run) -> None:
-        """Answer one row in the log domain."""
-        if self._in_logs is None:
-            until_possible = self._settings.until == "satisfied"
-            self._in_logs = LogRows(self.wiring, self._options, until_possible=until_possible)
-        found = self._in_logs.run(weights.logs(row))
-        run.report[row] = found.end, found.sweeps
-        run.residuals[row], run.log_z[row] = found.residual, found.log_z
-        if len(found.beliefs):
-            start = starts(self._net.n_states)
-            cells = ranges(start[self.wanted], self._net.n_states[self.wanted])
-            run.beliefs[row] = found.beliefs[cells]
+        def work(block: Int64, room: Any) -> None:
+            lanes.run(room, self._logs(rows, block), block, self._column, run)
 
-    def _refuse_impossible(self, weights: RowWeights, run: Run, first: Int64, owner: str) -> None:
-        """Raise an error that names the first row that is impossible, if there is one."""
-        bad = np.flatnonzero(run.ends == _IMPOSSIBLE)
-        if not len(bad):
-            return
-        worst = bad[np.argmin(first[bad])]
-        who, evidence = f"{owner}, row {first[worst]}", weights.rows.evidence(self.wiring, worst)
-        if weights.potentials is not None:
-            raise ImpossibleEvidence(
-                f"{who}: potentials and evidence allow no configuration: messages contradict each "
-                "other. Give zeros a small potential, or use on_impossible='nan'.",
-                {finding.name: finding.given for finding in evidence.findings},
-            )
-        tables = self.wiring.tabulated(sum_product=True)
-        raise impossible(tables, evidence, who, self._budget)
+        def tell(block: Int64) -> None:
+            report(block[run.report[block, 0] != kernels.LOST])
 
-    def _result(self, run: Run, which: Int64) -> ManyPosteriors:
-        """Put the result together."""
-        bad = run.ends == _IMPOSSIBLE
-        run.beliefs[bad], run.residuals[bad], run.log_z[bad] = np.nan, np.nan, -np.inf
-        if not self._settings.log_evidence:
-            run.log_z[~bad] = np.nan
-        return ManyPosteriors(
-            self.wiring,
-            self.wanted,
-            run.beliefs,
-            run.log_z,
-            which,
-            statuses=_ENDS[run.ends],
-            sweeps=run.report[:, 1],
-            residuals=run.residuals,
-            log_evidence_is=self._kind(run),
+        run_in_rooms(blocks, [lanes.room() for _ in range(rooms)], work, tell)
+
+    def _logs(self, rows: EvidenceRows, chosen: Int64) -> F64:
+        """Return the logs of the weights on all states, of some rows."""
+        logs = np.tile(self._net.wires.unary, (len(chosen), 1))
+        if rows.logs is not None:
+            logs[:, rows.cells] += rows.logs[chosen]
+        for v, codes in zip(rows.variables, rows.codes[chosen].T, strict=True):
+            states = np.arange(self.wiring.n_states[v])
+            hidden = (codes[:, np.newaxis] >= 0) & (codes[:, np.newaxis] != states)
+            logs[:, self._start[v] : self._start[v + 1]][hidden] = -np.inf
+        return logs
+
+    def _in_logs(self, rows: EvidenceRows, row: int, run: _Run) -> None:
+        """Answer one row in the log domain: slower, and nothing is lost."""
+        pace, end, number = self._options.pace, kernels.MAX_SWEEPS, 0
+        logs, net = self._logs(rows, np.array([row]))[0], self._net
+        net = replace(net, wires=net.wires._replace(unary=check.frozen(logs)))
+        messages = LogMessages(net, "flooding", maximum=self._options.maximum)
+        if messages.is_contradiction:
+            end = kernels.IMPOSSIBLE
+        while end == kernels.MAX_SWEEPS and number < pace.sweeps:
+            number += 1
+            run.residuals[row] = messages.sweep(pace.eta)
+            if run.residuals[row] == np.inf:
+                end = kernels.IMPOSSIBLE
+            elif self._until_possible and self._is_possible(messages.beliefs()):
+                end = kernels.SATISFIED
+            elif run.residuals[row] <= pace.tolerance:
+                end = kernels.CONVERGED
+        if end != kernels.IMPOSSIBLE:
+            run.log_z[row] = messages.log_z()
+            run.beliefs[row] = messages.beliefs()[self._cells]
+        run.report[row] = end, number
+
+    def _is_possible(self, beliefs: F64) -> bool:
+        """Tell whether no factor forbids the most probable states."""
+        start = self._net.wires.state_start
+        best = np.array([beliefs[a:b].argmax() for a, b in pairwise(start.tolist())], np.int32)
+        lanes = np.zeros((4, LANES), np.int64)
+        kernels.check(self._net.wires, np.repeat(best, LANES), lanes)
+        return not lanes[kernels.BROKEN, 0]
+
+
+class _Lanes:
+    """Where the numbers of rows side by side lie, and how small they may be."""
+
+    def __init__(
+        self, net: Net, dtype: Any, options: Options, switches: tuple[bool, bool, bool]
+    ) -> None:
+        self._net, self._options, pace = net, options, options.pace
+        wires, n_states = net.wires, net.problem.n_states
+        arity, degree = np.diff(wires.scope_start), np.diff(wires.incident_start)
+        entries = int(wires.message_start[-1])
+        width = int(np.diff(wires.message_start[wires.scope_start]).max(initial=0))
+        products = int((n_states * (degree + 1)).max(initial=0))
+        work = max(2 * int(arity.max(initial=0)) + 2, products)
+        at = kernels.FIXED + starts(np.array([len(wires.unary), entries, entries, width, work]))
+        places = kernels.Places(*at[:-1].tolist())
+        self._size, self._dtype = int(at[-1]) * LANES, np.dtype(dtype)
+        self.n_bytes = self._size * self._dtype.itemsize
+        tiny, floor, coarse = _LEAST[self._dtype]
+        tables, gates = wires.kind == TABLE, wires.values[len(wires.logs) :]
+        gates = np.minimum(gates, 1.0 - gates)
+        deepest = (
+            np.full(1, np.log(floor)),
+            (np.log(tiny) + wires.span[tables]) / (arity[tables] - 1),
+            np.log(tiny / floor) - np.log(gates[gates > 0.0]),
         )
+        floor = float(np.exp(min(np.concatenate(deepest).max(), 0.0)))
+        self.is_coarse = floor >= coarse
+        numbers = 0.0, 1.0, pace.eta, 1.0 - pace.eta, floor, not options.maximum
+        self._numbers = np.array(numbers, dtype)
+        self._settings = np.array([pace.sweeps, *switches], np.int64)
+        with np.errstate(under="ignore"):
+            values = wires.values.astype(dtype)
+        self._laid = wires, values, places, kernels.plan_products(wires, places)
 
-    def _kind(self, run: Run) -> str:
-        """Tell what the sums are: exact on trees, once nothing moves at all; else estimates."""
-        settled = np.isin(_ENDS[run.ends], ("CONVERGED", "IMPOSSIBLE")).all()
-        still = np.nanmax(run.residuals, initial=0.0) <= _STILL
-        return "EXACT" if settled and still and self._net.is_forest else "ESTIMATE"
+    def room(self) -> tuple[Any, LogMessages]:
+        """Make room for one thread: lanes that begin with a line of the cache, messages as logs."""
+        item = self._dtype.itemsize
+        numbers = np.zeros(self._size + _LINE // item, self._dtype)
+        skip = -numbers.ctypes.data % _LINE // item
+        messages = LogMessages(self._net, "flooding", maximum=self._options.maximum)
+        return numbers[skip : skip + self._size], messages
+
+    def run(
+        self, room: tuple[Any, LogMessages], logs: F64, chosen: Int64, column: Int64, run: _Run
+    ) -> None:
+        """Run chosen rows, given the logs of their weights; write what becomes of them."""
+        numbers, messages = room
+        how = self._numbers, self._options.pace.tolerance, self._settings
+        sums = messages.state, messages._room  # noqa: SLF001 - scratch space
+        part = _Run.empty(len(chosen), run.beliefs.shape[1])
+        kernels.run_rows(numbers, self._laid, *how, logs, column, part, sums)
+        part.log_z[:] += self._net.log_constant
+        for whole, some in zip(run, part, strict=True):
+            whole[chosen] = some
 
 
-class _Done:
-    """Count the rows that are done, repeats too, and tell who wants to know."""
+def _read_potentials(wiring: Wiring, linear: Any, logs: Any, owner: str) -> tuple[Int64, F64]:
+    """Read node potentials, by name or all in one array; return their states, and logs by row."""
+    if linear is not None and logs is not None:
+        raise InputError(f"{owner} takes potentials or log_potentials, not both. Add the logs.")
+    given, what = (linear, "potentials") if logs is None else (logs, "log_potentials")
+    read = _by_name if isinstance(given, Mapping) else _in_one
+    variables, values = read(wiring, given, owner, what)
+    sizes = wiring.n_states[variables]
+    good = values < np.inf if linear is None else (values >= 0) & (values < np.inf)
+    if not good.all():
+        row, cell = np.argwhere(~good)[0].tolist()
+        name = wiring.names[int(np.repeat(variables, sizes)[cell])]
+        range_ = "below infinity" if linear is None else "finite and at least 0"
+        raise InputError(
+            f"{owner}: {what} must be {range_}. Row {row} has {values[row, cell]} for {name!r}."
+        )
+    with np.errstate(divide="ignore"):
+        values = values if linear is None else np.log(values)
+    return ranges(starts(wiring.n_states)[variables], sizes), values
 
-    def __init__(self, progress: Progress | None, which: Int64, run: Run) -> None:
-        self._progress, self._run = progress, run
-        self._counts = np.bincount(which, minlength=len(run.log_z))
-        self._done = 0
 
-    def __call__(self, block: Int64) -> None:
-        done = self._run.ends[block] != _LOST
-        self._done += int(self._counts[block[done]].sum())
-        if self._progress is not None:
-            self._progress(self._done, int(self._counts.sum()))
+def _by_name(wiring: Wiring, given: Mapping[Any, Any], owner: str, what: str) -> tuple[Int64, F64]:
+    """Read ``{variable: array of shape (rows, states)}``."""
+    variables: list[int] = []
+    parts: list[F64] = []
+    for name, values in given.items():
+        v = wiring.index(name)
+        array = check.floats(values, f"{what} of {name!r}")
+        if array.ndim != 2 or array.shape[1] != wiring.n_states[v]:
+            raise ShapeError(
+                f"{owner}: the {what} of {name!r} must have shape (rows, {wiring.n_states[v]}), a "
+                f"column for each state. Got {array.shape}."
+            )
+        if parts and len(array) != len(parts[0]):
+            raise ShapeError(
+                f"{owner}: the {what} of {name!r} have {len(array)} rows, those of "
+                f"{wiring.names[variables[0]]!r} {len(parts[0])}. Give as many for each."
+            )
+        variables.append(v)
+        parts.append(array)
+    if not parts:
+        raise InputError(f"{owner}: the {what} name no variable. Leave them out, or name one.")
+    return np.array(variables, np.int64), np.concatenate(parts, axis=1)
+
+
+def _in_one(wiring: Wiring, given: Any, owner: str, what: str) -> tuple[Int64, F64]:
+    """Read an array of shape (rows, variables, states)."""
+    array = check.floats(given, f"{what} of {owner}")
+    sizes = np.asarray(wiring.n_states[: len(wiring.names)])
+    if len(sizes) and (sizes != sizes[0]).any():
+        raise ShapeError(
+            f"{owner}: {what} in one array need variables with equal numbers of states. Here they "
+            f"have {sizes.min()} to {sizes.max()}. Pass a mapping {{variable: array}}."
+        )
+    k = int(sizes[0]) if len(sizes) else 1
+    if array.ndim != 3 or array.shape[1:] != (len(sizes), k):
+        raise ShapeError(
+            f"{owner}: {what} in one array must have shape (rows, {len(sizes)}, {k}): rows, "
+            f"variables in the order of the model, states. Got {array.shape}."
+        )
+    return np.arange(len(sizes)), array.reshape(len(array), len(sizes) * k)
