@@ -178,6 +178,16 @@ def test_constants_and_lonely_variables_count():
     assert found.lower <= math.log(0.6 * 3) <= found.upper < math.log(0.6 * 3) + 1e-14
 
 
+def test_constants_that_cancel_leave_their_rounding_behind():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        scales = rng.normal(scale=1e3, size=30)
+        factors = [([0], np.array([c])) for c in (*scales, -math.fsum(scales))]
+        exact = math.fsum(float(logs[0]) for _, logs in factors)
+        found = credo.bounds(model_of([1], factors))
+        assert found.lower <= exact <= found.upper < exact + 1e-9
+
+
 def test_a_likelihood_multiplies():
     sizes, factors = oracle.ring(4, 0.4, 0.3)
     exact = oracle.log_z(sizes, [*factors, ([2], np.log([0.2, 0.7]))])

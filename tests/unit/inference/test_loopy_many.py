@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 from tests.oracles import loopy_many as twin
+from tests.speeds import plain_kernels
 
 import credo
 from credo.exceptions import ExpansionWarning
@@ -16,35 +17,52 @@ from credo.inference.many import infer_many
 SETTLED = 1e-13
 
 
+def loopy(*args, **kwargs):
+    """Ask, without the warning that a rule was written out; impossible rows are NaN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExpansionWarning)
+        return infer_many(*args, method="loopy", **{"on_impossible": "nan"} | kwargs)
+
+
+def graph_of(sizes, tables=()):
+    """A graph of variables 0, 1, … and tables ``(scope, array)``."""
+    graph = FactorGraph()
+    for v, k in enumerate(sizes):
+        graph.variable(v, k)
+    for scope, table in tables:
+        graph.factor(list(scope), table)
+    return graph
+
+
 def add_rule(rng, graph, bits, factors):
-    """Add a rule over some two-state variables, in random order."""
+    """Add a rule over some two-state variables, in random order; one of them is enough."""
     scope = rng.permutation(bits)[: rng.integers(1, len(bits) + 1)].tolist()
-    kind = rng.choice(["parity", "one", "or", "and"])
+    kind = rng.choice(["parity", "at_most_one", "noisy_or", "noisy_and"])
     if kind == "parity":
         rule = graph.parity(scope, even=bool(rng.integers(2)))
-    elif kind == "one":
+    elif kind == "at_most_one":
         rule = graph.at_most_one(scope)
     else:
         chances = rng.choice([0.0, 0.3, 0.8, 1.0], size=len(scope) - 1).tolist()
-        add = graph.noisy_or if kind == "or" else graph.noisy_and
-        parents = dict(zip(scope[:-1], chances, strict=True))
-        rule = add(scope[-1], parents, float(rng.choice([0.0, 0.1, 1.0])))
+        causes = dict(zip(scope[:-1], chances, strict=True))
+        rule = getattr(graph, kind)(scope[-1], causes, float(rng.choice([0.0, 0.1, 1.0])))
     factors.append((scope, rule.table()))
+
+
+def random_table(rng, shape, zeros):
+    table = rng.uniform(0.05, 3.0, size=shape)
+    table[rng.random(table.shape) < zeros] = 0.0
+    table.flat[rng.integers(table.size)] = 1.0
+    return table
 
 
 def random_graph(rng, n=6, most=4, zeros=0.2, rules=2):
     """A graph with loops, its sizes, and its factors as tables."""
-    graph, factors = FactorGraph(), []
-    sizes = rng.choice([1, 2, 2, 2, 3, 4], size=n).tolist()
-    for v, k in enumerate(sizes):
-        graph.variable(v, k)
+    sizes, factors = rng.choice([1, 2, 2, 2, 3, 4], size=n).tolist(), []
     for _ in range(n + 2):
         scope = rng.permutation(n)[: rng.integers(1, most + 1)].tolist()
-        table = rng.uniform(0.05, 3.0, size=[sizes[v] for v in scope])
-        table[rng.random(table.shape) < zeros] = 0.0
-        table.flat[rng.integers(table.size)] = 1.0
-        graph.factor(scope, table)
-        factors.append((scope, table))
+        factors.append((scope, random_table(rng, [sizes[v] for v in scope], zeros)))
+    graph = graph_of(sizes, factors)
     bits = [v for v in range(n) if sizes[v] == 2]
     for _ in range(rules if bits else 0):
         add_rule(rng, graph, bits, factors)
@@ -53,22 +71,18 @@ def random_graph(rng, n=6, most=4, zeros=0.2, rules=2):
 
 def random_tree(rng, n=7, zeros=0.2, *, rules=True):
     """A graph without cycles: each factor joins new variables to one that is there."""
-    graph, factors, sizes = FactorGraph(), [], [2]
-    graph.variable(0, 2)
+    graph, factors, sizes = graph_of([2]), [], [2]
     while len(sizes) < n:
         hook, first = int(rng.integers(len(sizes))), len(sizes)
         is_rule = rules and sizes[hook] == 2 and rng.random() < 0.4
-        new = [2] * int(rng.integers(1, 4)) if is_rule else [int(rng.integers(1, 4))]
-        for k in new:
+        for k in [2] * int(rng.integers(1, 4)) if is_rule else [int(rng.integers(1, 4))]:
             graph.variable(len(sizes), k)
             sizes.append(k)
         if is_rule:
             add_rule(rng, graph, [hook, *range(first, len(sizes))], factors)
         else:
-            table = rng.uniform(0.05, 3.0, size=[sizes[hook], new[0]])
-            table[rng.random(table.shape) < zeros] = 0.0
-            graph.factor([hook, first], table + (table.sum() == 0))
-            factors.append(([hook, first], table + (table.sum() == 0)))
+            factors.append(([hook, first], random_table(rng, [sizes[hook], sizes[first]], zeros)))
+            graph.factor(*factors[-1])
     return graph, sizes, factors
 
 
@@ -83,6 +97,12 @@ def one_hot(sizes, row):
     return [np.eye(k)[row[v]] if v in row else np.ones(k) for v, k in enumerate(sizes)]
 
 
+def assert_row(many, i, marginals, log_z, atol=1e-12):
+    assert many.log_evidence[i] == pytest.approx(log_z, rel=1e-12, abs=1e-11)
+    for v, marginal in enumerate(marginals):
+        np.testing.assert_allclose(many.probabilities(v)[i], marginal, rtol=1e-9, atol=atol)
+
+
 def run_twin(sizes, factors, weights, sweeps, eta, *, maximum):
     """Sweep as the engine does; give the twin and its residuals, or None for a contradiction."""
     row, residuals = twin.Row(sizes, factors, weights, maximum=maximum), []
@@ -90,18 +110,9 @@ def run_twin(sizes, factors, weights, sweeps, eta, *, maximum):
         residuals.append(row.sweep(eta))
         if np.isnan(residuals[-1]):
             return None
-    if not all(row.heard(v).any() for v in range(len(sizes))):
-        return None
-    if not all(row.product(f).any() for f in range(len(row.factors))):
-        return None
-    return row, residuals
-
-
-def quietly(function, *args, **kwargs):
-    """Call without the warning that a rule was written out."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ExpansionWarning)
-        return function(*args, **kwargs)
+    heard = [row.heard(v) for v in range(len(sizes))]
+    products = [row.product(f) for f in range(len(row.factors))]
+    return (row, residuals) if all(p.any() for p in [*heard, *products]) else None
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -109,19 +120,9 @@ def test_every_row_equals_its_slow_twin_sweep_by_sweep(seed):
     rng = np.random.default_rng(seed)
     graph, sizes, factors = random_graph(rng)
     eta, maximum = float(rng.choice([1.0, 0.6])), bool(rng.random() < 0.3)
-    sweeps = int(rng.integers(1, 8))
-    rows = random_rows(rng, sizes, 5)
-    many = quietly(
-        infer_many,
-        graph,
-        rows,
-        method="loopy",
-        sweeps=sweeps,
-        tolerance=SETTLED,
-        momentum=eta,
-        temperature=0.0 if maximum else 1.0,
-        on_impossible="nan",
-    )
+    sweeps, rows = int(rng.integers(1, 8)), random_rows(rng, sizes, 5)
+    heat = {"temperature": 0.0 if maximum else 1.0}
+    many = loopy(graph, rows, sweeps=sweeps, tolerance=SETTLED, momentum=eta, **heat)
     for i, row in enumerate(rows):
         found = run_twin(sizes, factors, one_hot(sizes, row), sweeps, eta, maximum=maximum)
         assert (i in many.impossible) == (found is None)
@@ -134,9 +135,7 @@ def test_every_row_equals_its_slow_twin_sweep_by_sweep(seed):
         assert many.sweeps[i] == len(residuals)
         assert many.residuals[i] == pytest.approx(residuals[-1], abs=1e-12)
         assert many.statuses[i] == ("MAX_SWEEPS" if residuals[-1] > SETTLED else "CONVERGED")
-        assert many.log_evidence[i] == pytest.approx(slow.log_z(), rel=1e-12, abs=1e-11)
-        for v, belief in enumerate(slow.beliefs()):
-            np.testing.assert_allclose(many.probabilities(v)[i], belief, atol=1e-12)
+        assert_row(many, i, slow.beliefs(), slow.log_z())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -145,14 +144,7 @@ def test_on_trees_it_is_exact_once_messages_have_crossed_them(seed):
     graph, sizes, factors = random_tree(rng)
     rows = random_rows(rng, sizes, 6)
     weights = [rng.uniform(0.1, 2.0, size=(6, k)) for k in sizes]
-    many = infer_many(
-        graph,
-        rows,
-        method="loopy",
-        potentials=dict(enumerate(weights)),
-        tolerance=0.0,
-        on_impossible="nan",
-    )
+    many = loopy(graph, rows, potentials=dict(enumerate(weights)), tolerance=0.0)
     assert many.status in ("CONVERGED", "EXACT")
     assert many.log_evidence_is == "EXACT"
     for i, row in enumerate(rows):
@@ -160,23 +152,31 @@ def test_on_trees_it_is_exact_once_messages_have_crossed_them(seed):
         exact = twin.enumerate_marginals(sizes, factors, both)
         assert (i in many.impossible) == (exact is None)
         if exact is not None:
-            marginals, log_z = exact
-            assert many.log_evidence[i] == pytest.approx(log_z, abs=1e-11)
-            for v, marginal in enumerate(marginals):
-                np.testing.assert_allclose(many.probabilities(v)[i], marginal, atol=1e-12)
+            assert_row(many, i, *exact)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_rule_over_one_variable_is_a_weight(dtype):
+    graph = parity_graph([[1, 0, 0], [0, 1, 1]], syndrome=[1, 0])
+    graph.noisy_or(1, {}, leak=0.1)
+    graph.noisy_and(2, {}, leak=0.8)
+    graph.at_most_one([1])
+    many = loopy(graph, [{}, {1: 1}, {0: 0}], dtype=dtype)
+    exact = infer_many(graph, [{}, {1: 1}, {0: 0}], on_impossible="nan")
+    assert many.impossible.tolist() == exact.impossible.tolist() == [2]
+    assert many.log_evidence_is == ("EXACT" if dtype == "float64" else "ESTIMATE")
+    np.testing.assert_allclose(many.log_evidence, exact.log_evidence, atol=1e-6)
+    for v in range(3):
+        np.testing.assert_allclose(many.probabilities(v), exact.probabilities(v), atol=1e-6)
 
 
 def ising(rng, side=5, coupling=0.6):
     """A grid of spins."""
-    graph = FactorGraph()
-    for v in range(side * side):
-        graph.variable(v, 2)
-    for v in range(side * side):
-        for u in [v + 1] * (v % side < side - 1) + [v + side] * (v < side * side - side):
-            graph.factor(
-                [v, u], rng.normal(scale=coupling) * np.array([[1, -1], [-1, 1]]), log=True
-            )
-    return graph
+    pairs = [(v, v + 1) for v in range(side**2) if v % side < side - 1]
+    pairs += [(v, v + side) for v in range(side**2 - side)]
+    agree = np.array([[1, -1], [-1, 1]])
+    tables = [(pair, np.exp(rng.normal(scale=coupling) * agree)) for pair in pairs]
+    return graph_of([2] * side**2, tables)
 
 
 def answers(many):
@@ -189,24 +189,18 @@ def answers(many):
 @pytest.mark.parametrize("kind", ["grid", "rules"])
 def test_threads_order_and_grouping_change_no_bit(dtype, kind):
     rng = np.random.default_rng(1)
-    if kind == "grid":
-        graph = ising(rng)
-        n = 25
-    else:
-        graph, n = parity_graph(rng.random((10, 20)) < 0.25), 20
-    logs = rng.normal(size=(150, n, 2))
-    settings = {"method": "loopy", "sweeps": 30, "dtype": dtype, "tolerance": 1e-4}
-    whole = answers(infer_many(graph, log_potentials=logs, threads=1, **settings))
+    graph = ising(rng) if kind == "grid" else parity_graph(rng.random((10, 20)) < 0.25)
+    logs = rng.normal(size=(150, len(graph.names), 2))
+    settings = {"sweeps": 30, "dtype": dtype, "tolerance": 1e-4}
+    whole = answers(loopy(graph, log_potentials=logs, threads=1, **settings))
     assert len(set(whole[:, -2].tolist())) > 1  # rows are done at different times
     for threads in (2, 3):
-        other = answers(infer_many(graph, log_potentials=logs, threads=threads, **settings))
+        other = answers(loopy(graph, log_potentials=logs, threads=threads, **settings))
         np.testing.assert_array_equal(other, whole)
     order = rng.permutation(150)
-    other = answers(infer_many(graph, log_potentials=logs[order], **settings))
+    other = answers(loopy(graph, log_potentials=logs[order], **settings))
     np.testing.assert_array_equal(other, whole[order])
-    parts = [
-        infer_many(graph, log_potentials=logs[a : a + 7], **settings) for a in range(0, 150, 7)
-    ]
+    parts = [loopy(graph, log_potentials=logs[a : a + 7], **settings) for a in range(0, 150, 7)]
     np.testing.assert_array_equal(np.vstack([answers(part) for part in parts]), whole)
 
 
@@ -214,11 +208,10 @@ def test_rows_agree_with_one_question_after_the_other():
     rng = np.random.default_rng(2)
     graph = ising(rng, side=4)
     rows = random_rows(rng, [2] * 16, 12)
-    many = infer_many(graph, rows, method="loopy", tolerance=1e-10)
+    many = loopy(graph, rows, tolerance=1e-10)
+    settings = {"method": "loopy", "schedule": "flooding", "momentum": 1.0, "tolerance": 1e-10}
     for i, row in enumerate(rows):
-        one = credo.infer(
-            graph, row, method="loopy", schedule="flooding", momentum=1.0, tolerance=1e-10
-        )
+        one = credo.infer(graph, row, **settings)
         assert many.log_evidence[i] == pytest.approx(one.log_evidence, abs=1e-8)
         for v in range(16):
             np.testing.assert_allclose(many.probabilities(v)[i], one[v].probabilities, atol=1e-9)
@@ -228,81 +221,59 @@ def test_evidence_is_a_potential_of_one_state():
     rng = np.random.default_rng(3)
     graph, sizes, _ = random_graph(rng, zeros=0.0, rules=0)
     rows = random_rows(rng, sizes, 20, share=0.4)
-    seen = infer_many(graph, rows, method="loopy", sweeps=20)
+    seen = answers(loopy(graph, rows, sweeps=20))
     hot = {v: np.array([one_hot(sizes, row)[v] for row in rows]) for v in range(len(sizes))}
-    for given in ({"potentials": hot}, {"log_potentials": _logs(hot)}):
-        other = infer_many(graph, method="loopy", sweeps=20, **given)
-        np.testing.assert_allclose(answers(other), answers(seen), atol=1e-12)
-
-
-def _logs(potentials):
+    other = loopy(graph, sweeps=20, potentials=hot)
+    np.testing.assert_allclose(answers(other), seen, atol=1e-12)
     with np.errstate(divide="ignore"):
-        return {name: np.log(values) for name, values in potentials.items()}
+        logs = {v: np.log(values) for v, values in hot.items()}
+    other = loopy(graph, sweeps=20, log_potentials=logs)
+    np.testing.assert_allclose(answers(other), seen, atol=1e-12)
 
 
 def test_potentials_by_name_are_those_in_one_array():
     rng = np.random.default_rng(4)
     graph = ising(rng, side=3)
     logs = rng.normal(scale=2.0, size=(9, 9, 2))
-    whole = answers(infer_many(graph, method="loopy", log_potentials=logs))
+    whole = answers(loopy(graph, log_potentials=logs))
     named = {v: np.exp(logs[:, v]) for v in reversed(range(9))}
-    other = answers(infer_many(graph, method="loopy", potentials=named))
-    np.testing.assert_allclose(other, whole, atol=1e-11)
-    scaled = infer_many(graph, method="loopy", log_potentials=logs + 300.0)
+    np.testing.assert_allclose(answers(loopy(graph, potentials=named)), whole, atol=1e-11)
+    scaled = loopy(graph, log_potentials=logs + 300.0)
     np.testing.assert_allclose(scaled.log_evidence - 2700.0, whole[:, -3], atol=1e-8)
-    huge = infer_many(graph, method="loopy", potentials={0: np.full((1, 2), 1e300)})
-    plain = infer_many(graph, [{}], method="loopy")
+    huge = loopy(graph, potentials={0: np.full((1, 2), 1e300)})
+    plain = loopy(graph, [{}])
     assert huge.log_evidence - plain.log_evidence == pytest.approx(np.log(1e300))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_potentials_of_any_range_lose_nothing(dtype):
     rng = np.random.default_rng(5)
-    graph = FactorGraph()
-    for v in range(4):
-        graph.variable(v, 3)
-    tables = rng.normal(scale=300.0, size=(3, 3, 3))
+    graph, tables = graph_of([3] * 4), rng.normal(scale=300.0, size=(3, 3, 3))
     for v, table in enumerate(tables):
         graph.factor([v, v + 1], table, log=True)
     logs = rng.normal(scale=900.0, size=(6, 4, 3))
-    many = infer_many(graph, method="loopy", log_potentials=logs, dtype=dtype)
-    for i in range(6):
-        whole = logs[i, 0][:, None, None, None] + logs[i, 1][:, None, None]
-        whole = whole + logs[i, 2][:, None] + logs[i, 3]
+    many = loopy(graph, log_potentials=logs, dtype=dtype)
+    for i, (a, b, c, d) in enumerate(logs):
+        whole = a[:, None, None, None] + b[:, None, None] + c[:, None] + d
         whole = whole + tables[0][:, :, None, None] + tables[1][:, :, None] + tables[2]
-        assert many.log_evidence[i] == pytest.approx(logsumexp(whole), rel=1e-12)
-        for v in range(4):
-            rest = tuple(u for u in range(4) if u != v)
-            expected = np.exp(logsumexp(whole, axis=rest) - logsumexp(whole))
-            np.testing.assert_allclose(many.probabilities(v)[i], expected, atol=1e-11)
+        rest = [tuple(u for u in range(4) if u != v) for v in range(4)]
+        marginals = [np.exp(logsumexp(whole, axis=axes) - logsumexp(whole)) for axes in rest]
+        assert_row(many, i, marginals, logsumexp(whole), atol=1e-11)
 
 
 def test_messages_that_become_too_small_on_their_way_are_run_again_in_logs():
-    graph = FactorGraph()
-    for v in range(6):
-        graph.variable(v, 2)
-    tables = [np.array([[1.0, 1e-90], [1e-90, 1.0]])] * 5
-    for v, table in enumerate(tables):
-        graph.factor([v, v + 1], table)
-    weights = {0: np.array([[1.0, 1e-120]]), 5: np.array([[1e-120, 1.0]])}
-    many = infer_many(graph, method="loopy", potentials=weights)
-    ones = [np.ones(2)] * 4
-    marginals, log_z = twin.enumerate_marginals(
-        [2] * 6,
-        [([v, v + 1], table) for v, table in enumerate(tables)],
-        [weights[0][0], *ones, weights[5][0]],
-    )
-    assert many.log_evidence[0] == pytest.approx(log_z, rel=1e-12)
-    for v, marginal in enumerate(marginals):
-        np.testing.assert_allclose(many.probabilities(v)[0], marginal, rtol=1e-9)
+    tables = [([v, v + 1], np.array([[1.0, 1e-90], [1e-90, 1.0]])) for v in range(5)]
+    ends = np.array([1.0, 1e-120]), np.array([1e-120, 1.0])
+    many = loopy(graph_of([2] * 6, tables), potentials={0: [ends[0]], 5: [ends[1]]})
+    weights = [ends[0], *[np.ones(2)] * 4, ends[1]]
+    assert_row(many, 0, *twin.enumerate_marginals([2] * 6, tables, weights), atol=0.0)
 
 
 def test_float32_is_near_float64():
     rng = np.random.default_rng(6)
     graph, sizes, _ = random_graph(rng, zeros=0.0, rules=0, most=3)
     rows = random_rows(rng, sizes, 40)
-    exact = infer_many(graph, rows, method="loopy")
-    rough = infer_many(graph, rows, method="loopy", dtype="float32")
+    exact, rough = loopy(graph, rows), loopy(graph, rows, dtype="float32")
     assert exact.status == rough.status == "CONVERGED"
     for v in range(len(sizes)):
         np.testing.assert_allclose(rough.probabilities(v), exact.probabilities(v), atol=2e-5)
@@ -313,26 +284,65 @@ def test_float32_is_near_float64():
 def test_a_temperature_raises_the_model_to_a_power(temperature):
     rng = np.random.default_rng(7)
     table, weights = rng.uniform(0.1, 2.0, size=(2, 3)), rng.uniform(0.1, 2.0, size=(4, 2))
-    models = []
-    for power in (1.0, 1.0 / temperature):
-        graph = FactorGraph()
-        graph.variable("a", 2)
-        graph.variable("b", 3)
-        graph.factor(["a", "b"], table**power)
-        graph.factor(["b"], table[0] ** power)
-        models.append(graph)
-    warm = infer_many(models[0], method="loopy", potentials={"a": weights}, temperature=temperature)
-    plain = infer_many(models[1], method="loopy", potentials={"a": weights ** (1.0 / temperature)})
+    tables, cold = [([0, 1], table), ([1], table[0])], 1.0 / temperature
+    cooled = [(scope, array**cold) for scope, array in tables]
+    warm = loopy(graph_of([2, 3], tables), potentials={0: weights}, temperature=temperature)
+    plain = loopy(graph_of([2, 3], cooled), potentials={0: weights**cold})
     np.testing.assert_allclose(answers(warm), answers(plain), atol=1e-12)
 
 
 def test_maxima_on_a_tree_are_max_marginals():
-    rng = np.random.default_rng(8)
-    graph, sizes, _ = random_tree(rng, zeros=0.0, rules=False)
-    many = infer_many(graph, [{}], method="loopy", temperature=0.0, tolerance=0.0)
-    exact = credo.max_marginals(graph)
-    assert many.log_evidence[0] == pytest.approx(credo.mpe(graph).log_score, abs=1e-12)
-    for v in range(len(sizes)):
-        logs = exact.log_values(v)
-        expected = np.exp(logs - logsumexp(logs))
-        np.testing.assert_allclose(many.probabilities(v)[0], expected, atol=1e-12)
+    graph, sizes, _ = random_tree(np.random.default_rng(8), zeros=0.0, rules=False)
+    many = loopy(graph, [{}], temperature=0.0, tolerance=0.0)
+    logs = [credo.max_marginals(graph).log_values(v) for v in range(len(sizes))]
+    expected = [np.exp(values - logsumexp(values)) for values in logs]
+    assert_row(many, 0, expected, credo.mpe(graph).log_score)
+
+
+def extremes(dtype):
+    """Rows that float64 does not hold, at once or on the way; rows that are impossible."""
+    tables = [
+        ([0, 1], [[1.0, 0.0, 1e-90], [0.0, 1e-90, 1.0]]),
+        ([1, 2], [[1.0, 1e-90], [0.0, 0.0], [1e-90, 1.0]]),
+        ([0, 1, 2], np.arange(12.0).reshape(2, 3, 2)),
+    ]
+    graph = graph_of([2, 3, 2, 2], tables)
+    graph.at_most_one([2, 3])
+    logs = np.zeros((6, 2))
+    logs[1:] = [[0.0, -400.0], [-np.inf, -np.inf], [-np.inf, 0.0], [0.0, -250.0], [-900.0, 0.0]]
+    rows = {1: [None, None, None, 0, None, 2], 3: [None, 1, 0, 1, None, 1]}
+    return loopy(graph, rows, log_potentials={0: logs}, sweeps=4, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_extremes_are_told_from_what_is_impossible(dtype):
+    assert extremes(dtype).impossible.tolist() == [2, 3]
+
+
+def of_every_kind():
+    """Answers that meet every kernel."""
+    rng, sizes = np.random.default_rng(9), [2, 2, 2, 3, 3, 2, 1]
+    scopes = [0, 1], [3, 4], [2, 3], [0, 3, 5], [1]
+    tables = [(s, rng.uniform(0.2, 1.0, size=[sizes[v] for v in s])) for s in scopes]
+    graph = graph_of(sizes, tables)
+    graph.parity([0, 1, 2])
+    graph.parity([1, 5], even=False)
+    graph.at_most_one([0, 2, 5])
+    graph.noisy_or(2, {0: 0.5, 1: 0.3}, 0.1)
+    graph.noisy_and(5, {2: 0.9}, 0.2)
+    for settings in (
+        {},
+        {"temperature": 0.0, "momentum": 0.7},
+        {"until": "satisfied"},
+        {"temperature": 2.0, "log_evidence": False},
+    ):
+        potentials = {v: rng.uniform(0.5, 1.0, size=(2, sizes[v])) for v in (0, 3, 6)}
+        given = {"potentials": potentials, "sweeps": 3, **settings}
+        yield answers(loopy(graph, {3: [None, 0], 0: [None, 1]}, **given)).ravel()
+    yield answers(extremes("float64")).ravel()
+
+
+def test_kernels_are_the_same_as_plain_python(monkeypatch):
+    compiled = np.concatenate(list(of_every_kind()))
+    plain_kernels(monkeypatch)
+    np.testing.assert_array_equal(np.concatenate(list(of_every_kind())), compiled)

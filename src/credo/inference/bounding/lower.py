@@ -495,7 +495,7 @@ def _certify(blocking: Blocking, marginals: F64, cells: F64) -> tuple[float, flo
     return value, math.fsum(worn) + EPS * (reduced.wear + 2.0 * abs(value))
 
 
-def _entropy_error(eta: F64, count: Int64) -> F64:
+def _entropy_error(eta: Any, count: Int64) -> Any:
     """Bound how far an entropy may move if the probabilities of so many states do by eta in all."""
     return eta * np.log(count / eta) + EPS * (count + 4.0) * np.log(count)
 

@@ -27,7 +27,7 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Reduced:
     """Variables of two or more states, their unary logs, and factors of two or more of them.
 

@@ -103,11 +103,12 @@ class Slots:
     def meet(self, shift: F64) -> F64:
         """Return, for each cell, the sum of the numbers that it meets."""
         begin = starts(self._arity)[:-1]
-        return np.add.reduceat(shift[self._met], begin) if len(begin) else np.empty(0)
+        return np.asarray(np.add.reduceat(shift[self._met], begin)) if len(begin) else np.empty(0)
 
     def sum(self, beliefs: F64) -> F64:
         """Sum the belief of each factor over all but one of its variables, slot after slot."""
-        return np.bincount(self._met, np.repeat(beliefs, self._arity), len(self.state))
+        found = np.bincount(self._met, np.repeat(beliefs, self._arity), len(self.state))
+        return np.asarray(found, np.float64)
 
 
 class Dual:
@@ -195,7 +196,7 @@ class Dual:
 
         Each takes the factors first that the earlier ones hold least often, then the strongest.
         """
-        uses, forests = np.zeros(len(self.strengths)), []
+        uses, forests = np.zeros(len(self.strengths)), list[Any]()
         scale = 2.0 * max(float(np.abs(self.strengths).max(initial=0.0)), np.finfo(float).tiny)
         while len(forests) < 1 or not uses.all():
             chance = 1e-3 * rng.random(len(uses))  # breaks ties only

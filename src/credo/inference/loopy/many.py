@@ -154,6 +154,7 @@ class LoopyRows(RowEngine):
         if not self._sums:
             log_z[~bad] = np.nan
         is_settled = np.isin(ends, (kernels.CONVERGED, kernels.IMPOSSIBLE)).all()
+        is_settled &= self._options.dtype == np.float64
         is_still = is_settled and np.nanmax(run.residuals, initial=0.0) <= _STILL
         return {
             "statuses": _ENDS[ends],
@@ -234,7 +235,7 @@ class LoopyRows(RowEngine):
     def _is_possible(self, beliefs: F64) -> bool:
         """Tell whether no factor forbids the most probable states."""
         start = self._net.wires.state_start
-        best = [beliefs[a:b].argmax() for a, b in pairwise(start.tolist())]
+        best = np.array([beliefs[a:b].argmax() for a, b in pairwise(start.tolist())], np.int32)
         lanes = np.zeros((4, LANES), np.int64)
         kernels.check(self._net.wires, np.repeat(best, LANES), lanes)
         return not lanes[kernels.BROKEN, 0]

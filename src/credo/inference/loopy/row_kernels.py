@@ -560,7 +560,7 @@ def run_rows(room, net, numbers, tolerance, settings, logs, column, run, sums):
     wires, values, places, steps = net
     out, log_z, changes, report = run
     taken, one, zero = 0, numbers[ONE], numbers[ZERO]
-    lanes, choice = np.zeros((4, LANES), np.int64), np.zeros(column.size * LANES, np.int64)
+    lanes, choice = np.zeros((4, LANES), np.int64), np.zeros(column.size * LANES, np.int32)
     digits = np.zeros(wires.scope.size, np.int64)
     for lane in range(LANES):
         lanes[ROW, lane] = -1
