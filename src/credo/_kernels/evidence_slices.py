@@ -81,6 +81,20 @@ def idle_parts(n, scope_start, scope, cell_start, values, wanted, is_free_child)
     return idle
 
 
+@kernel(visits=4)
+def copied_tables(table, table_start, values):
+    """Copy the table of each factor, whole; return where each starts, and the cells."""
+    start = np.zeros(table.size + 1, np.int64)
+    for f in range(table.size):
+        start[f + 1] = start[f] + table_start[table[f] + 1] - table_start[table[f]]
+    cells = np.empty(start[-1])
+    for f in range(table.size):
+        shift = table_start[table[f]] - start[f]
+        for c in range(start[f], start[f + 1]):
+            cells[c] = values[c + shift]
+    return start, cells
+
+
 @kernel
 def sliced_factors(
     n_states, scope_start, scope, ordered, table, table_start, values, keep, observed, new

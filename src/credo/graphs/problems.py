@@ -10,7 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._kernels.evidence_slices import idle_parts, needed_factors, sliced_factors
+from credo._kernels.evidence_slices import (
+    copied_tables,
+    idle_parts,
+    needed_factors,
+    sliced_factors,
+)
 from credo._types import F64, Bool
 from credo.graphs.evidence import Evidence
 from credo.graphs.wiring import Wiring
@@ -121,9 +126,11 @@ def _problem(
 ) -> Problem:
     """Slice the kept factors and append the weights on single variables."""
     new = np.cumsum(free) - 1
-    if keep.all() and free.all() and _has_own_tables(wiring):
+    if keep.all() and free.all():
         start, scope = wiring.scope_start.copy(), wiring.scope.astype(np.int64)
         cells, values = wiring.table_start.copy(), wiring.values
+        if not _has_own_tables(wiring):
+            cells, values = copied_tables(wiring.table, cells, values)
     else:
         start, scope, cells, values = _slices(wiring, wiring.values, keep, observed, new)
     if soft:

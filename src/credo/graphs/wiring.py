@@ -24,7 +24,10 @@ WIDE_LOGS = 600.0
 
 def starts(lengths: npt.ArrayLike) -> Int:
     """Return where each part starts, and where the last ends."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
+    counts = np.asarray(lengths, np.intp)
+    result = np.zeros(len(counts) + 1, np.intp)
+    np.cumsum(counts, out=result[1:])
+    return result
 
 
 def ranges(start: Int, length: Int) -> Int:

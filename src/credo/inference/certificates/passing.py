@@ -23,7 +23,7 @@ class Passer:
     def pass_messages(self, rho: F64, shift: F64, *, sweeps: int) -> tuple[F64, Ending]:
         """Sweep from the given log messages; return the last ones, and how it ended."""
         reduced = self._reduced
-        wires, constant = wire(reduced, reduced.logs, reduced.unary.copy(), rho)
+        wires, constant = wire(reduced, reduced.logs.copy(), reduced.unary.copy(), rho)
         net = Net(reduced.problem, np.arange(reduced.n_factors), wires, constant)
         messages = LogMessages(net, "sequential", in_logs=True)
         messages.start_from(shift)

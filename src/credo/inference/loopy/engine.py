@@ -16,8 +16,8 @@ from credo.exceptions import InputError
 from credo.graphs.wiring import ranges, starts
 from credo.inference.drive import Ending, Pace, drive
 from credo.inference.loopy.kernels import TABLE
-from credo.inference.loopy.messages import LogMessages, PairMessages, are_pairs
-from credo.inference.loopy.net import Net, build, key
+from credo.inference.loopy.messages import LogMessages, PairMessages, Pairs
+from credo.inference.loopy.net import Draft, Net, key
 from credo.inference.messages import Message
 from credo.inference.question import Answer, Beliefs, Callback, Question, names_of_factors
 
@@ -155,9 +155,8 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
         callback=callback,
     )
     numbers = _as_counting(counting, len(question.wiring.table))
-    args = question.wiring, question.evidence, question.query
-    net = build(*args, temperature=options.temperature, counting=numbers)
-    return LoopyRun(question, net, options, start, is_plain=numbers is None).answer()
+    args = question.wiring, question.evidence, question.query, options.temperature, numbers
+    return LoopyRun(question, Draft.of(*args), options, start).answer()
 
 
 def _as_counting(given: Any, n_factors: int) -> F64 | None:
@@ -180,34 +179,41 @@ def _as_counting(given: Any, n_factors: int) -> F64 | None:
 class LoopyRun:
     """One run, and what can be read from it: messages by name, joint beliefs, a warm start."""
 
-    def __init__(
-        self, question: Question, net: Net, options: Options, start: Any, *, is_plain: bool
-    ) -> None:
-        self.question, self.net = question, net
-        is_tree = is_plain and net.is_forest
-        in_pairs = is_plain and self._suits_pairs(options, is_tree=is_tree)
-        self.schedule = options.schedule
-        if self.schedule == "auto":
-            self.schedule = "flooding" if in_pairs else self._best_schedule()
+    def __init__(self, question: Question, draft: Draft, options: Options, start: Any) -> None:
+        self.question, self.draft, self._maximum = question, draft, options.maximum
         how = {"maximum": options.maximum, "threads": options.threads}
+        pairs = self._pairs(options)
         self.messages: LogMessages | PairMessages
-        if in_pairs:
-            self.messages = PairMessages(net, options.dtype, **how)
+        if pairs is not None:
+            self.schedule = "flooding"
+            self.messages = PairMessages(pairs, options.dtype, **how)
         else:
+            is_auto = options.schedule == "auto"
+            self.schedule = self._best_schedule() if is_auto else options.schedule
             how |= {"tolerance": options.pace.tolerance, "seed": options.seed}
-            self.messages = LogMessages(net, self.schedule, in_logs=options.in_logs, **how)
+            self.messages = LogMessages(self.net, self.schedule, in_logs=options.in_logs, **how)
         if start is not None:
             self.messages.start_from(self._messages_of(start))
-        self._maximum = options.maximum
-        self.is_exact = is_tree and not in_pairs and self.schedule == "tree"
-        self.ending = self._run(options.pace, is_tree=is_tree and not in_pairs)
+        self.is_exact = False
+        self.ending = self._run(options.pace)
 
-    def _suits_pairs(self, options: Options, *, is_tree: bool) -> bool:
-        """Tell whether flooding on pairs is asked for, or fastest."""
+    @cached_property
+    def net(self) -> Net:
+        """The net of all messages; pairs do without, until something is read from them."""
+        return self.draft.net()
+
+    def _pairs(self, options: Options) -> Pairs | None:
+        """Return the pairs, if flooding on them is asked for, or fastest."""
         if options.schedule not in ("auto", "flooding") or options.in_logs:
-            return False
-        few = len(self.net.wires.kind) < _MANY_PAIRS and options.dtype == np.float64
-        return not few and not (options.schedule == "auto" and is_tree) and are_pairs(self.net)
+            return None
+        n, count = len(self.draft.problem.n_states), len(self.draft.problem.scope_start) - 1
+        if count < _MANY_PAIRS and options.dtype == np.float64:
+            return None
+        pairs = Pairs.of(self.draft)
+        if pairs is None or (len(pairs.scope) < _MANY_PAIRS and options.dtype == np.float64):
+            return None
+        is_tree = options.schedule == "auto" and len(pairs.scope) < n and self.net.is_forest
+        return None if is_tree else pairs
 
     def _best_schedule(self) -> str:
         """Choose a schedule."""
@@ -219,13 +225,15 @@ class LoopyRun:
         is_easy = len(wires.scope) <= _QUEUED and widest <= _WIDE_RULE and crowd <= _CROWDED
         return "residual" if is_easy else "sequential"
 
-    def _run(self, pace: Pace, *, is_tree: bool) -> Ending:
+    def _run(self, pace: Pace) -> Ending:
         """Sweep; on a tree, once along its edges and back is all it takes."""
         messages = self.messages
         if isinstance(messages, PairMessages):
             return drive(messages, pace)
         if messages.is_contradiction:
             return Ending("MAX_SWEEPS", np.empty(0), eta=pace.eta, is_impossible=True)
+        is_tree = self.draft.counting is None and self.net.is_forest
+        self.is_exact = is_tree and self.schedule == "tree"
         ending = drive(messages, pace.fixed(1) if self.is_exact else pace)
         if is_tree and ending.status == "CONVERGED" and not self.is_exact:
             messages.settle()  # nothing but the last digits moves, and then they are exact
@@ -234,14 +242,14 @@ class LoopyRun:
 
     def answer(self) -> Answer:
         """Word what came out."""
-        ending, messages, lazy = self.ending, self.messages, isinstance(self.messages, PairMessages)
-        log_z = 0.0
-        if not lazy:
-            log_z = -np.inf if ending.is_impossible else messages.log_z()
+        ending, messages, log_z = self.ending, self.messages, 0.0
+        is_late = isinstance(messages, PairMessages)  # to find log Z takes as long as some sweeps
+        if not is_late:
+            log_z = -np.inf if ending.is_impossible else self.log_z()
         if log_z == -np.inf:
             nothing = Beliefs(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0), -np.inf)
             return Answer(nothing, ending.status, -np.inf, "EXACT")
-        problem = self.net.problem
+        problem = self.draft.problem
         beliefs = Beliefs(problem.variables, starts(problem.n_states), messages.beliefs(), None)
         return Answer(
             beliefs,
@@ -251,7 +259,7 @@ class LoopyRun:
             residuals=ending.residuals,
             updates=messages.updates,
             period=ending.period,
-            find_log_z=messages.log_z if lazy else None,
+            find_log_z=self.log_z if is_late else None,
             joints=self.joint,
             reader=self,
             details={
@@ -260,6 +268,10 @@ class LoopyRun:
                 "messages": messages.kind,
             },
         )
+
+    def log_z(self) -> float:
+        """Return the Bethe estimate of the log of the sum, or the maximum."""
+        return self._logs.log_z()
 
     def _messages_of(self, start: Any) -> F64:
         """Return the messages of an earlier answer, where the same factor hears the same, or 0."""

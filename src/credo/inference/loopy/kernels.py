@@ -65,11 +65,11 @@ class Room(NamedTuple):
 
 
 @kernel
-def split_tables(scope_start, scope, cell_start, logs, power, state_start, unary, out, span):
+def split_tables(scope_start, scope, cell_start, logs, power, state_start, unary, span):
     """Add tables of one variable to the potentials, and bring the largest log of others to zero.
 
-    These come to a power of one over ``power``. ``span`` gets how far the least log of each, but
-    for -inf, lies below. Returns the log of everything that was taken off.
+    These move up to the front of ``logs``, to a power of one over ``power``. ``span`` gets how far
+    the least log of each, but for -inf, lies below. Returns the log of all that was taken off.
     """
     taken = 0.0
     g, at = 0, 0
@@ -89,7 +89,7 @@ def split_tables(scope_start, scope, cell_start, logs, power, state_start, unary
                 least = min(least, logs[c] if logs[c] > -math.inf else math.inf)
             shift = top if top > -math.inf else 0.0
             for c in range(begin, end):
-                out[at + c - begin] = (logs[c] - shift) / share
+                logs[at + c - begin] = (logs[c] - shift) / share
             span[g] = (top - least) / share if top > -math.inf else 0.0
             taken += shift
             g, at = g + 1, at + end - begin
@@ -492,9 +492,10 @@ def bethe(wires, state, room, maximum):
 
 
 # --- pairs of k states each -----------------------------------------------------------------------
-# A message is the k - 1 ratios of its entries to the first, and so is a belief. Pairs lie in blocks
-# whose numbers stay in the first cache: the last axis is the pair in its block, so that loops along
-# it, of a length known ahead, become vectors.
+# A message is the k - 1 ratios of its entries to the first; so is a belief. A table has k * k - 1.
+# Pairs lie in blocks whose numbers stay in the first cache: the last axis is the pair in its block,
+# so that loops along it, of a length known ahead, become vectors. A table that all pairs share
+# makes one block.
 
 #: Pairs in a block.
 BLOCK = 128
@@ -512,19 +513,19 @@ def send_pairs_of_two(begin, end, ends, count, tables, messages, beliefs, fresh,
     near, far = np.empty(BLOCK, beliefs.dtype), np.empty(BLOCK, beliefs.dtype)
     change = np.zeros(BLOCK, beliefs.dtype)
     for block in range(begin, end):
-        left, right, cells = ends[block, 0], ends[block, 1], tables[block]
+        left, right, cells = ends[block, 0], ends[block, 1], tables[block % tables.shape[0]]
         to_left, to_right = messages[block, 0, 0], messages[block, 1, 0]
         for i in range(BLOCK):
             near[i], far[i] = beliefs[left[i], 0], beliefs[right[i], 0]
         for i in range(BLOCK):
-            a, b, c, d = cells[0, 0, i], cells[0, 1, i], cells[1, 0, i], cells[1, 1, i]
+            b, c, d = cells[0, i], cells[1, i], cells[2, i]
             back, there = to_left[i], to_right[i]
             if maximum:
-                on, off = max(b * back, d * near[i]), max(a * back, c * near[i])
-                up, down = max(c * there, d * far[i]), max(a * there, b * far[i])
+                on, off = max(b * back, d * near[i]), max(back, c * near[i])
+                up, down = max(c * there, d * far[i]), max(there, b * far[i])
             else:
-                on, off = b * back + d * near[i], a * back + c * near[i]
-                up, down = c * there + d * far[i], a * there + b * far[i]
+                on, off = b * back + d * near[i], back + c * near[i]
+                up, down = c * there + d * far[i], there + b * far[i]
             p, q = one / (on + off), one / (one + there)
             change[i] = max(change[i], abs(on * p - there * q))
             to_right[i] = (eta * (on * p) + keep * (there * q)) / (eta * (off * p) + keep * q)
@@ -540,14 +541,14 @@ def send_pairs_of_two(begin, end, ends, count, tables, messages, beliefs, fresh,
 @kernel
 def send_pairs(begin, end, ends, count, tables, messages, beliefs, fresh, eta, maximum):
     """Do the same for pairs of any number of states."""
-    k = tables.shape[1]
+    k = beliefs.shape[1] + 1
     near, far = np.empty((k, BLOCK), beliefs.dtype), np.empty((k, BLOCK), beliefs.dtype)
     there, back = np.empty((k, BLOCK), beliefs.dtype), np.empty((k, BLOCK), beliefs.dtype)
     room, change = np.empty((3, BLOCK), beliefs.dtype), np.zeros(BLOCK, beliefs.dtype)
     near[0, :] = 1.0
     far[0, :] = 1.0
     for block in range(begin, end):
-        left, right, cells = ends[block, 0], ends[block, 1], tables[block]
+        left, right, cells = ends[block, 0], ends[block, 1], tables[block % tables.shape[0]]
         to_left, to_right = messages[block, 0], messages[block, 1]
         for i in range(BLOCK):
             for x in range(1, k):
@@ -573,16 +574,18 @@ def send_block(near, far, cells, to_left, to_right, there, back, maximum):
             far[x, i] /= to_right[x - 1, i]
     there[:] = 0.0
     back[:] = 0.0
-    for x in range(k):
-        for y in range(k):
-            if maximum:
-                for i in range(BLOCK):
-                    there[y, i] = max(there[y, i], cells[x, y, i] * near[x, i])
-                    back[x, i] = max(back[x, i], cells[x, y, i] * far[y, i])
-            else:
-                for i in range(BLOCK):
-                    there[y, i] += cells[x, y, i] * near[x, i]
-                    back[x, i] += cells[x, y, i] * far[y, i]
+    there[0, :] = 1.0  # the first state, the first cell
+    back[0, :] = 1.0
+    for c in range(1, k * k):
+        x, y, cell = c // k, c % k, cells[c - 1]
+        if maximum:
+            for i in range(BLOCK):
+                there[y, i] = max(there[y, i], cell[i] * near[x, i])
+                back[x, i] = max(back[x, i], cell[i] * far[y, i])
+        else:
+            for i in range(BLOCK):
+                there[y, i] += cell[i] * near[x, i]
+                back[x, i] += cell[i] * far[y, i]
 
 
 @kernel

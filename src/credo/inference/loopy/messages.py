@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from credo._types import F64
+from credo._types import F64, Bool
+from credo.graphs.problems import Problem
+from credo.graphs.wiring import starts
 from credo.inference.loopy.kernels import (
     BLOCK,
     TABLE,
@@ -23,10 +27,11 @@ from credo.inference.loopy.kernels import (
     gather,
     send_pairs,
     send_pairs_of_two,
+    sort_slots,
     update_residuals,
     walk,
 )
-from credo.inference.loopy.net import Net
+from credo.inference.loopy.net import Draft, Net
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 #: Logs of numbers below which float64 has no normal ones.
@@ -217,33 +222,71 @@ class LogMessages:
         return np.asarray(belief / belief.sum())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Positive tables of two variables, all of k states, and potentials of single ones."""
+
+    scope: Int64  #: of shape (m, 2)
+    cells: F64  #: in blocks, or one block if all have one table
+    unary: F64  #: logs, of shape (n, k)
+    cold: float  #: the power that cells are to be raised to
+    deep: float  #: bounds the log of a ratio of two cells of a table, hence of a message
+
+    @classmethod
+    def of(cls, draft: Draft) -> Pairs | None:
+        """Return the pairs of a model, or None if it is not of that kind, or too wide for it."""
+        problem, k = draft.problem, draft.problem.n_states
+        arity, sizes = np.diff(problem.scope_start), np.diff(problem.cell_start)
+        if draft.rules or draft.counting is not None or problem.is_wide or not (arity == 2).any():
+            return None
+        if (arity > 2).any() or k[0] < 2 or (k != k[0]).any() or not (problem.values > 0).all():
+            return None
+        scope = problem.scope[np.repeat(arity == 2, arity)].reshape(-1, 2)
+        if _have_one_table(problem, arity == 2):
+            begin = int(problem.cell_start[np.argmax(arity == 2)])
+            cells = np.tile(problem.values[begin : begin + k[0] ** 2], (BLOCK, 1))
+        else:
+            cells = problem.values[np.repeat(arity == 2, sizes)].reshape(len(scope), -1)
+        blocks = in_blocks(cells, 1.0, np.float64)
+        over = problem.scope[np.repeat(arity == 1, arity)]
+        logs = np.log(problem.values[np.repeat(arity == 1, sizes)]).reshape(-1, k[0])
+        said = [np.bincount(over, column, len(k)) for column in logs.T]
+        with np.errstate(over="ignore"):
+            deep = draft.cold * float(np.log((blocks.max(axis=1) / blocks.min(axis=1)).max()))
+        found = cls(scope, blocks, draft.cold * np.stack(said, axis=1), draft.cold, deep)
+        return found if found.fit(np.dtype(np.float64)) else None
+
+    def fit(self, dtype: np.dtype[Any]) -> bool:
+        """Tell whether all messages to a variable, times a table, stay within a type of number."""
+        most = int(np.bincount(self.scope.ravel()).max()) + 1
+        own = float(np.abs(self.unary[:, 1:] - self.unary[:, :1]).max(initial=0.0))
+        return most * self.deep + own + float(np.log(self.unary.shape[1])) < _SPANS[dtype]
+
+
 class PairMessages:
-    """Messages of positive pairs, all of k states, as ratios: all from those of the sweep before.
+    """Messages of pairs as ratios, all from those of the sweep before, in the order of a net.
 
     Beliefs are ratios too. The product of the new messages is collected while they are computed; on
     several threads afterwards, variable by variable, in the same order, hence with the same bits.
     """
 
-    def __init__(self, net: Net, dtype: npt.DTypeLike, *, maximum: bool, threads: int) -> None:
-        self.net, self._maximum = net, maximum
-        self.dtype = np.dtype(dtype) if spread(net) < _SPANS[np.dtype(dtype)] else np.dtype(float)
+    def __init__(self, pairs: Pairs, dtype: np.dtype[Any], *, maximum: bool, threads: int) -> None:
+        self.dtype = dtype if pairs.fit(dtype) else np.dtype(np.float64)
         self.kind = f"ratios, {self.dtype}"
         self.rounding = 64 * float(np.finfo(self.dtype).eps)
-        wires, n, m = net.wires, len(net.problem.n_states), len(net.wires.kind)
-        k = int(net.problem.n_states[0])
+        self._pairs, self._maximum = pairs, maximum
+        m, (n, k) = len(pairs.scope), pairs.unary.shape
         self._shape = m, 2, k
-        self._ends = _in_blocks(wires.scope.reshape(m, 2).astype(np.int32), n)
-        tables = _in_blocks(wires.values.reshape(m, k * k).astype(self.dtype), 1)
-        self._tables = tables.reshape(-1, k, k, BLOCK)
+        self._ends = in_blocks(pairs.scope, n, np.int32)
         self._count = np.minimum(BLOCK, m - BLOCK * np.arange(len(self._ends)))
-        unary = wires.unary.reshape(n, k)
-        self._potentials = np.ones((n + 1, k - 1), self.dtype)  # the last one pads blocks
-        self._potentials[:n] = np.exp(unary[:, 1:] - unary[:, :1])
+        ratios = pairs.cells[:, 1:] / pairs.cells[:, :1]
+        self._tables = (ratios if pairs.cold == 1.0 else ratios**pairs.cold).astype(self.dtype)
+        self._potentials = np.ones((n + 1, k - 1), self.dtype)  # the last one fills blocks up
+        self._potentials[:n] = np.exp(pairs.unary[:, 1:] - pairs.unary[:, :1])
         self._ratios = np.ones((len(self._ends), 2, k - 1, BLOCK), self.dtype)
         self._beliefs, self._fresh = self._potentials.copy(), self._potentials.copy()
-        count = max(m, 1) // _PER_THREAD
-        self._blocks = _cut(len(self._ends), count, threads)
-        self._variables = _cut(n, count, threads)
+        self._blocks = _cut(len(self._ends), m // _PER_THREAD, threads)
+        self._variables = _cut(n, m // _PER_THREAD, threads)
         self.updates = 0
 
     def sweep(self, eta: float) -> float:
@@ -261,12 +304,19 @@ class PairMessages:
         if len(self._blocks) > 1:
             self._collect()
         self._beliefs, self._fresh = self._fresh, self._beliefs
-        self.updates += self.net.n_slots
+        self.updates += 2 * self._shape[0]
         return largest
+
+    @cached_property
+    def _incident(self) -> tuple[Int64, Int64]:
+        """Where the messages to each variable start, and which these are."""
+        scope = self._pairs.scope.ravel()
+        start = starts(np.bincount(scope, minlength=len(self._potentials) - 1))
+        return start, sort_slots(scope, start)
 
     def _collect(self) -> None:
         """Multiply potentials and messages."""
-        args = self.net.wires.incident_start, self.net.wires.incident, self._ratios, self._fresh
+        args = *self._incident, self._ratios, self._fresh
 
         def collect(begin: int, end: int) -> float:
             collect_pairs(begin, end, *args)
@@ -280,9 +330,9 @@ class PairMessages:
         Those of another temperature may be steeper than any of this one; they are cut.
         """
         logs = messages.reshape(self._shape)
-        logs = np.maximum(logs - logs.max(axis=2, keepdims=True), -self.net.wires.span.max())
+        logs = np.maximum(logs - logs.max(axis=2, keepdims=True), -self._pairs.deep)
         ratios = np.exp(logs[:, :, 1:] - logs[:, :, :1]).reshape(len(logs), -1)
-        self._ratios[:] = _in_blocks(ratios, 1).reshape(self._ratios.shape)
+        self._ratios[:] = in_blocks(ratios, 1.0, self.dtype).reshape(self._ratios.shape)
         self._fresh[:] = self._potentials
         self._collect()
         self._beliefs, self._fresh = self._fresh, self._beliefs
@@ -306,42 +356,22 @@ class PairMessages:
         beliefs /= beliefs.sum(axis=1, keepdims=True)
         return beliefs.ravel()
 
-    def log_z(self) -> float:
-        """Return the Bethe estimate of the log of the sum, or the maximum."""
-        logs = LogMessages(self.net, maximum=self._maximum)
-        logs.start_from(self.log_messages())
-        return logs.log_z()
+
+def _have_one_table(problem: Problem, is_pair: Bool) -> bool:
+    """Tell whether all pairs share a table of the model."""
+    wiring, keep = problem.wiring, problem.keep
+    is_pair = is_pair[: int(keep.sum())]  # weights come after the tables
+    table, arity = wiring.table[keep][is_pair], np.diff(wiring.scope_start)[keep][is_pair]
+    return bool((arity == 2).all() and (table == table[0]).all())
 
 
-def _in_blocks(rows: npt.NDArray[Any], filler: float) -> npt.NDArray[Any]:
+def in_blocks(rows: npt.NDArray[Any], filler: float, dtype: Any) -> npt.NDArray[Any]:
     """Lay rows out in blocks, of which each column lies together; the last is filled up."""
-    count = -(-len(rows) // BLOCK)
-    padded = np.full((count * BLOCK, rows.shape[1]), filler, rows.dtype)
-    padded[: len(rows)] = rows
-    return np.ascontiguousarray(padded.reshape(count, BLOCK, -1).transpose(0, 2, 1))
-
-
-def are_pairs(net: Net) -> bool:
-    """Tell whether all factors are positive tables of two variables, all of k states."""
-    wires, k = net.wires, net.problem.n_states
-    if not len(wires.kind) or k[0] < 2 or (k != k[0]).any():
-        return False
-    if wires.kind.any() or (np.diff(wires.scope_start) != 2).any():
-        return False
-    is_finite = np.isfinite(wires.logs).all() and np.isfinite(wires.unary).all()
-    return bool(is_finite and spread(net) < _SPANS[np.dtype(np.float64)])
-
-
-def spread(net: Net) -> float:
-    """Bound the logs of the ratios of all messages to a variable, times a table, over k terms.
-
-    No ratio of a message is farther from one than two cells of its table.
-    """
-    wires, k = net.wires, net.problem.n_states
-    most = int(np.diff(wires.incident_start).max(initial=0)) + 1
-    unary = wires.unary.reshape(len(k), -1)
-    deep = most * float(wires.span.max(initial=0.0)) + float(np.log(k[0]))
-    return deep + float(np.abs(unary[:, 1:] - unary[:, :1]).max(initial=0.0))
+    (size, width), whole = rows.shape, len(rows) // BLOCK
+    blocks = np.full((-(-size // BLOCK), width, BLOCK), filler, dtype)
+    blocks[:whole] = rows[: whole * BLOCK].reshape(whole, BLOCK, width).transpose(0, 2, 1)
+    blocks[whole:, :, : size - whole * BLOCK] = rows[whole * BLOCK :].T
+    return blocks
 
 
 def _cut(size: int, most: int, threads: int) -> list[tuple[int, int]]:

@@ -115,20 +115,62 @@ def build(
     temperature: float = 1.0,
     counting: F64 | None = None,
 ) -> Net:
-    """Make the net of a compiled model, given evidence.
+    """Make the net of a compiled model, given evidence."""
+    return Draft.of(wiring, evidence, query, temperature, counting).net()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """What a net is made of, before it is laid out.
 
     Other than for plain sums noisy gates are written out; the other rules stay rules, but for
     those of a single variable, which are potentials.
     """
-    is_plain = temperature == 1.0 and counting is None
-    native = (Parity, AtMostOne, NoisyOr, NoisyAnd) if is_plain else (Parity, AtMostOne)
-    tables, order, rules = _apart(wiring, native)
-    if rules:
-        kept = {int(v) for _, scope, _ in rules for v in scope}
-        problem = pose(tables, _as_weights(evidence, kept, tables))
-    else:  # children that nobody needs sum to one, but have maxima of their own
-        problem = pose(tables, evidence, query if is_plain else None, whole=True)
-    return _net(problem, order, rules, 1.0 / (temperature or 1.0), counting)
+
+    problem: Problem
+    order: Int64  #: the factor of the model that each table is
+    rules: list[Rule]
+    cold: float  #: one over the temperature
+    counting: F64 | None
+
+    @classmethod
+    def of(
+        cls,
+        wiring: Wiring,
+        evidence: Evidence,
+        query: Sequence[int] | None,
+        temperature: float,
+        counting: F64 | None,
+    ) -> Draft:
+        """Part a model into tables, with the evidence in them, and rules."""
+        is_plain = temperature == 1.0 and counting is None
+        native = (Parity, AtMostOne, NoisyOr, NoisyAnd) if is_plain else (Parity, AtMostOne)
+        tables, order, rules = _apart(wiring, native)
+        if rules:
+            kept = {int(v) for _, scope, _ in rules for v in scope}
+            problem = pose(tables, _as_weights(evidence, kept, tables))
+        else:  # children that nobody needs sum to one, but have maxima of their own
+            problem = pose(tables, evidence, query if is_plain else None, whole=True)
+        return cls(problem, order, rules, 1.0 / (temperature or 1.0), counting)
+
+    def net(self) -> Net:
+        """Lay it out."""
+        problem, cold, rules = self.problem, self.cold, self.rules
+        logs = cold * problem.log_values() if cold != 1.0 else problem.log_values()
+        weights = np.full(len(problem.soft), -1)
+        origin = np.append(self.order[np.flatnonzero(problem.keep)], weights)
+        origin = origin[np.diff(problem.scope_start) > 1]
+        origin = np.append(origin, [f for f, _, _ in rules]).astype(np.int64)
+        new = np.full(len(problem.wiring.n_states), -1, np.int64)
+        new[problem.variables] = np.arange(len(problem.variables))
+        wires, taken = wire(
+            problem,
+            logs,
+            np.zeros(int(problem.n_states.sum())),
+            np.ones(len(origin)) if self.counting is None else self.counting[origin],
+            [(new[scope], rule) for _, scope, rule in rules],
+        )
+        return Net(problem, origin, wires, cold * problem.log_constant + taken)
 
 
 def _apart(wiring: Wiring, native: tuple[type, ...]) -> tuple[Wiring, Int64, list[Rule]]:
@@ -172,26 +214,6 @@ def _as_weights(evidence: Evidence, kept: set[int], wiring: Wiring) -> Evidence:
     return Evidence(tuple(weighted(finding) for finding in evidence.findings))
 
 
-def _net(
-    problem: Problem, order: Int64, rules: list[Rule], cold: float, counting: F64 | None
-) -> Net:
-    """Lay out a problem, and append rules."""
-    logs = cold * problem.log_values() if cold != 1.0 else problem.log_values()
-    origin = np.append(order[np.flatnonzero(problem.keep)], np.full(len(problem.soft), -1))
-    origin = origin[np.diff(problem.scope_start) > 1]
-    origin = np.append(origin, [f for f, _, _ in rules]).astype(np.int64)
-    new = np.full(len(problem.wiring.n_states), -1, np.int64)
-    new[problem.variables] = np.arange(len(problem.variables))
-    wires, taken = wire(
-        problem,
-        logs,
-        np.zeros(int(problem.n_states.sum())),
-        np.ones(len(origin)) if counting is None else counting[origin],
-        [(new[scope], rule) for _, scope, rule in rules],
-    )
-    return Net(problem, origin, wires, cold * problem.log_constant + taken)
-
-
 class Tables(Protocol):
     """Tables over variables, as arrays; a problem is one."""
 
@@ -223,18 +245,21 @@ def wire(
     rules
         Their variables, and themselves.
     """
-    n_states, arity = tables.n_states, np.diff(tables.scope_start)
+    n_states, arity, logs = tables.n_states, np.diff(tables.scope_start), np.array(logs)
     cells, scope = np.diff(tables.cell_start), tables.scope
     many = arity > 1
     if not many.all():
-        scope, cells = scope[np.repeat(many, arity)], cells[many]
-    arity = np.append(arity[many], [len(own) for own, _ in rules]).astype(np.int64)
-    scope = np.concatenate([scope, *(own for own, _ in rules)]).astype(np.int64)
+        scope, cells, arity = scope[np.repeat(many, arity)], cells[many], arity[many]
+    span, size = np.zeros(len(arity) + len(rules)), int(cells.sum())
+    kind = _and(np.full(len(arity), TABLE), [_kind(rule) for _, rule in rules])
     numbers = [_numbers(rule) for _, rule in rules]
-    kind = np.append(np.full(len(cells), TABLE), [_kind(rule) for _, rule in rules])
-    state_start, span, own = starts(n_states), np.zeros(len(kind)), np.empty(int(cells.sum()))
+    cells = _and(cells, [len(given) for given in numbers])
+    arity = _and(arity, [len(over) for over, _ in rules])
+    scope = _and(scope, np.concatenate([*(over for over, _ in rules), []]))
+    state_start = starts(n_states)
     shape = tables.scope_start, tables.scope, tables.cell_start
-    taken = float(split_tables(*shape, logs, power, state_start, unary, own, span))
+    taken = float(split_tables(*shape, logs, power, state_start, unary, span))
+    logs = logs[:size]
     incident_start = starts(np.bincount(scope, minlength=len(n_states)))
     wires = Wires(
         state_start=state_start,
@@ -245,14 +270,19 @@ def wire(
         message_start=starts(n_states[scope]),
         incident_start=incident_start,
         incident=sort_slots(scope, incident_start),
-        kind=kind.astype(np.int64),
-        cell_start=starts(np.append(cells, [len(given) for given in numbers])),
-        values=np.concatenate([np.exp(own), *numbers]) if numbers else np.exp(own),
-        logs=own,
+        kind=kind,
+        cell_start=starts(cells),
+        values=_and(np.exp(logs), np.concatenate([*numbers, []])),
+        logs=logs,
         span=span,
         power=power,
     )
     return Wires(*(check.frozen(np.ascontiguousarray(array).view()) for array in wires)), taken
+
+
+def _and(array: npt.NDArray[Any], more: Any) -> npt.NDArray[Any]:
+    """Append to an array, which is not copied if there is nothing to append."""
+    return np.append(array, more).astype(array.dtype) if len(more) else array
 
 
 def _kind(rule: Structured) -> int:
