@@ -142,9 +142,10 @@ def infer_many(  # noqa: PLR0913 - a question has these parts, each with a defau
     ``method="loopy"`` passes the messages of 64 rows side by side, each row until it is done, in
     time linear in the tables per sweep; parity, at-most-one and noisy gates of n variables cost n.
     It is exact on trees, once messages have crossed them; elsewhere it may not converge, and is
-    often too sure. Float64 rows whose messages pass 1e-140 are computed again in the log domain.
-    In float32 messages are clipped at 1e-18 (log odds of 41), as decoders do. Memory: two numbers
-    for each state in each message, times 64 rows and the threads.
+    often overconfident. Float64 rows whose messages pass 1e-140 are computed again in the log
+    domain; with tables of many variables, or small cells, earlier. In float32 messages are clipped
+    at 1e-18 (log odds of 41), as decoders do. Memory: two numbers for each state in each message,
+    times 64 rows and the threads.
 
     References
     ----------
