@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, final
 
@@ -257,7 +258,11 @@ def settings_for(
             f"needs 4 neighbours. Got a field of {field.neighbours}; use schedule='flooding' or "
             "'sweep'."
         )
-    eta, wanted, maximum = as_share(momentum, who), as_number_type(dtype, who), method[0] == "m"
+    eta, wanted, maximum = (
+        as_share(momentum, who),
+        as_number_type(dtype, who),
+        method == "max-product",
+    )
     kinds = (np.float32, np.float64) if wanted is None else (wanted,)
     if field.n_labels == 2:
         return Settings(maximum, eta, schedule, _ratio_type(field, kinds, who))
@@ -280,7 +285,7 @@ def as_number_type(dtype: Any, who: str) -> Any:
     """Check a type of number; None leaves the choice."""
     if dtype is None:
         return None
-    with contextlib.suppress(TypeError):
+    with contextlib.suppress(TypeError, ValueError):
         if np.dtype(dtype) in (np.float32, np.float64):
             return np.dtype(dtype).type
     raise InputError(f"The dtype of {who} must be 'float64', 'float32' or None. Got {dtype!r}.")
@@ -399,7 +404,7 @@ class Messages(ABC):
         colours = np.tile(np.array(self._colours, np.int64), sweeps)
         rounds = -(-len(colours) // self._at_a_time)
         for few in np.array_split(colours, rounds) if rounds else ():
-            on_threads(lambda block, few=few: self._flood(block, few), self.blocks)
+            on_threads(partial(self._flood, colours=few), self.blocks)
             for above, below in pairwise(self.blocks):
                 exchange(above, below)
 
