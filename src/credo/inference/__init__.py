@@ -15,13 +15,13 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.inference._infer import infer as infer
     from credo.inference._plan import Plan as Plan, plan as plan
     from credo.inference.certificates.bounding import Bounds as Bounds, bounds as bounds
-    from credo.inference.chains.diagnostics import (
-        effective_sample_size as effective_sample_size,
-        r_hat as r_hat,
-    )
     from credo.inference.configurations import (
         Configuration as Configuration,
         MaxMarginals as MaxMarginals,
+    )
+    from credo.inference.gibbs.diagnostics import (
+        effective_sample_size as effective_sample_size,
+        r_hat as r_hat,
     )
     from credo.inference.graph_posterior import GraphPosterior as GraphPosterior
     from credo.inference.grids import GridPosterior as GridPosterior, infer_grid as infer_grid
@@ -49,7 +49,7 @@ __getattr__, __dir__, __all__ = doors(
     {
         "credo.inference._infer": ["infer"],
         "credo.inference.certificates.bounding": ["Bounds", "bounds"],
-        "credo.inference.chains.diagnostics": ["effective_sample_size", "r_hat"],
+        "credo.inference.gibbs.diagnostics": ["effective_sample_size", "r_hat"],
         "credo.inference._explain": ["Explanation", "FindingWeight", "explain"],
         "credo.inference.grids": ["GridPosterior", "infer_grid"],
         "credo.inference.junction_tree": ["JunctionTree"],

@@ -90,7 +90,7 @@ ENGINES = _by_name(
     Engine("tree_reweighted", "certificates.tree_reweighted", "upper", "tables", "trw trwbp trbp"),
     Engine("mean_field", "certificates.mean_field", "lower", "tables", "mf naive_mean_field"),
     Engine("structured_mean_field", "certificates.structured", "lower", "tables", "smf"),
-    Engine("gibbs", "chains.gibbs", "samples", "tables", "mcmc gibbs_sampling"),
+    Engine("gibbs", "gibbs.engine", "samples", "tables", "mcmc gibbs_sampling"),
 )
 
 #: Engines of ``mpe``, which has its junction tree itself.

@@ -1,4 +1,4 @@
-"""Gibbs sampling: against enumeration, within its own standard errors."""
+"""Gibbs sampling: against enumeration, within its own standard errors; what it keeps and tells."""
 
 import itertools
 
@@ -6,14 +6,47 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 from tests.oracles import gibbs as oracle
-from tests.unit.inference.test_gibbs_kernels import SIZES, as_problem, some_factors
+from tests.speeds import plain_kernels
 
+from credo.exceptions import InputError, LabelError, NumericalError
 from credo.graphs import FactorGraph
 from credo.graphs.evidence import resolve
 from credo.graphs.problems import pose
-from credo.inference.chains.gibbs import run_gibbs
+from credo.inference.certificates.reduction import reduce
+from credo.inference.gibbs import diagnostics, engine
+from credo.inference.gibbs.diagnostics import effective_sample_size, split_r_hat
+from credo.inference.gibbs.engine import run_gibbs
 
 BLOCKS = [None, "trees"]
+SIZES = [2, 3, 2, 1, 2, 3]
+SCOPES = [(0, 1), (1, 0), (1, 2), (2, 0, 4), (4, 3), (5,), (5,), (4, 5), (0,), ()]
+
+
+def some_factors(seed=0, zeros=0.0, sizes=SIZES, scopes=SCOPES):
+    """Random tables, some cells of which are zero."""
+    rng = np.random.default_rng(seed)
+    factors = []
+    for scope in scopes:
+        table = rng.uniform(0.2, 2.0, [sizes[v] for v in scope])
+        table[rng.random(table.shape) < zeros] = 0.0
+        table.flat[0] = 1.0
+        factors.append((scope, table))
+    return factors
+
+
+def as_problem(sizes, factors, evidence=None, *, log=False):
+    graph = FactorGraph()
+    for v, k in enumerate(sizes):
+        graph.variable(v, k)
+    constant = 1.0
+    for scope, table in factors:
+        if scope:
+            with np.errstate(divide="ignore"):
+                graph.factor(list(scope), np.log(table) if log else table, log=log)
+        else:
+            constant *= float(table)
+    wiring = graph.compile()
+    return pose(wiring, resolve(wiring, evidence or {}, {}, "test")), constant
 
 
 def random_scopes(rng, n):
@@ -89,6 +122,21 @@ def test_standard_errors_are_of_the_right_size(blocks):
     assert 0.8 < np.sqrt(np.mean(np.square(scores))) < 1.25
 
 
+def test_a_sweep_is_that_of_the_definition():
+    sizes, scopes = [2, 3, 2, 4, 2], [(0, 1), (1, 0), (1, 2), (2, 0, 3), (4, 3), (4,), (0,), ()]
+    factors = some_factors(3, sizes=sizes, scopes=scopes)
+    problem, _ = as_problem(sizes, factors)
+    found = run_gibbs(problem, draws=12, burn_in=0, chains=1, log_z=None, seed=7)
+    rng = np.random.default_rng(np.random.SeedSequence(7).spawn(2)[0].spawn(1)[0])
+    rng.random(5)  # of the search for a start
+    state, sums = [0] * 5, np.zeros(13)
+    for t in range(12):
+        state, conditionals = oracle.sweep(sizes, factors, state, rng.random(5))
+        sums += conditionals
+        assert [found.joints.states_of(v)[t] for v in range(5)] == state
+    np.testing.assert_allclose(found.beliefs.values, sums / 12, rtol=1e-12)
+
+
 @pytest.mark.parametrize("blocks", BLOCKS)
 def test_the_stationary_distribution_is_the_joint_one(blocks):
     sizes, scopes = [2, 3, 2, 2], [(0, 1), (1, 2), (2, 3), (0, 3), (0, 1, 3)]
@@ -152,18 +200,20 @@ class TestTrees:
         np.testing.assert_allclose(found.beliefs.of(4), [0.5, 0.5], rtol=1e-10)
 
     def test_partitions_hold_every_factor_of_a_small_grid(self):
-        from credo.inference.chains._field import read_field
-        from credo.inference.chains._forests import _is_held, tree_blocks
+        sizes, factors = ising(4, 4, 1.0)
+        ways = engine._tree_blocks(engine._target_of(reduce(as_problem(sizes, factors)[0])))
+        assert all((ways[:, a] == ways[:, b]).any() for (a, b), _ in factors)
 
-        field = read_field(as_problem(*ising(4, 4, 1.0))[0])
-        forests = tree_blocks(field)
-        held = np.zeros(24, bool)
-        for low, high in itertools.pairwise(forests.part_start.tolist()):
-            block_of = np.empty(16, np.int64)
-            for b in range(low, high):
-                block_of[forests.member[forests.of_block[b, 0] : forests.of_block[b + 1, 0]]] = b
-            held |= _is_held(field, block_of)
-        assert held.all()
+    def test_lonely_variables_are_one_block(self):
+        lonely = as_problem([2, 3, 2], [])[0]
+        assert engine._tree_blocks(engine._target_of(reduce(lonely))).tolist() == [[0, 0, 0]]
+
+    def test_a_parent_may_rule_out_all_states_of_its_child(self):
+        factors = [((0, 1), np.array([[0.0, 2.0], [1.0, 1.0]])), ((1, 2), np.eye(2))]
+        factors += [((2, 3), np.array([[1.0, 1.0], [0.0, 2.0]]))]
+        problem, _ = as_problem([2] * 4, factors)
+        found = run_gibbs(problem, draws=50, blocks=[[0, 1]], log_z=None)
+        assert (found.joints(np.arange(4))[oracle.joint([2] * 4, factors)[0] == 0] == 0).all()
 
     def test_dense_graphs_are_cut_into_pairs(self):
         n = 40
@@ -251,6 +301,16 @@ class TestLogZ:
 
 class TestDeterminism:
     @pytest.mark.parametrize("blocks", BLOCKS)
+    def test_both_speeds_give_the_same(self, blocks, monkeypatch):
+        problem, _ = as_problem(SIZES, some_factors(seed=5, zeros=0.3), {2: 0})
+        run = {"draws": 24, "burn_in": 3, "chains": 2, "blocks": blocks}
+        compiled = run_gibbs(problem, **run)
+        plain_kernels(monkeypatch)
+        plain = run_gibbs(problem, **run)
+        np.testing.assert_array_equal(plain.beliefs.values, compiled.beliefs.values)
+        assert plain.log_z == compiled.log_z
+
+    @pytest.mark.parametrize("blocks", BLOCKS)
     def test_threads_change_nothing(self, blocks):
         problem, _ = as_problem(*ising(4, 4, 0.3))
         one, two = (
@@ -267,15 +327,13 @@ class TestDeterminism:
         first, second = (run_gibbs(problem, draws=50, seed=seed) for seed in (0, 1))
         assert (first.beliefs.values != second.beliefs.values).any()
         assert first.log_z != second.log_z
-        a, b = first.joints.traces[2:]
+        a, b = first.joints.states_of(0).reshape(4, 50)[2:]
         assert (a != b).any()
 
     def test_random_numbers_in_blocks_are_those_made_at_once(self, monkeypatch):
-        from credo.inference.chains import _walkers
-
         problem, _ = as_problem(*ising(4, 4, 0.3))
         whole = run_gibbs(problem, draws=60)
-        monkeypatch.setattr(_walkers, "_BLOCK", 50)
+        monkeypatch.setattr(engine, "_BLOCK", 50)
         parts = run_gibbs(problem, draws=60)
         np.testing.assert_array_equal(whole.beliefs.values, parts.beliefs.values)
         assert whole.log_z == pytest.approx(parts.log_z, rel=1e-12)
@@ -285,3 +343,246 @@ class TestDeterminism:
 def test_chains_that_cannot_meet_are_seen(blocks):
     problem, _ = as_problem(*ising(6, 6, 3.0))
     assert run_gibbs(problem, blocks=blocks, draws=200, log_z=None).details["worst_r_hat"] > 2
+
+
+class TestRecords:
+    """What is kept, and told."""
+
+    def test_diagnostics_are_those_of_the_indicators(self):
+        problem, _ = as_problem(SIZES, some_factors(1))
+        found = run_gibbs(problem, draws=301, thin=2, burn_in=7)
+        traces = np.stack([found.joints.states_of(v).reshape(4, 301) for v in range(6)], axis=2)
+        owner = np.repeat(np.arange(6), SIZES)
+        state = np.concatenate([np.arange(k) for k in SIZES])
+        indicators = (traces[:, :, owner] == state).astype(float)
+        np.testing.assert_allclose(found.details["r_hat"], split_r_hat(indicators))
+        np.testing.assert_allclose(
+            found.details["effective_sample_size"], effective_sample_size(indicators), rtol=1e-9
+        )
+        assert found.details["kept"] == 301
+        assert found.details["draws"] == 1204
+        assert found.details["never_moved"].tolist() == [False] * 7 + [True] + [False] * 5
+        assert found.details["effective_sample_size"][7] == 1204
+        assert found.updates == 4 * (7 + 602) * 6
+        assert found.status == "SAMPLED"
+
+    def test_conditionals_vary_less_than_counts(self):
+        sizes, factors = ising(3, 3, 0.1)
+        problem, _ = as_problem(sizes, factors)
+        found = run_gibbs(problem, log_z=None)
+        p = found.beliefs.values
+        by_counting = np.sqrt(p * (1 - p) / found.details["effective_sample_size"])
+        assert (found.details["standard_error"] < 0.6 * by_counting).all()
+
+    def test_memory_is_bounded(self, monkeypatch):
+        problem, _ = as_problem(*ising(4, 4, 0.3))
+        whole = run_gibbs(problem, draws=1000, log_z=None)
+        monkeypatch.setattr(engine, "_BYTES", 4 * 16 * 100)  # a hundred draws of each chain
+        small = run_gibbs(problem, draws=1000, log_z=None)
+        assert small.details["kept"] == 100
+        for v in range(16):
+            every = whole.joints.states_of(v)
+            np.testing.assert_array_equal(small.joints.states_of(v), every[::10])
+        np.testing.assert_allclose(small.beliefs.values, whole.beliefs.values, rtol=1e-12)
+        np.testing.assert_array_equal(small.details["r_hat"], whole.details["r_hat"])
+        assert small.details["effective_sample_size"].max() < 1100
+        ratio = small.details["standard_error"] / whole.details["standard_error"]
+        assert 0.5 < np.median(ratio) < 2.0
+
+    def test_quantities_are_looked_at_in_parts(self, monkeypatch):
+        problem, _ = as_problem(*ising(4, 4, 0.3))
+        whole = run_gibbs(problem, draws=50, log_z=None)
+        monkeypatch.setattr(diagnostics, "_CHUNK", 1000)
+        parts = run_gibbs(problem, draws=50, log_z=None)
+        for name in ("effective_sample_size", "standard_error", "never_moved"):
+            np.testing.assert_allclose(parts.details[name], whole.details[name], rtol=1e-12)
+
+    def test_many_states_are_kept_whole(self):
+        factors = [((0, 1), np.random.default_rng(0).uniform(0.5, 1, (300, 2)))]
+        problem, _ = as_problem([300, 2], factors)
+        found = run_gibbs(problem, draws=500, log_z=None)
+        assert found.joints.states_of(0).max() > 255
+        error = np.abs(found.beliefs.values - oracle.marginals([300, 2], factors))
+        assert error.max() < 0.02
+
+    def test_joint_beliefs_are_frequencies(self):
+        problem, _ = as_problem(SIZES, some_factors(2), {1: 2})
+        found = run_gibbs(problem, draws=500, log_z=None)
+        table = found.joints(np.array([4, 1, 0]))
+        assert table.shape == (2, 3, 2)
+        assert table.sum() == pytest.approx(1)
+        assert (table[:, :2] == 0).all()
+        counted = np.mean((found.joints.states_of(4) == 1) & (found.joints.states_of(0) == 0))
+        assert table[1, 2, 0] == pytest.approx(counted)
+        assert found.joints(np.array([], np.int64)) == 1.0
+
+    def test_joint_tables_that_would_be_too_large_are_not_made(self):
+        problem, _ = as_problem(*ising(1, 21, 0.1))
+        assert run_gibbs(problem, draws=4, log_z=None).joints(np.arange(21)) is None
+
+    def test_the_callback_hears_of_sweeps_and_changes(self):
+        problem, _ = as_problem(SIZES, some_factors())
+        heard = []
+        found = run_gibbs(
+            problem, draws=200, burn_in=10, thin=3, callback=lambda *told: heard.append(told)
+        )
+        assert [sweep for sweep, _ in heard] == [10 + 60 * i for i in range(1, 11)]
+        assert [change for _, change in heard] == found.residuals.tolist()
+        assert (np.diff(found.residuals[[0, 1, -1]]) < 0).all()
+        assert len(run_gibbs(problem, draws=4).residuals) == 4
+
+
+class TestStarts:
+    """Where chains begin."""
+
+    @pytest.mark.parametrize("zeros", [0.3, 0.5, 0.7])
+    def test_they_are_possible(self, zeros):
+        for seed in range(5):
+            factors = some_factors(seed, zeros=zeros)
+            problem, _ = as_problem(SIZES, factors)
+            found = run_gibbs(problem, draws=4, burn_in=0, seed=seed, log_z=None)
+            states = np.column_stack([found.joints.states_of(v) for v in range(6)])
+            assert all(oracle.weight(factors, state) > 0 for state in states)
+
+    def test_the_first_two_chains_begin_at_both_ends(self):
+        problem, _ = as_problem(*ising(4, 4, 20.0))  # nobody leaves
+        found = run_gibbs(problem, draws=4, burn_in=0, log_z=None)
+        states = np.array([found.joints.states_of(v).reshape(4, 4) for v in range(16)])
+        assert (states[:, 0] == 0).all()
+        assert (states[:, 1] == 1).all()
+
+    def test_what_is_ruled_out_late_is_seen_early(self):
+        # x0 = x1 = ... = x5 along a line, but x5 = 0 is known by a factor that comes late
+        pairs = [((i, i + 1), np.eye(2)) for i in range(5)]
+        late = [((5, 6), np.array([[1.0, 1.0], [0.0, 0.0]]))]
+        problem, _ = as_problem([2] * 7, [*pairs, *late])
+        found = run_gibbs(problem, draws=4)
+        assert found.beliefs.values.reshape(7, 2)[:6].tolist() == [[1.0, 0.0]] * 6
+
+    def test_a_wrong_choice_is_made_first_the_next_time(self):
+        """Random exact covers: an ordered dive fails on most, one in a few hundred is enough."""
+        rng = np.random.default_rng(1)
+        hidden = rng.integers(0, 2, 24)
+        factors = []
+        for _ in range(40):
+            scope = tuple(rng.permutation(24)[:3].tolist())
+            table = (rng.random((2, 2, 2)) < 0.5).astype(float)
+            table[tuple(hidden[list(scope)])] = 1.0
+            factors.append((scope, table))
+        problem, _ = as_problem([2] * 24, factors)
+        found = run_gibbs(problem, draws=4, burn_in=0, log_z=None)
+        states = np.column_stack([found.joints.states_of(v) for v in range(24)])
+        assert all(oracle.weight(factors, state) > 0 for state in states)
+
+
+class TestOddProblems:
+    def test_lonely_observed_and_settled_variables(self):
+        graph = FactorGraph()
+        a, b, c = graph.variable("a", 2), graph.variable("b", 3), graph.variable("c", 1)
+        graph.variable("lonely", 4)
+        graph.factor([a, b], [[1, 2, 3], [4, 5, 6]])
+        graph.factor([b, c], [[1], [2], [3]])
+        wiring = graph.compile()
+        problem = pose(wiring, resolve(wiring, {"a": 1}, {}, "test"))
+        for blocks in BLOCKS:
+            found = run_gibbs(problem, blocks=blocks)
+            assert found.beliefs.of(0) is None
+            np.testing.assert_allclose(found.beliefs.of(1), np.array([4, 10, 18]) / 32, rtol=1e-12)
+            np.testing.assert_array_equal(found.beliefs.of(2), [1.0])
+            np.testing.assert_allclose(found.beliefs.of(3), 0.25, rtol=1e-12)
+            assert found.log_z == pytest.approx(np.log(4 * 32), rel=1e-14)
+
+    def test_nothing_is_free(self):
+        problem, _ = as_problem([2, 2], [((0, 1), np.array([[1, 2], [3, 4]]))], {0: 1, 1: 0})
+        found = run_gibbs(problem)
+        assert found.log_z == pytest.approx(np.log(3))
+        assert found.status == "EXACT"
+        assert not len(found.beliefs.values)
+
+    @pytest.mark.parametrize(
+        ("factors", "evidence"),
+        [
+            ([((0,), [1, 0]), ((0,), [0, 1])], {}),
+            ([((0, 1), [[1, 0], [0, 1]]), ((1, 0), [[0, 1], [1, 0]])], {}),
+            ([((0, 1), [[0, 0], [0, 1]])], {0: 0, 1: 0}),
+            ([((0, 1), [[0, 0], [0, 1]])], {0: 0}),
+        ],
+        ids=["weights", "factors of the same variables", "constant", "slice"],
+    )
+    def test_what_is_plainly_impossible_has_sum_zero(self, factors, evidence):
+        problem, _ = as_problem([2, 2], [(s, np.array(t, float)) for s, t in factors], evidence)
+        found = run_gibbs(problem)
+        assert found.log_z == -np.inf
+        assert found.beliefs.are_impossible
+
+    def test_no_possible_start_is_a_clear_error(self):
+        differ = 1.0 - np.eye(2)
+        ring = [((0, 1), differ), ((1, 2), differ), ((2, 0), differ)]
+        problem, _ = as_problem([2] * 3, ring)
+        with pytest.raises(NumericalError, match="Gibbs sampling needs states of positive prob"):
+            run_gibbs(problem)
+
+    def test_a_hard_puzzle_is_solved(self):
+        # colour a ring of fifteen with three colours, one of them given
+        differ = 1.0 - np.eye(3)
+        ring = [((i, (i + 1) % 15), differ) for i in range(15)]
+        problem, _ = as_problem([3] * 15, ring, {7: 2})
+        found = run_gibbs(problem, blocks="trees")
+        assert found.details["worst_r_hat"] < 1.05
+        np.testing.assert_allclose(found.beliefs.of(6), [0.5, 0.5, 0.0], atol=0.03)
+        assert found.log_z == pytest.approx(np.log((2**15 - 2) / 3), abs=0.5)
+
+    @pytest.mark.parametrize("blocks", BLOCKS)
+    def test_factors_that_float64_does_not_hold(self, blocks):
+        rng = np.random.default_rng(0)
+        graph = FactorGraph()
+        for i in range(4):
+            graph.variable(i, 2)
+        near = rng.normal(size=(2, 2))
+        graph.factor([0, 1], near + np.array([[0, -1000], [-1000, -1000]]), log=True)
+        graph.factor([1, 2], near - np.array([[1000, 0], [1000, 0]]), log=True)
+        graph.factor([2, 3], near, log=True)
+        graph.factor([3], [-2000.0, -2000.5], log=True)
+        wiring = graph.compile()
+        problem = pose(wiring, resolve(wiring, {}, {}, "test"))
+        assert problem.is_wide
+        found = run_gibbs(problem, blocks=blocks, draws=4000)
+        assert np.isfinite(found.beliefs.values).all()
+        assert found.beliefs.of(0)[0] == pytest.approx(1.0)
+        assert found.beliefs.of(2)[1] == pytest.approx(1.0)
+        p = np.exp(near[1] + np.array([0, -0.5]))
+        np.testing.assert_allclose(found.beliefs.of(3), p / p.sum(), atol=0.02)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"draws": 3}, "The draws of Gibbs sampling must be a whole number, at least 4. Got 3"),
+            ({"draws": 10.0}, "The draws of Gibbs sampling"),
+            ({"burn_in": -1}, "The burn_in of Gibbs sampling"),
+            ({"chains": 0}, "The chains of Gibbs sampling must be a whole number, at least 1"),
+            ({"thin": 0}, "The thin of Gibbs sampling"),
+            ({"seed": -1}, "The seed of Gibbs sampling"),
+            ({"threads": 0}, "The threads of Gibbs sampling"),
+            ({"log_z": "yes"}, "The log_z of Gibbs sampling must be one of 'ais', None"),
+            ({"callback": 3}, "The callback of Gibbs sampling must be a function"),
+            ({"blocks": "tree"}, "must be None, 'trees', or a list of lists of names. Got 'tree'"),
+            ({"blocks": 7}, "must be None, 'trees', or a list of lists of names. Got 7"),
+            ({"blocks": ["ab"]}, "must be a list of names, in order. Got 'ab'"),
+            ({"blocks": [[0, 1], [1]]}, "must have no variable in common. 1 is in two"),
+            ({"blocks": [[0, 0]]}, "names 0 twice"),
+            ({"blocks": [[0, 1, 2]]}, "factors may close no cycle. Those of 0, 1, 2 close one"),
+        ],
+        ids=str,
+    )
+    def test_a_wrong_option_is_named(self, options, message):
+        pairs = [((0, 1), np.ones((2, 2))), ((1, 2), np.ones((2, 2))), ((2, 0), np.ones((2, 2)))]
+        problem, _ = as_problem([2] * 3, pairs)
+        with pytest.raises(InputError, match=message):
+            run_gibbs(problem, **options)
+
+    def test_an_unknown_name_in_a_block_is_named(self):
+        problem, _ = as_problem(SIZES, some_factors())
+        with pytest.raises(LabelError, match="99"):
+            run_gibbs(problem, blocks=[[0, 99]])

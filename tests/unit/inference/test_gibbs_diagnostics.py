@@ -5,7 +5,7 @@ import pytest
 from tests.oracles import gibbs as oracle
 
 from credo.exceptions import InputError, ShapeError
-from credo.inference.chains.diagnostics import effective_sample_size, r_hat, split_r_hat
+from credo.inference.gibbs.diagnostics import effective_sample_size, r_hat, split_r_hat
 
 
 def autoregressive(phi, shape, seed=0):

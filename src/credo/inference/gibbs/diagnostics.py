@@ -9,12 +9,15 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from credo._types import F64, Bool
-from credo._validation.arrays import as_finite
+from credo import _checks as check
+from credo._types import F64, Bool, Int
 from credo.exceptions import ShapeError
+from credo.inference.gibbs.kernels import Record
 
 #: Fewer draws than this cannot be split into halves that have a variance.
 LEAST_DRAWS = 4
+#: Numbers that are worked on at a time: 8 MB, and a few copies.
+_CHUNK = 2**20
 
 
 def r_hat(draws: Any) -> F64:
@@ -72,8 +75,8 @@ def r_hat(draws: Any) -> F64:
     middle = np.median(values, axis=(1, 2), keepdims=True)
     folded = np.abs(values - middle)
     worst = np.maximum(
-        ratio(*_variances(halves(_normal_scores(values)))),
-        ratio(*_variances(halves(_normal_scores(folded)))),
+        _ratio(*_variances(_halves(_normal_scores(values)))),
+        _ratio(*_variances(_halves(_normal_scores(folded)))),
     )
     return np.asarray(worst.reshape(np.shape(draws)[2:]))
 
@@ -115,7 +118,7 @@ def split_r_hat(draws: Any) -> F64:
     >>> print(split_r_hat([[0, 0, 0, 0], [1, 1, 1, 1]]), split_r_hat([[7, 7, 7, 7]]))
     inf 1.0
     """
-    worst = ratio(*_variances(halves(_as_draws(draws, "split_r_hat"))))
+    worst = _ratio(*_variances(_halves(_as_draws(draws, "split_r_hat"))))
     return np.asarray(worst.reshape(np.shape(draws)[2:]))
 
 
@@ -171,34 +174,88 @@ def effective_sample_size(draws: Any) -> F64:
     True
     """
     values = _as_draws(draws, "effective_sample_size")
-    found = ess_of(halves(_normal_scores(values)), values.shape[1] * values.shape[2])
+    found = _ess(_halves(_normal_scores(values)), values.shape[1] * values.shape[2])
     return np.asarray(found.reshape(np.shape(draws)[2:]))
 
 
-def mean_error(draws: F64) -> F64:
-    """Give the standard error of the mean of all draws; zero where nothing ever moved.
+def describe(records: list[Record], start: Int, draws: int) -> dict[str, Any]:
+    """Tell of each state whether the chains agree, and what the draws are worth."""
+    visits = np.concatenate([record.visits for record in records])
+    agreement = _indicator_r_hat(visits, draws // 2)
+    worth, never_moved = _indicator_worth([record.trace for record in records], start)
+    worth[never_moved] = draws * len(records)
+    return {
+        "r_hat": agreement,
+        "effective_sample_size": worth,
+        "standard_error": _standard_error([record.sums for record in records], draws),
+        "never_moved": never_moved,
+        "worst_r_hat": float(agreement.max()),
+        "least_effective_sample_size": float(worth.min()),
+        "draws": draws * len(records),
+        "kept": len(records[0].trace),
+    }
+
+
+def _indicator_r_hat(visits: Int, n: int) -> F64:
+    """Compute split R-hat of indicators from counts; ranks would change nothing."""
+    means = visits / n
+    within = (means * (1.0 - means)).mean(axis=0) * n / (n - 1)
+    differ = (visits != visits[:1]).any(axis=0)
+    between = np.where(differ, means.var(axis=0, ddof=1), 0.0)
+    return _ratio(within, (n - 1) / n * within + between)
+
+
+def _indicator_worth(traces: list[Any], start: Int) -> tuple[F64, Bool]:
+    """Compute effective sample sizes of indicators, and which were the same in all draws."""
+    sizes = np.diff(start)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    state = np.arange(start[-1]) - start[owner]
+    kept = len(traces[0])
+    worth, moved = np.empty(len(state)), np.empty(len(state), np.bool_)
+    twin = np.flatnonzero((sizes[owner] == 2) & (state == 0))  # one minus that of the other state
+    wanted = np.delete(np.arange(len(state)), twin)
+    step = max(1, _CHUNK // (kept * len(traces)))
+    for i in range(0, len(wanted), step):
+        some = wanted[i : i + step]
+        states = np.stack([trace[:, owner[some]].T for trace in traces], axis=1)
+        draws = (states == state[some, None, None]).astype(np.float64)
+        worth[some] = _ess(_halves(draws), kept * len(traces))
+        moved[some] = (draws != draws[:, :1, :1]).any(axis=(1, 2))
+    worth[twin], moved[twin] = worth[twin + 1], moved[twin + 1]
+    return worth, ~moved
+
+
+def _standard_error(sums: list[F64], draws: int) -> F64:
+    """Compute the standard errors of averaged conditional probabilities, from those of batches."""
+    n_batches, n_states = sums[0].shape
+    of_batch = np.bincount(np.arange(draws) * n_batches // draws)
+    errors = np.empty(n_states)
+    step = max(1, _CHUNK // (n_batches * len(sums)))
+    for i in range(0, n_states, step):
+        means = np.stack([one[:, i : i + step].T for one in sums], axis=1) / of_batch
+        split = _halves(means)
+        worth = _ess(split, n_batches * len(sums))
+        errors[i : i + step] = np.sqrt(_variances(split)[1] / worth)
+    return errors
+
+
+def _halves(draws: F64) -> F64:
+    """Cut each chain in two; the middle one of an odd number of draws is left out.
 
     Here and below draws are (quantities, chains, draws), so that a chain lies in one piece.
     """
-    split = halves(draws)
-    count = draws.shape[1] * draws.shape[2]
-    return np.asarray(np.sqrt(_variances(split)[1] / ess_of(split, count)))
-
-
-def halves(draws: F64) -> F64:
-    """Cut each chain in two; the middle one of an odd number of draws is left out."""
     n = draws.shape[2] // 2
     return np.concatenate([draws[:, :, :n], draws[:, :, -n:]], axis=1)
 
 
-def ratio(within: F64, pooled: F64) -> F64:
+def _ratio(within: F64, pooled: F64) -> F64:
     """Give the root of a quotient of variances: one for 0/0, infinity for the rest over zero."""
     safe = np.where(within > 0.0, within, 1.0)
     at_rest = np.where(pooled > 0.0, np.inf, 1.0)
     return np.asarray(np.sqrt(np.where(within > 0.0, pooled / safe, at_rest)))
 
 
-def ess_of(split: F64, count: int) -> F64:
+def _ess(split: F64, count: int) -> F64:
     """Compute the effective sample size of chains that are cut already, for so many draws."""
     within, pooled = _variances(split)
     moved = pooled > 0.0
@@ -254,7 +311,7 @@ def _normal_scores(values: F64) -> F64:
 
 def _as_draws(draws: Any, owner: str) -> F64:
     """Check draws; give them with quantities first."""
-    values = as_finite(draws, owner, "draws")
+    values = check.finite(draws, f"draws of {owner}")
     if values.ndim not in (2, 3) or not values.shape[0] or values.shape[1] < LEAST_DRAWS:
         raise ShapeError(
             f"The draws of {owner} must have shape (chains, draws) or (chains, draws, quantities), "
