@@ -69,7 +69,6 @@ def _by_name(*engines: Engine) -> dict[str, Engine]:
     return {engine.name: engine for engine in engines}
 
 
-_MESSAGES = ("schedule", "momentum", "domain", "sweeps", "tolerance", "threads", "seed", "callback")
 _ROWS = "schedule sweeps tolerance momentum temperature dtype until log_evidence"
 _CLIQUES = "jt clique_tree join_tree hugin shafer_shenoy"
 _BP = "bp lbp loopy_bp belief_propagation loopy_belief_propagation"
@@ -95,12 +94,12 @@ ENGINES = _by_name(
 
 #: Engines of ``mpe``, which has its junction tree itself.
 MAXIMISERS = _by_name(
-    Engine("auto", "maxima.choosing", "upper", "rules"),
+    Engine("auto", "maxima.engine", "upper", "rules"),
     Engine("junction_tree", "", "exact", "plan", f"{_CLIQUES} exact viterbi ve", ("seed",)),
-    Engine("graph_cut", "maxima.graph_cut", "exact", "tables", "graphcut min_cut mincut max_flow"),
-    Engine("tree_reweighted", "maxima.choosing", "upper", "tables", "trws trw_s trw"),
-    Engine("loopy", "maxima.decoding", "estimate", "rules", f"{_BP} {_MAX}", _MESSAGES),
-    Engine("icm", "maxima.local_moves", "estimate", "tables", "iterated_conditional_modes"),
+    Engine("graph_cut", "maxima.engine", "exact", "tables", "graphcut min_cut mincut max_flow"),
+    Engine("tree_reweighted", "maxima.engine", "upper", "tables", "trws trw_s trw"),
+    Engine("loopy", "maxima.engine", "estimate", "rules", f"{_BP} {_MAX}"),
+    Engine("icm", "maxima.engine", "estimate", "tables", "iterated_conditional_modes"),
 )
 
 
