@@ -487,7 +487,7 @@ def distribute_cells(graph, forest, b, states, cells, room, belief):
 
 @kernel
 def pick(weights, first, count, total, u):
-    """Give the number of a weight, from the first, in proportion; never one that is zero."""
+    """Return the number of a weight, from the first, in proportion; never one that is zero."""
     left = u * total
     chosen = np.int64(-1)
     for s in range(count):
@@ -497,16 +497,6 @@ def pick(weights, first, count, total, u):
             if left < 0.0:
                 break
     return chosen
-
-
-@kernel
-def _find_largest(logs, first, count):
-    """Give the number of the largest, from the first; the first of equals."""
-    best = np.int64(0)
-    for s in range(1, count):
-        if logs[first + s] > logs[first + best]:
-            best = np.int64(s)
-    return best
 
 
 @kernel
@@ -520,14 +510,14 @@ def choose_states(graph, forest, b, room, mode, u, chosen):
     for r in range(forest.block[b, ROOTS], forest.block[b + 1, ROOTS]):
         v = forest.root[r]
         if mode == MAX:
-            chosen[v] = _find_largest(room.total, start[v], start[v + 1] - start[v])
+            chosen[v] = np.argmax(room.total[start[v] : start[v + 1]])
         else:
             chosen[v] = pick(room.belief, start[v], start[v + 1] - start[v], 1.0, u[v])
     for j in range(forest.block[b, FAMILIES], forest.block[b + 1, FAMILIES]):
         low, high, count = family[j, LOW], family[j + 1, LOW], family[j, COUNT]
         row = family[j, ROW] + chosen[scope[link[low]]] * count
         if mode == MAX:
-            found = _find_largest(rows, row, count)
+            found = np.argmax(rows[row : row + count])
         else:
             found = pick(rows, row, count, 1.0, u[scope[link[low + 1]]])
         for i in range(low + 1, high):

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from credo import _checks as check
 from credo._types import F64, Bool, Int
@@ -189,7 +188,7 @@ def describe(records: list[Record], start: Int, draws: int) -> dict[str, Any]:
         "effective_sample_size": worth,
         "standard_error": _standard_error([record.sums for record in records], draws),
         "never_moved": never_moved,
-        "worst_r_hat": float(agreement.max()),
+        "worst_r_hat": float(agreement.max(initial=1.0)),
         "least_effective_sample_size": float(worth.min()),
         "draws": draws * len(records),
         "kept": len(records[0].trace),
@@ -249,7 +248,7 @@ def _halves(draws: F64) -> F64:
 
 
 def _ratio(within: F64, pooled: F64) -> F64:
-    """Give the root of a quotient of variances: one for 0/0, infinity for the rest over zero."""
+    """Return the root of a quotient of variances: one for 0/0, infinity for the rest over zero."""
     safe = np.where(within > 0.0, within, 1.0)
     at_rest = np.where(pooled > 0.0, np.inf, 1.0)
     return np.asarray(np.sqrt(np.where(within > 0.0, pooled / safe, at_rest)))
@@ -266,7 +265,7 @@ def _ess(split: F64, count: int) -> F64:
 
 
 def _variances(split: F64) -> tuple[F64, F64]:
-    """Give the variance within chains, and that of all together; zero for what never moved."""
+    """Return the variance within chains, and that of all together; zero for what never moved."""
     n = split.shape[2]
     moves = (split != split[:, :, :1]).any(axis=2)
     within = np.where(moves, split.var(axis=2, ddof=1), 0.0).mean(axis=1)
@@ -277,7 +276,7 @@ def _variances(split: F64) -> tuple[F64, F64]:
 
 
 def _autocovariances(split: F64) -> F64:
-    """Give the mean over chains of the autocovariance at each lag, of shape (quantities, n)."""
+    """Return the mean over chains of the autocovariance at each lag, of shape (quantities, n)."""
     n = split.shape[2]
     size = next_fast_len(2 * n, real=True)
     waves = rfft(split - split.mean(axis=2, keepdims=True), size)
@@ -304,6 +303,8 @@ def _autocorrelation_time(rho: F64) -> F64:
 
 def _normal_scores(values: F64) -> F64:
     """Replace draws by normal quantiles of their ranks among all chains; ties share a rank."""
+    from scipy.stats import rankdata  # noqa: PLC0415 - takes half a second, and infer has no ranks
+
     flat = values.reshape(len(values), -1)
     ranks = rankdata(flat, axis=1)
     return np.asarray(ndtri((ranks - 0.375) / (flat.shape[1] + 0.25)).reshape(values.shape))

@@ -6,13 +6,22 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from operator import methodcaller
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._kernels.forest import CycleError, Forest, grow, locate, make_graph, make_room, plant
+from credo._kernels.forest import (
+    CycleError,
+    Forest,
+    Graph,
+    grow,
+    locate,
+    make_graph,
+    make_room,
+    plant,
+)
 from credo._types import F64, Label
 from credo._validation.cores import count_threads
 from credo.exceptions import InputError, NumericalError
@@ -24,7 +33,6 @@ from credo.inference.gibbs.kernels import Record, Target, dive, run_sites, run_t
 from credo.inference.question import Answer, Callback, indices
 
 Int64: TypeAlias = npt.NDArray[np.int64]
-Blocks: TypeAlias = Literal["trees"] | Iterable[Sequence[Label]] | None
 T = TypeVar("T")
 R = TypeVar("R")
 _OWNER = "Gibbs sampling"
@@ -43,8 +51,8 @@ _BLOCK = 2**20
 _PARTITIONS, _HOLD = 4, 4
 #: Trees of a partition; in denser graphs the variables that are left are blocks of their own.
 _TREES = 16
-#: Searches for a start, from which the variable that failed comes first the next time.
-_TRIES = 100
+#: Searches for a start: at most, and at least where each of them visits many cells.
+_TRIES, _LEAST_TRIES, _VISITS = 1000, 20, 2**27
 #: Walks to average for log Z, and the fewest temperatures of each.
 _WALKS, _LEAST_RUNGS = 16, 32
 #: How much less likely a zero is than the least positive cell of its table, times the number of
@@ -60,9 +68,9 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
     draws: int = 2000,
     burn_in: int = 500,
     chains: int = 4,
-    blocks: Blocks = None,
+    blocks: str | Iterable[Sequence[Label]] | None = None,
     thin: int = 1,
-    log_z: Literal["ais"] | None = "ais",
+    log_z: str | None = "ais",
     seed: int = 0,
     threads: int | None = None,
     callback: Callback | None = None,
@@ -173,17 +181,17 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
     reduced = reduce(problem)
     if not reduced.n:
         return _settled(reduced)
-    target = _target_of(reduced)
-    ways = _ways(reduced, target, blocks)
+    ways = _find_ways(reduced, blocks)
+    target = _target_of(reduced, ways.graph)
     records = [lengths.record(reduced) for _ in range(chains)]
     rngs = [np.random.default_rng(one) for one in seeds[0].spawn(chains)]
     tables = _with_zeros(reduced)
     begun = [_find_start(reduced, tables, rng, i) for i, rng in enumerate(rngs)]
     walkers = [_Walker(target, ways, *parts) for parts in zip(rngs, begun, records, strict=True)]
-    sweep = run_sites if ways is None else run_trees
+    sweep = run_sites if ways.forest is None else run_trees
     sweep.expect(chains * lengths.sweeps * reduced.n)
     residuals = _advance(walkers, lengths, lengths.plan(records[0], ways), threads, callback)
-    details = describe(records, target.graph.start, lengths.draws)
+    details = describe(records, target.start, lengths.draws)
     value, error = None, np.inf
     if log_z is not None:
         rungs = chains * lengths.sweeps // (2 * _WALKS)
@@ -229,7 +237,7 @@ class _Lengths:
             np.zeros((min(self.draws, kept), reduced.n), dtype),
         )
 
-    def plan(self, record: Record, ways: _Ways | None) -> Int64:
+    def plan(self, record: Record, ways: _Ways) -> Int64:
         """Say for each sweep which batch, half and kept draw it is, or -1; and its blocks."""
         plan = _turns(self.sweeps, ways)
         d = np.arange(self.draws)
@@ -245,13 +253,11 @@ class _Lengths:
 # --- what is sampled ------------------------------------------------------------------------------
 
 
-def _target_of(reduced: Reduced) -> Target:
+def _target_of(reduced: Reduced, graph: Graph) -> Target:
     """Lay out what is sampled."""
-    graph = make_graph(reduced.n_states, reduced.scope_start, reduced.scope, reduced.cell_start)
     near = np.column_stack([graph.factor, graph.stride])[graph.near]
-    return Target(
-        graph, near, np.stack([np.zeros_like(reduced.unary), reduced.unary]), reduced.logs
-    )
+    field = np.stack([np.zeros_like(reduced.unary), reduced.unary])
+    return Target(graph.start, graph.near_start, near, field, reduced.logs)
 
 
 def _settled(reduced: Reduced) -> Answer:
@@ -308,43 +314,42 @@ class _Frequencies:
 # --- blocks ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ways:
-    """Partitions into blocks that are trees."""
+class _Ways(NamedTuple):
+    """The graph, and its partitions into blocks that are trees; None for one variable at a time."""
 
-    forest: Forest
+    graph: Graph
+    forest: Forest | None
     first: Int64  #: where the blocks of each partition begin
 
 
-def _turns(sweeps: int, ways: _Ways | None) -> Int64:
+def _turns(sweeps: int, ways: _Ways) -> Int64:
     """Plan sweeps of which nothing is kept yet; partitions take turns."""
     plan = np.full((sweeps, 5), -1, np.int64)
-    if ways is not None:
+    if ways.forest is not None:
         turn = np.arange(sweeps) // _HOLD % (len(ways.first) - 1)
         plan[:, 3], plan[:, 4] = ways.first[turn], ways.first[turn + 1]
     return plan
 
 
-def _ways(reduced: Reduced, target: Target, blocks: Blocks) -> _Ways | None:
+def _find_ways(reduced: Reduced, blocks: Any) -> _Ways:
     """Find the blocks."""
+    graph = make_graph(reduced.n_states, reduced.scope_start, reduced.scope, reduced.cell_start)
     if blocks is None:
-        return None
+        return _Ways(graph, None, np.zeros(1, np.int64))
     named = not (isinstance(blocks, str) and blocks == "trees")
-    block_of = _named_blocks(reduced, blocks) if named else _tree_blocks(target)
+    block_of = _named_blocks(reduced, blocks) if named else _tree_blocks(graph)
     try:
-        forest = plant(target.graph, block_of)
+        return _Ways(graph, plant(graph, block_of), starts(block_of.max(axis=1) + 1))
     except CycleError as error:
-        raise _no_tree(reduced, block_of[0], int(target.graph.scope[error.slot])) from None
-    return _Ways(forest, starts(block_of.max(axis=1) + 1))
+        raise _no_tree(reduced, block_of[0], int(graph.scope[error.slot])) from None
 
 
-def _tree_blocks(target: Target) -> Int64:
+def _tree_blocks(graph: Graph) -> Int64:
     """Cut the variables into trees, in a few ways, so that a tree holds each factor once.
 
     Trees are grown greedily. Factors that no tree held so far come first, and count more than all
     others of a variable together.
     """
-    graph = target.graph
     everyone, arity = np.arange(len(graph.start) - 1), np.diff(graph.scope_start)
     heavy = 1.0 + float(np.diff(graph.near_start).max())
     cut = np.ones(len(arity), np.bool_)
@@ -419,19 +424,24 @@ def _find_start(reduced: Reduced, tables: Any, rng: np.random.Generator, chain: 
 
     They are random, but to spread the chains the first one takes the first state of each variable
     that is open to it, and the second the last: in models that like equal states, the two ends.
+    Where a search fails, the variable at which it did comes first in the next, with a new state,
+    and the others wish for the states that they had.
     """
-    order = np.arange(reduced.n)
-    for attempt in range(_TRIES):
-        u = rng.random(reduced.n)
-        if attempt == 0 and chain < 2:
-            u[:] = (0.0, np.nextafter(1.0, 0.0))[chain]
-        alive = np.ones(len(reduced.unary), np.uint8)
-        failed = dive(tables, states_of(tables, alive), order, u)
+    order, u = np.arange(reduced.n), rng.random(reduced.n)
+    if chain < 2:
+        u[:] = (0.0, np.nextafter(1.0, 0.0))[chain]
+    states = (u * reduced.n_states).astype(np.int64)
+    tries = min(_TRIES, max(_LEAST_TRIES, _VISITS // max(1, len(tables.logs))))
+    for _ in range(tries):
+        room = states_of(tables, np.ones(len(reduced.unary), np.uint8))
+        failed = int(dive(tables, room, order, u, states))
         if failed < 0:
-            return np.flatnonzero(alive) - reduced.state_start[:-1]
+            return states
+        u = rng.random(reduced.n)
+        states[failed] = u[failed] * reduced.n_states[failed]
         order = np.concatenate([[failed], order[order != failed]])
     raise NumericalError(
-        f"{_OWNER} needs states of positive probability to begin with, and found none in {_TRIES} "
+        f"{_OWNER} needs states of positive probability to begin with, and found none in {tries} "
         "searches: zeros in the factors rule out what was tried. The evidence may be impossible; "
         "infer with an exact method, or loopy belief propagation, can tell."
     )
@@ -443,20 +453,21 @@ class _Walker:
     def __init__(
         self,
         target: Target,
-        ways: _Ways | None,
+        ways: _Ways,
         rng: np.random.Generator,
         states: Int64,
         record: Record,
     ) -> None:
-        self.states, self.cells = states, np.empty(len(target.graph.scope_start) - 1, np.int64)
-        locate(target.graph, states, self.cells)
-        self.record = record
+        self.states, self.record = states, record
+        self.cells = np.empty(len(ways.graph.scope_start) - 1, np.int64)
+        locate(ways.graph, states, self.cells)
         self._rng = rng
-        self._run, self._given = run_sites, (target, record)
+        self._run: Any = run_sites
+        self._given: tuple[Any, ...] = target, record
         self._rest = states, self.cells, np.empty(target.field.shape[1])
-        if ways is not None:
-            room = make_room(target.graph, ways.forest)
-            self._run, self._given = run_trees, (target, ways.forest, room, record)
+        if ways.forest is not None:
+            room = make_room(ways.graph, ways.forest)
+            self._run, self._given = run_trees, (target, *ways[:2], room, record)
             self._rest = states, self.cells, np.empty_like(states)
 
     def advance(self, beta: F64, plan: Int64) -> float:
@@ -514,7 +525,7 @@ def _pool(records: list[Record], draws: int) -> F64:
 def _anneal(
     reduced: Reduced,
     target: Target,
-    ways: _Ways | None,
+    ways: _Ways,
     seeds: list[np.random.SeedSequence],
     rungs: int,
     threads: int,

@@ -30,7 +30,8 @@ BATCH, HALF, KEPT, FIRST, LAST = 0, 1, 2, 3, 4
 class Target(NamedTuple):
     """What is sampled."""
 
-    graph: Any
+    start: Any
+    near_start: Any
     near: Any  #: (slots, 2): factor and stride of the slots of each variable
     field: Any  #: (2, states): the base, and what depends on a variable alone
     logs: Any
@@ -47,7 +48,7 @@ class Record(NamedTuple):
 @kernel
 def _energy(target, states, cells):
     """Return how much the log of the target grows with the inverse temperature."""
-    start, field, logs = target.graph.start, target.field, target.logs
+    start, _, _, field, logs = target
     total = 0.0
     for v in range(states.size):
         total += field[OWN, start[v] + states[v]] - field[BASE, start[v] + states[v]]
@@ -73,18 +74,6 @@ def _weigh(start, field, near_start, near, logs, beta, states, cells, v, out):
     The state that v is in is possible, so there is a largest log.
     """
     first, k, x = start[v], start[v + 1] - start[v], states[v]
-    if k == 2:  # most are: with one exponential, in registers
-        zero, one = field[OWN, first], field[OWN, first + 1]
-        for i in range(near_start[v], near_start[v + 1]):
-            stride = near[i, STRIDE]
-            cell = cells[near[i, FACTOR]] - x * stride
-            zero += logs[cell]
-            one += logs[cell + stride]
-        ahead = (1.0 - beta) * (field[BASE, first + 1] - field[BASE, first]) + beta * (one - zero)
-        less = math.exp(-abs(ahead))
-        out[first] = less if ahead > 0.0 else 1.0
-        out[first + 1] = 1.0 if ahead > 0.0 else less
-        return 1.0 + less
     for s in range(first, first + k):
         out[s] = field[OWN, s]
     for i in range(near_start[v], near_start[v + 1]):
@@ -100,6 +89,23 @@ def _weigh(start, field, near_start, near, logs, beta, states, cells, v, out):
         out[s] = math.exp(out[s] - largest)
         total += out[s]
     return total
+
+
+@kernel
+def _weigh_pair(start, field, near_start, near, logs, beta, states, cells, v, out):
+    """Do the same for two states, with one exponential: they are most of what is sampled."""
+    first, x = start[v], states[v]
+    zero, one = field[OWN, first], field[OWN, first + 1]
+    for i in range(near_start[v], near_start[v + 1]):
+        stride = near[i, STRIDE]
+        cell = cells[near[i, FACTOR]] - x * stride
+        zero += logs[cell]
+        one += logs[cell + stride]
+    ahead = (1.0 - beta) * (field[BASE, first + 1] - field[BASE, first]) + beta * (one - zero)
+    less = math.exp(-abs(ahead))
+    out[first] = less if ahead > 0.0 else 1.0
+    out[first + 1] = 1.0 if ahead > 0.0 else less
+    return 1.0 + less
 
 
 @kernel
@@ -124,8 +130,7 @@ def run_sites(target, record, beta, plan, u, states, cells, belief):
     u[t]. Where plan[t] says so, conditional probabilities are added to ``sums``, one is added to
     ``visits``, and the states are written to ``trace``.
     """
-    start, near_start = target.graph.start, target.graph.near_start
-    field, near, logs = target.field, target.near, target.logs
+    start, near_start, near, field, logs = target
     gained = 0.0
     for t in range(u.shape[0]):
         b = beta[t + 1]
@@ -133,10 +138,13 @@ def run_sites(target, record, beta, plan, u, states, cells, belief):
             gained += (b - beta[t]) * _energy(target, states, cells)
         for v in range(states.size):
             first, k = start[v], start[v + 1] - start[v]
-            total = _weigh(start, field, near_start, near, logs, b, states, cells, v, belief)
             if k == 2:
+                total = _weigh_pair(
+                    start, field, near_start, near, logs, b, states, cells, v, belief
+                )
                 new = np.int64(u[t, v] * total >= belief[first])
             else:
+                total = _weigh(start, field, near_start, near, logs, b, states, cells, v, belief)
                 new = pick(belief, first, k, total, u[t, v])
             _move(near_start, near, states, cells, v, new)
             if plan[t, BATCH] >= 0:
@@ -147,9 +155,9 @@ def run_sites(target, record, beta, plan, u, states, cells, belief):
 
 
 @kernel(visits=5)
-def run_trees(target, forest, room, record, beta, plan, u, states, cells, drawn):
+def run_trees(target, graph, forest, room, record, beta, plan, u, states, cells, drawn):
     """Sweep over blocks; as ``run_sites``, with the blocks that plan[t] names for sweep t."""
-    graph, near, field, logs = target
+    start, near_start, near, field, logs = target
     gained = 0.0
     for t in range(u.shape[0]):
         b = beta[t + 1]
@@ -159,7 +167,7 @@ def run_trees(target, forest, room, record, beta, plan, u, states, cells, drawn)
             low, high = forest.block[block, MEMBERS], forest.block[block + 1, MEMBERS]
             for m in range(low, high):
                 v = forest.member[m]
-                for s in range(graph.start[v], graph.start[v + 1]):
+                for s in range(start[v], start[v + 1]):
                     room.total[s] = (1.0 - b) * field[BASE, s] + b * field[OWN, s]
             condition(graph, forest, block, logs, b, states, cells, room.total)
             collect(graph, forest, block, logs, b, states, cells, SUM, room)
@@ -168,25 +176,30 @@ def run_trees(target, forest, room, record, beta, plan, u, states, cells, drawn)
             choose_states(graph, forest, block, room, SUM, u[t], drawn)
             for m in range(low, high):
                 v = forest.member[m]
-                _move(graph.near_start, near, states, cells, v, drawn[v])
-        _keep(graph.start, plan, t, states, room.belief, record)
+                _move(near_start, near, states, cells, v, drawn[v])
+        _keep(start, plan, t, states, room.belief, record)
     return gained
 
 
 @kernel
-def dive(tables, room, order, u):
-    """Fix variables in order at a random state of those left, and remove what that rules out.
+def dive(tables, room, order, u, states):
+    """Fix variables in order at their states, and remove what that rules out from all others.
 
-    Gives the variable at which nothing was left, or -1. ``room`` has the states that are left.
+    Where a state is out already, any that is left takes its place. Gives the variable at which
+    nothing was left for some factor, or -1. ``room`` has the states that are left.
     """
     alive, left, start = room.alive, room.left, tables.state_start
     for v in order:
-        aim = np.int64(u[v] * left[v])
-        length = np.int64(0)
+        if not alive[start[v] + states[v]]:
+            aim = np.int64(u[v] * left[v])
+            for x in range(start[v], start[v + 1]):
+                if alive[x]:
+                    if aim == 0:
+                        states[v] = x - start[v]
+                    aim -= 1
         for x in range(start[v], start[v + 1]):
-            if alive[x]:
-                alive[x] = aim == 0
-                aim -= 1
+            alive[x] = x == start[v] + states[v]
+        length = np.int64(0)
         if left[v] > 1:
             for i in range(tables.incident_start[v], tables.incident_start[v + 1]):
                 room.queue[length] = tables.incident[i]
