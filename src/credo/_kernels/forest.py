@@ -196,13 +196,13 @@ def _grow(graph, order, weight, most, block_of, above, size, pull, met_for, met_
     scope_start, scope = graph.scope_start, graph.scope
     count = np.int64(0)
     for v in order:
-        for b in range(count):
+        for b in range(min(count, most)):
             pull[b] = 0.0
         for i in range(graph.near_start[v], graph.near_start[v + 1]):
             f = graph.factor[graph.near[i]]
             for s in range(scope_start[f], scope_start[f + 1]):
                 b = block_of[scope[s]]
-                if b < 0:
+                if not 0 <= b < most:  # it has none yet, or is alone
                     continue
                 tree = _top(above, scope[s])
                 if met_for[tree] == v:
@@ -222,11 +222,13 @@ def _grow(graph, order, weight, most, block_of, above, size, pull, met_for, met_
         block_of[v] = best
         size[best] += 1.0
         count = max(count, best + 1)
+        if best >= most:  # alone
+            continue
         for i in range(graph.near_start[v], graph.near_start[v + 1]):
             f = graph.factor[graph.near[i]]
             for s in range(scope_start[f], scope_start[f + 1]):
                 if block_of[scope[s]] == best:
-                    above[_top(above, scope[s])] = _top(above, v)
+                    above[_top(above, scope[s])] = v
 
 
 @kernel

@@ -131,6 +131,8 @@ class Kernel:
                 if _KEEPS:
                     kept = self._compiled._cache._cache_file  # noqa: SLF001 - Numba has no door
                     kept._source_stamp = self.fingerprint()  # noqa: SLF001
+                    # looked at before the types are read, among them classes that may be gone
+                    kept._version = f"{kept._version} {kept._source_stamp}"  # noqa: SLF001
         return self._compiled
 
     def callees(self) -> Iterator[Kernel]:
@@ -147,7 +149,7 @@ class Kernel:
                     waiting.append(other)
 
     def fingerprint(self) -> str:
-        """Return a hash of the code and the constants that the compiled function is made of.
+        """Return a hash of the code, constants and named tuples that the function is made of.
 
         Numba itself looks at the file of the function only, and would go on with old code when a
         function that it calls has changed in another.
@@ -157,8 +159,10 @@ class Kernel:
             code, names = kernel.function.__code__, kernel.function.__globals__
             used = {name: names[name] for name in code.co_names if name in names}
             constants = {k: v for k, v in used.items() if isinstance(v, (int, float, str, tuple))}
+            tuples = {k: v._fields for k, v in names.items() if hasattr(v, "_fields")}
             where = kernel.__module__, kernel.__name__  # kept code looks its callees' modules up
-            parts.append(repr((where, code.co_code, code.co_consts, constants)))
+            text = where, code.co_code, code.co_consts, code.co_names, constants, tuples
+            parts.append(repr(text))
         return hashlib.sha256("".join(sorted(parts)).encode()).hexdigest()
 
     def _twin(self, translate: Callable[[Kernel], Any]) -> Any:

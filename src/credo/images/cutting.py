@@ -13,7 +13,7 @@ from credo._validation.labels import names_in
 from credo.exceptions import InputError
 from credo.graphs.grid_coordinates import edge_list, edge_shape
 from credo.graphs.grid_field import GridField
-from credo.inference.maxima.cuts import minimum_cut
+from credo.inference.maxima.graph_cut import minimum_cut
 
 _OWNER = "best_by_cut"
 

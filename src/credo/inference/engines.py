@@ -70,7 +70,9 @@ _MESSAGES = f"schedule momentum domain {_SWEEPS} threads seed callback"
 _LOOPY = (
     f"schedule momentum domain temperature counting {_SWEEPS} dtype threads start seed callback"
 )
-_TREES = f"forests rounds {_SWEEPS} seed callback"
+_BOUNDED = f"{_SWEEPS} seed callback"
+_TREES = f"forests rounds {_BOUNDED}"
+_MOVES = "start sweeps restarts forests seed callback"
 _ASCENT = f"{_SWEEPS} restarts seed callback"
 _DRAWS = "draws burn_in chains blocks thin log_z seed threads callback"
 _ROWS = f"schedule momentum temperature {_SWEEPS} dtype until log_evidence threads"
@@ -103,26 +105,12 @@ ENGINES = _by_name(
 
 #: Engines of ``mpe``, which has its junction tree itself.
 MAXIMISERS = _by_name(
-    Engine("auto", "maxima.choosing", "upper", "rules", "", f"{_SWEEPS} seed callback"),
+    Engine("auto", "maxima.engine", "upper", "rules", "", _BOUNDED),
     Engine("junction_tree", "", "exact", "plan", f"{_CLIQUES} exact viterbi ve", "seed"),
-    Engine("graph_cut", "maxima.graph_cut", "exact", "tables", "graphcut min_cut mincut max_flow"),
-    Engine(
-        "tree_reweighted",
-        "maxima.choosing",
-        "upper",
-        "tables",
-        "trws trw_s trw",
-        f"{_SWEEPS} seed callback",
-    ),
-    Engine("loopy", "maxima.decoding", "estimate", "rules", f"{_BP} {_MAX}", _MESSAGES),
-    Engine(
-        "icm",
-        "maxima.local_moves",
-        "estimate",
-        "tables",
-        "iterated_conditional_modes",
-        "start sweeps restarts forests seed callback",
-    ),
+    Engine("graph_cut", "maxima.engine", "exact", "tables", "graphcut min_cut mincut max_flow"),
+    Engine("tree_reweighted", "maxima.engine", "upper", "tables", "trws trw_s trw", _BOUNDED),
+    Engine("loopy", "maxima.engine", "estimate", "rules", f"{_BP} {_MAX}", _MESSAGES),
+    Engine("icm", "maxima.engine", "estimate", "tables", "iterated_conditional_modes", _MOVES),
 )
 
 

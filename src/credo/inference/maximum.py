@@ -19,8 +19,8 @@ from credo.inference._plan import Orders
 from credo.inference.cliques import CliqueTables, CliqueTree, plant
 from credo.inference.configurations import Configuration, MaxMarginals, all_states, named
 from credo.inference.engines import MAXIMISERS, check_options, lookup
-from credo.inference.maxima.answers import cut_at_once, proven, warn_of_gap, without_tree
-from credo.inference.maxima.outcomes import log_score
+from credo.inference.maxima.engine import cut_at_once, search, warn_of_gap
+from credo.inference.maxima.field import log_score
 from credo.inference.question import (
     Beliefs,
     Budget,
@@ -146,7 +146,7 @@ def mpe(
     check_callback(options, "mpe")
     question = ask(model, evidence, likelihood, None, budget, "mpe", sum_product=False)
     if engine.name not in ("auto", "junction_tree"):
-        return without_tree(question, engine, seed, options)
+        return search(question, engine, seed, options)
     found = cut_at_once(question) if engine.name == "auto" else None
     if found is not None:
         return found
@@ -155,7 +155,7 @@ def mpe(
     except BudgetError:
         if engine.name == "junction_tree":
             raise
-        found = without_tree(question, engine, seed, options)
+        found = search(question, engine, seed, options)
         warn_of_gap(found, budget)
     return found
 
@@ -435,7 +435,7 @@ class _Maxima:
         is_mixed = tables.summed.size > 0
         score = self.log_best if is_mixed else log_score(problem, tables.logs, states)
         by_name = named(wiring, all_states(problem, states), self.chosen)
-        return proven(Configuration(by_name, score, tied))
+        return Configuration(by_name, score, tied, score, "junction_tree")
 
     def k_best(self, k: int) -> list[Configuration]:
         """Read the k best configurations, or all that are possible."""
@@ -444,7 +444,7 @@ class _Maxima:
         for each in states[: kernels.k_best(states, *self._rows)]:
             score = min(score, log_score(problem, self.tables.logs, each))  # rounding swaps equals
             by_name = named(self.wiring, all_states(problem, each), self.chosen)
-            found.append(proven(Configuration(by_name, score)))
+            found.append(Configuration(by_name, score, (), score, "junction_tree"))
         return found
 
 

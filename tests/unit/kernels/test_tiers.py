@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -166,6 +167,39 @@ class TestWhatIsKept:
         other = Kernel(lambda values: values.sum())
         monkeypatch.setitem(globals(), "scaled", other)
         assert sum_of_two.fingerprint() != before
+
+    def test_the_fingerprint_changes_with_names_and_the_fields_of_named_tuples(self, monkeypatch):
+        one, other = Kernel(lambda pair: pair.one + 1), Kernel(lambda pair: pair.other + 1)
+        monkeypatch.setattr(other, "__name__", one.__name__)
+        assert one.fingerprint() != other.fingerprint()
+        for fields in ("one other", "other one"):
+            before = one.fingerprint()
+            monkeypatch.setitem(globals(), "Pair", namedtuple("Pair", fields))  # noqa: PYI024 - fields vary
+            assert one.fingerprint() != before
+
+    def test_code_kept_for_a_named_tuple_that_is_gone_is_not_read(self, tmp_path):
+        source = (
+            "from typing import Any, NamedTuple\nimport numpy as np\n"
+            "from credo._kernels.tiers import kernel\n"
+            "class One(NamedTuple):\n    x: Any\n    y: Any\n"
+            "@kernel\ndef f(pair):\n    return pair.x[0]\n"
+        )
+        (tmp_path / "main.py").write_text(
+            "import sys, numpy as np, kept\n"
+            "pair = getattr(kept, sys.argv[1])(x=np.array([3]), y=np.array([4]))\n"
+            "print(kept.f.compiled()(pair), sum(kept.f.compiled().stats.cache_hits.values()))\n"
+        )
+
+        def run(name, text):
+            (tmp_path / "kept.py").write_text(text)
+            code = [sys.executable, "main.py", name]
+            done = subprocess.run(code, cwd=tmp_path, capture_output=True, text=True, check=True)
+            return done.stdout.split()
+
+        assert run("One", source) == ["3", "0"]
+        assert run("One", source) == ["3", "1"]
+        assert run("One", source.replace("x: Any\n    y", "y: Any\n    x")) == ["3", "0"]
+        assert run("Other", source.replace("One", "Other")) == ["3", "0"]
 
     def test_old_code_is_not_used_when_a_callee_in_another_file_changes(self, tmp_path):
         (tmp_path / "inner.py").write_text(
