@@ -332,6 +332,22 @@ def test_chains_that_cannot_meet_are_seen(blocks):
     )
 
 
+def test_a_part_that_all_chains_miss_is_seen():
+    """Of at most one of four bits, written as a chain, single changes reach some states only."""
+    graph = FactorGraph()
+    for i in range(4):
+        graph.variable(i, 2)
+    graph.at_most_one([2, 3, 0, 1])
+    problem, missed = posed(graph), 0
+    for seed in range(40):
+        found = run_gibbs(problem, draws=50, log_z=None, seed=seed)
+        beliefs = np.array([found.beliefs.of(v) for v in range(4)])
+        if (beliefs == 0.0).any():
+            missed += found.details["r_hat"].max() < 1.5
+            assert found.details["worst_r_hat"] == np.inf
+    assert missed
+
+
 class TestRecords:
     """What is kept, and told."""
 

@@ -53,6 +53,8 @@ _PARTITIONS, _HOLD = 4, 4
 _TREES = 16
 #: Searches for a start: at most, and at least where each of them visits many cells.
 _TRIES, _LEAST_TRIES, _VISITS = 1000, 20, 2**27
+#: States that no chain has met, for which it is looked whether they should have.
+_WITNESSES = 32
 #: Walks to average for log Z, and the fewest temperatures of each.
 _WALKS, _LEAST_RUNGS = 16, 32
 #: How much less likely a zero is than the least positive cell of its table, times the number of
@@ -135,10 +137,12 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
     A sweep takes O(links × states), with blocks O(cells of factors). Approximate: errors fall with
     the root of the number of draws. Where zeros cut the space into parts that no single change of
     a variable, or of a block, connects, a chain stays in its part: look at ``worst_r_hat``, which
-    compares chains from different starts. States, and sums of batches, are kept up to 128 MB each,
-    but at least 64 draws and 8 batches of each chain. So in models of more than some ten thousand
-    variables every so-many-th draw is kept, and the effective sample size, which comes from these,
-    is a lower bound; R-hat counts all draws.
+    compares chains from different starts. It is infinite, too, where a search finds a state that no
+    chain could reach in a configuration that draws should have met.
+
+    States, and sums of batches, are kept up to 128 MB each, but at least 64 draws and 8 batches of
+    each chain. So in models of more than some ten thousand variables every so-many-th draw is kept,
+    and the effective sample size, which comes from these, is a lower bound; R-hat counts all draws.
 
     Annealing takes 16 walks from the factors of one variable to all factors. Its estimate of Z, not
     of log Z, is unbiased. Where the weights of the walks differ so much that 16 cannot do, as in
@@ -191,12 +195,15 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
     sweep = run_sites if ways.forest is None else run_trees
     sweep.expect(chains * lengths.sweeps * reduced.n)
     residuals = _advance(walkers, lengths, lengths.plan(records[0], ways), threads, callback)
+    found = _pool(records, lengths.draws)
     details = describe(records, target.start, lengths.draws)
+    if _is_blind(reduced, tables, target, walkers[0], found, details["draws"]):
+        details["worst_r_hat"] = np.inf
     value, error = None, np.inf
     if log_z is not None:
         rungs = chains * lengths.sweeps // (2 * _WALKS)
         value, error = _anneal(reduced, target, ways, seeds[1].spawn(_WALKS), rungs, threads)
-    beliefs = reduced.beliefs(_pool(records, lengths.draws), 0.0)
+    beliefs = reduced.beliefs(found, 0.0)
     return Answer(
         replace(beliefs, log_z=value if problem.is_complete else None),
         status="SAMPLED",
@@ -447,6 +454,28 @@ def _find_start(reduced: Reduced, tables: Any, rng: np.random.Generator, chain: 
     )
 
 
+def _is_blind(
+    reduced: Reduced, tables: Any, target: Target, walker: _Walker, beliefs: F64, draws: int
+) -> bool:
+    """Tell whether chains have missed a state that zeros keep them from, and that may count.
+
+    No draw gave it any probability, and it is part of a configuration that is at least one over
+    ``draws`` times as probable as the last draw of a chain.
+    """
+    unseen = np.flatnonzero(beliefs == 0.0) if len(tables.logs) else np.empty(0, np.int64)
+    for s in unseen[:_WITNESSES].tolist():
+        v = int(np.searchsorted(target.start, s, side="right")) - 1
+        states = walker.states.copy()
+        states[v] = s - target.start[v]
+        order = np.concatenate([[v], np.delete(np.arange(reduced.n), v)])
+        room = states_of(tables, np.ones(len(reduced.unary), np.uint8))
+        if dive(tables, room, order, np.zeros(reduced.n), states) < 0:
+            ahead = walker.log_weight(states) - walker.log_weight(walker.states)
+            if ahead > -np.log(draws):
+                return True
+    return False
+
+
 class _Walker:
     """One chain: what it does depends on its target, its start and its own generator alone."""
 
@@ -459,8 +488,8 @@ class _Walker:
         record: Record,
     ) -> None:
         self.states, self.record = states, record
-        self.cells = np.empty(len(ways.graph.scope_start) - 1, np.int64)
-        locate(ways.graph, states, self.cells)
+        self._target, self._graph = target, ways.graph
+        self.cells = self._cells_of(states)
         self._rng = rng
         self._run: Any = run_sites
         self._given: tuple[Any, ...] = target, record
@@ -469,6 +498,17 @@ class _Walker:
             room = make_room(ways.graph, ways.forest)
             self._run, self._given = run_trees, (target, *ways[:2], room, record)
             self._rest = states, self.cells, np.empty_like(states)
+
+    def _cells_of(self, states: Int64) -> Int64:
+        """Return the cells that states point to."""
+        cells = np.empty(len(self._graph.scope_start) - 1, np.int64)
+        locate(self._graph, states, cells)
+        return cells
+
+    def log_weight(self, states: Int64) -> float:
+        """Return the log of the target at some states, up to a constant."""
+        start, _, _, field, logs = self._target
+        return float(field[1, start[:-1] + states].sum() + logs[self._cells_of(states)].sum())
 
     def advance(self, beta: F64, plan: Int64) -> float:
         """Make a sweep for each row of the plan; give the log of the weight that was gained.
