@@ -317,16 +317,14 @@ def _given(reduced: Reduced, blocks: Any) -> Int64:
         raise InputError(
             f"The blocks of {_BLOCKS} must be 'forest' or a list of lists of names. Got {blocks!r}."
         )
-    place = {int(problem.variables[v]): i for i, v in enumerate(reduced.kept.tolist())}
-    block = len(blocks) + np.arange(reduced.n)
-    seen: set[int] = set()
+    asked = np.full(len(wiring.n_states), -1, np.int64)
     for number, names in enumerate(blocks):
         for v in indices(wiring, names, _BLOCKS, "blocks") or []:
-            if v in seen:
+            if asked[v] >= 0:
                 raise InputError(f"The blocks of {_BLOCKS} name {wiring.names[v]!r} twice.")
-            seen.add(v)
-            if v in place:
-                block[place[v]] = number
+            asked[v] = number
+    block = asked[problem.variables[reduced.kept]]
+    block[block < 0] = len(blocks) + np.arange(int((block < 0).sum()))
     return np.unique(block, return_inverse=True)[1].astype(np.int64)
 
 

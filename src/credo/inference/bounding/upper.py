@@ -45,15 +45,10 @@ _MEMORY = 10
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Forests with weights that sum to one, such that each factor lies in some of them."""
+    """Forests with positive weights of sum one, such that each factor lies in some of them."""
 
     taken: Any  #: (forests, factors): whether a forest holds a factor
     weights: F64
-
-    @classmethod
-    def of(cls, taken: Any, weights: F64) -> Mixture:
-        """Weigh forests; those of no weight are left out."""
-        return cls(taken[weights > 0], weights[weights > 0] / weights.sum())
 
     @property
     def rho(self) -> F64:
@@ -61,12 +56,12 @@ class Mixture:
         return np.asarray((self.taken * self.weights[:, None]).sum(axis=0))
 
     def moved(self, forest: Any, step: float) -> Mixture:
-        """Move some of the weight to one forest, which may be among them already."""
+        """Move a share of the weight to one forest, which may be among them already."""
         known = (self.taken == forest).all(axis=1)
-        weights = (1.0 - step) * self.weights + step * known
-        if known.any():
-            return self.of(self.taken, weights)
-        return self.of(np.vstack([self.taken, forest]), np.append(weights, step))
+        taken, weights = self.taken, (1.0 - step) * self.weights + step * known
+        if not known.any():
+            taken, weights = np.vstack([taken, forest]), np.append(weights, step)
+        return Mixture(taken, weights / weights.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,7 +197,7 @@ class Dual:
             chance = 1e-3 * rng.random(len(uses))  # breaks ties only
             forests.append(self.heaviest_forest(self.strengths / scale + chance - uses))
             uses += forests[-1]
-        return Mixture.of(np.array(forests), np.ones(len(forests)))
+        return Mixture(np.array(forests), np.full(len(forests), 1.0 / len(forests)))
 
     def _planted(self, mixture: Mixture) -> tuple[Any, Any, Int64]:
         """Root the forests; return them, room for one, and any state of each variable."""
