@@ -37,16 +37,16 @@ class Case:
         return f"draw_case({self.seed}): {self.model!r}, {self.evidence}, {self.likelihood}"
 
 
-def cases(**options):
+def cases():
     """Cases as a strategy; the seed is all that is drawn."""
-    return st.integers(0, 2**32 - 1).map(lambda seed: draw_case(seed, **options))
+    return st.integers(0, 2**32 - 1).map(draw_case)
 
 
-def draw_case(seed, *, lone_rules=True):
-    """Draw a model and evidence; ``lone_rules`` says whether a rule may have one variable only."""
+def draw_case(seed):
+    """Draw a model and evidence."""
     rng = np.random.default_rng(seed)
     draw = _DRAWS[rng.integers(len(_DRAWS))]
-    model, states, factors, scopes = draw(rng, lone_rules)
+    model, states, factors, scopes = draw(rng)
     joint = oracle.Joint.product(states, factors)
     return Case(seed, model, joint, is_forest(list(states), scopes), *draw_evidence(rng, states))
 
@@ -87,7 +87,7 @@ def _declare(rng, declare, least=0):
     return states
 
 
-def _factor_graph(rng, lone_rules):
+def _factor_graph(rng):
     """Draw a factor graph: any shape, or a forest, of tables and rules."""
     graph = FactorGraph()
     states = _declare(rng, graph.variable)
@@ -101,7 +101,7 @@ def _factor_graph(rng, lone_rules):
         scope = _scope(rng, kind, pool, states)
         if wants_forest:
             scope = _without_cycle(list(states), scopes, scope)
-        if not scope or (len(scope) == 1 and kind in _RULES and not lone_rules):
+        if not scope:
             continue
         factors.append((scope, _add(rng, graph, kind, scope, states)))
         scopes.append(scope)
@@ -175,7 +175,7 @@ def _written_out(shape, function):
     return table
 
 
-def _bayesian_network(rng, lone_rules):
+def _bayesian_network(rng):
     """Draw a network whose conditional probabilities are tables or rules."""
     net = BayesianNetwork()
     states = _declare(rng, net.variable, least=1)
@@ -189,7 +189,7 @@ def _bayesian_network(rng, lone_rules):
             parents = [name for name in parents if len(states[name]) == 2]
         scope = [*parents, child]
         is_bit = len(states[child]) == 2 or kind == "function"
-        if kind == "table" or not is_bit or (len(scope) == 1 and not lone_rules):
+        if kind == "table" or not is_bit:
             table = _rows(rng, [len(states[name]) for name in scope])
             net.cpt(child, given=parents, table=table)
         else:
@@ -207,7 +207,7 @@ def _rows(rng, shape):
     return table / table.sum(axis=-1, keepdims=True)
 
 
-def _markov_network(rng, _lone_rules):
+def _markov_network(rng):
     """Draw nodes and edges, some of them twice."""
     net = MarkovNetwork()
     potentials = {}

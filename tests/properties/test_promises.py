@@ -192,7 +192,7 @@ def test_approximate_engines_say_exact_only_if_they_are(method, case):
     assert_honest(case, method)
 
 
-@given(cases(lone_rules=False))
+@given(cases())
 def test_messages_say_exact_only_if_they_are(case):
     assert_honest(case, "loopy")
     assert_rows(case, "loopy")

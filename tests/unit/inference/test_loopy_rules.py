@@ -199,3 +199,39 @@ def test_deterministic_children_are_tables():
     for v in range(3):
         np.testing.assert_allclose(post.probabilities(v), expected[v], rtol=1e-13, atol=1e-300)
     assert post.log_evidence == pytest.approx(log_z)
+
+
+class TestOneVariable:
+    """A rule over one variable is a table of that variable, wherever it stands."""
+
+    @pytest.mark.parametrize("schedule", ["auto", "flooding", "sequential", "residual", "tree"])
+    @pytest.mark.parametrize("rule", ["even", "odd", "at_most_one", "noisy_or", "noisy_and"])
+    @pytest.mark.parametrize("is_first", [True, False])
+    def test_alone_and_beside_others(self, rule, schedule, is_first):
+        twin = Twin([2, 2, 2])
+        table = [[2.0, 1.0], [1.0, 3.0]]
+        if not is_first:
+            twin.potential([0, 1], table).potential([1, 2], table)
+        if rule in ("even", "odd"):
+            twin.parity([1], even=rule == "even")
+        elif rule == "at_most_one":
+            twin.at_most_one([1])
+        else:
+            getattr(twin, rule)([1], [], 0.1)
+        if is_first:
+            twin.potential([0, 1], table).potential([1, 2], table)
+        exact, post = credo.infer(twin.graph), loopy(twin.graph, schedule=schedule)
+        assert post.status == "EXACT"
+        assert post.log_evidence == pytest.approx(exact.log_evidence, rel=1e-12)
+        for v in range(3):
+            np.testing.assert_allclose(post.probabilities(v), exact.probabilities(v), rtol=1e-12)
+
+    def test_a_check_of_one_bit(self):
+        graph = credo.graphs.parity_graph(np.array([[1, 1, 0], [0, 0, 1]]))
+        seen = {v: [0.6, 0.4] for v in graph.variables}
+        exact, post = (
+            credo.infer(graph, likelihood=seen, method=method) for method in ("auto", "loopy")
+        )
+        assert post.status == "EXACT"
+        for v in graph.variables:
+            np.testing.assert_allclose(post.probabilities(v), exact.probabilities(v), rtol=1e-12)
