@@ -181,7 +181,7 @@ class LoopyRun:
 
     def __init__(self, question: Question, draft: Draft, options: Options, start: Any) -> None:
         self.question, self.draft, self._maximum = question, draft, options.maximum
-        how = {"maximum": options.maximum, "threads": options.threads}
+        how: dict[str, Any] = {"maximum": options.maximum, "threads": options.threads}
         pairs = self._pairs(options)
         self.messages: LogMessages | PairMessages
         if pairs is not None:
@@ -262,11 +262,7 @@ class LoopyRun:
             find_log_z=self.log_z if is_late else None,
             joints=self.joint,
             reader=self,
-            details={
-                "schedule": self.schedule,
-                "momentum": ending.eta,
-                "messages": messages.kind,
-            },
+            details={"schedule": self.schedule, "momentum": ending.eta, **messages.details},
         )
 
     def log_z(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -59,7 +59,7 @@ class LogMessages:
         Of flooding, and of the random order.
     """
 
-    kind = "logs"
+    details: Mapping[str, str] = {}
     rounding = 1e-12  # sums of some thousand logs of the size of one
 
     def __init__(  # noqa: PLR0913 - one parameter per setting
@@ -253,7 +253,8 @@ class Pairs:
         said = [np.bincount(over, column, len(k)) for column in logs.T]
         with np.errstate(over="ignore"):
             deep = draft.cold * float(np.log((blocks.max(axis=1) / blocks.min(axis=1)).max()))
-        found = cls(scope, blocks, draft.cold * np.stack(said, axis=1), draft.cold, deep)
+        unary: F64 = draft.cold * np.stack(said, axis=1, dtype=np.float64)
+        found = cls(scope, blocks, unary, draft.cold, deep)
         return found if found.fit(np.dtype(np.float64)) else None
 
     def fit(self, dtype: np.dtype[Any]) -> bool:
@@ -272,7 +273,7 @@ class PairMessages:
 
     def __init__(self, pairs: Pairs, dtype: np.dtype[Any], *, maximum: bool, threads: int) -> None:
         self.dtype = dtype if pairs.fit(dtype) else np.dtype(np.float64)
-        self.kind = f"ratios, {self.dtype}"
+        self.details = {"messages": f"ratios, {self.dtype}"}
         self.rounding = 64 * float(np.finfo(self.dtype).eps)
         self._pairs, self._maximum = pairs, maximum
         m, (n, k) = len(pairs.scope), pairs.unary.shape

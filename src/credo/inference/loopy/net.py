@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -79,7 +79,8 @@ class Net:
         There are as many forests as it takes to hold every slot. A root is the first variable of
         its tree.
         """
-        used, found = np.zeros(self.n_slots, np.int64), []
+        used = np.zeros(self.n_slots, np.int64)
+        found: list[Int64] = []
         while self.n_slots and not (found and used.all()):
             found.append(self._walk(used))
             used[found[-1]] += 1
@@ -214,17 +215,8 @@ def _as_weights(evidence: Evidence, kept: set[int], wiring: Wiring) -> Evidence:
     return Evidence(tuple(weighted(finding) for finding in evidence.findings))
 
 
-class Tables(Protocol):
-    """Tables over variables, as arrays; a problem is one."""
-
-    n_states: Int64
-    scope_start: Int64
-    scope: Int64
-    cell_start: Int64
-
-
 def wire(
-    tables: Tables,
+    tables: Any,
     logs: F64,
     unary: F64,
     power: F64,
@@ -235,7 +227,7 @@ def wire(
     Parameters
     ----------
     tables
-        Their variables, and where their cells start.
+        A problem, or anything else with its arrays of states, scopes and starts of cells.
     logs
         The logs of their cells.
     unary
