@@ -262,11 +262,12 @@ def test_potentials_of_any_range_lose_nothing(dtype):
 
 
 def test_messages_that_become_too_small_on_their_way_are_run_again_in_logs():
-    tables = [([v, v + 1], np.array([[1.0, 1e-90], [1e-90, 1.0]])) for v in range(5)]
-    ends = np.array([1.0, 1e-120]), np.array([1e-120, 1.0])
-    many = loopy(graph_of([2] * 6, tables), potentials={0: [ends[0]], 5: [ends[1]]})
-    weights = [ends[0], *[np.ones(2)] * 4, ends[1]]
-    assert_row(many, 0, *twin.enumerate_marginals([2] * 6, tables, weights), atol=0.0)
+    """Each says 1e-90 to the one in the middle, two of them for the same state: 1e-180."""
+    tables = [([v, 1], np.array([[1.0, 1e-90], [1e-90, 1.0]])) for v in (0, 2, 3)]
+    low, high = np.array([1.0, 1e-120]), np.array([1e-120, 1.0])
+    many = loopy(graph_of([2] * 4, tables), potentials={0: [low], 2: [low], 3: [high]})
+    weights = [low, np.ones(2), low, high]
+    assert_row(many, 0, *twin.enumerate_marginals([2] * 4, tables, weights), atol=0.0)
 
 
 def test_float32_is_near_float64():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -49,12 +49,6 @@ class _Run(NamedTuple):
     log_z: F64
     residuals: F64
     report: Int64  #: the end, as the kernels number it, and the sweeps
-
-    @classmethod
-    def empty(cls, n_rows: int, width: int) -> Self:
-        """Make room for so many rows."""
-        zeros = np.zeros(n_rows)
-        return cls(np.zeros((n_rows, width)), zeros, zeros.copy(), np.zeros((n_rows, 2), np.int64))
 
     def lost(self) -> Int64:
         """Return the rows whose numbers were too small so far."""
@@ -290,7 +284,7 @@ class _Lanes:
         numbers, messages = room
         how = self._numbers, self._options.pace.tolerance, self._settings
         sums = messages.state, messages._room  # noqa: SLF001 - scratch space
-        part = _Run.empty(len(chosen), run.beliefs.shape[1])
+        part = _Run(*(np.zeros_like(whole, shape=(len(chosen), *whole.shape[1:])) for whole in run))
         kernels.run_rows(numbers, self._laid, *how, logs, column, part, sums)
         part.log_z[:] += self._net.log_constant
         for whole, some in zip(run, part, strict=True):
