@@ -132,26 +132,7 @@ def worst_error(post, sizes, factors):
 
 
 @both_methods
-@pytest.mark.parametrize("seed", range(3))
-def test_one_region_of_all_variables_is_exact(method, seed):
-    sizes, factors = random_model(seed, n=6)
-    post = infer(model_of(sizes, factors), method=method, regions=[range(6)])
-    assert (post.details["regions"], post.details["inner"]) == (1, 0)
-    assert_exact(post, sizes, factors)
-
-
-@both_methods
-@pytest.mark.parametrize("regions", ["bethe", "auto", "cliques", "plaquettes"])
-def test_a_tree_is_exact_and_says_so(method, regions):
-    rng = np.random.default_rng(3)
-    sizes = [2, 3, 4, 2, 3, 2, 2]
-    scopes = [(0, 1), (2, 1), (1, 3, 4), (5, 4), (0,), (3,)]
-    factors = [(s, np.exp(rng.normal(size=[sizes[v] for v in s]))) for s in scopes]
-    assert_exact(infer(model_of(sizes, factors), method=method, regions=regions), sizes, factors)
-
-
-@both_methods
-@pytest.mark.parametrize("scale", [10.0, 60.0])
+@pytest.mark.parametrize("scale", [10.0, 60.0, 1000.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_small_probabilities_of_a_tree_are_exact_too(method, scale, seed):
     """Relatively: shares of 1e-60 come from far away, and sweeps in any order miss them."""
@@ -228,17 +209,6 @@ def test_bethe_regions_give_the_fixed_point_of_ordinary_belief_propagation(metho
             np.testing.assert_allclose(post.joint(scope).table, wanted, atol=1e-8)
     closed = infer(model, method=method, regions=[], tolerance=1e-10)
     assert abs(closed.log_evidence - log_z) > 1e-4  # the pair that two factors share is counted
-
-
-@pytest.mark.parametrize("regions", ["bethe", "plaquettes"])
-@pytest.mark.parametrize("seed", range(2))
-def test_both_loops_find_the_same_beliefs(regions, seed):
-    model = model_of(*ising(*grid(4, 4), 0.6, 0.5, seed, mixed=True))
-    one, two = (infer(model, method=m, regions=regions, tolerance=1e-10) for m in METHODS)
-    assert one.status == two.status == "CONVERGED"
-    assert one.log_evidence == pytest.approx(two.log_evidence, rel=1e-10)
-    for v in one:
-        np.testing.assert_allclose(one.probabilities(v), two.probabilities(v), atol=1e-7)
 
 
 @both_methods
@@ -580,14 +550,6 @@ def test_counting_numbers_of_nested_intersections(sets, counting):
     assert sorted(details["counting"]) == sorted(counting)
 
 
-def test_bethe_regions_share_single_variables():
-    for sets, counting in (([(0, 1, 2), (1, 2, 3), (2, 4)], [-1, -2]), ([(0, 1, 2), (2, 3)], [-1])):
-        model = model_of([2] * 5, [(s, np.ones([2] * len(s))) for s in sets])
-        post = infer(model, regions="bethe")
-        assert post.details["counting"].tolist() == counting
-        assert (post.status == "EXACT") == (len(counting) == 1)
-
-
 # --- limits -----------------------------------------------------------------------------------
 
 
@@ -688,26 +650,6 @@ def test_contradictions_are_found_and_hidden_ones_by_plaquettes_only(method):
     assert np.isfinite(infer(model, {}, method, regions="bethe").answer.log_z)
     with pytest.raises(ImpossibleEvidence):
         infer(model_of([2], [((0,), [0.0, 1.0])]), {0: 0}, method)
-
-
-@both_methods
-def test_potentials_beyond_float64_are_summed_in_logs(method):
-    rng = np.random.default_rng(0)
-    logs = [((v, v + 1), rng.normal(0, 1000, (2, 2))) for v in range(4)]
-    post = infer(model_of([2] * 5, logs, log=True), method=method)
-    listed = exactly.configurations([2] * 5, [exactly.factor(s, t, log=True) for s, t in logs])
-    assert post.status == "EXACT"
-    assert post.log_evidence == pytest.approx(exactly.log_total(listed), rel=1e-12)
-    for v, wanted in enumerate(exactly.marginals(listed, [2] * 5)):
-        np.testing.assert_allclose(post.probabilities(v), wanted, rtol=1e-9)
-
-
-def test_likelihoods_and_repeated_factors_count():
-    sizes, factors = random_model(5, n=5, n_factors=4, most=2)
-    factors = [*factors, factors[0], factors[0]]
-    weights = {0: np.arange(1.0, sizes[0] + 1)}
-    post = infer(model_of(sizes, factors), regions=[range(5)], likelihood=weights)
-    assert_exact(post, sizes, [*factors, ((0,), weights[0])])
 
 
 @both_methods

@@ -150,6 +150,8 @@ def _find_inside(small: csr_array, large: csr_array) -> tuple[Int64, Int64]:
     rarest = np.lexsort((count, rows(small)))[small.indptr[filled]]
     one = np.repeat(filled, count[rarest])
     other = rows(large)[order[ranges(begin[rarest], count[rarest])]]
+    if not len(one):
+        return one, other
     inside = small[one].multiply(large[other]).sum(axis=1) == sizes(small)[one]
     return one[inside], other[inside]
 

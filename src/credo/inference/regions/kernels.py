@@ -35,7 +35,7 @@ class Layout(NamedTuple):
     maps: Any  #: the cell of the inner region, for each cell of the outer one
 
 
-@kernel
+@kernel(visits=4)
 def multiply_in(table, cells, home, logs, start, map_start, maps):
     """Add the logs at each start to the table of their home, cell by cell as a map tells."""
     for f in range(home.size):
@@ -195,7 +195,7 @@ def sweep(p, q, belief, message, layout, reference, extra, divisor, momentum, ba
     return residual, divergence
 
 
-@kernel
+@kernel(visits=4)
 def rebuild(p, q, message, layout):
     """Multiply the messages into Q_a, which is ψ_a; return Σ_a log of what it was divided by."""
     multiply_in(
