@@ -55,6 +55,8 @@ _TREES = 16
 _TRIES, _LEAST_TRIES, _VISITS = 1000, 20, 2**27
 #: States that no chain has met, for which it is looked whether they should have.
 _WITNESSES = 32
+#: Largest R-hat at which this is asked: above, chains disagree anyway.
+_AGREE = 1.1
 #: Walks to average for log Z, and the fewest temperatures of each.
 _WALKS, _LEAST_RUNGS = 16, 32
 #: How much less likely a zero is than the least positive cell of its table, times the number of
@@ -197,7 +199,7 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
     residuals = _advance(walkers, lengths, lengths.plan(records[0], ways), threads, callback)
     found = _pool(records, lengths.draws)
     details = describe(records, target.start, lengths.draws)
-    if _is_blind(reduced, tables, target, walkers[0], found, details["draws"]):
+    if details["worst_r_hat"] < _AGREE and _is_blind(reduced, tables, walkers[0], found, draws):
         details["worst_r_hat"] = np.inf
     value, error = None, np.inf
     if log_z is not None:
@@ -454,9 +456,7 @@ def _find_start(reduced: Reduced, tables: Any, rng: np.random.Generator, chain: 
     )
 
 
-def _is_blind(
-    reduced: Reduced, tables: Any, target: Target, walker: _Walker, beliefs: F64, draws: int
-) -> bool:
+def _is_blind(reduced: Reduced, tables: Any, walker: _Walker, beliefs: F64, draws: int) -> bool:
     """Tell whether chains have missed a state that zeros keep them from, and that may count.
 
     No draw gave it any probability, and it is part of a configuration that is at least one over
@@ -464,9 +464,9 @@ def _is_blind(
     """
     unseen = np.flatnonzero(beliefs == 0.0) if len(tables.logs) else np.empty(0, np.int64)
     for s in unseen[:_WITNESSES].tolist():
-        v = int(np.searchsorted(target.start, s, side="right")) - 1
+        v = int(np.searchsorted(reduced.state_start, s, side="right")) - 1
         states = walker.states.copy()
-        states[v] = s - target.start[v]
+        states[v] = s - reduced.state_start[v]
         order = np.concatenate([[v], np.delete(np.arange(reduced.n), v)])
         room = states_of(tables, np.ones(len(reduced.unary), np.uint8))
         if dive(tables, room, order, np.zeros(reduced.n), states) < 0:

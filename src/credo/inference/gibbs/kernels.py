@@ -181,7 +181,7 @@ def run_trees(target, graph, forest, room, record, beta, plan, u, states, cells,
     return gained
 
 
-@kernel
+@kernel(visits=5)
 def dive(tables, room, order, u, states):
     """Fix variables in order at their states, and remove what that rules out from all others.
 
