@@ -633,7 +633,7 @@ class _LabelMessages(Messages):
         products = np.full((rooms, fours, length), blank, self._type)
         products[:, :labels] = 1
         margin = reach + kernels.MARGIN
-        rows = (5, fours + 2 * margin, fours + 1, margin)  # see kernels._mix
+        rows = (5, fours + 2 * margin, fours + 1, margin)  # see kernels._send
         pass_(
             self._edges, self._eta, block.nodes, block.messages, block.weights, layout.axes,
             layout.outside, order, products, np.empty((labels, length), self._type),

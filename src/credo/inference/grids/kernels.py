@@ -134,22 +134,58 @@ def _join(out, one, two, maximum):
 def _send(
     slab, way, edges, eta, messages, weights, axes, outside, q, colour, old, scratch
 ):  # fmt: skip
-    """Mix a line of new messages with the old ones: eta of the new; q is overwritten.
-
-    Messages that come from outside stay as they began. With a colour of the checkerboard, those to
-    pixels of the other colour stay as they are.
-    """
+    """Mix a line of new messages with the old ones: eta of the new."""
+    kind, maximum, reach = edges
+    side, x, y, powers = scratch
     message, own = messages[slab, way], weights[slab if len(weights) > 1 else 0, way]
-    labels, length = message.shape
-    shift = -axes[way // 2, 0] if way % 2 else axes[way // 2, 0]
-    uniform = eta - eta if edges[1] else eta / eta / labels
+    k, length = message.shape
+    margin = reach + MARGIN
     if colour >= 0:
-        for label in range(labels):
-            _copy(old[label], message[label])
+        for a in range(k):
+            _copy(old[a], message[a])
     for at in range(0, length, STEP):
         part = slice(at, min(at + STEP, length))
-        _mix(edges, eta, q, message, own[0, part], own[1, part], part, scratch)
-    for label in range(labels):
+        step, far, here = own[0, part], own[1, part], slice(0, part.stop - at)
+        top, row1, row2, row3 = side[0, here], side[1, here], side[2, here], side[3, here]
+        row4 = side[4, here]
+        _find_top(top, q, maximum, part)
+        if kind == POTTS:
+            repels = _count_repelling(step, maximum) > 0
+            if repels:
+                _find_two(row3, row4, q, k, maximum, part)
+            _share(top, step, eta, k, row1, row2, maximum)
+            for a in range(k):
+                new, row = message[a, part], q[a, part]
+                if repels:
+                    _mix_apart(new, row, top, row3, row4, row1, row2, step, eta, maximum)
+                else:
+                    _mix_potts(new, row, row1, row2, eta, maximum)
+            continue
+        _level(x, q, top, margin, k, maximum, part)
+        if maximum and kind == LINEAR:
+            for a in range(margin + 1, margin + k):
+                _hear(x[a], x[a - 1], step)
+            for a in range(margin + k - 2, margin - 1, -1):
+                _hear(x[a], x[a + 1], step)
+            _mix_maxima(message, x, margin, far, eta, part)
+        elif maximum:
+            _best_of_squares(x, y, step, reach, k, row1, side[2])
+            _mix_maxima(message, y, 1, far, eta, part)
+        else:
+            if kind == LINEAR:
+                _sum_linear(x, y, step, far, reach, row1, row2, row3, row4)
+            else:
+                _sum_squares(x, y, step, far, reach, k, powers, row1)
+            _mix_sums(message, y, top, eta, part)
+    shift = -axes[way // 2, 0] if way % 2 else axes[way // 2, 0]
+    _settle(slab, message, shift, outside, eta - eta if maximum else eta / eta / k, colour, old)
+
+
+@kernel
+def _settle(slab, message, shift, outside, uniform, colour, old):
+    """Leave messages that come from outside as they began, and those that another colour sends."""
+    length = message.shape[1]
+    for label in range(len(message)):
         line = message[label]
         for p in range(shift):
             line[p] = uniform
@@ -161,44 +197,6 @@ def _send(
         if colour >= 0:
             for p in range((colour + slab + 1) % 2, length, 2):
                 line[p] = old[label, p]
-
-
-@kernel
-def _mix(edges, eta, q, message, step, far, part, scratch):
-    """Make new messages of a part of a line, and mix them with the old ones."""
-    kind, maximum, reach = edges
-    side, x, y, powers = scratch
-    k, n, margin = len(message), step.size, reach + MARGIN
-    top, row1, row2, row3, row4 = side[0, :n], side[1, :n], side[2, :n], side[3, :n], side[4, :n]
-    _find_top(top, q, maximum, part)
-    if kind == POTTS:
-        repels = _count_repelling(step, maximum) > 0
-        if repels:
-            _find_two(row3, row4, q, k, maximum, part)
-        _share(top, step, eta, k, row1, row2, maximum)
-        for a in range(k):
-            old, row = message[a, part], q[a, part]
-            if repels:
-                _mix_apart(old, row, top, row3, row4, row1, row2, step, eta, maximum)
-            else:
-                _mix_potts(old, row, row1, row2, eta, maximum)
-    else:
-        _level(x, q, top, margin, k, maximum, part)
-        if not maximum:
-            if kind == LINEAR:
-                _sum_linear(x, y, step, far, reach, row1, row2, row3, row4)
-            else:
-                _sum_squares(x, y, step, far, reach, k, powers, row1)
-            _mix_sums(message, y, top, eta, part)
-        elif kind == LINEAR:
-            for a in range(margin + 1, margin + k):
-                _hear(x[a], x[a - 1], step)
-            for a in range(margin + k - 2, margin - 1, -1):
-                _hear(x[a], x[a + 1], step)
-            _mix_maxima(message, x[margin:], far, eta, part)
-        else:
-            _best_of_squares(x, y, step, reach, k, row1, side[2])
-            _mix_maxima(message, y[1:], far, eta, part)
 
 
 @kernel
@@ -323,11 +321,11 @@ def _level(x, q, top, margin, k, maximum, part):
 
 
 @kernel
-def _mix_maxima(message, new, floor, eta, part):
-    """Mix new messages, of which none is below ``floor``, with the old ones."""
+def _mix_maxima(message, new, first, floor, eta, part):
+    """Mix new messages, in rows from ``first`` on and not below ``floor``, with the old ones."""
     keep = eta / eta - eta
     for a in range(len(message)):
-        old, row = message[a, part], new[a]
+        old, row = message[a, part], new[first + a]
         for p in range(old.size):
             old[p] = eta * max(row[p], floor[p]) + keep * old[p]
 
