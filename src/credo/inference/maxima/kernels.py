@@ -45,7 +45,6 @@ class Ways(NamedTuple):
     order: Any
     place: Any  #: of each node in the order
     gamma: Any  #: the share of a node that each chain through it gets
-    is_tree: Any  #: marks the pairs by which trees hang
     slot_start: Any
     slots: Any  #: the pairs of each node
     room: Any  #: where the message of each pair starts: it is as long as its longer end
@@ -239,8 +238,9 @@ def fix(order, counts, near, graph, logs, beliefs, fixed, states):
 # less its largest entry. States with D = -∞ have no possible configuration. What is subtracted adds
 # up to an upper bound on every configuration's score as long as a node hands on no more than the
 # whole of D_i, which is at most zero once its largest entry is taken off. The share γ is
-# 1 / max(pairs to later nodes, pairs to earlier nodes), pairs of trees left out; the pair by which
-# a tree hangs takes all of D_i up, and nothing down.
+# 1 / max(pairs to later nodes, pairs to earlier nodes), pairs by which trees hang left out. A node
+# of a tree hands all on to the one above, so that what it says does not depend on what it is told;
+# and what it is told costs nothing: max_x γ D(x) - m(x) + m(x) = 0.
 
 
 @kernel
@@ -357,19 +357,16 @@ def sweep(forward, field, ways, message, states, parts):
         parts[turn] = top
         if top == -math.inf:
             return top
+        for x in range(size):
+            total[x] = ways.gamma[p] * (total[x] - top) if total[x] > -math.inf else -math.inf
         for k in range(ways.slot_start[p], ways.slot_start[p + 1]):
             e = ways.slots[k]
             is_first, step, table = first[e] == p, stride[e], field.table[e]
             other, at = second[e] if is_first else first[e], room[e]
             if (place[other] > place[p]) != forward:
                 continue
-            share = ways.gamma[p]
-            if ways.is_tree[e]:
-                share = 1.0 if forward else 0.0
             for x in range(size):
-                here[x] = -math.inf
-                if total[x] > -math.inf:
-                    here[x] = share * (total[x] - top) - message[at + x]
+                here[x] = total[x] - message[at + x] if total[x] > -math.inf else -math.inf
             to = n_states[other]
             along, across = (to, 1) if is_first else (1, size)
             for y in range(to):

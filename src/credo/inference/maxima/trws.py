@@ -28,9 +28,8 @@ class Sweeps:
     """The best states so far, and the bound of the last sweep.
 
     Nodes that hang by one pair come first, in the order in which they can be maximised out, and
-    hand all that they know to the node above, which hands nothing back: so trees are solved in one
-    sweep, and the messages among the other nodes are as if there were no trees. The others come in
-    their own order.
+    hand all that they know to the node above: so trees are solved in one sweep, and the messages
+    among the other nodes are as if there were no trees. The others come in their own order.
 
     Parameters
     ----------
@@ -92,7 +91,6 @@ def _find_ways(field: Field) -> Ways:
         order,
         place,
         1.0 / np.maximum(most[place], 1),
-        is_tree,
         starts(np.bincount(slots, minlength=n)),
         np.argsort(slots, kind="stable") % max(len(first), 1),
         starts(np.maximum(field.n_states[first], field.n_states[second])),
