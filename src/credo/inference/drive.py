@@ -55,12 +55,10 @@ class Pace:
         cls, who: str, momentum: Any, sweeps: Any, tolerance: Any, callback: Callback | None
     ) -> Pace:
         """Check the settings that engines have in common."""
-        eta = 1.0
-        if isinstance(momentum, str):
-            check.one_of(momentum, ("adaptive",), f"momentum of {who}")
-        else:
-            eta = check.number(momentum, f"momentum of {who}")
-        if not 0.0 < eta <= 1.0:
+        is_adaptive = isinstance(momentum, str) and momentum == "adaptive"
+        is_word = isinstance(momentum, str) and not is_adaptive
+        eta = 1.0 if isinstance(momentum, str) else check.number(momentum, f"momentum of {who}")
+        if is_word or not 0.0 < eta <= 1.0:
             raise InputError(
                 f"The momentum of {who} is the share of the new message, above 0 and at most 1, or "
                 f"'adaptive'. Got {momentum!r}."
@@ -69,7 +67,7 @@ class Pace:
         if callback is not None and not callable(callback):
             raise InputError(f"The callback of {who} must be a function of sweep and residual.")
         count = check.count(sweeps, f"sweeps of {who}")
-        return cls(eta, isinstance(momentum, str), count, float(tolerance), callback)
+        return cls(eta, is_adaptive, count, float(tolerance), callback)
 
     def fixed(self, sweeps: int) -> Pace:
         """Return a pace without damping."""

@@ -283,8 +283,9 @@ class _Lanes:
         """Run chosen rows, given the logs of their weights; write what becomes of them."""
         numbers, messages = room
         how = self._numbers, self._options.pace.tolerance, self._settings
-        sums = messages.state, messages._room  # noqa: SLF001 - scratch space
-        part = _Run(*(np.zeros_like(whole, shape=(len(chosen), *whole.shape[1:])) for whole in run))
+        sums = messages.state, messages.room
+        empty: Any = (np.zeros((len(chosen), *whole.shape[1:]), whole.dtype) for whole in run)
+        part = _Run(*empty)
         kernels.run_rows(numbers, self._laid, *how, logs, column, part, sums)
         part.log_z[:] += self._net.log_constant
         for whole, some in zip(run, part, strict=True):

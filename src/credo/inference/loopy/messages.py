@@ -78,7 +78,7 @@ class LogMessages:
         size, wires = len(net.wires.unary), net.wires
         messages = np.zeros(int(wires.message_start[-1]))
         self.state = State(messages, np.zeros(size), np.zeros(size, np.int64))
-        self._room = self._make_room()
+        self.room = self._make_room()
         self._parts = _cut(len(wires.kind), len(wires.logs) // _PER_THREAD, threads)
         self._rng = np.random.default_rng(seed)
         self._walks = net.walks() if schedule == "tree" else []
@@ -126,7 +126,7 @@ class LogMessages:
         largest = 0.0
         for slots in orders:
             self.add_up()
-            args = self.wires, self.state, self._room, slots, self._schedule != "tree"
+            args = self.wires, self.state, self.room, slots, self._schedule != "tree"
             largest = max(largest, float(walk(*args, eta, *self._how)))
             self.updates += len(slots)
         return largest
@@ -136,7 +136,7 @@ class LogMessages:
         fresh = self.state.messages.copy()
 
         def part(begin: int, end: int) -> float:
-            room = self._room if len(self._parts) == 1 else self._make_room()
+            room = self.room if len(self._parts) == 1 else self._make_room()
             args = self.wires, self.state, room, fresh, begin, end
             return float(flood(*args, eta, *self._how))
 
@@ -150,7 +150,7 @@ class LogMessages:
         """Take the message that may change most."""
         self.add_up()
         floor = 4.0 * self._tolerance  # probabilities move by at most a quarter of the logs
-        args = self.wires, self.state, self._room, self._priority
+        args = self.wires, self.state, self.room, self._priority
         done, largest = update_residuals(*args, self.net.n_slots, floor, eta, *self._how)
         self.updates += int(done)
         bound = float(self._priority.max(initial=0.0)) / 4.0
@@ -201,15 +201,15 @@ class LogMessages:
     def log_z(self) -> float:
         """Return the Bethe estimate of the log of the sum, or the maximum."""
         self.add_up()
-        found = bethe(self.wires, self.state, self._room, self._how[1])
+        found = bethe(self.wires, self.state, self.room, self._how[1])
         return float(found) + self.net.log_constant
 
     def inbox(self, f: int) -> list[F64]:
         """Return what each variable of a factor says to it, as logs: all it hears but from it."""
-        gather(self.wires, self.state, self._room, f)
+        gather(self.wires, self.state, self.room, f)
         first, stop = self.wires.scope_start[f : f + 2]
         ends = self.wires.message_start[first : stop + 1] - self.wires.message_start[first]
-        return np.split(self._room.inbox[: ends[-1]].copy(), ends[1:-1])
+        return np.split(self.room.inbox[: ends[-1]].copy(), ends[1:-1])
 
     def factor_belief(self, f: int) -> F64:
         """Return the belief of a table, one axis for each of its variables, in their order."""
