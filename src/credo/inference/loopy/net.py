@@ -90,8 +90,10 @@ class Net:
         """List the slots along one spanning forest that prefers those least used."""
         (count, one, two), n = self._links, len(self.problem.n_states)
         array, graphs = scipy.sparse.csr_array, scipy.sparse.csgraph
-        number = array((np.arange(1, len(one) + 1), (one, two)), (count, count))
-        forest = graphs.minimum_spanning_tree(array((used + 1.0, (one, two)), (count, count)))
+        turn = np.arange(1, len(one) + 1)
+        number = array((turn, (one, two)), (count, count))
+        price = used * float(len(one)) + turn  # of two used alike the first: there are no ties
+        forest = graphs.minimum_spanning_tree(array((price, (one, two)), (count, count)))
         _, part = graphs.connected_components(forest, directed=False)
         roots = np.unique(part[:n], return_index=True)[1]
         low, high = forest.tocoo().coords
