@@ -403,6 +403,16 @@ class TestMoves:
                         near = (*places(found)[:axis], k, *places(found)[axis + 1 :])
                         assert logs[near] <= found.log_score + 1e-12, seed
 
+    def test_a_possible_start_is_never_lost_under_rules(self):
+        for seed in range(40):
+            model, logs = rules_and_tables(seed)
+            start = np.unravel_index(
+                np.argmax(np.where(logs < logs.max(), logs, -np.inf)), logs.shape
+            )
+            if logs[start] > -np.inf:
+                found = mpe(model, method="icm", start=[int(x) for x in start])
+                assert found.log_score >= logs[start] - 1e-12, seed
+
     def test_restarts_only_help_and_the_same_seed_gives_the_same(self):
         gains = 0
         for seed in range(40):

@@ -238,14 +238,14 @@ def run_icm(  # noqa: PLR0913 - where to begin, and how often to move what
 
 def _begin(mover: Mover, start: Any, rng: np.random.Generator) -> Int64:
     """Return the first states."""
-    n_states = mover.problem.n_states
     if isinstance(start, str):
         if start not in {"single", "random"}:
             raise InputError(
                 f"The start of icm must be 'single', 'random' or states. Got {start!r}."
             )
         return mover.favoured() if start == "single" else mover.random(rng)
-    states = np.array(start)
+    problem, states = mover.problem, np.array(start)
+    n_states = problem.n_states[problem.variables < len(problem.wiring.names)]
     if (
         states.shape != n_states.shape
         or states.dtype.kind not in "iu"
@@ -255,7 +255,9 @@ def _begin(mover: Mover, start: Any, rng: np.random.Generator) -> Int64:
             f"The start of icm must have one state, as a number from zero, for each of the "
             f"{len(n_states)} free variables. Got {start!r:.80}."
         )
-    return states.astype(np.int64)
+    begun: Int64 = np.zeros(len(problem.variables), np.int64)  # auxiliaries of rules follow
+    begun[: len(states)] = states
+    return begun
 
 
 def run_auto(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
+import scipy
 
 from credo._types import F64, Bool
 from credo.exceptions import InputError

@@ -95,15 +95,19 @@ class Mover:
         These are functions of the other variables. Where they lag behind, states are taken for
         impossible that are not.
         """
-        states = states.copy()
-        climb(self._graph, self.logs, states, self._cells(states), sweeps)
-        while self._auxiliaries is not None:
-            settled = self._move(states, *self._auxiliaries)
-            if (settled == states).all():
-                break
-            states = settled
+        states = self._settle(states)
+        while True:
             climb(self._graph, self.logs, states, self._cells(states), sweeps)
-        return states
+            settled = self._settle(states)
+            if (settled == states).all():
+                return states
+            states = settled
+
+    def _settle(self, states: Int64) -> Int64:
+        """Return the states with the best ones of the auxiliaries."""
+        return (
+            states.copy() if self._auxiliaries is None else self._move(states, *self._auxiliaries)
+        )
 
     def _cells(self, states: Int64) -> Int64:
         """Return the cell of each factor that the states choose."""
