@@ -192,7 +192,7 @@ class TestWhatIsKept:
 
         def run(name, text):
             (tmp_path / "kept.py").write_text(text)
-            code = [sys.executable, "main.py", name]
+            code = [sys.executable, "-B", "main.py", name]  # bytecode is told by size and second
             done = subprocess.run(code, cwd=tmp_path, capture_output=True, text=True, check=True)
             return done.stdout.split()
 

@@ -264,22 +264,22 @@ class _Run:
         best = self.fit(start.mixture, start.shift, self.pace.sweeps)
         if self.settled:
             return best
-        best = min(best, start, key=_value)
+        last = best = min(best, start, key=_value)
 
         def evaluate(shift: F64) -> tuple[float, F64]:
-            nonlocal best
-            seen = self.dual.evaluate(start.mixture, shift.copy())
-            self.residuals.append(seen.residual)
-            best = min(best, seen, key=_value)
-            return seen.value, seen.slope
+            nonlocal best, last
+            last = self.dual.evaluate(start.mixture, shift.copy())
+            self.residuals.append(last.residual)
+            best = min(best, last, key=_value)
+            return last.value, last.slope
 
         options = {"maxiter": self._few, "maxcor": _MEMORY, "gtol": self.pace.tolerance, "ftol": 0}
         with threadpool_limits(1, "blas"):  # sums of many threads depend on their number
             scipy.optimize.minimize(
                 evaluate, best.shift, method="L-BFGS-B", jac=True, options=options
             )
-        self.settled = best.residual <= self.pace.tolerance
-        return best
+        self.settled = last.residual <= self.pace.tolerance
+        return last if self.settled else best  # at rest, others are lower by rounding only
 
     def descend(self, start: Evaluation) -> Evaluation:
         """Move weight to the forest of most information, as far as it helps.
