@@ -157,7 +157,7 @@ def shrink(tables, states, crossing, score, digit):
 
 @kernel
 def restrict(tables, alive, digit, out, cells):
-    """Copy the cells of alive states, in order; write how many each factor has, give the sum."""
+    """Copy the cells of alive states, in order; write how many each factor has, return the sum."""
     to = np.int64(0)
     for f in range(cells.size):
         before = to

@@ -311,7 +311,7 @@ def _normal_scores(values: F64) -> F64:
 
 
 def _as_draws(draws: Any, owner: str) -> F64:
-    """Check draws; give them with quantities first."""
+    """Check draws; return them with quantities first."""
     values = check.finite(draws, f"draws of {owner}")
     if values.ndim not in (2, 3) or not values.shape[0] or values.shape[1] < LEAST_DRAWS:
         raise ShapeError(
