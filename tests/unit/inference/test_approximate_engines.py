@@ -1,8 +1,7 @@
-"""Approximate engines through ``infer`` and ``bounds``, next to sums over all configurations."""
+"""Approximate engines through ``infer`` and ``mpe``, next to sums over all configurations."""
 
 import itertools
 import warnings
-from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -40,11 +39,6 @@ def left_by(sizes, factors, seen=()):
     return [(x, p) for x, p in listed if all(x[v] == state for v, state in seen)]
 
 
-def log_z_of(configurations):
-    """The log of the sum, with more digits than a float has."""
-    return oracle.CONTEXT.ln(oracle.total(configurations))
-
-
 class TestRegions:
     METHODS = pytest.mark.parametrize("method", ["generalised", "double_loop"])
 
@@ -74,75 +68,6 @@ class TestRegions:
         post = credo.infer(model_of(SIZES, factors), method=method, regions="bethe")
         assert (post.status, post.log_evidence_is) == ("CONVERGED", "ESTIMATE")
         assert abs(post.log_evidence - oracle.log_total(left_by(SIZES, factors))) > 1e-4
-
-
-class TestBounds:
-    def test_on_a_forest_they_hold_to_the_last_digit(self):
-        """The sum is divided by itself, so that rounding is all that is left of its log."""
-        for seed in range(5):
-            factors = ring(seed)[:-1]
-            whole = float(log_z_of(left_by(SIZES, factors)))
-            factors.append(((0,), np.full(SIZES[0], -whole)))
-            found = credo.bounds(model_of(SIZES, factors))
-            exact = log_z_of(left_by(SIZES, factors))
-            assert Decimal(found.lower) < exact < Decimal(found.upper)
-            assert found.gap < 1e-12
-
-    def test_from_above_they_hold_where_nothing_but_rounding_is_between(self):
-        """Tables of the ring that are products bind nothing: the bound is the sum itself."""
-        for seed in range(10):
-            rng = np.random.default_rng(seed)
-            factors = [
-                (scope, np.add.outer(*(rng.normal(CONSTANT, 1.0, SIZES[v]) for v in scope)))
-                for scope in RING
-            ]
-            found = credo.bounds(model_of(SIZES, factors), tolerance=1e-13)
-            exact = log_z_of(left_by(SIZES, factors))
-            assert Decimal(found.upper) > exact
-            assert found.upper - float(exact) < 1e-9
-
-    def test_probabilities_lie_between_theirs(self):
-        for seed in range(5):
-            factors = ring(seed, strength=3.0)
-            found = credo.bounds(model_of(SIZES, factors), {4: 1}, rounds=0)
-            left = left_by(SIZES, factors, [(4, 1)])
-            for v, marginal in enumerate(oracle.marginals(left, SIZES)):
-                low, high = found.marginal(v).T
-                assert (low <= marginal).all()
-                assert (marginal <= high).all()
-
-    def test_weights_above_one_are_no_probabilities(self):
-        net = credo.BayesianNetwork()
-        net.variable("v", 2)
-        net.cpt("v", table=[0.25, 0.75])
-        found = credo.bounds(net, likelihood={"v": [2.0, 10.0]})
-        assert found.lower <= np.log(8.0) <= found.upper
-
-
-class TestGibbs:
-    def test_draws_begin_after_the_burn_in(self):
-        """Of one seed, the mean of eight draws is that of the first four and the four after."""
-        model = model_of(SIZES, ring(4))
-
-        def mean(burn_in, draws):
-            options = {"chains": 1, "thin": 1, "log_z": None, "seed": 5, "on_failure": "return"}
-            post = credo.infer(model, method="gibbs", burn_in=burn_in, draws=draws, **options)
-            return np.concatenate([post.probabilities(v) for v in range(5)])
-
-        np.testing.assert_allclose(mean(0, 8), (mean(0, 4) + mean(4, 4)) / 2, rtol=1e-12)
-        assert np.abs(mean(0, 4) - mean(4, 4)).max() > 0.01
-
-    def test_annealing_finds_the_log_of_the_sum(self):
-        """The weights of walks are unbiased, and the mean of their logarithms is not."""
-        factors = ring(6, strength=5.0)
-        exact = oracle.log_total(left_by(SIZES, factors))
-        options = {"draws": 4, "burn_in": 0, "chains": 1, "on_failure": "return"}
-        off, errors = [], []
-        for seed in range(16):
-            post = credo.infer(model_of(SIZES, factors), method="gibbs", seed=seed, **options)
-            off.append(post.log_evidence - exact)
-            errors.append(post.details["log_z_standard_error"])
-        assert abs(np.mean(off)) < 3 * np.mean(errors) / np.sqrt(len(off))
 
 
 class TestMaxima:

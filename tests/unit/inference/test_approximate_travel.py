@@ -36,9 +36,3 @@ def test_messages_travel_too(dtype):
     assert np.array_equal(there.message(0, 1).values, post.message(0, 1).values)
     again = credo.infer(there.question.model, method="loopy", start=there)
     assert again.sweeps <= 3
-
-
-def test_an_explanation_needs_an_exact_answer():
-    post = credo.infer(ring(), {0: 1}, method="loopy")
-    with pytest.raises(credo.exceptions.InputError, match="exact answer of infer"):
-        credo.explain(post, 1)

@@ -94,14 +94,18 @@ def test_standard_errors_are_of_the_right_size(blocks):
 def test_a_sweep_is_that_of_the_definition():
     sizes, scopes = [2, 3, 2, 4, 2], [(0, 1), (1, 0), (1, 2), (2, 0, 3), (4, 3), (4,), (0,)]
     factors = some_factors(3, sizes=sizes, scopes=scopes)
-    found = sample(sizes, factors, draws=12, burn_in=0, chains=1, log_z=None, seed=7)
+    run = {"draws": 12, "burn_in": 3, "thin": 2, "chains": 1, "log_z": None, "seed": 7}
+    found = sample(sizes, factors, **run)
     rng = np.random.default_rng(np.random.SeedSequence(7).spawn(2)[0].spawn(1)[0])
     rng.random(5)  # of the search for a start
     state, sums = [0] * 5, np.zeros(13)
-    for t in range(12):
+    seen = []
+    for t in range(3 + 2 * 12):
         state, conditionals = oracle.sweep(sizes, factors, state, rng.random(5))
-        sums += conditionals
-        assert [found.joints.states_of(v)[t] for v in range(5)] == state
+        if t >= 3 and (t - 3) % 2:
+            sums += conditionals
+            seen.append(state)
+    assert draws_of(found, 5).tolist() == seen
     np.testing.assert_allclose(found.beliefs.values, sums / 12, rtol=1e-12)
 
 
@@ -128,16 +132,12 @@ class TestTrees:
     def test_draws_of_a_tree_are_independent_and_its_beliefs_exact(self):
         sizes, factors = ising(1, 12, 1.0)
         factors[3] = ((3, 4), np.array([[1.0, 0.2], [0.0, 3.0]]))
-        problem = as_problem(sizes, factors)
-        found = run_gibbs(problem, blocks="trees", draws=2000)
-        worth = found.details["effective_sample_size"]
-        assert worth.mean() == pytest.approx(8000, rel=0.1)
+        found = sample(sizes, factors, blocks="trees", draws=2000)
+        assert found.details["effective_sample_size"].mean() == pytest.approx(8000, rel=0.1)
         np.testing.assert_allclose(
             found.beliefs.values, oracle.marginals(sizes, factors), rtol=1e-10
         )
         assert found.details["standard_error"].max() < 1e-12
-        alone = run_gibbs(problem, draws=2000, log_z=None)
-        assert alone.details["effective_sample_size"].min() < 0.2 * worth.min()
 
     def test_blocks_mix_far_better_on_a_strongly_coupled_ring(self):
         sizes, factors = ising(1, 30, 1.5)
@@ -215,12 +215,6 @@ class TestLogZ:
             for seed in range(60)
         ]
         assert abs(np.mean(sums) - total) < 4 * np.std(sums) / np.sqrt(60)
-
-    def test_independent_variables_are_summed_exactly(self):
-        factors = some_factors(scopes=[(0,), (1,), (5,)])
-        found = sample(SIZES, factors, draws=4)
-        assert found.log_z == pytest.approx(np.log(oracle.joint(SIZES, factors)[1]), rel=1e-12)
-        assert found.details["log_z_standard_error"] < 1e-12
 
     @pytest.mark.parametrize(
         ("model", "options"),
@@ -433,10 +427,8 @@ class TestErrors:
             ({"burn_in": -1}, "The burn_in of Gibbs sampling"),
             ({"chains": 0}, "The chains of Gibbs sampling must be a whole number, at least 1"),
             ({"thin": 0}, "The thin of Gibbs sampling"),
-            ({"seed": -1}, "The seed of Gibbs sampling"),
             ({"threads": 0}, "The threads of Gibbs sampling"),
             ({"log_z": "yes"}, "The log_z of Gibbs sampling must be one of 'ais', None"),
-            ({"callback": 3}, "The callback of Gibbs sampling must be a function"),
             ({"blocks": "tree"}, "must be None, 'trees', or a list of lists of names. Got 'tree'"),
             ({"blocks": 7}, "must be None, 'trees', or a list of lists of names. Got 7"),
             ({"blocks": ["ab"]}, "must be a list of names, in order. Got 'ab'"),

@@ -249,6 +249,7 @@ def bounds(  # noqa: PLR0913 - a question has these parts, each with a default
     >>> low < credo.infer(net).log_evidence < high
     True
     """
+    check.count(seed, "seed of bounds", 0)
     effort = Effort.of("bounds", sweeps, tolerance, restarts, seed, None)
     methods = check.count(rounds, "rounds of bounds", 0), effort
     question = ask(model, evidence, likelihood, query, None, "bounds")

@@ -235,13 +235,12 @@ class Effort:
         sweeps: Any,
         tolerance: Any,
         restarts: Any,
-        seed: Any,
+        seed: int,
         callback: Callback | None,
     ) -> Effort:
         """Check the settings of an ascent."""
         pace = make_pace(who, sweeps, tolerance, callback)
-        restarts = check.count(restarts, f"restarts of {who}")
-        return cls(pace, restarts, check.count(seed, f"seed of {who}", 0))
+        return cls(pace, check.count(restarts, f"restarts of {who}"), seed)
 
 
 # --- blocks ---------------------------------------------------------------------------------------

@@ -492,7 +492,6 @@ def run_tree_reweighted(  # noqa: PLR0913 - one parameter per setting
     """
     check.one_of(forests, ("optimise", "uniform"), f"forests of {_WHO}")
     check.count(rounds, f"rounds of {_WHO}", 0)
-    check.count(seed, f"seed of {_WHO}", 0)
     pace = make_pace(_WHO, sweeps, tolerance, callback)
     reduced = reduce(problem)
     if not reduced.is_possible:

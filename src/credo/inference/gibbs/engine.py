@@ -15,7 +15,7 @@ from credo import _checks as check
 from credo._kernels.forest import Forest, Graph, grow, locate, make_room, plant
 from credo._types import F64, Label
 from credo._validation.cores import count_threads
-from credo.exceptions import InputError, NumericalError
+from credo.exceptions import NumericalError
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import starts
 from credo.inference.bounding.reduce import (
@@ -178,10 +178,8 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
         check.count(chains, f"chains of {_OWNER}"),
     )
     check.one_of(log_z, ("ais", None), f"log_z of {_OWNER}")
-    seeds = np.random.SeedSequence(check.count(seed, f"seed of {_OWNER}", 0)).spawn(2)
+    seeds = np.random.SeedSequence(seed).spawn(2)
     threads = count_threads(threads, _OWNER)
-    if callback is not None and not callable(callback):
-        raise InputError(f"The callback of {_OWNER} must be a function of sweep and residual.")
     reduced = reduce(problem)
     if not reduced.n:
         return _settled(reduced)
