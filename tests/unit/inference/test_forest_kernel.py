@@ -170,13 +170,6 @@ def test_spanning_forests_take_the_first_in_rank_and_share_one_graph():
             assert kernel.collect(*given) == pytest.approx(oracle.log_sum(table), rel=1e-13)
 
 
-def test_a_cycle_is_refused_by_its_slot():
-    model = Model()
-    with pytest.raises(kernel.CycleError, match="slot") as caught:
-        model.plant([0, 1, 2])
-    assert model.graph.scope[caught.value.slot] in {0, 1, 2}
-
-
 def test_long_sums_lose_nothing():
     """Ten thousand times log 3, added up: each term is a third of a unit off, and not the sum."""
     n = 10_000
