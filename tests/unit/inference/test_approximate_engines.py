@@ -1,6 +1,7 @@
 """Approximate engines through ``infer`` and ``mpe``, next to sums over all configurations."""
 
 import itertools
+import pickle  # noqa: TID251 - to send an answer to another process
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ from tests.oracles import inference as oracle
 
 import credo
 from credo.exceptions import ApproximationWarning
+from credo.inference.engines import ENGINES
 
 SIZES = (2, 3, 2, 2, 3)
 RING = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0))
@@ -117,3 +119,31 @@ class TestMaxima:
             assert found.log_score == pytest.approx(max(scores), abs=1e-9)
             better.add(round(scores[0] - scores[1], 6) > 0)
         assert better == {True, False}
+
+
+def travelled(post):
+    """The same answer in another process."""
+    return pickle.loads(pickle.dumps(post))  # noqa: S301 - our own
+
+
+class TestTravel:
+    model = model_of(SIZES, ring(0, strength=0.3))
+
+    @pytest.mark.parametrize(
+        "method",
+        [name for name, engine in ENGINES.items() if engine.promise != "exact"],
+    )
+    def test_an_answer_that_travelled_reads_the_same(self, method):
+        post = credo.infer(self.model, {0: 1}, method=method)
+        there = travelled(post)
+        assert there.to_dict() == post.to_dict()
+        assert (there.status, there.log_evidence) == (post.status, post.log_evidence)
+        np.testing.assert_array_equal(there.joint([1, 2]).table, post.joint([1, 2]).table)
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_messages_travel_too(self, dtype):
+        post = credo.infer(self.model, method="loopy", schedule="flooding", dtype=dtype)
+        there = travelled(post)
+        assert np.array_equal(there.message(0, 1).values, post.message(0, 1).values)
+        again = credo.infer(there.question.model, method="loopy", start=there)
+        assert again.sweeps <= 3

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import methodcaller
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from credo.exceptions import NumericalError
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import starts
 from credo.inference.bounding.reduce import (
+    Int64,
     Reduced,
     fold,
     named_blocks,
@@ -30,7 +31,6 @@ from credo.inference.gibbs.diagnostics import LEAST_DRAWS, describe
 from credo.inference.gibbs.kernels import Record, Target, dive, run_sites, run_trees
 from credo.inference.question import Answer, Callback
 
-Int64: TypeAlias = npt.NDArray[np.int64]
 T = TypeVar("T")
 R = TypeVar("R")
 _OWNER = "Gibbs sampling"
