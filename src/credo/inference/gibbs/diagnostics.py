@@ -15,8 +15,8 @@ from credo.inference.gibbs.kernels import Record
 
 #: Fewer draws than this cannot be split into halves that have a variance.
 LEAST_DRAWS = 4
-#: Numbers that are worked on at a time: 8 MB, and a few copies.
-_CHUNK = 2**20
+#: Numbers that are worked on at a time: half a megabyte and a few copies, which stay in the cache.
+_CHUNK = 2**16
 
 
 def r_hat(draws: Any) -> F64:
