@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import methodcaller
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,6 @@ from credo.inference.gibbs.diagnostics import LEAST_DRAWS, describe
 from credo.inference.gibbs.kernels import Record, Target, dive, run_sites, run_trees
 from credo.inference.question import Answer, Callback
 
-T = TypeVar("T")
-R = TypeVar("R")
 _OWNER = "Gibbs sampling"
 #: How often the beliefs are looked at on the way, for the residuals.
 _ROUNDS = 10
@@ -191,16 +189,18 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
     begun = [_find_start(reduced, tables, rng, i) for i, rng in enumerate(rngs)]
     walkers = [_Walker(target, ways, *parts) for parts in zip(rngs, begun, records, strict=True)]
     walkers[0].run.expect(chains * lengths.sweeps * reduced.n)
-    residuals = _advance(walkers, lengths, lengths.plan(records[0], ways), threads, callback)
+    value, error = None, np.inf
+    with ThreadPoolExecutor(threads) as pool:
+        residuals = _advance(walkers, lengths, lengths.plan(records[0], ways), pool, callback)
+        if log_z is not None:
+            rungs = chains * lengths.sweeps // (2 * _WALKS)
+            value, error = _anneal(reduced, target, ways, seeds[1].spawn(_WALKS), rungs, pool)
     found = _pool(records, lengths.draws)
     details = describe(records, target.start, lengths.draws)
     if details["worst_r_hat"] < _AGREE and _is_blind(reduced, tables, walkers[0], found, draws):
         details["worst_r_hat"] = np.inf
-    value = None
-    if log_z is not None:
-        rungs = chains * lengths.sweeps // (2 * _WALKS)
-        value, error = _anneal(reduced, target, ways, seeds[1].spawn(_WALKS), rungs, threads)
-        details |= {} if value is None else {"log_z_standard_error": error}
+    if value is not None:
+        details["log_z_standard_error"] = error
     return Answer(
         reduced.beliefs(found, value),
         status="SAMPLED",
@@ -481,16 +481,12 @@ class _Walker:
         return float(gained)
 
 
-def _on_threads(work: Callable[[T], R], parts: Sequence[T], threads: int) -> list[R]:
-    """Work on independent parts; the order of the answers is that of the parts."""
-    if min(threads, len(parts)) <= 1:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(min(threads, len(parts))) as pool:
-        return list(pool.map(work, parts))
-
-
 def _advance(
-    walkers: list[_Walker], lengths: _Lengths, plan: Int64, threads: int, callback: Callback | None
+    walkers: list[_Walker],
+    lengths: _Lengths,
+    plan: Int64,
+    pool: ThreadPoolExecutor,
+    callback: Callback | None,
 ) -> F64:
     """Run the chains; return the largest change of a belief in each of some rounds."""
     cold = np.ones(len(plan) + 1)
@@ -501,7 +497,7 @@ def _advance(
     for n in np.unique(-(-lengths.draws * np.arange(1, _ROUNDS + 1) // _ROUNDS)).tolist():
         part = slice(done, lengths.burn_in + n * lengths.thin)
         beta, rows = cold[part.start : part.stop + 1], plan[part]
-        _on_threads(methodcaller("advance", beta, rows), walkers, threads)
+        list(pool.map(methodcaller("advance", beta, rows), walkers))
         beliefs = _pool(records, n)
         residuals.append(float(np.abs(beliefs - before).max()))
         before, done = beliefs, part.stop
@@ -525,7 +521,7 @@ def _anneal(
     ways: _Ways,
     seeds: list[np.random.SeedSequence],
     rungs: int,
-    threads: int,
+    pool: ThreadPoolExecutor,
 ) -> tuple[float | None, float]:
     r"""Walk from independent variables to the target; average the weights gained on the way.
 
@@ -552,8 +548,7 @@ def _anneal(
         gained = walker.advance(steps, plan)
         return -np.inf if (target.logs[walker.cells] == -np.inf).any() else gained
 
-    logs = np.array(_on_threads(walk, seeds, threads))
-    return _average(logs, reduced.constant)
+    return _average(np.array(list(pool.map(walk, seeds))), reduced.constant)
 
 
 def _average(logs: F64, constant: float) -> tuple[float | None, float]:
