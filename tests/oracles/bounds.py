@@ -46,15 +46,6 @@ def log_z(sizes, factors, dtype=np.float64):
     return top if top == -math.inf else top + np.log(np.exp(joint - top).sum())
 
 
-def joint_probabilities(sizes, factors, variables):
-    """Give the joint distribution of some variables, one axis each, in their order."""
-    joint = log_joint(sizes, factors)
-    others = tuple(v for v in range(len(sizes)) if v not in variables)
-    summed = logsumexp(joint, axis=others) - logsumexp(joint)
-    order = np.argsort(np.argsort(variables))
-    return np.exp(np.transpose(summed, order))
-
-
 def lower_bound(sizes, factors, marginals):
     """Give the average of log(p / q) for independent variables with these marginals."""
     total = 0.0

@@ -91,7 +91,7 @@ class CycleError(ValueError):
 
 
 def make_graph(n_states: Any, scope_start: Any, scope: Any, cell_start: Any) -> Graph:
-    """Lay a graph out; ``cell_start`` may leave gaps between factors, or be one shorter."""
+    """Lay a graph out."""
     arity = np.diff(scope_start)
     stride = np.ones(len(scope), np.int64)
     after = np.repeat(scope_start[1:], arity) - 1 - np.arange(len(scope))
@@ -111,7 +111,7 @@ def make_graph(n_states: Any, scope_start: Any, scope: Any, cell_start: Any) -> 
 
 
 def grow(graph: Graph, order: Any, weight: Any, most: int) -> Any:
-    """Put each variable, in order, into a block; give the number of each variable's block.
+    """Put each variable, in order, into a block; return the number of each variable's block.
 
     It goes where it joins the most, by weight of factors, without a cycle; among equals, to the
     smallest block; to a new one if all are closed to it. From ``most`` blocks on, those that fit
@@ -248,7 +248,7 @@ def _span(graph, ranking, above, taken):
 
 @kernel
 def _plant(graph, block_of, first_block, order, taken, up, forest):
-    """Write the blocks of all partitions, breadth first; give -1, or the slot of a cycle."""
+    """Write the blocks of all partitions, breadth first; return -1, or the slot of a cycle."""
     n = forest.count
     n[WIDTH] = 1
     head = np.int64(0)
@@ -339,8 +339,8 @@ def condition(graph, forest, b, logs, beta, states, cells, total):
 def _spread(graph, forest, j, states, cells, room):
     """Write, for all states of a family's children, their cell and the log of what is below them.
 
-    The cell is that of the parent's first state. Gives how many there are; the first child's state
-    runs fastest.
+    The cell is that of the parent's first state. Returns how many there are; the first child's
+    state runs fastest.
     """
     scope, stride, link = graph.scope, graph.stride, forest.link
     total, place, below = room.total, room.place, room.below
@@ -364,7 +364,7 @@ def _spread(graph, forest, j, states, cells, room):
 
 @kernel
 def _fill_row(logs, beta, place, below, rows, first, count, shift, mode):
-    """Write p(children | parent) for a state of the parent, or logs to compare; give the message.
+    """Write p(children | parent) for a state of the parent, or logs to compare; return the message.
 
     A row in which nothing is possible is left as it is.
     """
@@ -411,7 +411,7 @@ def _add(value, lost, term):
 
 @kernel
 def collect(graph, forest, b, logs, beta, states, cells, mode, room):
-    """Sum a block, leaves first; give the log of the sum, or of the largest product.
+    """Sum a block, leaves first; return the log of the sum, or of the largest product.
 
     The largest of each message is taken out of the totals, and these are added up with Neumaier's
     correction: so the result is off by a unit in its last place, beside what the messages are off.

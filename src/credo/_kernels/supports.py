@@ -78,7 +78,7 @@ def revise(tables, states, f):
     return met
 
 
-@kernel
+@kernel(visits=10)
 def propagate(tables, states, length):
     """Remove states until every one left has a positive cell in each factor; tell if all is well.
 
@@ -126,7 +126,7 @@ def least_wanted(tables, states, f, digit, score):
     return worst
 
 
-@kernel
+@kernel(visits=10)
 def shrink(tables, states, crossing, score, digit):
     """Drop states until no factor in ``crossing`` has a zero cell left; tell whether that worked.
 
@@ -155,9 +155,9 @@ def shrink(tables, states, crossing, score, digit):
     return True
 
 
-@kernel
+@kernel(visits=5)
 def restrict(tables, alive, digit, out, cells):
-    """Copy the cells of alive states, in order; write how many each factor has, give the sum."""
+    """Copy the cells of alive states, in order; write how many each factor has, return the sum."""
     to = np.int64(0)
     for f in range(cells.size):
         before = to
@@ -203,7 +203,7 @@ def find_hosts(tables, marks, host):
                 most = size
 
 
-@kernel
+@kernel(visits=5)
 def absorb(tables, host, to_start, out, unary, step, digit):
     """Add the logs of each factor to its host's table, or to its one variable.
 

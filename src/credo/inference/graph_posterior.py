@@ -111,7 +111,7 @@ class GraphPosterior(Drawable):
         self.plan = plan
         self.why = tuple(why)
         self.status = answer.status
-        self.log_evidence_is = "NOT_ESTIMATED" if "no_log_z" in answer.details else answer.log_z_is
+        self.log_evidence_is = answer.log_z_is
         self.residuals: F64 = check.frozen(answer.residuals)
         self.updates = answer.updates
         self.period = answer.period

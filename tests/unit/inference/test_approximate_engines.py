@@ -1,8 +1,8 @@
-"""Approximate engines through ``infer`` and ``bounds``, next to sums over all configurations."""
+"""Approximate engines through ``infer`` and ``mpe``, next to sums over all configurations."""
 
 import itertools
+import pickle  # noqa: TID251 - to send an answer to another process
 import warnings
-from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from tests.oracles import inference as oracle
 
 import credo
 from credo.exceptions import ApproximationWarning
+from credo.inference.engines import ENGINES
 
 SIZES = (2, 3, 2, 2, 3)
 RING = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0))
@@ -38,11 +39,6 @@ def left_by(sizes, factors, seen=()):
     """All configurations that agree with what was seen."""
     listed = oracle.configurations(sizes, [oracle.factor(s, t, log=True) for s, t in factors])
     return [(x, p) for x, p in listed if all(x[v] == state for v, state in seen)]
-
-
-def log_z_of(configurations):
-    """The log of the sum, with more digits than a float has."""
-    return oracle.CONTEXT.ln(oracle.total(configurations))
 
 
 class TestRegions:
@@ -74,75 +70,6 @@ class TestRegions:
         post = credo.infer(model_of(SIZES, factors), method=method, regions="bethe")
         assert (post.status, post.log_evidence_is) == ("CONVERGED", "ESTIMATE")
         assert abs(post.log_evidence - oracle.log_total(left_by(SIZES, factors))) > 1e-4
-
-
-class TestBounds:
-    def test_on_a_forest_they_hold_to_the_last_digit(self):
-        """The sum is divided by itself, so that rounding is all that is left of its log."""
-        for seed in range(5):
-            factors = ring(seed)[:-1]
-            whole = float(log_z_of(left_by(SIZES, factors)))
-            factors.append(((0,), np.full(SIZES[0], -whole)))
-            found = credo.bounds(model_of(SIZES, factors))
-            exact = log_z_of(left_by(SIZES, factors))
-            assert Decimal(found.lower) < exact < Decimal(found.upper)
-            assert found.gap < 1e-12
-
-    def test_from_above_they_hold_where_nothing_but_rounding_is_between(self):
-        """Tables of the ring that are products bind nothing: the bound is the sum itself."""
-        for seed in range(10):
-            rng = np.random.default_rng(seed)
-            factors = [
-                (scope, np.add.outer(*(rng.normal(CONSTANT, 1.0, SIZES[v]) for v in scope)))
-                for scope in RING
-            ]
-            found = credo.bounds(model_of(SIZES, factors), tolerance=1e-13)
-            exact = log_z_of(left_by(SIZES, factors))
-            assert Decimal(found.upper) > exact
-            assert found.upper - float(exact) < 1e-9
-
-    def test_probabilities_lie_between_theirs(self):
-        for seed in range(5):
-            factors = ring(seed, strength=3.0)
-            found = credo.bounds(model_of(SIZES, factors), {4: 1}, rounds=0)
-            left = left_by(SIZES, factors, [(4, 1)])
-            for v, marginal in enumerate(oracle.marginals(left, SIZES)):
-                low, high = found.marginal(v).T
-                assert (low <= marginal).all()
-                assert (marginal <= high).all()
-
-    def test_weights_above_one_are_no_probabilities(self):
-        net = credo.BayesianNetwork()
-        net.variable("v", 2)
-        net.cpt("v", table=[0.25, 0.75])
-        found = credo.bounds(net, likelihood={"v": [2.0, 10.0]})
-        assert found.lower <= np.log(8.0) <= found.upper
-
-
-class TestGibbs:
-    def test_draws_begin_after_the_burn_in(self):
-        """Of one seed, the mean of eight draws is that of the first four and the four after."""
-        model = model_of(SIZES, ring(4))
-
-        def mean(burn_in, draws):
-            options = {"chains": 1, "thin": 1, "log_z": None, "seed": 5, "on_failure": "return"}
-            post = credo.infer(model, method="gibbs", burn_in=burn_in, draws=draws, **options)
-            return np.concatenate([post.probabilities(v) for v in range(5)])
-
-        np.testing.assert_allclose(mean(0, 8), (mean(0, 4) + mean(4, 4)) / 2, rtol=1e-12)
-        assert np.abs(mean(0, 4) - mean(4, 4)).max() > 0.01
-
-    def test_annealing_finds_the_log_of_the_sum(self):
-        """The weights of walks are unbiased, and the mean of their logarithms is not."""
-        factors = ring(6, strength=5.0)
-        exact = oracle.log_total(left_by(SIZES, factors))
-        options = {"draws": 4, "burn_in": 0, "chains": 1, "on_failure": "return"}
-        off, errors = [], []
-        for seed in range(16):
-            post = credo.infer(model_of(SIZES, factors), method="gibbs", seed=seed, **options)
-            off.append(post.log_evidence - exact)
-            errors.append(post.details["log_z_standard_error"])
-        assert abs(np.mean(off)) < 3 * np.mean(errors) / np.sqrt(len(off))
 
 
 class TestMaxima:
@@ -192,3 +119,31 @@ class TestMaxima:
             assert found.log_score == pytest.approx(max(scores), abs=1e-9)
             better.add(round(scores[0] - scores[1], 6) > 0)
         assert better == {True, False}
+
+
+def travelled(post):
+    """The same answer in another process."""
+    return pickle.loads(pickle.dumps(post))  # noqa: S301 - our own
+
+
+class TestTravel:
+    model = model_of(SIZES, ring(0, strength=0.3))
+
+    @pytest.mark.parametrize(
+        "method",
+        [name for name, engine in ENGINES.items() if engine.promise != "exact"],
+    )
+    def test_an_answer_that_travelled_reads_the_same(self, method):
+        post = credo.infer(self.model, {0: 1}, method=method)
+        there = travelled(post)
+        assert there.to_dict() == post.to_dict()
+        assert (there.status, there.log_evidence) == (post.status, post.log_evidence)
+        np.testing.assert_array_equal(there.joint([1, 2]).table, post.joint([1, 2]).table)
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_messages_travel_too(self, dtype):
+        post = credo.infer(self.model, method="loopy", schedule="flooding", dtype=dtype)
+        there = travelled(post)
+        assert np.array_equal(there.message(0, 1).values, post.message(0, 1).values)
+        again = credo.infer(there.question.model, method="loopy", start=there)
+        assert again.sweeps <= 3

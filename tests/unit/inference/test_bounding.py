@@ -1,5 +1,6 @@
 """Bounds on log Z from both sides: they hold, are as close as they should be, and say why."""
 
+import functools
 import math
 
 import numpy as np
@@ -8,9 +9,8 @@ from tests.oracles import bounds as oracle
 from tests.speeds import plain_kernels
 
 import credo
-from credo.exceptions import ImpossibleEvidence, InputError, LabelError
+from credo.exceptions import InputError, LabelError
 
-QUICK = {"rounds": 2, "sweeps": 40, "restarts": 1, "tolerance": 1e-6}
 BY_FOREST = {"lower": "exact forest", "upper": "exact forest"}
 SAME = np.where(np.eye(2) > 0, 0.0, -np.inf)
 DIFFER = np.where(np.eye(2) > 0, -np.inf, 0.0)
@@ -18,11 +18,6 @@ DIFFER = np.where(np.eye(2) > 0, -np.inf, 0.0)
 RIVALS = [2] * 3, [([0, 1], DIFFER), ([1, 2], DIFFER), ([2, 0], DIFFER)]
 ROUNDING = 1e-10
 LOWER = pytest.mark.parametrize("method", ["mean_field", "structured_mean_field"])
-GRAPHS = pytest.mark.parametrize(
-    ("arity", "zeros", "scale"),
-    [(2, 0.0, 1.0), (2, 0.0, 4.0), (2, 0.3, 1.0), (3, 0.0, 1.5), (3, 0.35, 1.0)],
-    ids=["pairs", "strong", "zeros", "threes", "threes with zeros"],
-)
 
 
 def model_of(sizes, factors):
@@ -40,14 +35,6 @@ def infer(graph, method, evidence=None, **options):
     return credo.infer(model_of(*graph), evidence, method=method, on_failure="return", **options)
 
 
-def clamped(sizes, factors, evidence):
-    """Add factors that allow the observed states only."""
-    observed = [
-        ([v], np.where(np.arange(sizes[v]) == x, 0.0, -np.inf)) for v, x in evidence.items()
-    ]
-    return sizes, [*factors, *observed]
-
-
 def complete(n, rng, scale):
     """All pairs of n variables of two states, with random tables; no unary logs."""
     pairs = [[a, b] for a in range(n) for b in range(a)]
@@ -62,33 +49,14 @@ def marginals_of(post, sizes):
 # --- both sides -----------------------------------------------------------------------------------
 
 
-@GRAPHS
-def test_bounds_hold_on_random_graphs(arity, zeros, scale):
-    rng = np.random.default_rng(arity + int(10 * zeros + scale))
-    loops = 0
-    for _ in range(120):
-        sizes, factors = oracle.random_graph(rng, 6, arity, zeros, scale)
-        evidence = {0: int(rng.integers(sizes[0]))} if rng.random() < 0.3 else {}
-        exact = oracle.log_z(*clamped(sizes, factors, evidence))
-        if exact == -math.inf:
-            continue
-        found = credo.bounds(model_of(sizes, factors), evidence, **QUICK)
-        assert found.lower <= exact <= found.upper
-        assert found.gap == found.upper - found.lower
-        if found.by == BY_FOREST:
-            assert found.gap < 1e-9
-        else:
-            loops += 1
-    assert loops > 25
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_bounds_hold_to_the_last_digit_on_thousands_of_graphs(seed):
+@pytest.mark.parametrize(
+    ("seed", "count"), [(0, 60), *(pytest.param(s, 400, marks=pytest.mark.slow) for s in range(10))]
+)
+def test_bounds_hold_to_the_last_digit_on_thousands_of_graphs(seed, count):
     """Strictly, next to sums in extended precision: with zeros, wide logs, few sweeps, rules."""
     rng = np.random.default_rng(seed)
     met = 0
-    for _ in range(400):
+    for _ in range(count):
         shape = int(rng.integers(2, 4)), float(rng.choice([0.0, 0.0, 0.4]))
         scale = float(rng.choice([1e-3, 1.0, 5.0, 300.0]))
         sizes, factors = oracle.random_graph(rng, 6, *shape, scale)
@@ -109,51 +77,25 @@ def test_bounds_hold_to_the_last_digit_on_thousands_of_graphs(seed):
         assert found.lower <= exact + slack
         assert exact - slack <= found.upper
         met += found.gap < 1e-10 * (1 + abs(exact))
-    assert met > 40  # where nothing but rounding is between them
-
-
-def test_intervals_of_probabilities_hold_on_random_graphs():
-    rng = np.random.default_rng(5)
-    for turn in range(60):
-        zeros = 0.3 if turn % 2 else 0.0
-        sizes, factors = oracle.random_graph(rng, 5, 2 + turn % 2, zeros)
-        if oracle.log_z(sizes, factors) == -math.inf:
-            continue
-        found = credo.bounds(model_of(sizes, factors), **QUICK)
-        names = rng.permutation(len(sizes))[:2].tolist()
-        table = found.joint(names)
-        truth = oracle.joint_probabilities(sizes, factors, names)
-        assert table.shape == (*truth.shape, 2)
-        # the truth of the oracle is rounded too
-        assert (table[..., 0] <= truth * (1 + 1e-12)).all()
-        assert (table[..., 1] >= truth * (1 - 1e-12)).all()
-        assert ((table >= 0) & (table <= 1)).all()
+    assert met > count // 10  # where nothing but rounding is between them
 
 
 def test_on_a_forest_both_bounds_are_the_value_and_intervals_are_points():
-    net = credo.BayesianNetwork()
-    for name in ("rain", "wet", "cold"):
-        net.variable(name, ["no", "yes"])
-    net.cpt("rain", table=[0.8, 0.2])
-    net.cpt("wet", given=["rain"], table=[[0.9, 0.1], [0.2, 0.8]])
-    net.cpt("cold", given=["rain"], table=[[0.7, 0.3], [0.4, 0.6]])
-    found = credo.bounds(net, {"wet": "yes"})
+    tables = [([0], [0.8, 0.2]), ([0, 1], [[0.9, 0.1], [0.2, 0.8]]), ([0, 2], [[0.7, 0.3]] * 2)]
+    found = credo.bounds(model_of([2] * 3, [(scope, np.log(p)) for scope, p in tables]), {1: 1})
     assert found.by == BY_FOREST
     assert found.log_z == pytest.approx((math.log(0.24), math.log(0.24)), abs=1e-13)
-    np.testing.assert_allclose(found.marginal("rain"), [[1 / 3, 1 / 3], [2 / 3, 2 / 3]], rtol=1e-12)
+    np.testing.assert_allclose(found.marginal(0), [[1 / 3, 1 / 3], [2 / 3, 2 / 3]], rtol=1e-12)
     assert "exact forest" in repr(found)
 
 
-def test_an_observed_variable_has_its_state_for_certain():
+def test_observed_and_impossible_states_are_so_for_certain():
     found = credo.bounds(model_of(*oracle.ring(4, 0.7, 0.2)), {1: 0})
     np.testing.assert_array_equal(found.marginal(1), [[1.0, 1.0], [0.0, 0.0]])
     table = found.joint([1, 2])
     assert table.shape == (2, 2, 2)
     np.testing.assert_array_equal(table[1], 0.0)
     np.testing.assert_array_equal(table[0], found.marginal(2))
-
-
-def test_impossible_states_have_probability_zero_for_certain():
     sizes, factors = oracle.ring(3, 0.5)
     never = np.array([[0.0, 0.0], [-np.inf, -np.inf]])
     found = credo.bounds(model_of(sizes, [*factors, ([0, 1], never)]))
@@ -169,15 +111,6 @@ def test_zeros_of_a_product_are_found_again():
     np.testing.assert_array_equal(found.joint([0, 2])[0, 1], 1.0)
 
 
-def test_constants_and_lonely_variables_count():
-    graph = credo.FactorGraph()
-    graph.variable("a", 2)
-    graph.variable("b", 3)
-    graph.factor(["a"], [0.2, 0.6])
-    found = credo.bounds(graph, {"a": 1})
-    assert found.lower <= math.log(0.6 * 3) <= found.upper < math.log(0.6 * 3) + 1e-14
-
-
 def test_constants_that_cancel_leave_their_rounding_behind():
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -186,28 +119,6 @@ def test_constants_that_cancel_leave_their_rounding_behind():
         exact = math.fsum(float(logs[0]) for _, logs in factors)
         found = credo.bounds(model_of([1], factors))
         assert found.lower <= exact <= found.upper < exact + 1e-9
-
-
-def test_a_likelihood_multiplies():
-    sizes, factors = oracle.ring(4, 0.4, 0.3)
-    exact = oracle.log_z(sizes, [*factors, ([2], np.log([0.2, 0.7]))])
-    found = credo.bounds(model_of(sizes, factors), likelihood={2: [0.2, 0.7]})
-    assert found.lower <= exact <= found.upper < exact + 0.2
-
-
-def test_rules_are_bounded_too():
-    graph = credo.FactorGraph()
-    for v in range(4):
-        graph.variable(v, 2)
-        graph.factor([v], [1.0, 0.3 + 0.1 * v])
-    graph.parity([0, 1, 2, 3])
-    graph.factor([0, 3], [[2.0, 1.0], [1.0, 2.0]])
-    exact = credo.infer(graph)
-    found = credo.bounds(graph)
-    assert found.lower <= exact.log_evidence <= found.upper
-    low, high = found.marginal(1).T
-    assert (low <= exact.probabilities(1)).all()
-    assert (exact.probabilities(1) <= high).all()
 
 
 def test_children_that_nobody_observed_do_not_widen_the_bounds():
@@ -223,11 +134,18 @@ def test_children_that_nobody_observed_do_not_widen_the_bounds():
     assert found.gap < 1e-12
 
 
-def test_more_rounds_narrow_the_interval_and_the_answer_is_the_same_every_time():
+def test_weights_above_one_are_no_probabilities():
+    net = credo.BayesianNetwork()
+    net.variable("v", 2)
+    net.cpt("v", table=[0.25, 0.75])
+    found = credo.bounds(net, likelihood={"v": [2.0, 10.0]})
+    assert found.lower <= math.log(8.0) <= found.upper
+
+
+def test_more_rounds_narrow_the_interval():
     graph = model_of(*oracle.grid(4, np.random.default_rng(0), 1.0))
     gaps = [credo.bounds(graph, rounds=rounds).gap for rounds in (0, 3, 10)]
     assert gaps[0] > gaps[1] > gaps[2]
-    assert credo.bounds(graph, seed=3).log_z == credo.bounds(graph, seed=3).log_z
 
 
 def test_a_joint_is_computed_once_and_read_only_and_the_interval_is_in_the_text():
@@ -240,11 +158,7 @@ def test_a_joint_is_computed_once_and_read_only_and_the_interval_is_in_the_text(
     assert repr(found).endswith("by structured mean field and tree-reweighted>")
 
 
-def test_what_cannot_be_is_named_at_once_or_where_it_is_noticed():
-    sizes, factors = oracle.ring(3, 0.5)
-    graph = model_of(sizes, [*factors, ([0, 1], SAME)])
-    with pytest.raises(ImpossibleEvidence, match="bounds: the evidence has probability zero"):
-        credo.bounds(graph, {0: 0, 1: 1})
+def test_what_cannot_be_is_named_where_it_is_noticed():
     found = credo.bounds(model_of(*RIVALS))
     assert found.lower == -math.inf
     with pytest.raises(InputError, match="allows no configuration at all"):
@@ -260,25 +174,12 @@ def test_the_allowance_for_rounding_stays_small_on_long_chains():
     assert found.gap < 1e-8
 
 
-def test_questions_are_checked():
-    graph = model_of(*oracle.ring(4, 0.5))
-    with pytest.raises(LabelError, match="9"):
-        credo.bounds(graph, {9: 0})
-    with pytest.raises(InputError, match="rounds of bounds must be a whole number, at least 0"):
-        credo.bounds(graph, rounds=-1)
-    with pytest.raises(InputError, match="restarts of bounds must be a whole number, at least 1"):
-        credo.bounds(graph, restarts=0)
-    with pytest.raises(InputError, match="tolerance"):
-        credo.bounds(graph, tolerance=-1.0)
-    with pytest.raises(InputError, match="needs a BayesianNetwork"):
-        credo.bounds([1, 2])
-    found = credo.bounds(graph, query=[0, 1])
-    with pytest.raises(InputError, match="2 was not asked for"):
-        found.marginal(2)
-    with pytest.raises(InputError, match="twice"):
+def test_questions_of_an_interval_are_checked():
+    found = credo.bounds(model_of([2] * 13, []), query=range(13))
+    with pytest.raises(InputError, match="names 0 twice"):
         found.joint([0, 0])
     with pytest.raises(InputError, match="at most 4096. Got 8192"):
-        credo.bounds(model_of([2] * 13, [([v], np.zeros(2)) for v in range(13)])).joint(range(13))
+        found.joint(range(13))
 
 
 def test_probabilities_follow_from_bounds_on_sums():
@@ -293,30 +194,6 @@ def test_probabilities_follow_from_bounds_on_sums():
 
 
 # --- from above -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("forests", ["uniform", "optimise"])
-@GRAPHS
-def test_the_upper_bound_is_above_log_z(forests, arity, zeros, scale):
-    rng = np.random.default_rng(3 * arity + int(10 * zeros))
-    loops = 0
-    for _ in range(120):
-        graph = oracle.random_graph(rng, 6, arity, zeros, scale)
-        exact = oracle.log_z(*graph)
-        # messages are far from settled after a few sweeps, and the bound holds all the same
-        sweeps = int(rng.integers(1, 20))
-        try:
-            found = infer(graph, "tree_reweighted", forests=forests, rounds=2, sweeps=sweeps)
-        except InputError:
-            assert exact == -math.inf
-            continue
-        if found.log_evidence_is == "EXACT":
-            assert found.log_evidence == pytest.approx(exact, abs=1e-9)
-            continue
-        loops += 1
-        assert found.log_evidence >= exact
-        assert found.details["rounding"] < ROUNDING
-    assert loops > 25
 
 
 def test_settled_messages_are_those_of_the_oracle_and_so_is_their_free_energy():
@@ -369,30 +246,14 @@ def test_a_ring_of_equal_couplings_has_equal_shares():
     np.testing.assert_allclose(found.details["rho"], rho, atol=0.02)
 
 
-@pytest.mark.parametrize("method", ["tree_reweighted", "structured_mean_field"])
-def test_a_forest_is_summed_exactly(method):
-    rng = np.random.default_rng(5)
-    for _ in range(10):
-        sizes = rng.integers(1, 4, size=6).tolist()
-        links = [(v, int(rng.integers(v))) for v in range(1, 6)]
-        factors = [([v, w], rng.normal(scale=3.0, size=(sizes[v], sizes[w]))) for v, w in links]
-        found = infer((sizes, factors), method)
-        assert (found.status, found.log_evidence_is) == ("EXACT", "EXACT")
-        assert found.log_evidence == pytest.approx(oracle.log_z(sizes, factors), abs=1e-9)
-        for v in range(6):
-            truth = oracle.joint_probabilities(sizes, factors, [v])
-            np.testing.assert_allclose(found.probabilities(v), truth, atol=1e-12)
-        pair = oracle.joint_probabilities(sizes, factors, links[2])
-        np.testing.assert_allclose(found.joint(links[2]).table, pair, atol=1e-12)
-
-
-def test_factors_with_the_same_variables_are_one():
+def test_one_factor_and_none_are_summed_exactly_those_with_the_same_variables_being_one():
     rng = np.random.default_rng(6)
     factors = [([0, 1], rng.normal(size=(2, 3))), ([1, 0], rng.normal(size=(3, 2)))]
     factors += [([1], rng.normal(size=3)), ([2, 1, 0], rng.normal(size=(2, 3, 2)))]
-    found = infer(([2, 3, 2], factors), "tree_reweighted")
-    assert found.log_evidence_is == "EXACT"
-    assert found.log_evidence == pytest.approx(oracle.log_z([2, 3, 2], factors), abs=1e-12)
+    for listed, method in ((factors, "tree_reweighted"), ([], "mean_field")):
+        found = infer(([2, 3, 2], listed), method)
+        assert found.log_evidence_is == "EXACT"
+        assert found.log_evidence == pytest.approx(oracle.log_z([2, 3, 2], listed), abs=1e-12)
 
 
 def test_joint_beliefs_agree_with_marginals():
@@ -426,7 +287,7 @@ def test_a_bound_is_found_where_messages_do_not_settle():
     graph = complete(7, np.random.default_rng(8), 6.0)
     exact = oracle.log_z(*graph)
     few, many = (infer(graph, "tree_reweighted", sweeps=n, rounds=0) for n in (5, 400))
-    assert few.status == "MAX_SWEEPS"
+    assert (few.status, many.status) == ("MAX_SWEEPS", "CONVERGED")  # by descent in the end
     assert exact <= many.log_evidence <= few.log_evidence
 
 
@@ -434,7 +295,11 @@ def test_a_bound_is_found_where_messages_do_not_settle():
 
 
 @LOWER
-@GRAPHS
+@pytest.mark.parametrize(
+    ("arity", "zeros", "scale"),
+    [(2, 0.0, 4.0), (2, 0.3, 1.0), (3, 0.35, 1.0)],
+    ids=["strong", "zeros", "threes with zeros"],
+)
 def test_the_lower_bound_is_below_log_z_and_never_falls(method, arity, zeros, scale):
     rng = np.random.default_rng(7 * arity + int(10 * zeros))
     useful = 0
@@ -512,17 +377,6 @@ def test_a_configuration_is_found_through_hard_constraints():
     assert found.log_evidence == pytest.approx(math.log(0.9), abs=ROUNDING)
 
 
-@pytest.mark.parametrize("method", ["mean_field", "structured_mean_field", "tree_reweighted"])
-def test_what_is_impossible_or_without_factors(method):
-    with pytest.raises(InputError, match="allows no configuration at all"):
-        infer(([2, 2], [([0, 1], SAME), ([1, 0], SAME[::-1])]), method)
-    found = infer(([3, 1], []), method)
-    assert found.log_evidence == pytest.approx(math.log(3))
-    assert found.log_evidence_is == "EXACT"
-    np.testing.assert_allclose(found.probabilities(0), 1 / 3)
-    np.testing.assert_array_equal(found.probabilities(1), 1.0)
-
-
 @LOWER
 def test_where_no_start_is_found_the_bound_is_minus_infinity_but_not_a_proof(method):
     found = infer(RIVALS, method)
@@ -563,20 +417,6 @@ class TestGivenBlocks:
     def test_observed_variables_are_passed_over(self):
         assert self.run([[0, 1, 2, 3, 4, 5]], {0: 1}).log_evidence_is == "EXACT"
 
-    @pytest.mark.parametrize(
-        ("blocks", "message"),
-        [
-            ([[0, 1, 2, 3, 4, 5]], "no cycle of factors. Got one with 0, 1, 2, 3, 4, 5"),
-            ([[0, 1], [1, 2]], "name 1 twice"),
-            ("tree", "must be 'forest' or a list of lists of names. Got 'tree'"),
-            (7, "Got 7"),
-        ],
-        ids=["cycle", "twice", "word", "number"],
-    )
-    def test_that_cannot_be_are_refused(self, blocks, message):
-        with pytest.raises(InputError, match=message):
-            self.run(blocks)
-
 
 # --- every method ---------------------------------------------------------------------------------
 
@@ -597,38 +437,32 @@ def test_a_callback_hears_of_every_sweep_in_order(method, options, starts):
 @pytest.mark.parametrize(
     ("method", "option", "message"),
     [
-        ("tree_reweighted", {"forests": "all"}, "forests"),
-        (
-            "tree_reweighted",
-            {"rounds": -1},
-            "rounds of tree-reweighted propagation must be a whole",
-        ),
-        (
-            "mean_field",
-            {"restarts": 0},
-            "restarts of mean field must be a whole number, at least 1",
-        ),
-        *(
-            (method, option, f"{name} of {who} must be {what}")
-            for method, who in {
-                "tree_reweighted": "tree-reweighted propagation",
-                "mean_field": "mean field",
-            }.items()
-            for name, option, what in (
-                ("sweeps", {"sweeps": 0}, "a whole number, at least 1"),
-                ("tolerance", {"tolerance": -1.0}, "at least 0"),
-            )
-        ),
-        *(
-            (method, option, message)
-            for method in ("tree_reweighted", "mean_field", "structured_mean_field")
-            for option, message in (({"seed": -1}, "seed"), ({"callback": 3}, "callback"))
-        ),
+        ("bounds", {"rounds": -1}, "rounds of bounds must be a whole number, at least 0"),
+        ("bounds", {"restarts": 0}, "restarts of bounds must be a whole number, at least 1"),
+        ("bounds", {"tolerance": -1.0}, "tolerance of bounds must be at least 0"),
+        ("bounds", {"seed": -1}, "seed of bounds must be a whole number, at least 0"),
+        ("bounds", {"evidence": {9: 0}}, "9"),
+        ("bounds", {"model": [1, 2]}, "needs a BayesianNetwork"),
+        ("trw", {"forests": "all"}, "forests of tree-reweighted propagation must be one of"),
+        ("trw", {"rounds": -1}, "rounds of tree-reweighted propagation must be a whole number"),
+        ("trw", {"sweeps": 0}, "sweeps of tree-reweighted propagation must be a whole number"),
+        ("trw", {"tolerance": -1}, "tolerance of tree-reweighted propagation must be at least 0"),
+        ("trw", {"seed": -1}, "seed of infer must be"),
+        ("mean_field", {"sweeps": 0}, "sweeps of mean field must be a whole number, at least 1"),
+        ("mean_field", {"restarts": 0}, "restarts of mean field must be a whole number, at least"),
+        ("mean_field", {"tolerance": -1}, "tolerance of mean field must be at least 0"),
+        ("smf", {"restarts": 0}, "restarts of structured mean field must be a whole number"),
+        ("smf", {"blocks": [range(6)]}, "Those of 0, 1, 2, 3, 4, 5 close one.*blocks='forest'"),
+        ("smf", {"blocks": [[0, 1], [1, 2]]}, "must have no variable in common. 1 is in two"),
+        ("smf", {"blocks": "tree"}, "must be 'forest', or a list of lists of names. Got 'tree'"),
+        ("smf", {"blocks": 7}, "must be 'forest', or a list of lists of names. Got 7"),
     ],
+    ids=str,
 )
 def test_settings_are_checked(method, option, message):
-    with pytest.raises(InputError, match=message):
-        infer(oracle.ring(3, 1.0), method, **option)
+    ask = credo.bounds if method == "bounds" else functools.partial(credo.infer, method=method)
+    with pytest.raises((InputError, LabelError), match=message):
+        ask(**{"model": model_of(*oracle.ring(6, 0.8)), **option})
 
 
 def graphs():

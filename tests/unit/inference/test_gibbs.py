@@ -9,7 +9,7 @@ from tests.oracles import gibbs as oracle
 from tests.speeds import plain_kernels
 
 import credo
-from credo.exceptions import InputError, LabelError, NumericalError
+from credo.exceptions import ConvergenceWarning, InputError, LabelError, NumericalError
 from credo.graphs import FactorGraph
 from credo.graphs.evidence import resolve
 from credo.graphs.problems import pose
@@ -35,13 +35,17 @@ def some_factors(seed=0, zeros=0.0, sizes=SIZES, scopes=SCOPES):
     return factors
 
 
-def as_problem(sizes, factors, evidence=None):
+def as_graph(sizes, factors):
     graph = FactorGraph()
     for v, k in enumerate(sizes):
         graph.variable(v, k)
     for scope, table in factors:
         graph.factor(list(scope), table)
-    return posed(graph, evidence)
+    return graph
+
+
+def as_problem(sizes, factors, evidence=None):
+    return posed(as_graph(sizes, factors), evidence)
 
 
 def posed(graph, evidence=None, query=None):
@@ -53,21 +57,9 @@ def sample(sizes, factors, evidence=None, **options):
     return run_gibbs(as_problem(sizes, factors, evidence), **options)
 
 
-def is_within(found, truth, errors=5):
-    """Whether beliefs are off by no more than so many of their standard errors."""
-    off = np.abs(found.beliefs.values - truth)
-    return (off <= errors * found.details["standard_error"] + 1e-12).all()
-
-
 def draws_of(found, n):
     """The states of n variables in all draws that were kept."""
     return np.column_stack([found.joints.states_of(v) for v in range(n)])
-
-
-def random_scopes(rng, n):
-    """Enough factors of one to three variables to close cycles, some of them twice."""
-    scopes = [tuple(rng.permutation(n)[: rng.integers(1, 4)].tolist()) for _ in range(n + 2)]
-    return [*scopes, scopes[0]]
 
 
 def ising(rows, columns, coupling):
@@ -77,33 +69,6 @@ def ising(rows, columns, coupling):
     down = zip(site[:-1].flat, site[1:].flat, strict=True)
     table = np.exp(coupling * np.array([[1.0, -1.0], [-1.0, 1.0]]))
     return [2] * site.size, [((int(a), int(b)), table) for a, b in (*across, *down)]
-
-
-@pytest.mark.parametrize("blocks", BLOCKS)
-@pytest.mark.parametrize("seed", range(6))
-def test_beliefs_are_within_five_standard_errors_of_enumeration(seed, blocks):
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 4, 6).tolist()
-    factors = some_factors(seed, sizes=sizes, scopes=random_scopes(rng, 6))
-    found = sample(sizes, factors, blocks=blocks, seed=seed)
-    assert is_within(found, oracle.marginals(sizes, factors))
-    assert found.details["standard_error"].max() < 0.02
-    assert found.details["worst_r_hat"] < 1.02
-
-
-@pytest.mark.parametrize("blocks", BLOCKS)
-@pytest.mark.parametrize("seed", range(4))
-def test_zeros_are_kept(seed, blocks):
-    sizes = [2, 3, 2, 3, 2]
-    scopes = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4), (1, 2, 3)]
-    factors = some_factors(seed, zeros=0.15, sizes=sizes, scopes=scopes)
-    truth = oracle.marginals(sizes, factors)
-    found = sample(sizes, factors, blocks=blocks, seed=seed)
-    assert (found.beliefs.values[truth == 0] == 0).all()
-    agree = found.details["worst_r_hat"] < 1.05
-    assert agree or blocks is None or seed > 0  # those of the first model are connected
-    if agree:
-        assert is_within(found, truth)
 
 
 @pytest.mark.parametrize("blocks", BLOCKS)
@@ -123,14 +88,17 @@ def test_standard_errors_are_of_the_right_size(blocks):
 def test_a_sweep_is_that_of_the_definition():
     sizes, scopes = [2, 3, 2, 4, 2], [(0, 1), (1, 0), (1, 2), (2, 0, 3), (4, 3), (4,), (0,)]
     factors = some_factors(3, sizes=sizes, scopes=scopes)
-    found = sample(sizes, factors, draws=12, burn_in=0, chains=1, log_z=None, seed=7)
+    run = {"draws": 12, "burn_in": 3, "thin": 2, "chains": 1, "log_z": None, "seed": 7}
+    found = sample(sizes, factors, **run)
     rng = np.random.default_rng(np.random.SeedSequence(7).spawn(2)[0].spawn(1)[0])
     rng.random(5)  # of the search for a start
-    state, sums = [0] * 5, np.zeros(13)
-    for t in range(12):
+    state, sums, seen = [0] * 5, np.zeros(13), []
+    for t in range(3 + 2 * 12):
         state, conditionals = oracle.sweep(sizes, factors, state, rng.random(5))
-        sums += conditionals
-        assert [found.joints.states_of(v)[t] for v in range(5)] == state
+        if t >= 3 and (t - 3) % 2:
+            sums += conditionals
+            seen.append(state)
+    assert draws_of(found, 5).tolist() == seen
     np.testing.assert_allclose(found.beliefs.values, sums / 12, rtol=1e-12)
 
 
@@ -146,28 +114,18 @@ def test_the_stationary_distribution_is_the_joint_one(blocks):
     assert chisquare(counts.ravel(), joint.ravel() * run.details["draws"]).pvalue > 1e-4
 
 
-def tree_blocks(sizes, factors):
-    """The block of each variable, in all partitions."""
-    reduced = reduce(as_problem(sizes, factors))
-    return engine._tree_blocks(engine._find_ways(reduced, None).graph)
-
-
 class TestTrees:
     """Blocks that are drawn as a whole."""
 
     def test_draws_of_a_tree_are_independent_and_its_beliefs_exact(self):
         sizes, factors = ising(1, 12, 1.0)
         factors[3] = ((3, 4), np.array([[1.0, 0.2], [0.0, 3.0]]))
-        problem = as_problem(sizes, factors)
-        found = run_gibbs(problem, blocks="trees", draws=2000)
-        worth = found.details["effective_sample_size"]
-        assert worth.mean() == pytest.approx(8000, rel=0.1)
+        found = sample(sizes, factors, blocks="trees", draws=2000)
+        assert found.details["effective_sample_size"].mean() == pytest.approx(8000, rel=0.1)
         np.testing.assert_allclose(
             found.beliefs.values, oracle.marginals(sizes, factors), rtol=1e-10
         )
         assert found.details["standard_error"].max() < 1e-12
-        alone = run_gibbs(problem, draws=2000, log_z=None)
-        assert alone.details["effective_sample_size"].min() < 0.2 * worth.min()
 
     def test_blocks_mix_far_better_on_a_strongly_coupled_ring(self):
         sizes, factors = ising(1, 30, 1.5)
@@ -176,15 +134,14 @@ class TestTrees:
         run = {"draws": 4000, "log_z": None}
         alone = run_gibbs(problem, **run).details
         together = run_gibbs(problem, blocks="trees", **run).details
-        worth = [np.median(found["effective_sample_size"]) for found in (alone, together)]
-        assert worth[1] > 10 * worth[0]
+        assert np.median(together["effective_sample_size"]) > 10 * np.median(
+            alone["effective_sample_size"]
+        )
         assert together["worst_r_hat"] < 1.02 < alone["worst_r_hat"]
 
     def test_rules_that_stop_single_changes_do_not_stop_trees(self):
-        graph = FactorGraph()
-        bits = [graph.variable(i, 2) for i in range(5)]
-        graph.parity(bits)
-        graph.factor([bits[0]], [1.0, 3.0])
+        graph = as_graph([2] * 5, [((0,), [1.0, 3.0])])
+        graph.parity(range(5))
         problem = posed(graph)
         assert run_gibbs(problem).details["worst_r_hat"] == np.inf
         found = run_gibbs(problem, blocks="trees")
@@ -192,13 +149,12 @@ class TestTrees:
         np.testing.assert_allclose(found.beliefs.of(0), [0.25, 0.75], rtol=1e-10)
         np.testing.assert_allclose(found.beliefs.of(4), [0.5, 0.5], rtol=1e-10)
 
-    def test_partitions_hold_every_factor_of_a_small_grid(self):
+    def test_partitions_hold_every_factor_of_a_small_grid_and_lonely_variables_in_one_block(self):
         sizes, factors = ising(4, 4, 1.0)
-        ways = tree_blocks(sizes, factors)
+        grid, lonely = as_problem(sizes, factors), as_problem([2, 3, 2], [])
+        ways, one = (engine._tree_blocks(reduce(problem).graph) for problem in (grid, lonely))
         assert all((ways[:, a] == ways[:, b]).any() for (a, b), _ in factors)
-
-    def test_lonely_variables_are_one_block(self):
-        assert tree_blocks([2, 3, 2], []).tolist() == [[0, 0, 0]]
+        assert one.tolist() == [[0, 0, 0]]
 
     def test_a_parent_may_rule_out_all_states_of_its_child(self):
         factors = [((0, 1), np.array([[0.0, 2.0], [1.0, 1.0]])), ((1, 2), np.eye(2))]
@@ -209,23 +165,19 @@ class TestTrees:
     def test_dense_graphs_are_cut_into_pairs(self):
         n = 40
         pairs = list(itertools.combinations(range(n), 2))
-        factors = some_factors(sizes=[2] * n, scopes=pairs)
-        assert (
-            sample([2] * n, [(s, t**0.02) for s, t in factors], blocks="trees", draws=50).details[
-                "worst_r_hat"
-            ]
-            < 1.2
-        )
+        factors = [(s, t**0.02) for s, t in some_factors(sizes=[2] * n, scopes=pairs)]
+        found = sample([2] * n, factors, blocks="trees", draws=50)
+        assert found.details["worst_r_hat"] < 1.2
 
     def test_named_blocks(self):
         factors = some_factors(2)
         seen = [(s, t) for s, t in factors if 5 not in s]
-        seen += [((4,), factors[7][1][:, 1])]
+        truth = oracle.marginals(SIZES[:5], [*seen, ((4,), factors[7][1][:, 1])])
         for blocks in ([[0, 1], [4, 3]], [(2, 4, 5)], [], [[5]]):
             found = sample(SIZES, factors, {5: 1}, blocks=blocks)
-            truth = oracle.marginals(SIZES[:5], seen)
-            assert np.abs(found.beliefs.values - truth).max() < 0.03
-            assert is_within(found, truth)
+            off = np.abs(found.beliefs.values - truth)
+            assert off.max() < 0.03
+            assert (off <= 5 * found.details["standard_error"] + 1e-12).all()
 
 
 class TestLogZ:
@@ -253,32 +205,25 @@ class TestLogZ:
         ]
         assert abs(np.mean(sums) - total) < 4 * np.std(sums) / np.sqrt(60)
 
-    def test_independent_variables_are_summed_exactly(self):
-        factors = some_factors(scopes=[(0,), (1,), (5,)])
-        found = sample(SIZES, factors, draws=4)
-        assert found.log_z == pytest.approx(np.log(oracle.joint(SIZES, factors)[1]), rel=1e-12)
-        assert found.details["log_z_standard_error"] < 1e-12
-
     @pytest.mark.parametrize(
         ("model", "options"),
         [((SIZES, some_factors()), {"log_z": None}), (ising(12, 12, 3.0), {"burn_in": 0})],
         ids=["not asked for", "walks differ too much"],
     )
     def test_there_may_be_none(self, model, options):
-        found = sample(*model, draws=4, **options)
-        assert (found.log_z, found.beliefs.log_z) == (0.0, None)
-        assert found.details["no_log_z"]
+        options |= {"method": "gibbs", "draws": 4, "on_failure": "return"}
+        post = credo.infer(as_graph(*model), **options)
+        assert post.log_evidence_is == "NOT_ESTIMATED"
+        assert "log_z_standard_error" not in post.details
+        with pytest.raises(InputError, match="'gibbs' has no estimate of the probability"):
+            _ = post.log_evidence
 
     def test_it_does_not_change_the_chains(self):
         one, other = (sample(SIZES, some_factors(), draws=50, log_z=how) for how in ("ais", None))
         np.testing.assert_array_equal(one.beliefs.values, other.beliefs.values)
 
     def test_parts_that_were_left_out_leave_none_to_the_beliefs(self):
-        graph = FactorGraph()
-        a, b = graph.variable("a", 2), graph.variable("b", 2)
-        graph.factor([a], [1.0, 2.0])
-        graph.factor([b], [1.0, 3.0])
-        problem = posed(graph, query=[0])
+        problem = posed(as_graph([2, 2], [((0,), [1.0, 2.0]), ((1,), [1.0, 3.0])]), query=[0])
         assert not problem.is_complete
         assert run_gibbs(problem, draws=4).beliefs.log_z is None
 
@@ -294,25 +239,6 @@ class TestDeterminism:
         np.testing.assert_array_equal(plain.beliefs.values, compiled.beliefs.values)
         assert plain.log_z == compiled.log_z
 
-    @pytest.mark.parametrize("blocks", BLOCKS)
-    def test_threads_change_nothing(self, blocks):
-        one, two = (
-            sample(*ising(4, 4, 0.3), draws=100, burn_in=10, blocks=blocks, threads=n)
-            for n in (1, 2)
-        )
-        np.testing.assert_array_equal(one.beliefs.values, two.beliefs.values)
-        assert one.log_z == two.log_z
-        np.testing.assert_array_equal(one.residuals, two.residuals)
-        for name in ("r_hat", "effective_sample_size", "standard_error"):
-            np.testing.assert_array_equal(one.details[name], two.details[name])
-
-    def test_seeds_and_chains_differ(self):
-        first, second = (sample(*ising(4, 4, 0.3), draws=50, seed=seed) for seed in (0, 1))
-        assert (first.beliefs.values != second.beliefs.values).any()
-        assert first.log_z != second.log_z
-        a, b = first.joints.states_of(0).reshape(4, 50)[2:]
-        assert (a != b).any()
-
     def test_parts_are_as_good_as_the_whole(self, monkeypatch):
         """Random numbers are made, and quantities are looked at, so many at a time."""
         whole = sample(*ising(4, 4, 0.3), draws=60)
@@ -326,17 +252,17 @@ class TestDeterminism:
 
 
 @pytest.mark.parametrize("blocks", BLOCKS)
-def test_chains_that_cannot_meet_are_seen(blocks):
-    assert (
-        sample(*ising(6, 6, 3.0), blocks=blocks, draws=200, log_z=None).details["worst_r_hat"] > 2
-    )
+def test_chains_that_cannot_meet_are_told_of_with_a_remedy_that_is_not_set_already(blocks):
+    model = as_graph(*ising(6, 6, 3.0))
+    with pytest.warns(ConvergenceWarning, match="its chains disagree .* Draw more,") as told:
+        post = credo.infer(model, method="gibbs", blocks=blocks, draws=200, log_z=None)
+    assert post.details["worst_r_hat"] > 2
+    assert ("blocks='trees'" in str(told[0].message)) is (blocks is None)
 
 
 def test_a_part_that_all_chains_miss_is_seen():
     """Of at most one of four bits, written as a chain, single changes reach some states only."""
-    graph = FactorGraph()
-    for i in range(4):
-        graph.variable(i, 2)
+    graph = as_graph([2] * 4, [])
     graph.at_most_one([2, 3, 0, 1])
     problem, missed = posed(graph), 0
     for seed in range(40):
@@ -368,22 +294,13 @@ class TestRecords:
         assert found.updates == 4 * (7 + 602) * 6
         assert found.status == "SAMPLED"
 
-    def test_conditionals_vary_less_than_counts(self):
-        sizes, factors = ising(3, 3, 0.1)
-        found = sample(sizes, factors, log_z=None)
-        p = found.beliefs.values
-        by_counting = np.sqrt(p * (1 - p) / found.details["effective_sample_size"])
-        assert (found.details["standard_error"] < 0.6 * by_counting).all()
-
     def test_memory_is_bounded(self, monkeypatch):
         problem = as_problem(*ising(4, 4, 0.3))
         whole = run_gibbs(problem, draws=1000, log_z=None)
         monkeypatch.setattr(engine, "_BYTES", 4 * 16 * 100)  # a hundred draws of each chain
         small = run_gibbs(problem, draws=1000, log_z=None)
         assert small.details["kept"] == 100
-        for v in range(16):
-            every = whole.joints.states_of(v)
-            np.testing.assert_array_equal(small.joints.states_of(v), every[::10])
+        np.testing.assert_array_equal(draws_of(small, 16), draws_of(whole, 16)[::10])
         np.testing.assert_allclose(small.beliefs.values, whole.beliefs.values, rtol=1e-12)
         np.testing.assert_array_equal(small.details["r_hat"], whole.details["r_hat"])
         assert small.details["effective_sample_size"].max() < 1100
@@ -399,22 +316,18 @@ class TestRecords:
 
     def test_joint_beliefs_are_frequencies(self):
         found = sample(SIZES, some_factors(2), {1: 2}, draws=500, log_z=None)
+        states = draws_of(found, 5)[:, [4, 1, 0]]
+        counted = [(states == cell).all(axis=1).mean() for cell in np.ndindex(2, 3, 2)]
         table = found.joints(np.array([4, 1, 0]))
-        assert table.shape == (2, 3, 2)
-        assert table.sum() == pytest.approx(1)
-        assert (table[:, :2] == 0).all()
-        counted = np.mean((found.joints.states_of(4) == 1) & (found.joints.states_of(0) == 0))
-        assert table[1, 2, 0] == pytest.approx(counted)
+        np.testing.assert_allclose(table, np.reshape(counted, (2, 3, 2)), rtol=1e-12)
         assert found.joints(np.array([], np.int64)) == 1.0
         long = sample(*ising(1, 21, 0.1), draws=4, log_z=None)
         assert long.joints(np.arange(21)) is None  # it would be mostly empty
 
     def test_the_callback_hears_of_sweeps_and_changes(self):
-        problem = as_problem(SIZES, some_factors())
-        heard = []
-        found = run_gibbs(
-            problem, draws=200, burn_in=10, thin=3, callback=lambda *told: heard.append(told)
-        )
+        problem, heard = as_problem(SIZES, some_factors()), []
+        run = {"draws": 200, "burn_in": 10, "thin": 3}
+        found = run_gibbs(problem, callback=lambda *told: heard.append(told), **run)
         assert [sweep for sweep, _ in heard] == [10 + 60 * i for i in range(1, 11)]
         assert [change for _, change in heard] == found.residuals.tolist()
         assert (np.diff(found.residuals[[0, 1, -1]]) < 0).all()
@@ -425,26 +338,18 @@ class TestStarts:
     """Where chains begin."""
 
     @pytest.mark.parametrize("zeros", [0.3, 0.5, 0.7])
-    def test_they_are_possible(self, zeros):
-        for seed in range(5):
+    def test_they_are_possible_and_so_is_what_is_drawn_from_them(self, zeros):
+        for seed, blocks in itertools.product(range(5), BLOCKS):
             factors = some_factors(seed, zeros=zeros)
-            found = sample(SIZES, factors, draws=4, burn_in=0, seed=seed, log_z=None)
-            states = draws_of(found, 6)
-            assert all(oracle.weight(factors, state) > 0 for state in states)
+            found = sample(SIZES, factors, draws=9, burn_in=0, seed=seed, blocks=blocks, log_z=None)
+            assert all(oracle.weight(factors, state) > 0 for state in draws_of(found, 6))
 
     def test_the_first_two_chains_begin_at_both_ends(self):
         # nobody leaves
         found = sample(*ising(4, 4, 20.0), draws=4, burn_in=0, log_z=None)
-        states = np.array([found.joints.states_of(v).reshape(4, 4) for v in range(16)])
-        assert (states[:, 0] == 0).all()
-        assert (states[:, 1] == 1).all()
-
-    def test_what_is_ruled_out_late_is_seen_early(self):
-        # x0 = x1 = ... = x5 along a line, but x5 = 0 is known by a factor that comes late
-        pairs = [((i, i + 1), np.eye(2)) for i in range(5)]
-        late = [((5, 6), np.array([[1.0, 1.0], [0.0, 0.0]]))]
-        found = sample([2] * 7, [*pairs, *late], draws=4)
-        assert found.beliefs.values.reshape(7, 2)[:6].tolist() == [[1.0, 0.0]] * 6
+        chains = draws_of(found, 16).reshape(4, 4, 16)
+        assert (chains[0] == 0).all()
+        assert (chains[1] == 1).all()
 
     def test_a_wrong_choice_is_made_first_the_next_time(self):
         """Random exact covers: an ordered dive fails on most, one in a few hundred is enough."""
@@ -457,18 +362,13 @@ class TestStarts:
             table[tuple(hidden[list(scope)])] = 1.0
             factors.append((scope, table))
         found = sample([2] * 24, factors, draws=4, burn_in=0, log_z=None)
-        states = draws_of(found, 24)
-        assert all(oracle.weight(factors, state) > 0 for state in states)
+        assert all(oracle.weight(factors, state) > 0 for state in draws_of(found, 24))
 
 
 class TestOddProblems:
     def test_lonely_observed_and_settled_variables(self):
-        graph = FactorGraph()
-        a, b, c = graph.variable("a", 2), graph.variable("b", 3), graph.variable("c", 1)
-        graph.variable("lonely", 4)
-        graph.factor([a, b], [[1, 2, 3], [4, 5, 6]])
-        graph.factor([b, c], [[1], [2], [3]])
-        problem = posed(graph, {"a": 1})
+        factors = [((0, 1), [[1, 2, 3], [4, 5, 6]]), ((1, 2), [[1], [2], [3]])]
+        problem = as_problem([2, 3, 1, 4], factors, {0: 1})
         for blocks in BLOCKS:
             found = run_gibbs(problem, blocks=blocks)
             assert found.beliefs.of(0) is None
@@ -477,37 +377,14 @@ class TestOddProblems:
             np.testing.assert_allclose(found.beliefs.of(3), 0.25, rtol=1e-12)
             assert found.log_z == pytest.approx(np.log(4 * 32), rel=1e-14)
 
-    def test_nothing_is_free(self):
-        found = sample([2, 2], [((0, 1), np.array([[1, 2], [3, 4]]))], {0: 1, 1: 0})
-        assert found.log_z == pytest.approx(np.log(3))
-        assert (found.status, found.log_z_is) == ("EXACT", "EXACT")
-        assert not len(found.beliefs.values)
-
     def test_nothing_is_free_where_rules_settle_the_rest(self):
-        graph = credo.FactorGraph()
-        bits = [graph.variable(i, 2) for i in range(6)]
-        graph.parity(bits)
-        graph.factor(bits[4:], [[1.0, 2.0], [3.0, 4.0]])
+        graph = as_graph([2] * 6, [((4, 5), [[1.0, 2.0], [3.0, 4.0]])])
+        graph.parity(range(6))
         post = credo.infer(graph, dict.fromkeys(range(5), 1), method="gibbs")
         assert (post.status, post.log_evidence_is) == ("EXACT", "EXACT")
         assert post.log_evidence == pytest.approx(np.log(4.0))
         assert post.probabilities(5).tolist() == [0.0, 1.0]
         assert post.joint([4, 5]).table.tolist() == [[0.0, 0.0], [0.0, 1.0]]
-
-    @pytest.mark.parametrize(
-        ("factors", "evidence"),
-        [
-            ([((0,), [1, 0]), ((0,), [0, 1])], {}),
-            ([((0, 1), [[1, 0], [0, 1]]), ((1, 0), [[0, 1], [1, 0]])], {}),
-            ([((0, 1), [[0, 0], [0, 1]])], {0: 0, 1: 0}),
-            ([((0, 1), [[0, 0], [0, 1]])], {0: 0}),
-        ],
-        ids=["weights", "factors of the same variables", "constant", "slice"],
-    )
-    def test_what_is_plainly_impossible_has_sum_zero(self, factors, evidence):
-        found = sample([2, 2], [(s, np.array(t, float)) for s, t in factors], evidence)
-        assert found.log_z == -np.inf
-        assert found.beliefs.are_impossible
 
     def test_no_possible_start_is_a_clear_error(self):
         differ = 1.0 - np.eye(2)
@@ -515,22 +392,10 @@ class TestOddProblems:
         with pytest.raises(NumericalError, match="Gibbs sampling needs states of positive prob"):
             sample([2] * 3, ring)
 
-    def test_a_hard_puzzle_is_solved(self):
-        # colour a ring of fifteen with three colours, one of them given
-        differ = 1.0 - np.eye(3)
-        ring = [((i, (i + 1) % 15), differ) for i in range(15)]
-        found = sample([3] * 15, ring, {7: 2}, blocks="trees")
-        assert found.details["worst_r_hat"] < 1.05
-        np.testing.assert_allclose(found.beliefs.of(6), [0.5, 0.5, 0.0], atol=0.03)
-        assert found.log_z == pytest.approx(np.log((2**15 - 2) / 3), abs=0.5)
-
     @pytest.mark.parametrize("blocks", BLOCKS)
     def test_factors_that_float64_does_not_hold(self, blocks):
         rng = np.random.default_rng(0)
-        graph = FactorGraph()
-        for i in range(4):
-            graph.variable(i, 2)
-        near = rng.normal(size=(2, 2))
+        graph, near = as_graph([2] * 4, []), rng.normal(size=(2, 2))
         graph.factor([0, 1], near + np.array([[0, -1000], [-1000, -1000]]), log=True)
         graph.factor([1, 2], near - np.array([[1000, 0], [1000, 0]]), log=True)
         graph.factor([2, 3], near, log=True)
@@ -554,24 +419,19 @@ class TestErrors:
             ({"burn_in": -1}, "The burn_in of Gibbs sampling"),
             ({"chains": 0}, "The chains of Gibbs sampling must be a whole number, at least 1"),
             ({"thin": 0}, "The thin of Gibbs sampling"),
-            ({"seed": -1}, "The seed of Gibbs sampling"),
             ({"threads": 0}, "The threads of Gibbs sampling"),
             ({"log_z": "yes"}, "The log_z of Gibbs sampling must be one of 'ais', None"),
-            ({"callback": 3}, "The callback of Gibbs sampling must be a function"),
             ({"blocks": "tree"}, "must be None, 'trees', or a list of lists of names. Got 'tree'"),
             ({"blocks": 7}, "must be None, 'trees', or a list of lists of names. Got 7"),
             ({"blocks": ["ab"]}, "must be a list of names, in order. Got 'ab'"),
             ({"blocks": [[0, 1], [1]]}, "must have no variable in common. 1 is in two"),
             ({"blocks": [[0, 0]]}, "names 0 twice"),
+            ({"blocks": [[0, 99]]}, "99"),
             ({"blocks": [[0, 1, 2]]}, "factors may close no cycle. Those of 0, 1, 2 close one"),
         ],
         ids=str,
     )
     def test_a_wrong_option_is_named(self, options, message):
-        pairs = [((0, 1), np.ones((2, 2))), ((1, 2), np.ones((2, 2))), ((2, 0), np.ones((2, 2)))]
-        with pytest.raises(InputError, match=message):
+        pairs = [((a, b), np.ones((2, 2))) for a, b in ((0, 1), (1, 2), (2, 0))]
+        with pytest.raises((InputError, LabelError), match=message):
             sample([2] * 3, pairs, **options)
-
-    def test_an_unknown_name_in_a_block_is_named(self):
-        with pytest.raises(LabelError, match="99"):
-            sample(SIZES, some_factors(), blocks=[[0, 99]])

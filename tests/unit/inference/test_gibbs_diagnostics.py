@@ -35,20 +35,14 @@ def some_chains():
 
 
 @pytest.mark.parametrize("name", some_chains())
-class TestPlainLoops:
-    def test_r_hat(self, name):
-        chains = some_chains()[name]
-        assert r_hat(chains) == pytest.approx(oracle.r_hat(chains.tolist()), rel=1e-9)
-
-    def test_split_r_hat(self, name):
-        chains = some_chains()[name]
-        wanted = oracle.plain_r_hat(oracle.split(chains.tolist()))
-        assert split_r_hat(chains) == pytest.approx(wanted, rel=1e-9)
-
-    def test_effective_sample_size(self, name):
-        chains = some_chains()[name]
-        wanted = oracle.effective_sample_size(chains.tolist())
-        assert effective_sample_size(chains) == pytest.approx(wanted, rel=1e-8)
+def test_each_is_that_of_plain_loops(name):
+    chains = some_chains()[name]
+    listed = chains.tolist()
+    assert r_hat(chains) == pytest.approx(oracle.r_hat(listed), rel=1e-9)
+    wanted = oracle.plain_r_hat(oracle.split(listed))
+    assert split_r_hat(chains) == pytest.approx(wanted, rel=1e-9)
+    wanted = oracle.effective_sample_size(listed)
+    assert effective_sample_size(chains) == pytest.approx(wanted, rel=1e-8)
 
 
 @pytest.mark.parametrize("phi", [-0.5, 0.0, 0.5, 0.9])
@@ -59,11 +53,6 @@ def test_an_autoregressive_process_is_worth_what_theory_says(phi):
     # the mean of 25 estimates, each off by a tenth or so
     assert worth.mean() == pytest.approx(wanted, rel=0.06)
     assert r_hat(chains).max() < 1.03
-
-
-def test_independent_draws_are_worth_their_number():
-    draws = np.random.default_rng(1).normal(size=(4, 1000, 50))
-    assert effective_sample_size(draws).mean() == pytest.approx(4000, rel=0.05)
 
 
 def test_many_quantities_are_as_one_after_the_other():
@@ -98,37 +87,25 @@ def test_chains_at_rest_at_different_places_are_infinitely_far_apart():
     assert r_hat(draws) == np.inf
     assert split_r_hat(draws) == np.inf
     assert effective_sample_size(draws) < 4
+    jumps = np.repeat([[0.0, 1.0]], 20, axis=1)
+    assert r_hat(jumps) == np.inf  # each half is at rest
 
 
-def test_a_chain_that_jumps_once_is_seen():
-    draws = np.repeat([[0.0, 1.0]], 20, axis=1)
-    assert r_hat(draws) == np.inf  # each half is at rest
-
-
-def test_ranks_see_through_heavy_tails():
-    rng = np.random.default_rng(0)
-    draws = rng.standard_cauchy((4, 1000))
-    draws[0] += 2.0
-    assert r_hat(draws) > 1.03
-    assert split_r_hat(draws) < 1.01
-
-
-def test_folding_sees_chains_of_different_spread():
-    draws = np.random.default_rng(0).normal(size=(4, 1000))
-    draws[0] *= 4.0
-    assert r_hat(draws) > 1.05
-    assert split_r_hat(draws) < 1.01
+def test_ranks_see_through_heavy_tails_and_folding_sees_chains_of_different_spread():
+    heavy = np.random.default_rng(0).standard_cauchy((4, 1000))
+    heavy[0] += 2.0
+    assert r_hat(heavy) > 1.03
+    spread = np.random.default_rng(0).normal(size=(4, 1000))
+    spread[0] *= 4.0
+    assert r_hat(spread) > 1.05
+    assert max(split_r_hat(heavy), split_r_hat(spread)) < 1.01
 
 
 @pytest.mark.parametrize("measure", [r_hat, split_r_hat, effective_sample_size])
-@pytest.mark.parametrize("shape", [(5,), (2, 3), (0, 8), (1, 8, 1, 1)])
-def test_a_wrong_shape_is_refused(measure, shape):
-    with pytest.raises(ShapeError, match=f"draws of {measure.__name__} must have shape"):
-        measure(np.zeros(shape))
-
-
-@pytest.mark.parametrize("measure", [r_hat, split_r_hat, effective_sample_size])
-def test_numbers_that_are_not_finite_are_refused(measure):
+def test_draws_are_checked(measure):
+    for shape in ((5,), (2, 3), (0, 8), (1, 8, 1, 1)):
+        with pytest.raises(ShapeError, match=f"draws of {measure.__name__} must have shape"):
+            measure(np.zeros(shape))
     draws = np.zeros((2, 8))
     draws[1, 3] = np.nan
     with pytest.raises(InputError, match="must be finite. Got nan at index \\[1, 3\\]"):

@@ -22,8 +22,6 @@ from credo.inference.question import Question, ask, indices, not_asked
 
 #: Joint states of the variables asked for, each of which takes a run of its own.
 _MOST = 4096
-#: Memory for naming a conflict, as elsewhere.
-_BUDGET = "4GB"
 
 
 @final
@@ -156,7 +154,7 @@ class Bounds:
             np.array([getattr(one, side) for one in found]) for side in ("lower", "upper")
         )
         if upper.max() == -np.inf:
-            raise impossible(question.wiring, question.evidence, "bounds", _BUDGET)
+            raise impossible(question.wiring, question.evidence, "bounds")
         whole = np.zeros((*sizes, 2))
         seen = tuple(slice(None) if v in free else int(question.observed[v]) for v in variables)
         whole[seen] = _probabilities(lower, upper).reshape(*shape, 2)
@@ -251,6 +249,7 @@ def bounds(  # noqa: PLR0913 - a question has these parts, each with a default
     >>> low < credo.infer(net).log_evidence < high
     True
     """
+    check.count(seed, "seed of bounds", 0)
     effort = Effort.of("bounds", sweeps, tolerance, restarts, seed, None)
     methods = check.count(rounds, "rounds of bounds", 0), effort
     question = ask(model, evidence, likelihood, query, None, "bounds")
@@ -259,7 +258,7 @@ def bounds(  # noqa: PLR0913 - a question has these parts, each with a default
     if _are_probabilities(question) and found.upper > 0.0:
         found = replace(found, upper=0.0, upper_by="a probability is at most one")
     if found.upper == -np.inf:
-        raise impossible(question.wiring, question.evidence, "bounds", _BUDGET)
+        raise impossible(question.wiring, question.evidence, "bounds")
     return Bounds(question, found, methods)
 
 
@@ -296,10 +295,9 @@ def _bound(reduced: Reduced, rounds: int, effort: Effort) -> _Interval:
     guide = above.found.marginals
     alone = ascend_alone(reduced, guide, effort)
     blocks = ascend_blocks(reduced, guide, effort, alone)
-    lower = [(-np.inf, "nothing")]
-    lower += [] if alone is None else [(alone.log_z, "mean field")]
-    lower += [] if blocks is None else [(blocks.log_z, "structured mean field")]
-    low, by = max(lower)
+    ended = (alone, "mean field"), (blocks, "structured mean field")
+    lower = [(one.log_z, by) for one, by in ended if one is not None]
+    low, by = max(lower, default=(-np.inf, "nothing"))
     return _Interval(low, above.log_z, by, "tree-reweighted")
 
 

@@ -20,7 +20,6 @@ from credo import _checks as check
 from credo._kernels import forest as kernel
 from credo._kernels.supports import shrink
 from credo._types import F64
-from credo.exceptions import InputError
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import ranges, starts
 from credo.inference.bounding.kernels import Parts, average_logs, begin, sweep
@@ -29,7 +28,9 @@ from credo.inference.bounding.reduce import (
     Int64,
     Reduced,
     digits,
+    fold,
     largest,
+    named_blocks,
     reduce,
     states_of,
     tables_of,
@@ -45,7 +46,7 @@ from credo.inference.bounding.upper import (
     rough_marginals,
 )
 from credo.inference.drive import Pace
-from credo.inference.question import Answer, Callback, indices
+from credo.inference.question import Answer, Callback
 
 _BLOCKS = "structured mean field"
 #: Random orders in which states are dropped, before giving up on a start without zero cells.
@@ -205,7 +206,8 @@ def run_structured_mean_field(  # noqa: PLR0913 - one parameter per setting
     reduced = reduce(problem)
     if not reduced.is_possible:
         return impossible(reduced)
-    given = None if isinstance(blocks, str) and blocks == "forest" else _given(reduced, blocks)
+    is_free = isinstance(blocks, str) and blocks == "forest"
+    given = None if is_free else named_blocks(reduced, blocks, _BLOCKS, "forest")
     guide = rough_marginals(reduced)
     start = ascend_alone(reduced, guide, replace(effort, restarts=1))
     found = ascend_blocks(reduced, guide, effort, start, given)
@@ -233,13 +235,12 @@ class Effort:
         sweeps: Any,
         tolerance: Any,
         restarts: Any,
-        seed: Any,
+        seed: int,
         callback: Callback | None,
     ) -> Effort:
         """Check the settings of an ascent."""
         pace = make_pace(who, sweeps, tolerance, callback)
-        restarts = check.count(restarts, f"restarts of {who}")
-        return cls(pace, restarts, check.count(seed, f"seed of {who}", 0))
+        return cls(pace, check.count(restarts, f"restarts of {who}"), seed)
 
 
 # --- blocks ---------------------------------------------------------------------------------------
@@ -272,13 +273,13 @@ def _cut(reduced: Reduced, block: Int64) -> Blocking:
     order = np.lexsort((its_block, graph.factor))
     keys = np.stack([graph.factor, its_block])[:, order]
     first = np.flatnonzero(np.append(True, (np.diff(keys) != 0).any(axis=0))[: len(order)])
-    size = np.diff(np.append(first, len(order)))
+    edges = np.append(first, len(order))
+    size = np.diff(edges)
     part = np.empty(len(order), np.int64)
     part[order] = np.repeat(np.arange(len(first)), size)
     several, factor = size > 1, keys[0, first]
     inside = order[np.repeat(several, size)]
-    states = reduced.n_states[graph.scope[order]]
-    cells = np.multiply.reduceat(states, first) if len(first) else size
+    cells = fold(np.multiply, reduced.n_states[graph.scope[order]], edges)
     table_start = starts(np.where(several, cells, 0))
     own = kernel.make_graph(
         reduced.n_states, starts(size[several]), graph.scope[inside], starts(cells[several])
@@ -293,10 +294,6 @@ def _cut(reduced: Reduced, block: Int64) -> Blocking:
     to, source = table_start[whole], graph.cell_start[factor[whole]]
     tables[ranges(to, cells[whole])] = reduced.logs[ranges(source, cells[whole])]
     n_blocks = int(block.max(initial=-1)) + 1
-    try:
-        forest = kernel.plant(own, block)
-    except kernel.CycleError as cycle:
-        raise _cyclic(reduced, block == block[own.scope[cycle.slot]]) from None
     parts = Parts(
         graph.cell_start,
         reduced.logs,
@@ -307,36 +304,8 @@ def _cut(reduced: Reduced, block: Int64) -> Blocking:
         factor,
         table_start,
     )
+    forest = kernel.plant(own, block)
     return Blocking(reduced, block, parts, own, forest, np.flatnonzero(count > 1), tables)
-
-
-def _given(reduced: Reduced, blocks: Any) -> Int64:
-    """Return the number of each variable's block, as the user named them; others come after."""
-    wiring, problem = reduced.problem.wiring, reduced.problem
-    if isinstance(blocks, str) or not isinstance(blocks, Sequence):
-        raise InputError(
-            f"The blocks of {_BLOCKS} must be 'forest' or a list of lists of names. Got {blocks!r}."
-        )
-    asked = np.full(len(wiring.n_states), -1, np.int64)
-    for number, names in enumerate(blocks):
-        for v in indices(wiring, names, _BLOCKS, "blocks") or []:
-            if asked[v] >= 0:
-                raise InputError(f"The blocks of {_BLOCKS} name {wiring.names[v]!r} twice.")
-            asked[v] = number
-    block = asked[problem.variables[reduced.kept]]
-    block[block < 0] = len(blocks) + np.arange(int((block < 0).sum()))
-    return np.unique(block, return_inverse=True)[1].astype(np.int64)
-
-
-def _cyclic(reduced: Reduced, inside: Any) -> InputError:
-    """Name a block that has a cycle of factors."""
-    names = reduced.problem.wiring.names
-    variables = reduced.problem.variables[reduced.kept[inside]].tolist()
-    listed = check.listing([names[v] for v in variables if v < len(names)])
-    return InputError(
-        f"Each block of {_BLOCKS} must have no cycle of factors. Got one with {listed}; split it, "
-        "or use blocks='forest'."
-    )
 
 
 # --- ascent ---------------------------------------------------------------------------------------
@@ -475,9 +444,9 @@ def _certify(blocking: Blocking, marginals: F64, cells: F64) -> tuple[float, flo
     reduced, graph, parts, block = blocking.reduced, blocking.graph, blocking.parts, blocking.block
     sizes, inside = reduced.n_states, np.diff(graph.cell_start)
     slots, n_blocks = Slots(graph), len(parts.piece_start) - 1
-    gaps = _sums(np.abs(slots.sum(cells) - marginals[slots.state]), slots.start)
+    gaps = fold(np.add, np.abs(slots.sum(cells) - marginals[slots.state]), slots.start)
     gaps += EPS * (inside[graph.factor] + sizes[graph.scope] + 4.0)
-    off = np.abs(_sums(marginals, graph.start) - 1.0) + EPS * (sizes + 4.0)
+    off = np.abs(fold(np.add, marginals, graph.start) - 1.0) + EPS * (sizes + 4.0)
     eta = np.bincount(block, off, n_blocks) + np.bincount(block[graph.scope], gaps, n_blocks)
     of_part = np.empty(len(parts.factor))
     of_part[parts.piece] = np.repeat(eta, np.diff(parts.piece_start))
@@ -496,11 +465,6 @@ def _certify(blocking: Blocking, marginals: F64, cells: F64) -> tuple[float, flo
 def _entropy_error(eta: Any, count: Int64) -> Any:
     """Bound how far an entropy may move if the probabilities of so many states do by eta in all."""
     return eta * np.log(count / eta) + EPS * (count + 4.0) * np.log(count)
-
-
-def _sums(values: F64, start: Int64) -> F64:
-    """Sum runs of numbers, none of them empty."""
-    return np.add.reduceat(values, start[:-1]) if len(start) > 1 else np.empty(0)
 
 
 def _answer(reduced: Reduced, found: Ascent | None, guide: F64) -> Answer:

@@ -8,7 +8,7 @@ variables all lie in a larger one is multiplied into that. The sum over everythi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -16,18 +16,20 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from credo._kernels.forest import Graph, make_graph
+from credo import _checks as check
+from credo._kernels.forest import CycleError, Graph, make_graph, plant
 from credo._kernels.supports import States, Tables, absorb, find_hosts, propagate, restrict
 from credo._types import F64
+from credo.exceptions import InputError
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import starts
-from credo.inference.question import Beliefs
+from credo.inference.question import Beliefs, indices
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.uint8]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Reduced:
     """Variables of two or more states, their unary logs, and factors of two or more of them.
 
@@ -77,11 +79,6 @@ class Reduced:
         return len(self.n_states)
 
     @property
-    def n_factors(self) -> int:
-        """Count the factors."""
-        return len(self.scope_start) - 1
-
-    @property
     def is_possible(self) -> bool:
         """Tell whether anything is possible, as far as arc consistency sees."""
         return self.constant > -np.inf
@@ -101,10 +98,14 @@ class Reduced:
         return Beliefs(problem.variables, starts(problem.n_states), values, known)
 
 
+def fold(combine: np.ufunc, values: npt.NDArray[Any], start: Int64) -> npt.NDArray[Any]:
+    """Combine the numbers of each run, none of which is empty, by a sum, product or maximum."""
+    return np.asarray(combine.reduceat(values, start[:-1])) if len(start) > 1 else values[:0]
+
+
 def largest(values: F64, start: Int64) -> F64:
-    """Return the largest size of the numbers of each part; infinities do not count."""
-    sizes = np.where(np.isfinite(values), np.abs(values), 0.0)
-    return np.maximum.reduceat(sizes, start[:-1]) if len(start) > 1 else np.empty(0)
+    """Return the largest size of the numbers of each run; infinities do not count."""
+    return fold(np.maximum, np.where(np.isfinite(values), np.abs(values), 0.0), start)
 
 
 def reduce(problem: Problem, states: Mapping[int, int] | None = None) -> Reduced:
@@ -141,6 +142,45 @@ def reduce(problem: Problem, states: Mapping[int, int] | None = None) -> Reduced
         tables, more, worn = _merge(_restrict(tables, alive, left))
         terms, wear = [*terms, *more], wear + worn
         alive, is_merged = np.ones(len(place), np.uint8), True
+
+
+def named_blocks(reduced: Reduced, blocks: Any, who: str, *words: str | None) -> Int64:
+    """Return the block of each variable as the user named them; others are alone.
+
+    ``words`` may be given in the place of names; the last one of them asks for blocks.
+    """
+    if isinstance(blocks, str) or not isinstance(blocks, Iterable):
+        raise InputError(
+            f"The blocks of {who} must be {', '.join(map(repr, words))}, or a list of lists of "
+            f"names. Got {blocks!r}."
+        )
+    wiring = reduced.problem.wiring
+    asked = np.full(len(wiring.n_states), -1, np.int64)
+    for i, names in enumerate(blocks):
+        found = indices(wiring, names, who, f"blocks, number {i},") or []
+        twice = [wiring.names[v] for v in found if asked[v] >= 0]
+        if twice:
+            raise InputError(
+                f"The blocks of {who} must have no variable in common. {twice[0]!r} is in two of "
+                "them."
+            )
+        asked[found] = i
+    variables = reduced.problem.variables[reduced.kept]
+    alone = len(asked) + np.arange(reduced.n)
+    block = np.where(asked[variables] < 0, alone, asked[variables])
+    block = np.unique(block, return_inverse=True)[1].astype(np.int64)
+    try:
+        plant(reduced.graph, block)
+    except CycleError as error:
+        last = int(reduced.graph.scope[error.slot])
+        inside = [wiring.names[v] for v in variables[block == block[last]]]
+        raise InputError(
+            f"The blocks of {who} must be trees: among the variables of a block, factors may close "
+            f"no cycle. Those of {check.listing(inside)} close one through "
+            f"{wiring.names[variables[last]]!r}. Take a variable of it out, or pass "
+            f"blocks={words[-1]!r}."
+        ) from None
+    return block
 
 
 def tables_of(n_states: Any, scope_start: Any, scope: Any, cell_start: Any, logs: F64) -> Tables:
@@ -220,11 +260,9 @@ def _merge(tables: Tables) -> tuple[Tables, list[float], float]:
         np.append(cells[:-1][stays], cells[-1] + tables.state_start),
         np.append(logs, unary),
     )
-    tops = np.empty(0)
-    if len(merged.logs):
-        tops = np.maximum.reduceat(merged.logs, merged.cell_start[:-1])
-        tops[tops == -np.inf] = 0.0
-        merged.logs[:] -= np.repeat(tops, np.diff(merged.cell_start))
+    tops = fold(np.maximum, merged.logs, merged.cell_start)
+    tops[tops == -np.inf] = 0.0
+    merged.logs[:] -= np.repeat(tops, np.diff(merged.cell_start))
     alone = tables.logs[tables.cell_start[:-1][arity == 0]]
     return merged, [*alone.tolist(), *tops.tolist()], float(wear)
 

@@ -13,6 +13,7 @@ import itertools
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from credo._types import F64
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import ranges, starts
 from credo.inference.bounding.kernels import average_forests
-from credo.inference.bounding.reduce import Int64, Reduced, largest, reduce
+from credo.inference.bounding.reduce import Int64, Reduced, fold, largest, reduce
 from credo.inference.drive import Pace, drive
 from credo.inference.loopy.messages import LogMessages
 from credo.inference.loopy.net import Net, wire
@@ -41,6 +42,7 @@ _PER_STEP = 5
 _ROUGH = Pace(1.0, is_adaptive=True, sweeps=50, tolerance=1e-3)
 #: Pairs of steps and changes of slope that L-BFGS remembers, as in most implementations.
 _MEMORY = 10
+_value = attrgetter("value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +96,11 @@ class Slots:
         #: the numbers that each cell meets, cell after cell
         self._met = cell_places(graph, slots, np.ones_like(slots), self.start[:-1])[1]
         self._arity = np.repeat(np.diff(graph.scope_start), np.diff(graph.cell_start))
+        self._met_start = starts(self._arity)
 
     def meet(self, shift: F64) -> F64:
         """Return, for each cell, the sum of the numbers that it meets."""
-        begin = starts(self._arity)[:-1]
-        return np.asarray(np.add.reduceat(shift[self._met], begin)) if len(begin) else np.empty(0)
+        return fold(np.add, shift[self._met], self._met_start)
 
     def sum(self, beliefs: F64) -> F64:
         """Sum the belief of each factor over all but one of its variables, slot after slot."""
@@ -165,18 +167,16 @@ class Dual:
 
     def information(self, beliefs: F64) -> F64:
         """Return the multi-information of each factor's belief: how far from independent it is."""
-        if not len(beliefs):
-            return beliefs
         at_slot = self.slots.sum(beliefs)
-        joint = np.add.reduceat(xlogy(beliefs, beliefs), self.graph.cell_start[:-1])
-        begin = self.slots.start[self.graph.scope_start[:-1]]
-        return np.asarray(joint - np.add.reduceat(xlogy(at_slot, at_slot), begin))
+        joint = fold(np.add, xlogy(beliefs, beliefs), self.graph.cell_start)
+        start = self.slots.start[self.graph.scope_start]
+        return joint - fold(np.add, xlogy(at_slot, at_slot), start)
 
     @cached_property
     def strengths(self) -> F64:
         """The multi-information of each factor's table, taken as a distribution of its own."""
-        cells, start = np.exp(self.reduced.logs), self.graph.cell_start
-        sums = np.add.reduceat(cells, start[:-1]) if len(cells) else cells
+        cells = np.exp(self.reduced.logs)
+        sums = fold(np.add, cells, self.graph.cell_start)
         return self.information(cells / np.repeat(sums, self._cells))
 
     def heaviest_forest(self, weights: F64) -> Any:
@@ -301,10 +301,6 @@ class _Run:
             step *= slope / (slope - end)
             tried.append(self.fit(start.mixture.moved(forest, step), there.shift, self._few))
         return min(tried, key=_value)
-
-
-def _value(seen: Evaluation) -> float:
-    return seen.value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -496,7 +492,6 @@ def run_tree_reweighted(  # noqa: PLR0913 - one parameter per setting
     """
     check.one_of(forests, ("optimise", "uniform"), f"forests of {_WHO}")
     check.count(rounds, f"rounds of {_WHO}", 0)
-    check.count(seed, f"seed of {_WHO}", 0)
     pace = make_pace(_WHO, sweeps, tolerance, callback)
     reduced = reduce(problem)
     if not reduced.is_possible:

@@ -15,8 +15,8 @@ from credo.inference.gibbs.kernels import Record
 
 #: Fewer draws than this cannot be split into halves that have a variance.
 LEAST_DRAWS = 4
-#: Numbers that are worked on at a time: 8 MB, and a few copies.
-_CHUNK = 2**20
+#: Numbers that are worked on at a time: half a megabyte and a few copies, which stay in the cache.
+_CHUNK = 2**16
 
 
 def r_hat(draws: Any) -> F64:
@@ -311,7 +311,7 @@ def _normal_scores(values: F64) -> F64:
 
 
 def _as_draws(draws: Any, owner: str) -> F64:
-    """Check draws; give them with quantities first."""
+    """Check draws; return them with quantities first."""
     values = check.finite(draws, f"draws of {owner}")
     if values.ndim not in (2, 3) or not values.shape[0] or values.shape[1] < LEAST_DRAWS:
         raise ShapeError(

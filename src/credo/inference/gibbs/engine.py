@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import methodcaller
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._kernels.forest import (
-    CycleError,
-    Forest,
-    Graph,
-    grow,
-    locate,
-    make_graph,
-    make_room,
-    plant,
-)
+from credo._kernels.forest import Forest, Graph, grow, locate, make_room, plant
 from credo._types import F64, Label
 from credo._validation.cores import count_threads
-from credo.exceptions import InputError, NumericalError
+from credo.exceptions import NumericalError
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import starts
-from credo.inference.bounding.reduce import Reduced, reduce, states_of, tables_of
+from credo.inference.bounding.reduce import (
+    Int64,
+    Reduced,
+    fold,
+    named_blocks,
+    reduce,
+    states_of,
+    tables_of,
+)
 from credo.inference.gibbs.diagnostics import LEAST_DRAWS, describe
 from credo.inference.gibbs.kernels import Record, Target, dive, run_sites, run_trees
-from credo.inference.question import Answer, Callback, indices
+from credo.inference.question import Answer, Callback
 
-Int64: TypeAlias = npt.NDArray[np.int64]
-T = TypeVar("T")
-R = TypeVar("R")
 _OWNER = "Gibbs sampling"
 #: How often the beliefs are looked at on the way, for the residuals.
 _ROUNDS = 10
@@ -121,7 +117,7 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
         for each state as laid out in ``beliefs``, ``r_hat``, ``effective_sample_size``,
         ``standard_error`` (of the belief) and ``never_moved``; and ``worst_r_hat``,
         ``least_effective_sample_size``, ``draws`` of all chains, ``kept``, ``blocks`` (None,
-        "trees" or "named"), ``log_z_standard_error``, and ``no_log_z`` where there is none.
+        "trees" or "named"), and, of an estimate of log Z, ``log_z_standard_error``.
 
     Raises
     ------
@@ -180,43 +176,41 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
         check.count(chains, f"chains of {_OWNER}"),
     )
     check.one_of(log_z, ("ais", None), f"log_z of {_OWNER}")
-    seeds = np.random.SeedSequence(check.count(seed, f"seed of {_OWNER}", 0)).spawn(2)
+    seeds = np.random.SeedSequence(seed).spawn(2)
     threads = count_threads(threads, _OWNER)
-    if callback is not None and not callable(callback):
-        raise InputError(f"The callback of {_OWNER} must be a function of sweep and residual.")
     reduced = reduce(problem)
     if not reduced.n:
         return _settled(reduced)
     ways = _find_ways(reduced, blocks)
-    target = _target_of(reduced, ways.graph)
+    target = _target_of(reduced)
     records = [lengths.record(reduced) for _ in range(chains)]
     rngs = [np.random.default_rng(one) for one in seeds[0].spawn(chains)]
     tables = _with_zeros(reduced)
     begun = [_find_start(reduced, tables, rng, i) for i, rng in enumerate(rngs)]
     walkers = [_Walker(target, ways, *parts) for parts in zip(rngs, begun, records, strict=True)]
-    sweep = run_sites if ways.forest is None else run_trees
-    sweep.expect(chains * lengths.sweeps * reduced.n)
-    residuals = _advance(walkers, lengths, lengths.plan(records[0], ways), threads, callback)
+    walkers[0].run.expect(chains * lengths.sweeps * reduced.n)
+    value, error = None, np.inf
+    with ThreadPoolExecutor(threads) as pool:
+        residuals = _advance(walkers, lengths, lengths.plan(records[0], ways), pool, callback)
+        if log_z is not None:
+            rungs = chains * lengths.sweeps // (2 * _WALKS)
+            value, error = _anneal(reduced, target, ways, seeds[1].spawn(_WALKS), rungs, pool)
     found = _pool(records, lengths.draws)
     details = describe(records, target.start, lengths.draws)
     if details["worst_r_hat"] < _AGREE and _is_blind(reduced, tables, walkers[0], found, draws):
         details["worst_r_hat"] = np.inf
-    value, error = None, np.inf
-    if log_z is not None:
-        rungs = chains * lengths.sweeps // (2 * _WALKS)
-        value, error = _anneal(reduced, target, ways, seeds[1].spawn(_WALKS), rungs, threads)
-    beliefs = reduced.beliefs(found, 0.0)
+    if value is not None:
+        details["log_z_standard_error"] = error
     return Answer(
-        replace(beliefs, log_z=value if problem.is_complete else None),
+        reduced.beliefs(found, value),
         status="SAMPLED",
-        log_z=0.0 if value is None else value,
-        log_z_is="ESTIMATE",
+        log_z=np.nan if value is None else value,
+        log_z_is="NOT_ESTIMATED" if value is None else "ESTIMATE",
         residuals=residuals,
         updates=chains * lengths.sweeps * len(problem.variables),
         joints=_Frequencies(reduced, [record.trace for record in records]),
         details=_of_all_states(reduced, details)
-        | {"blocks": blocks if blocks is None or isinstance(blocks, str) else "named"}
-        | ({"no_log_z": True} if value is None else {"log_z_standard_error": error}),
+        | {"blocks": blocks if blocks is None or isinstance(blocks, str) else "named"},
     )
 
 
@@ -262,8 +256,9 @@ class _Lengths:
 # --- what is sampled ------------------------------------------------------------------------------
 
 
-def _target_of(reduced: Reduced, graph: Graph) -> Target:
+def _target_of(reduced: Reduced) -> Target:
     """Lay out what is sampled."""
+    graph = reduced.graph
     near = np.column_stack([graph.factor, graph.stride])[graph.near]
     field = np.stack([np.zeros_like(reduced.unary), reduced.unary])
     return Target(graph.start, graph.near_start, near, field, reduced.logs)
@@ -271,9 +266,7 @@ def _target_of(reduced: Reduced, graph: Graph) -> Target:
 
 def _settled(reduced: Reduced) -> Answer:
     """Answer where there is nothing to sample: nothing is possible, or nothing is free."""
-    value = reduced.constant
-    states = np.zeros((1, 0), np.uint8)
-    joints = _Frequencies(reduced, [states]) if reduced.is_possible else None
+    value, joints = reduced.constant, _Frequencies(reduced, [np.zeros((1, 0), np.uint8)])
     return Answer(reduced.beliefs(np.empty(0), value), "EXACT", value, "EXACT", joints=joints)
 
 
@@ -342,15 +335,14 @@ def _turns(sweeps: int, ways: _Ways) -> Int64:
 
 def _find_ways(reduced: Reduced, blocks: Any) -> _Ways:
     """Find the blocks."""
-    graph = make_graph(reduced.n_states, reduced.scope_start, reduced.scope, reduced.cell_start)
+    graph = reduced.graph
     if blocks is None:
         return _Ways(graph, None, np.zeros(1, np.int64))
-    named = not (isinstance(blocks, str) and blocks == "trees")
-    block_of = _named_blocks(reduced, blocks) if named else _tree_blocks(graph)
-    try:
-        return _Ways(graph, plant(graph, block_of), starts(block_of.max(axis=1) + 1))
-    except CycleError as error:
-        raise _no_tree(reduced, block_of[0], int(graph.scope[error.slot])) from None
+    if isinstance(blocks, str) and blocks == "trees":
+        block_of = _tree_blocks(graph)
+    else:
+        block_of = named_blocks(reduced, blocks, _OWNER, None, "trees")[None]
+    return _Ways(graph, plant(graph, block_of), starts(block_of.max(axis=1) + 1))
 
 
 def _tree_blocks(graph: Graph) -> Int64:
@@ -374,41 +366,6 @@ def _tree_blocks(graph: Graph) -> Int64:
         ways.append(block_of)
         cut &= strays > 0
     return np.array(ways)
-
-
-def _named_blocks(reduced: Reduced, blocks: Any) -> Int64:
-    """Return the blocks that were asked for; other variables are blocks of their own."""
-    if isinstance(blocks, str) or not isinstance(blocks, Iterable):
-        raise InputError(
-            f"The blocks of {_OWNER} must be None, 'trees', or a list of lists of names. Got "
-            f"{blocks!r}."
-        )
-    wiring, problem = reduced.problem.wiring, reduced.problem
-    asked = np.full(len(wiring.n_states), -1, np.int64)
-    for i, names in enumerate(blocks):
-        found = indices(wiring, names, _OWNER, f"blocks, number {i},") or []
-        twice = [wiring.names[v] for v in found if asked[v] >= 0]
-        if twice:
-            raise InputError(
-                f"The blocks of {_OWNER} must have no variable in common. {twice[0]!r} is in two "
-                "of them."
-            )
-        asked[found] = i
-    block_of = asked[problem.variables[reduced.kept]]
-    rest = block_of < 0
-    block_of[rest] = len(asked) + np.arange(int(rest.sum()))
-    return np.unique(block_of, return_inverse=True)[1][None].astype(np.int64)
-
-
-def _no_tree(reduced: Reduced, block_of: Int64, last: int) -> InputError:
-    """Word the error for a block with a cycle."""
-    names, own = reduced.problem.wiring.names, reduced.problem.variables[reduced.kept]
-    inside = own[block_of == block_of[last]].tolist()
-    return InputError(
-        f"The blocks of {_OWNER} must be trees: among the variables of a block, factors may close "
-        f"no cycle. Those of {check.listing([names[v] for v in inside])} close one through "
-        f"{names[own[last]]!r}. Take a variable of it out, or pass blocks='trees'."
-    )
 
 
 # --- chains ---------------------------------------------------------------------------------------
@@ -491,12 +448,12 @@ class _Walker:
         self._target, self._graph = target, ways.graph
         self.cells = self._cells_of(states)
         self._rng = rng
-        self._run: Any = run_sites
+        self.run: Any = run_sites
         self._given: tuple[Any, ...] = target, record
         self._rest = states, self.cells, np.empty(target.field.shape[1])
         if ways.forest is not None:
             room = make_room(ways.graph, ways.forest)
-            self._run, self._given = run_trees, (target, *ways[:2], room, record)
+            self.run, self._given = run_trees, (target, *ways[:2], room, record)
             self._rest = states, self.cells, np.empty_like(states)
 
     def _cells_of(self, states: Int64) -> Int64:
@@ -511,7 +468,7 @@ class _Walker:
         return float(field[1, start[:-1] + states].sum() + logs[self._cells_of(states)].sum())
 
     def advance(self, beta: F64, plan: Int64) -> float:
-        """Make a sweep for each row of the plan; give the log of the weight that was gained.
+        """Make a sweep for each row of the plan; return the log of the weight that was gained.
 
         Sweep t is at inverse temperature ``beta[t + 1]``, after ``beta[t]``.
         """
@@ -520,22 +477,18 @@ class _Walker:
         for t in range(0, len(plan), step):
             part = plan[t : t + step]
             u = self._rng.random((len(part), n))
-            gained += self._run(*self._given, beta[t : t + len(part) + 1], part, u, *self._rest)
+            gained += self.run(*self._given, beta[t : t + len(part) + 1], part, u, *self._rest)
         return float(gained)
 
 
-def _on_threads(work: Callable[[T], R], parts: Sequence[T], threads: int) -> list[R]:
-    """Work on independent parts; the order of the answers is that of the parts."""
-    if min(threads, len(parts)) <= 1:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(min(threads, len(parts))) as pool:
-        return list(pool.map(work, parts))
-
-
 def _advance(
-    walkers: list[_Walker], lengths: _Lengths, plan: Int64, threads: int, callback: Callback | None
+    walkers: list[_Walker],
+    lengths: _Lengths,
+    plan: Int64,
+    pool: ThreadPoolExecutor,
+    callback: Callback | None,
 ) -> F64:
-    """Run the chains; give the largest change of a belief in each of some rounds."""
+    """Run the chains; return the largest change of a belief in each of some rounds."""
     cold = np.ones(len(plan) + 1)
     records = [walker.record for walker in walkers]
     before = np.zeros(records[0].sums.shape[1])
@@ -544,7 +497,7 @@ def _advance(
     for n in np.unique(-(-lengths.draws * np.arange(1, _ROUNDS + 1) // _ROUNDS)).tolist():
         part = slice(done, lengths.burn_in + n * lengths.thin)
         beta, rows = cold[part.start : part.stop + 1], plan[part]
-        _on_threads(methodcaller("advance", beta, rows), walkers, threads)
+        list(pool.map(methodcaller("advance", beta, rows), walkers))
         beliefs = _pool(records, n)
         residuals.append(float(np.abs(beliefs - before).max()))
         before, done = beliefs, part.stop
@@ -568,7 +521,7 @@ def _anneal(
     ways: _Ways,
     seeds: list[np.random.SeedSequence],
     rungs: int,
-    threads: int,
+    pool: ThreadPoolExecutor,
 ) -> tuple[float | None, float]:
     r"""Walk from independent variables to the target; average the weights gained on the way.
 
@@ -595,8 +548,7 @@ def _anneal(
         gained = walker.advance(steps, plan)
         return -np.inf if (target.logs[walker.cells] == -np.inf).any() else gained
 
-    logs = np.array(_on_threads(walk, seeds, threads))
-    return _average(logs, reduced.constant)
+    return _average(np.array(list(pool.map(walk, seeds))), reduced.constant)
 
 
 def _average(logs: F64, constant: float) -> tuple[float | None, float]:
@@ -618,12 +570,10 @@ def _average(logs: F64, constant: float) -> tuple[float | None, float]:
 
 def _soften(reduced: Reduced, target: Target) -> Target:
     """Make the base of factors of one variable, and put something small in the place of zeros."""
-    first, unary, logs = reduced.state_start[:-1], reduced.unary, reduced.logs
-    sums = np.add.reduceat(np.exp(unary), first)  # the largest log of each is zero
+    unary, logs, cells = reduced.unary, reduced.logs, reduced.cell_start
+    sums = fold(np.add, np.exp(unary), reduced.state_start)  # the largest log of each is zero
     base = unary - np.repeat(np.log(sums), reduced.n_states)
-    if len(logs):
-        least = np.minimum.reduceat(np.where(logs > -np.inf, logs, np.inf), reduced.cell_start[:-1])
-        rare = np.log(_RARE * (reduced.n_factors + reduced.n))
-        soft = np.repeat(least - rare, np.diff(reduced.cell_start))
-        logs = np.where(logs > -np.inf, logs, soft)
-    return target._replace(field=np.stack([base, unary]), logs=logs)
+    least = fold(np.minimum, np.where(logs > -np.inf, logs, np.inf), cells)
+    rare = np.log(_RARE * (len(least) + reduced.n))
+    soft = np.where(logs > -np.inf, logs, np.repeat(least - rare, np.diff(cells)))
+    return target._replace(field=np.stack([base, unary]), logs=soft)

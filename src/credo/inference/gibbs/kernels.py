@@ -69,7 +69,7 @@ def _move(near_start, near, states, cells, v, new):
 
 @kernel
 def _weigh(start, field, near_start, near, logs, beta, states, cells, v, out):
-    """Write what the states of v weigh given all other variables, the heaviest one; give the sum.
+    """Write what the states of v weigh, given all others; the heaviest weighs one. Return the sum.
 
     The state that v is in is possible, so there is a largest log.
     """
@@ -124,7 +124,7 @@ def _keep(start, plan, t, states, belief, record):
 
 @kernel(visits=5)
 def run_sites(target, record, beta, plan, u, states, cells, belief):
-    """Sweep over all variables in order; give the log of the weight gained between temperatures.
+    """Sweep over all variables in order; return the log of the weight gained by cooling.
 
     Sweep t is at inverse temperature beta[t + 1], after beta[t], and takes the uniform numbers
     u[t]. Where plan[t] says so, conditional probabilities are added to ``sums``, one is added to
@@ -185,8 +185,8 @@ def run_trees(target, graph, forest, room, record, beta, plan, u, states, cells,
 def dive(tables, room, order, u, states):
     """Fix variables in order at their states, and remove what that rules out from all others.
 
-    Where a state is out already, any that is left takes its place. Gives the variable at which
-    nothing was left for some factor, or -1. ``room`` has the states that are left.
+    Where a state is out already, any that is left takes its place. Returns the variable at
+    which nothing was left for some factor, or -1. ``room`` has the states that are left.
     """
     alive, left, start = room.alive, room.left, tables.state_start
     for v in order:
