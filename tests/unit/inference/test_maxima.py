@@ -252,7 +252,7 @@ class TestCuts:
     def test_auxiliary_variables_of_rules_are_named_as_such(self):
         graph = FactorGraph()
         graph.parity([graph.variable(i, 2) for i in range(6)])
-        with pytest.raises(InputError, match="'auxiliary 0'"):
+        with pytest.raises(InputError, match="'auxiliary 6'"):
             mpe(graph, method="graph_cut")
 
 

@@ -10,13 +10,12 @@ from scipy.sparse import csr_array, vstack
 
 from credo._types import F64
 from credo.graphs.problems import Problem
-from credo.graphs.wiring import ranges, starts
+from credo.graphs.wiring import Int64, ranges, starts
 from credo.inference.drive import Ending, Pace, drive
 from credo.inference.question import Answer, Beliefs, Callback
 from credo.inference.regions import kernels
 from credo.inference.regions.choose import (
     Choice,
-    Int64,
     Regions,
     choose_regions,
     count_cells,
@@ -392,8 +391,7 @@ def _joint(messages: RegionMessages, variables: Int64) -> F64 | None:
     whole = np.zeros(problem.wiring.n_states[asked])
     belief = np.ones(())
     if len(live):
-        bounds = zip(messages.held.indptr[live], messages.held.indptr[live + 1], strict=True)
-        common = reduce(np.intersect1d, (messages.held.indices[a:b] for a, b in bounds))
+        common = np.flatnonzero(messages.held[live].sum(axis=0) == len(live))
         if not len(common):
             return None
         region = common[np.argmin(np.diff(cells)[common])]
