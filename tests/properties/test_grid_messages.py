@@ -139,16 +139,6 @@ def test_float32_is_near_float64_or_refused(problem, sweeps):
     np.testing.assert_allclose(single, double, atol=3e-5)
 
 
-def test_trees_are_exact():
-    rng = np.random.default_rng(3)
-    for shape in ((1, 9), (9, 1), (1, 1)):
-        field = GridField(rng.normal(size=(*shape, 3)), TruncatedLinear(0.7, 1.5))
-        exact = credo.infer(field)
-        found = credo.infer_grid(field, sweeps=10, momentum=1.0)
-        expected = [exact[pixel].probabilities for pixel in field.names]
-        np.testing.assert_allclose(found.posterior.rows().probabilities, expected, atol=1e-12)
-
-
 @pytest.mark.parametrize("labels", [2, 3])
 def test_the_first_residual_is_the_same_whatever_the_momentum(labels):
     """It is how far messages are from those that they ask for, before any are mixed."""
