@@ -8,14 +8,6 @@ import itertools
 import numpy as np
 
 
-def whole(sizes, factors):
-    """The product of all factors, one axis per variable."""
-    product = np.ones(sizes)
-    for scope, table in factors:
-        product = product * spread(scope, table, len(sizes))
-    return product
-
-
 def spread(scope, table, n):
     """A table over a scope with the axes of all n variables, of length one where it has none."""
     order = np.argsort(scope)
