@@ -80,6 +80,17 @@ def test_the_seed_decides_what_icm_draws(options):
     assert once.states == again.states != other.states
 
 
+@pytest.mark.parametrize("method", ["tree_reweighted", "loopy", "icm", "graph_cut"])
+def test_logs_wider_than_float64_keep_their_differences(method):
+    graph = FactorGraph()
+    a, b = graph.variable("a", 2), graph.variable("b", 2)
+    graph.factor([a], [-2000.0, -1.0], log=True)
+    graph.factor([a, b], [[0.0, -5000.0], [-np.inf, -3000.0]], log=True)
+    found = mpe(graph, method=method, **({"restarts": 3} if method == "icm" else {}))
+    assert places(found) == (0, 0)
+    assert found.log_score == -2000.0
+
+
 @unwarned
 def test_plain_python_gives_the_same(monkeypatch):
     def answers():

@@ -104,6 +104,24 @@ def errors_of(model, **options):
 
 
 @both_methods
+@pytest.mark.parametrize("regions", ["bethe", "cliques"])
+@pytest.mark.parametrize("scale", [10.0, 60.0, 1000.0])
+def test_small_probabilities_of_a_tree_are_exact_too(method, regions, scale):
+    """Shares of 1e-60 come from far away, and sweeps in any order miss them."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        order, sizes = rng.permutation(9).tolist(), rng.integers(2, 4, 9).tolist()
+        near = [(order[i], order[rng.integers(max(0, i - 3), i)]) for i in range(1, 9)]
+        factors = [((a, b), rng.normal(0, scale, (sizes[a], sizes[b]))) for a, b in near]
+        model = model_of(sizes, factors, log=True)
+        post, exact = infer(model, method=method, regions=regions), credo.infer(model)
+        assert post.status == "EXACT"
+        assert post.log_evidence == pytest.approx(exact.log_evidence, rel=1e-12)
+        for v in post:
+            np.testing.assert_allclose(post.probabilities(v), exact.probabilities(v), rtol=1e-9)
+
+
+@both_methods
 def test_a_junction_tree_takes_two_sweeps(method):
     sizes, factors = ising(6, [(i, i + 1) for i in range(5)], 0.7, 0.4, 0)
     for sweeps, status in ((1, "MAX_SWEEPS"), (2, "EXACT"), (100, "EXACT")):
@@ -465,6 +483,18 @@ def test_regions_beyond_the_limits_are_refused_by_name(monkeypatch):
     monkeypatch.setattr(choose, "MOST_ENTRIES", 10)
     with pytest.raises(InputError, match="The 6 regions overlap in too many ways"):
         infer(model_of([2] * 4, []), regions=list(itertools.combinations(range(4), 2)))
+
+
+@both_methods
+@pytest.mark.parametrize("regions", ["auto", "bethe", "plaquettes", "cliques", []])
+def test_joints_hold_observed_variables_and_those_of_one_state(method, regions):
+    rng, sizes = np.random.default_rng(0), [2, 1, 3, 2, 4]
+    scopes = [(0, 1, 2), (2, 3), (3, 0), (1,), (3,)]
+    model = model_of(sizes, [(s, rng.uniform(0.5, 2, [sizes[v] for v in s])) for s in scopes])
+    post, exact = infer(model, {3: 1}, method, regions=regions), credo.infer(model, {3: 1})
+    wanted = exact.joint([2, 0]).table[:, None, None, :] * np.eye(2)[1][None, :, None, None]
+    np.testing.assert_allclose(post.joint([2, 3, 1, 0]).table, wanted, rtol=1e-12)
+    np.testing.assert_array_equal(post.joint([3, 1]).table, [[0.0], [1.0]])
 
 
 @both_methods

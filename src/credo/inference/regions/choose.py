@@ -180,10 +180,10 @@ def _keep_maximal(sets: csr_array) -> csr_array:
 def live_scopes(problem: Problem) -> csr_array:
     """Return the scopes of the factors without the variables that have one state."""
     live = problem.n_states[problem.scope] > 1
-    count = len(problem.scope_start) - 1
-    factor = np.repeat(np.arange(count), np.diff(problem.scope_start))[live]
-    ones = np.ones(len(factor), np.int64)
-    return csr_array((ones, (factor, problem.scope[live])), shape=(count, len(problem.n_states)))
+    start = starts(live)[problem.scope_start]
+    scopes = _incidence(start, problem.scope[live], len(problem.n_states))
+    scopes.sort_indices()
+    return scopes
 
 
 # --- outer regions --------------------------------------------------------------------------------
