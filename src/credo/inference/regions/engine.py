@@ -379,16 +379,13 @@ def _first_relaxation(choice: Choice) -> float:
 
 
 def _joint(messages: RegionMessages, variables: Int64) -> F64 | None:
-    """Return the joint belief of some variables of the wiring, one axis each in their order.
+    """Return the joint belief of free variables of the wiring, one axis each in their order.
 
-    Observed ones are certain. None if no outer region holds the others.
+    None if no outer region holds them.
     """
-    problem, asked = messages.problem, np.asarray(variables, np.int64)
-    seen = problem.observed[asked]
-    free = np.searchsorted(problem.variables, asked[seen < 0])
-    live = free[problem.n_states[free] > 1]
-    outer, cells = messages.choice.outer, messages.layout.cells
-    whole = np.zeros(problem.wiring.n_states[asked])
+    problem, outer, cells = messages.problem, messages.choice.outer, messages.layout.cells
+    asked = np.searchsorted(problem.variables, variables)
+    live = asked[problem.n_states[asked] > 1]
     belief = np.ones(())
     if len(live):
         common = np.flatnonzero(messages.held[live].sum(axis=0) == len(live))
@@ -401,9 +398,7 @@ def _joint(messages: RegionMessages, variables: Int64) -> F64 | None:
         others = tuple(np.setdiff1d(np.arange(len(members)), axes).tolist())
         kept = table.reshape(problem.n_states[members]).sum(axis=others)
         belief = kept.transpose(np.argsort(np.argsort(axes)))
-    place = tuple(int(state) if state >= 0 else slice(None) for state in seen)
-    whole[place] = (belief / belief.sum()).reshape(problem.n_states[free])
-    return whole
+    return np.asarray((belief / belief.sum()).reshape(problem.n_states[asked]))
 
 
 # --- tables ---------------------------------------------------------------------------------------
