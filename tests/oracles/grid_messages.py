@@ -6,8 +6,6 @@ A pixel at a time: ``q``, ``message`` and results are lists over labels. Sums ar
 
 import math
 
-KINDS = ("potts", "linear", "quadratic")
-
 
 def difference(kind, a, b):
     """What an edge without a limit and with s = 1 costs."""

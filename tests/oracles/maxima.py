@@ -18,14 +18,6 @@ def log_product(shape, factors):
     return total
 
 
-def observed_only(logs, evidence):
-    """Minus infinity wherever a configuration is against the evidence, {axis: states}."""
-    kept = np.full(logs.shape, -np.inf)
-    index = np.ix_(*(evidence.get(axis, range(size)) for axis, size in enumerate(logs.shape)))
-    kept[index] = logs[index]
-    return kept
-
-
 def best_configurations(logs, close=1e-9):
     """The maximum, and all configurations that attain it up to a relative distance."""
     largest = logs.max()

@@ -8,14 +8,6 @@ import itertools
 import numpy as np
 
 
-def whole(sizes, factors):
-    """The product of all factors, one axis per variable."""
-    product = np.ones(sizes)
-    for scope, table in factors:
-        product = product * spread(scope, table, len(sizes))
-    return product
-
-
 def spread(scope, table, n):
     """A table over a scope with the axes of all n variables, of length one where it has none."""
     order = np.argsort(scope)
@@ -107,57 +99,6 @@ def rank(cycles, edges):
 # --- beliefs --------------------------------------------------------------------------------
 
 
-def belief_propagation(sizes, factors, sweeps=2000, momentum=0.5):
-    """Flooding with damped messages; gives marginals, factor beliefs and the Bethe log Z."""
-    n = len(sizes)
-    to_variable = {
-        (f, v): np.ones(sizes[v]) / sizes[v] for f, (s, _) in enumerate(factors) for v in s
-    }
-    for _ in range(sweeps):
-        new = {}
-        for f, (scope, table) in enumerate(factors):
-            belief = _times_incoming(f, factors, to_variable, sizes)
-            for axis, v in enumerate(scope):
-                message = belief.sum(axis=tuple(a for a in range(table.ndim) if a != axis))
-                incoming = _incoming(f, v, factors, to_variable, sizes)
-                message = np.divide(
-                    message, incoming, out=np.zeros_like(message), where=incoming > 0
-                )
-                mixed = to_variable[f, v] ** (1 - momentum) * message**momentum
-                new[f, v] = mixed / mixed.sum()
-        to_variable = new
-    marginals = []
-    for v in range(n):
-        b = np.ones(sizes[v])
-        for f, (scope, _) in enumerate(factors):
-            if v in scope:
-                b = b * to_variable[f, v]
-        marginals.append(b / b.sum())
-    joints = []
-    for f in range(len(factors)):
-        b = _times_incoming(f, factors, to_variable, sizes)
-        joints.append(b / b.sum())
-    return marginals, joints, -bethe_energy(factors, marginals, joints)
-
-
-def _incoming(f, v, factors, to_variable, sizes):
-    """The message of a variable to a factor."""
-    m = np.ones(sizes[v])
-    for g, (scope, _) in enumerate(factors):
-        if g != f and v in scope:
-            m = m * to_variable[g, v]
-    return m / m.sum()
-
-
-def _times_incoming(f, factors, to_variable, sizes):
-    """A factor's table times the messages to it."""
-    scope, table = factors[f]
-    for axis, v in enumerate(scope):
-        shape = [-1 if a == axis else 1 for a in range(len(scope))]
-        table = table * _incoming(f, v, factors, to_variable, sizes).reshape(shape)
-    return table
-
-
 def negative_entropy(table):
     """The sum of p log p."""
     p = table[table > 0]
@@ -168,19 +109,6 @@ def expected_log(belief, table):
     """The sum of p log t, where p is positive."""
     some = belief > 0
     return float((belief[some] * np.log(table[some])).sum())
-
-
-def bethe_energy(factors, marginals, joints):
-    """Free energy of beliefs of factors and variables."""
-    energy = 0.0
-    degree = [0] * len(marginals)
-    for (scope, table), b in zip(factors, joints, strict=True):
-        energy += negative_entropy(b) - expected_log(b, table)
-        for v in scope:
-            degree[v] += 1
-    return energy + sum(
-        (1 - d) * negative_entropy(b) for d, b in zip(degree, marginals, strict=True)
-    )
 
 
 def kikuchi_energy(sizes, factors, outer, beliefs):

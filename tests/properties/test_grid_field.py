@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from hypothesis import given, strategies as st
-from tests.oracles import grid_fields as oracle, joint as graph_oracle
+from tests.oracles import grids as oracle, joint as graph_oracle
 
 from credo.graphs import GridField, Ising, Potts, TruncatedLinear, TruncatedQuadratic
 
@@ -87,5 +87,5 @@ def test_flips_have_the_energy_of_the_lecture(height, width, epsilon, coupling):
     rng = np.random.default_rng(height * 41 + width)
     x, y = rng.choice([-1, 1], size=(2, height, width))
     field = GridField.from_flips(y, epsilon, coupling, labels=(-1, 1))
-    expected = oracle.lecture_energy(x, y, coupling, epsilon)
+    expected = oracle.lecture_energy(x, oracle.half_log_odds(epsilon) * y, coupling)
     np.testing.assert_allclose(field.energy(x), expected, rtol=1e-11, atol=1e-9)

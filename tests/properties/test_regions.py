@@ -46,34 +46,23 @@ def test_one_region_of_everything_is_enumeration(data):
 
 
 @given(st.data())
-def test_what_is_called_exact_is_exact(data):
-    case = data.draw(models())
-    regions = data.draw(REGIONS)
-    post = infer(case, None, data.draw(METHODS), regions=regions)
-    if post is None:
-        assert not case.configurations
-        return
-    if case.is_forest and regions == "bethe":
-        assert post.status == "EXACT"
-    if post.status == "EXACT":
-        assert_exact(post, case, case.configurations)
-
-
-@given(st.data())
-def test_beliefs_are_probabilities_and_agree_when_converged(data):
-    case = data.draw(models())
-    found = data.draw(findings(case))
-    configurations = oracle.weigh(case.configurations, [w[:2] for w in found.weights])
-    post = infer(case, found, data.draw(METHODS), regions=data.draw(REGIONS), sweeps=300)
+def test_what_is_called_exact_is_exact_and_what_is_possible_is_never_ruled_out(data):
+    case, regions = data.draw(models()), data.draw(REGIONS)
+    found = data.draw(st.none() | findings(case))
+    weights = [w[:2] for w in found.weights] if found else []
+    configurations = oracle.weigh(case.configurations, weights)
+    post = infer(case, found, data.draw(METHODS), regions=regions, sweeps=300)
     if post is None:
         assert not configurations
         return
+    if found is None and case.is_forest and regions == "bethe":
+        assert post.status == "EXACT"
+    if post.status == "EXACT":
+        assert_exact(post, case, configurations)
     assert np.isfinite(post.answer.log_z)
     for v, name in enumerate(case.names):
         belief = post.probabilities(name)
-        assert (belief >= 0).all()
-        assert belief.sum() == pytest.approx(1.0, rel=1e-12)
-        if configurations:  # what is possible is never ruled out
+        if configurations:
             possible = oracle.marginals(configurations, case.sizes)[v] > 0
             assert not possible[belief == 0].any()
         if post.status in {"CONVERGED", "EXACT"} and post.question.observed[v] < 0:

@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import stats
-from tests.oracles import grid_fields as oracle
+from tests.oracles import grids as oracle
 
 from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs import GridField, Ising, MarkovNetwork, Potts, TruncatedLinear
@@ -442,7 +442,7 @@ class TestEnergy:
         x = np.where(RNG.random((9, 7)) < 0.5, -1, 1)
         y = np.where(RNG.random((9, 7)) < epsilon, -x, x)
         field = GridField.from_flips(y, epsilon, 0.8)
-        expected = oracle.lecture_energy(x, y, 0.8, epsilon)
+        expected = oracle.lecture_energy(x, oracle.half_log_odds(epsilon) * y, 0.8)
         assert field.energy(x) == pytest.approx(expected, rel=1e-13)
 
     def test_counts_nothing_for_a_certain_pixel_that_agrees(self):

@@ -3,7 +3,7 @@ import pickle  # noqa: TID251 - fields are sent to processes by it
 
 import numpy as np
 import pytest
-from tests.oracles import grid_fields as oracle, joint as graph_oracle
+from tests.oracles import grids as oracle, joint as graph_oracle
 
 import credo
 from credo.exceptions import ImpossibleEvidence, InputError, LabelError

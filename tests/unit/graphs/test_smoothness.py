@@ -3,7 +3,7 @@ import pickle  # noqa: TID251 - is what is tested
 
 import numpy as np
 import pytest
-from tests.oracles import grid_fields as oracle
+from tests.oracles import grids as oracle
 
 from credo.exceptions import InputError, ShapeError
 from credo.graphs import GridField, Ising, Potts, TruncatedLinear, TruncatedQuadratic

@@ -4,11 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.oracles import inference as exactly, regions as oracle
+from tests.oracles import regions as oracle
+from tests.oracles.cuts import grid_edges
+from tests.properties.random_graphs import draw_case
 from tests.speeds import plain_kernels
 
 import credo
-from credo.exceptions import ImpossibleEvidence, InputError, LabelError
+from credo.exceptions import InputError
 from credo.inference.regions import choose, engine
 
 METHODS = ("generalised", "double_loop")
@@ -43,10 +45,7 @@ def ising(n, edges, coupling, field, seed, *, mixed=False):
 
 def grid(rows, columns):
     """Sites and pairs of neighbours."""
-    site = np.arange(rows * columns).reshape(rows, columns)
-    across = zip(site[:, :-1].ravel().tolist(), site[:, 1:].ravel().tolist(), strict=True)
-    down = zip(site[:-1].ravel().tolist(), site[1:].ravel().tolist(), strict=True)
-    return rows * columns, [*across, *down]
+    return rows * columns, [tuple(pair) for pair in grid_edges(rows, columns).tolist()]
 
 
 def torus(k):
@@ -82,87 +81,44 @@ def random_model(seed, n=8, n_factors=9, most=3):
     return sizes, factors
 
 
-def regions_of(model, regions, **options):
+def regions_of(model, regions):
     """The outer regions: the largest groups of variables that have a joint belief."""
-    post = infer(model, regions=regions, sweeps=1, **options)
-    free = [v for v in post if post.question.observed[v] < 0]
-    held, found = {(v,) for v in free}, set()
-    while held:
-        larger = {
-            (*group, v)
-            for group in held
-            for v in free
-            if v > group[-1] and post.answer.joints(np.array([*group, v])) is not None
-        }
-        inside = {
-            frozenset(part)
-            for group in larger
-            for part in itertools.combinations(group, len(group) - 1)
-        }
-        found |= {group for group in held if frozenset(group) not in inside}
-        held = larger
-    return sorted(found)
+    post = infer(model, regions=regions, sweeps=1)
+    found, groups = [], [(v,) for v in post]
+    while groups:
+        found += groups
+        larger = [(*group, v) for group in groups for v in post if v > group[-1]]
+        groups = [group for group in larger if post.answer.joints(np.array(group)) is not None]
+    return sorted(g for g in found if not any(set(g) < set(other) for other in found))
 
 
-def kind_of(model, regions="auto"):
-    return infer(model, regions=regions, sweeps=1).details["kind"]
-
-
-def assert_exact(post, sizes, factors, rtol=1e-9):
-    """Log Z and every marginal equal those by enumeration, small ones too."""
-    joint = oracle.whole(sizes, factors)
-    assert (post.status, post.log_evidence_is) == ("EXACT", "EXACT")
-    assert post.log_evidence == pytest.approx(np.log(joint.sum()), rel=1e-12, abs=1e-12)
-    for v in range(len(sizes)):
-        wanted = oracle.marginal(joint, [v]) / joint.sum()
-        np.testing.assert_allclose(post.probabilities(v), wanted, rtol=rtol)
-
-
-def worst_error(post, sizes, factors):
-    joint = oracle.whole(sizes, factors)
-    shares = joint / joint.sum()
-    errors = [
-        np.abs(post.probabilities(v) - oracle.marginal(shares, [v])).max()
-        for v in range(len(sizes))
-    ]
-    return max(errors), abs(post.log_evidence - np.log(joint.sum()))
+def errors_of(model, **options):
+    """How far beliefs and log Z are off, at the worst; where the run has converged."""
+    post, exact = infer(model, **options), credo.infer(model)
+    assert post.status == "CONVERGED"
+    errors = [np.abs(post.probabilities(v) - exact.probabilities(v)).max() for v in post]
+    return max(errors), abs(post.log_evidence - exact.log_evidence)
 
 
 # --- where it is exact ----------------------------------------------------------------------
 
 
 @both_methods
+@pytest.mark.parametrize("regions", ["bethe", "cliques"])
 @pytest.mark.parametrize("scale", [10.0, 60.0, 1000.0])
-@pytest.mark.parametrize("seed", range(5))
-def test_small_probabilities_of_a_tree_are_exact_too(method, scale, seed):
-    """Relatively: shares of 1e-60 come from far away, and sweeps in any order miss them."""
-    rng = np.random.default_rng(seed)
-    order, sizes = rng.permutation(9), rng.integers(2, 4, 9).tolist()
-    near = [(int(order[i]), int(order[rng.integers(max(0, i - 3), i)])) for i in range(1, 9)]
-    factors = [((a, b), rng.normal(0, scale, (sizes[a], sizes[b]))) for a, b in near]
-    listed = exactly.configurations(sizes, [exactly.factor(s, t, log=True) for s, t in factors])
-    wanted = exactly.marginals(listed, sizes)
-    windows = [[a, b, c] for (a, b), (c, d) in itertools.permutations(near, 2) if d in (a, b)]
-    for regions in ("bethe", "cliques", windows[:3]):
-        post = infer(model_of(sizes, factors, log=True), method=method, regions=regions)
-        is_tree = regions in ("bethe", "cliques")
-        assert post.status == "EXACT" or not is_tree
-        if post.status == "EXACT":
-            assert post.log_evidence == pytest.approx(exactly.log_total(listed), rel=1e-12)
-            for v in range(9):
-                np.testing.assert_allclose(post.probabilities(v), wanted[v], rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("method", "options"), [("generalised", {"momentum": 0.5}), ("double_loop", {})]
-)
-def test_regions_that_have_a_junction_tree_are_exact(method, options):
-    sizes, factors = ising(*grid(2, 6), 0.8, 0.5, 0, mixed=True)
-    for regions in ("plaquettes", [[0, 1, 6, 7, 2, 8], [2, 3, 8, 9], [3, 4, 5, 9, 10, 11]]):
-        for power in (1.0, 20.0):
-            strong = [(scope, table**power) for scope, table in factors]
-            post = infer(model_of(sizes, strong), method=method, regions=regions, **options)
-            assert_exact(post, sizes, strong)
+def test_small_probabilities_of_a_tree_are_exact_too(method, regions, scale):
+    """Shares of 1e-60 come from far away, and sweeps in any order miss them."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        order, sizes = rng.permutation(9).tolist(), rng.integers(2, 4, 9).tolist()
+        near = [(order[i], order[rng.integers(max(0, i - 3), i)]) for i in range(1, 9)]
+        factors = [((a, b), rng.normal(0, scale, (sizes[a], sizes[b]))) for a, b in near]
+        model = model_of(sizes, factors, log=True)
+        post, exact = infer(model, method=method, regions=regions), credo.infer(model)
+        assert post.status == "EXACT"
+        assert post.log_evidence == pytest.approx(exact.log_evidence, rel=1e-12)
+        for v in post:
+            np.testing.assert_allclose(post.probabilities(v), exact.probabilities(v), rtol=1e-9)
 
 
 @both_methods
@@ -173,61 +129,47 @@ def test_a_junction_tree_takes_two_sweeps(method):
         assert (post.status, post.sweeps) == (status, min(sweeps, 2))
 
 
-def test_a_loop_of_five_is_not_called_exact():
-    sizes, factors = ising(5, [(i, (i + 1) % 5) for i in range(5)], 0.7, 0.4, 0)
-    post = infer(model_of(sizes, factors))
-    assert (post.status, post.log_evidence_is) == ("CONVERGED", "ESTIMATE")
-    assert post.details["kind"] == "bethe"
-    assert worst_error(post, sizes, factors)[1] > 1e-3
-
-
 # --- fixed points ---------------------------------------------------------------------------
 
 
 @both_methods
 @pytest.mark.parametrize("seed", range(2))
-def test_bethe_regions_give_the_fixed_point_of_ordinary_belief_propagation(method, seed):
+def test_bethe_regions_give_the_fixed_point_of_loopy_belief_propagation(method, seed):
     rng = np.random.default_rng(seed)
     sizes = [2, 3, 2, 2, 3]
-    threes = [
-        (s, rng.normal(scale=0.7, size=[sizes[v] for v in s]))
-        for s in ((0, 1, 2), (3, 1, 2), (4, 3, 0))
-    ]
-    cases = [
-        ising(*grid(3, 4), 0.4, 0.5, seed, mixed=True),
-        (sizes, [(s, np.exp(t)) for s, t in threes]),
-    ]
-    for sizes, factors in cases:
-        marginals, joints, log_z = oracle.belief_propagation(sizes, factors, sweeps=300)
-        model = model_of(sizes, factors)
+    scopes = [(0, 1, 2), (3, 1, 2), (4, 3, 0)]
+    tables = [np.exp(rng.normal(scale=0.7, size=[sizes[v] for v in s])) for s in scopes]
+    threes = sizes, list(zip(scopes, tables, strict=True))
+    for case in (ising(*grid(3, 4), 0.4, 0.5, seed, mixed=True), threes):
+        model = model_of(*case)
+        wanted = infer(model, method="loopy", tolerance=1e-10)
         post = infer(model, method=method, regions="bethe", tolerance=1e-10)
-        assert post.status == "CONVERGED"
-        assert post.log_evidence == pytest.approx(log_z, rel=1e-9)
-        for v, wanted in enumerate(marginals):
-            np.testing.assert_allclose(post.probabilities(v), wanted, atol=1e-8)
-        for (scope, _), wanted in zip(factors, joints, strict=True):
-            np.testing.assert_allclose(post.joint(scope).table, wanted, atol=1e-8)
+        assert post.status == wanted.status == "CONVERGED"
+        assert post.log_evidence == pytest.approx(wanted.log_evidence, rel=1e-9)
+        for v in post:
+            np.testing.assert_allclose(post.probabilities(v), wanted.probabilities(v), atol=1e-8)
+        for scope, _ in case[1]:
+            np.testing.assert_allclose(
+                post.joint(scope).table, wanted.joint(scope).table, atol=1e-8
+            )
     closed = infer(model, method=method, regions=[], tolerance=1e-10)
-    assert abs(closed.log_evidence - log_z) > 1e-4  # the pair that two factors share is counted
+    assert abs(closed.log_evidence - post.log_evidence) > 1e-4  # a pair that two factors share
 
 
 @both_methods
 @pytest.mark.parametrize("regions", ["plaquettes", "cliques", [[0, 1, 2, 3, 4, 5], [4, 5, 6, 7]]])
 def test_beliefs_agree_on_what_regions_share(method, regions):
-    sizes, factors = random_model(1, most=2, n_factors=14)
-    model = model_of(sizes, factors)
+    model = model_of(*random_model(1, most=2, n_factors=14))
     post = infer(model, method=method, regions=regions)
     assert post.status in {"CONVERGED", "EXACT"}
-    outer = regions_of(model, regions)
-    tables = [post.joint(region).table for region in outer]
-    singles = [((v,), post.probabilities(v)) for v in post]
-    beliefs = [*zip(outer, tables, strict=True), *singles]
-    for (a, one), (b, other) in itertools.combinations(beliefs, 2):
-        shared = set(a) & set(b)
-        if shared:
-            left = one.sum(axis=tuple(i for i, v in enumerate(a) if v not in shared))
-            right = other.sum(axis=tuple(i for i, v in enumerate(b) if v not in shared))
-            np.testing.assert_allclose(left, right, atol=1e-7)
+    for a, b in itertools.combinations(regions_of(model, regions), 2):
+        shared = sorted(set(a) & set(b))
+        one, other = (
+            oracle.marginal(post.joint(r).table, [r.index(v) for v in shared]) for r in (a, b)
+        )
+        np.testing.assert_allclose(one, other, atol=1e-7)
+        if len(shared) == 1:
+            np.testing.assert_allclose(one, post.probabilities(shared[0]), atol=1e-7)
 
 
 @both_methods
@@ -252,50 +194,57 @@ def test_the_kikuchi_free_energy_is_stationary(method, seed):
         assert min(near) > energy  # here it is a minimum
 
 
-@pytest.mark.parametrize("regions", ["bethe", "plaquettes"])
-@pytest.mark.parametrize("coupling", [0.5, 1.0])
-def test_the_free_energy_never_rises_in_the_double_loop(regions, coupling):
+@pytest.mark.parametrize(
+    ("regions", "coupling", "rise"),
+    [
+        ("bethe", 0.5, 1e-11),
+        ("bethe", 1.0, 1e-11),
+        ("plaquettes", 1.0, 1e-11),
+        ("bethe", 2.0, 1e-3),
+    ],
+)
+def test_the_free_energy_never_rises_in_the_double_loop(regions, coupling, rise):
     model = model_of(*ising(*grid(5, 5), coupling, 0.3, 1, mixed=True))
     post = infer(model, method="double_loop", regions=regions)
     energies = post.details["free_energies"]
     assert post.status == "CONVERGED"
     assert len(energies) > 10
     assert post.details["free_energy"] == pytest.approx(energies[-1], rel=1e-12)
-    assert energies[0] - energies[-1] > 0.01
-    assert np.diff(energies).max() < 1e-11
-
-
-def test_frozen_couplings_leave_the_free_energy_falling_too_if_inner_loops_are_long(monkeypatch):
-    model = model_of(*ising(*grid(5, 5), 2.0, 0.3, 1, mixed=True))
-    usual = infer(model, method="double_loop", regions="bethe").details["free_energies"]
-    assert np.diff(usual).max() < 1e-3
-    monkeypatch.setattr(engine, "MOST_LEFT", 1e-9)
-    precise = infer(model, method="double_loop", regions="bethe").details["free_energies"]
-    assert np.diff(precise).max() < 1e-8
+    assert energies[0] - energies[-1] > rise
+    assert np.diff(energies).max() < rise
 
 
 # --- gains and convergence --------------------------------------------------------------------
 
 
+@both_methods
+@pytest.mark.parametrize(("sweeps", "status"), [(1000, "CONVERGED"), (3, "MAX_SWEEPS")])
+def test_the_callback_hears_of_every_sweep(method, sweeps, status):
+    heard, model = [], model_of(*ising(*grid(3, 3), 0.4, 0.3, 0))
+    options = {"sweeps": sweeps, "callback": lambda *told: heard.append(told)}
+    post = infer(model, method=method, **options)
+    assert heard == list(enumerate(post.residuals.tolist(), 1))
+    assert (post.status, post.log_evidence_is) == (status, "ESTIMATE")
+    assert (post.residuals[-1] <= 1e-8) == (status == "CONVERGED")
+    links = 4 * 2 + 4  # four inner edges in two faces each, one site in four
+    assert post.updates == 2 * links * post.sweeps
+
+
 def test_plaquettes_are_far_better_than_bethe_on_strongly_coupled_grids():
     for mixed, gain, log_gain in ((False, 100, 50), (True, 5, 20)):
-        errors = {"bethe": [], "plaquettes": []}
-        for seed, regions in itertools.product(range(4), errors):
-            sizes, factors = ising(*grid(4, 4), 1.0, 0.3, seed, mixed=mixed)
-            post = infer(model_of(sizes, factors), regions=regions)
-            assert post.status == "CONVERGED"
-            errors[regions].append(worst_error(post, sizes, factors))
-        bethe, kikuchi = (np.mean(errors[r], axis=0) for r in ("bethe", "plaquettes"))
+        models = [model_of(*ising(*grid(4, 4), 1.0, 0.3, k, mixed=mixed)) for k in range(4)]
+        bethe, kikuchi = (
+            np.mean([errors_of(model, regions=regions) for model in models], axis=0)
+            for regions in ("bethe", "plaquettes")
+        )
         assert kikuchi[0] * gain < bethe[0]
         assert kikuchi[1] * log_gain < bethe[1]
 
 
 def test_independent_triangles_mend_the_over_confidence_of_a_complete_graph():
-    sizes, factors = ising(*complete(9), 0.3, 0.3, 0)
-    post = infer(model_of(sizes, factors))
-    assert (post.status, post.details["counting_total"]) == ("CONVERGED", 1)
-    assert worst_error(post, sizes, factors)[0] < 0.01
-    assert worst_error(infer(model_of(sizes, factors), regions="bethe"), sizes, factors)[0] > 0.2
+    model = model_of(*ising(*complete(9), 0.3, 0.3, 0))
+    assert errors_of(model)[0] < 0.01
+    assert errors_of(model, regions="bethe")[0] > 0.2
 
 
 def test_the_double_loop_converges_where_belief_propagation_turns_in_circles():
@@ -337,24 +286,6 @@ def test_caution_grows_step_by_step_and_ends(monkeypatch):
     assert steps[4:] == [(1.5, 2.0**-k) for k in range(1, 5)]
 
 
-@both_methods
-def test_too_few_sweeps_are_told(method):
-    post = infer(model_of(*ising(*grid(4, 4), 0.6, 0.3, 0)), method=method, sweeps=3)
-    assert (post.status, post.log_evidence_is, post.sweeps) == ("MAX_SWEEPS", "ESTIMATE", 3)
-    assert np.isfinite(post.answer.log_z)
-
-
-@both_methods
-def test_the_callback_hears_of_every_sweep(method):
-    heard = []
-    model = model_of(*ising(*grid(3, 3), 0.4, 0.3, 0))
-    post = infer(model, method=method, callback=lambda *told: heard.append(told))
-    assert heard == list(enumerate(post.residuals.tolist(), 1))
-    assert post.residuals[-1] <= 1e-8
-    links = 4 * 2 + 4  # four inner edges in two faces each, one site in four
-    assert post.updates == 2 * links * post.sweeps
-
-
 def test_momentum_changes_the_way_and_not_the_end():
     model = model_of(*ising(*grid(4, 4), 0.6, 0.3, 0))
     slow, quick = (infer(model, momentum=m, tolerance=1e-10) for m in (0.25, 1.0))
@@ -367,11 +298,62 @@ def test_momentum_changes_the_way_and_not_the_end():
 # --- which regions ----------------------------------------------------------------------------
 
 
-def test_the_plaquettes_of_a_grid_are_its_faces():
-    model = pairs_only(*grid(3, 4))
-    faces = [(c, c + 1, c + 4, c + 5) for c in (0, 1, 2, 4, 5, 6)]
-    assert regions_of(model, "plaquettes") == regions_of(model, "auto") == faces
-    assert kind_of(model) == "plaquettes"
+@pytest.mark.parametrize(
+    ("scopes", "regions", "wanted"),
+    [
+        (grid(3, 4)[1], "auto", [(c, c + 1, c + 4, c + 5) for c in (0, 1, 2, 4, 5, 6)]),
+        (complete(7)[1], "auto", [(0, a, b) for a, b in itertools.combinations(range(1, 7), 2)]),
+        ([(0, 1, 2, 3), (3, 4), (4, 5), (5, 0), (4, 0)], "auto",
+         [(0, 1, 2, 3), (0, 3, 4), (0, 4, 5)]),
+        ([*complete(5)[1], (0, 5), (0, 6)], "cliques", [(0, 1, 2, 3, 4), (0, 5), (0, 6)]),
+    ],
+    ids=["faces of a grid", "triangles of a vertex", "a factor's own cycles", "cliques"],
+)  # fmt: skip
+def test_regions_that_are_chosen(scopes, regions, wanted):
+    n = 1 + max(map(max, scopes))
+    model = model_of([2] * n, [(s, np.ones([2] * len(s))) for s in scopes])
+    assert regions_of(model, regions) == wanted
+
+
+#: So that independent cycles cannot be found.
+LAZY = {"MANY_CYCLES": 20, "MOST_WORK": -1}
+BIPARTITE = 14, [(a, b) for a in (0, 1) for b in range(2, 14)]
+
+
+@pytest.mark.parametrize(
+    ("edges", "states", "limits", "kind", "count"),
+    [
+        (grid(3, 3), 8, {}, "plaquettes", 4),
+        (grid(3, 3), 9, {}, "bethe", 12),  # plaquettes would be large
+        ((5, [(0, 1), (1, 2), (3, 4)]), 2, {}, "bethe", 3),
+        (grid(6, 6), 2, {}, "plaquettes", 25),
+        (grid(6, 6), 2, LAZY, "plaquettes", 25),
+        (torus(6), 2, {}, "plaquettes", 35),  # the last is the sum of all others
+        (torus(6), 2, LAZY, "plaquettes", 36),
+        (torus(4), 2, LAZY, "bethe", 32),  # cycles of four go round, too
+        (torus(4), 2, {"_BLOCK": 3}, "plaquettes", 17),
+        (BIPARTITE, 2, {}, "plaquettes", 11),
+        (BIPARTITE, 2, {"MOST_CYCLES": 12}, "bethe", 24),
+    ],
+)
+def test_how_many_plaquettes_are_taken(edges, states, limits, kind, count, monkeypatch):
+    for limit, value in limits.items():
+        monkeypatch.setattr(choose, limit, value)
+    details = infer(pairs_only(*edges, states=states), sweeps=1).details
+    assert (details["kind"], details["regions"]) == (kind, count)
+    if limits is not LAZY and kind == "plaquettes":  # two ways round a torus are in no face
+        assert details["counting_total"] == (-1 if edges == torus(6) else 1)
+
+
+def test_hubs_of_many_factors_are_one_inner_region_or_none():
+    for hub, spokes in ((0, range(1, 5_001)), (5_000, range(5_000))):
+        model = pairs_only(5_001, [(hub, i) for i in spokes])
+        for regions in ("auto", []):
+            post = infer(model, regions=regions)
+            assert (post.status, post.details["counting"].tolist()) == ("EXACT", [1 - 5_000])
+    post = infer(model_of([2], [((0,), [1.0, 1.0 + 1e-6])] * 20_000))
+    assert (post.status, post.details["regions"]) == ("EXACT", 1)
+    assert post.probabilities(0)[1] == pytest.approx(1 / (1 + np.exp(-20_000 * np.log1p(1e-6))))
 
 
 @pytest.mark.parametrize("share", [0.25, 0.45, 0.8])
@@ -392,35 +374,13 @@ def test_where_independent_cycles_are_hard_to_find_all_or_none_are_taken(seed, m
     model = pairs_only(n, edges)
     cycles = [region for region in regions_of(model, "plaquettes") if len(region) > 2]
     assert cycles == oracle.short_cycles(n, edges)
-    assert kind_of(model) == "bethe"
-
-
-def test_of_a_complete_graph_the_triangles_of_one_vertex_are_kept():
-    triangles = regions_of(pairs_only(*complete(7)), "auto")
-    assert triangles == [(0, a, b) for a, b in itertools.combinations(range(1, 7), 2)]
-
-
-def test_cycles_inside_a_factor_are_known_already():
-    scopes = [(0, 1, 2, 3), (3, 4), (4, 5), (5, 0), (4, 0)]
-    model = model_of([2] * 6, [(s, np.ones([2] * len(s))) for s in scopes])
-    assert regions_of(model, "auto") == [(0, 1, 2, 3), (0, 3, 4), (0, 4, 5)]
+    assert infer(model, sweeps=1).details["kind"] == "bethe"
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_cliques_are_those_of_a_search_through_all_groups(seed):
     n, edges = random_edges(seed, n=8, share=0.3 + 0.1 * seed)
     assert regions_of(pairs_only(n, edges), "cliques") == oracle.cliques(n, edges)
-
-
-def test_cliques_of_parts_of_different_density():
-    edges = [*complete(5)[1], (0, 5), (0, 6), *((a + 7, b + 7) for a, b in complete(4)[1])]
-    cliques = [(0, 1, 2, 3, 4), (0, 5), (0, 6), (7, 8, 9, 10)]
-    assert regions_of(pairs_only(11, edges), "cliques") == cliques
-    shifted = [(10 - b, 10 - a) for a, b in edges]
-    wanted = sorted(tuple(sorted(10 - v for v in clique)) for clique in cliques)
-    assert regions_of(pairs_only(11, shifted), "cliques") == wanted
-    large = pairs_only(*complete(6), states=7)  # 7 ** 6 cells: left to the factors
-    assert regions_of(large, "cliques") == complete(6)[1]
 
 
 @pytest.mark.parametrize("regions", ["auto", "bethe", "plaquettes", "cliques", [[0, 3], [2, 3, 4]]])
@@ -443,45 +403,6 @@ def test_fixed_and_observed_variables_are_in_no_region():
     assert infer(model, regions="cliques").details["regions"] == 3
 
 
-def test_a_hub_of_many_spokes_is_one_inner_region():
-    for hub, spokes in ((0, range(1, 5_001)), (5_000, range(5_000))):
-        model = pairs_only(5_001, [(hub, i) for i in spokes])
-        for regions in ("auto", []):
-            post = infer(model, regions=regions)
-            assert (post.status, post.details["counting"].tolist()) == ("EXACT", [1 - 5_000])
-
-
-def test_very_many_factors_of_one_variable_are_one_region():
-    model = model_of([2], [((0,), [1.0, 1.0 + 1e-6])] * 20_000)
-    post = infer(model)
-    assert (post.status, post.details["regions"]) == ("EXACT", 1)
-    assert post.probabilities(0)[1] == pytest.approx(1 / (1 + np.exp(-20_000 * np.log1p(1e-6))))
-
-
-def test_auto_takes_factors_where_plaquettes_would_be_large_or_are_none():
-    assert kind_of(pairs_only(*grid(3, 3), states=8)) == "plaquettes"
-    assert kind_of(pairs_only(*grid(3, 3), states=9)) == "bethe"
-    assert kind_of(pairs_only(5, [(0, 1), (1, 2), (3, 4)])) == "bethe"
-
-
-def test_very_many_plaquettes_are_all_taken_if_they_balance(monkeypatch):
-    monkeypatch.setattr(choose, "MANY_CYCLES", 20)
-    monkeypatch.setattr(choose, "MOST_WORK", -1)  # so that independent ones cannot be found
-    assert infer(pairs_only(*grid(6, 6)), sweeps=1).details["regions"] == 25
-    assert infer(pairs_only(*torus(6)), sweeps=1).details["regions"] == 36
-    assert kind_of(pairs_only(*torus(4))) == "bethe"  # cycles of four go round, too
-
-
-def test_a_torus_is_thinned_to_its_independent_faces():
-    details = infer(pairs_only(*torus(6)), sweeps=1).details
-    assert (details["kind"], details["regions"]) == (
-        "plaquettes",
-        35,
-    )  # the last is all others' sum
-    assert details["counting_total"] == 1 - 2  # two ways round the torus are in no face
-    assert infer(pairs_only(*grid(6, 6)), sweeps=1).details["counting_total"] == 1
-
-
 def test_very_many_plaquettes_are_thinned_if_they_do_not_balance(monkeypatch):
     n, edges = random_edges(47, n=11, share=0.4)
     assert len(oracle.short_cycles(n, edges)) == 5 == len(edges) - n + 2  # one vertex is alone
@@ -499,7 +420,8 @@ def test_unbalanced_plaquettes_are_left_alone_unless_asked_for():
         assert details["kind"] == "plaquettes"
         left = len(edges) - n + 1 - oracle.rank(oracle.short_cycles(n, edges), edges)
         balance = details["counting_total"] == 1 - left
-        assert kind_of(pairs_only(n, edges)) == ("plaquettes" if balance else "bethe")
+        usual = infer(pairs_only(n, edges), sweeps=1).details["kind"]
+        assert usual == ("plaquettes" if balance else "bethe")
         kinds.add(balance)
     assert kinds == {True, False}
 
@@ -512,34 +434,24 @@ def random_sets(seed):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_inner_regions_and_counting_numbers_are_those_of_the_definition(seed):
-    outer = random_sets(seed)
-    numbers = oracle.counting(outer, oracle.closure(outer))
-    inner = [c for s, c in numbers.items() if s not in outer]
-    details = infer(model_of([2] * 9, []), regions=map(sorted, outer), sweeps=2).details
-    covered = len(frozenset().union(*outer))
-    assert details["regions"] == len(outer) + 9 - covered
-    assert details["counting_total"] == len(outer) + sum(inner) + 9 - covered
-    is_forest = oracle.has_junction_tree(outer)
-    assert sorted(details["counting"]) == sorted(c for c in inner if c or not is_forest)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_junction_trees_are_recognised(seed):
-    outer = random_sets(seed)
-    rng = np.random.default_rng(seed)
+def test_counting_numbers_are_those_of_the_definition_and_junction_trees_are_recognised(seed):
+    outer, rng = random_sets(seed), np.random.default_rng(seed)
     factors = [(sorted(s), np.exp(rng.normal(size=[2] * len(s)))) for s in outer]
-    post = infer(model_of([2] * 9, factors), regions=[], sweeps=2)
-    assert (post.status == "EXACT") == oracle.has_junction_tree(outer)
-    if post.status == "EXACT":
-        assert_exact(post, [2] * 9, factors)
+    model = model_of([2] * 9, factors)
+    post, is_forest = infer(model, regions=[], sweeps=2), oracle.has_junction_tree(outer)
+    assert (post.status == "EXACT") == is_forest
+    if is_forest:
+        assert post.log_evidence == pytest.approx(credo.infer(model).log_evidence, abs=1e-12)
+    inner = [c for s, c in oracle.counting(outer, oracle.closure(outer)).items() if s not in outer]
+    assert sorted(post.details["counting"]) == sorted(c for c in inner if c or not is_forest)
+    n = len(outer) + 9 - len(frozenset().union(*outer))
+    assert post.details["regions"] == n
+    assert post.details["counting_total"] == n + sum(inner)
 
 
 @pytest.mark.parametrize(
     ("sets", "counting"),
     [
-        ([(0, 1, 2), (1, 2, 3), (1, 2, 4), (1, 5)], [-2, -1]),
-        ([(0, 1, 2), (2, 3), (4, 5)], [-1]),
         (list(itertools.combinations(range(9), 5)), [-4] * 126 + [10] * 84 + [-20] * 36 + [35] * 9),
         # 0 is counted zero times, and yet two parts of the sets agree on it by nothing else
         ([(0, 1, 2), (0, 1, 3), (0, 4, 5), (0, 5, 6), (0, 4, 6)], [-1, -1, -1, -1, 0]),
@@ -565,62 +477,24 @@ def test_regions_beyond_the_limits_are_refused_by_name(monkeypatch):
     monkeypatch.setattr(choose, "MOST_CLIQUES", 5)
     with pytest.raises(InputError, match="more than 5 maximal cliques"):
         infer(model, regions="cliques")
+    monkeypatch.setattr(choose, "MOST_CYCLES", 12)
+    with pytest.raises(InputError, match="too many triangles and cycles of four"):
+        infer(pairs_only(*BIPARTITE), regions="plaquettes")
     monkeypatch.setattr(choose, "MOST_ENTRIES", 10)
     with pytest.raises(InputError, match="The 6 regions overlap in too many ways"):
         infer(model_of([2] * 4, []), regions=list(itertools.combinations(range(4), 2)))
 
 
-def test_very_many_plaquettes_are_refused_or_not_taken(monkeypatch):
-    model = pairs_only(14, [(a, b) for a in (0, 1) for b in range(2, 14)])
-    assert infer(model, regions="plaquettes", sweeps=1).details["regions"] == 11
-    monkeypatch.setattr(choose, "MOST_CYCLES", 12)
-    assert kind_of(model) == "bethe"
-    with pytest.raises(InputError, match="too many triangles and cycles of four"):
-        infer(model, regions="plaquettes")
-
-
-def test_short_cycles_are_found_block_by_block(monkeypatch):
-    n, edges = random_edges(0, share=0.6)
-    usual = regions_of(pairs_only(n, edges), "plaquettes")
-    monkeypatch.setattr(choose, "_BLOCK", 3)
-    assert regions_of(pairs_only(n, edges), "plaquettes") == usual
-
-
-def test_rules_are_written_out_as_tables():
-    net = credo.BayesianNetwork()
-    names = [net.variable(f"x{i}", 2).name for i in range(18)]
-    for name in names[:-1]:
-        net.cpt(name, table=[0.5, 0.5])
-    net.noisy_or(names[-1], dict.fromkeys(names[:-1], 0.5))
-    post = infer(net)
-    assert post.status == "EXACT"
-    assert post.probabilities("x17")[0] == pytest.approx(0.75**17, rel=1e-9)
-
-
 @both_methods
 @pytest.mark.parametrize("regions", ["auto", "bethe", "plaquettes", "cliques", []])
-def test_variables_of_one_state_lonely_ones_and_observed_factors_are_no_trouble(method, regions):
-    rng = np.random.default_rng(0)
-    sizes = [2, 1, 3, 2, 2, 1, 4]
-    scopes = [(0, 1, 2), (2, 3), (3, 0), (1, 5), (4, 3), (3,), (1,)]
-    factors = [(s, rng.uniform(0.5, 2, [sizes[v] for v in s])) for s in scopes]
-    seen = [*factors, ((4,), np.eye(2)[1]), ((3,), np.eye(2)[0])]
-    post = infer(model_of(sizes, factors), {4: 1, 3: 0}, method, regions=regions)
-    assert_exact(post, sizes, seen, rtol=1e-12)
-    joint = oracle.whole(sizes, seen)
-    wanted = np.transpose(oracle.marginal(joint, [0, 1, 2, 3]), (2, 3, 1, 0)) / joint.sum()
+def test_joints_hold_observed_variables_and_those_of_one_state(method, regions):
+    rng, sizes = np.random.default_rng(0), [2, 1, 3, 2, 4]
+    scopes = [(0, 1, 2), (2, 3), (3, 0), (1,), (3,)]
+    model = model_of(sizes, [(s, rng.uniform(0.5, 2, [sizes[v] for v in s])) for s in scopes])
+    post, exact = infer(model, {3: 1}, method, regions=regions), credo.infer(model, {3: 1})
+    wanted = exact.joint([2, 0]).table[:, None, None, :] * np.eye(2)[1][None, :, None, None]
     np.testing.assert_allclose(post.joint([2, 3, 1, 0]).table, wanted, rtol=1e-12)
-    np.testing.assert_array_equal(post.joint([3, 5]).table, [[1.0], [0.0]])
-    with pytest.raises(InputError, match="No table or region"):
-        post.joint([0, 6])
-
-
-@both_methods
-def test_nothing_but_observed_variables(method):
-    post = infer(model_of([2, 2], [((0, 1), [[1.0, 2.0], [3.0, 5.0]])]), {0: 1, 1: 1}, method)
-    assert (post.status, post.log_evidence) == ("EXACT", pytest.approx(np.log(5)))
-    assert post.details["regions"] == 0
-    np.testing.assert_array_equal(post.joint([0, 1]).table, [[0, 0], [0, 1]])
+    np.testing.assert_array_equal(post.joint([3, 1]).table, [[0.0], [1.0]])
 
 
 @both_methods
@@ -629,14 +503,14 @@ def test_zeros_stay_zero_and_leave_no_noise(method, regions):
     sizes, factors = ising(*grid(3, 3), 0.5, 0.3, 2, mixed=True)
     hard = [((0, 1), np.eye(2)), ((1, 4), 1 - np.eye(2)), ((4, 5), np.array([[1.0, 1.0], [0, 1]]))]
     hard += [((8,), np.array([0.0, 2.0]))]
-    post = infer(model_of(sizes, factors + hard), method=method, regions=regions)
+    model = model_of(sizes, factors + hard)
+    post = infer(model, method=method, regions=regions)
     assert post.status == "CONVERGED"
+    if regions == "plaquettes":
+        assert post.log_evidence == pytest.approx(credo.infer(model).log_evidence, abs=1e-3)
     np.testing.assert_array_equal(post.probabilities(8), [0.0, 1.0])
     for scope, table in hard:
         assert (post.joint(scope).table[table == 0] == 0.0).all()
-    if regions == "plaquettes":
-        total = oracle.whole(sizes, factors + hard).sum()
-        assert post.log_evidence == pytest.approx(np.log(total), abs=1e-3)
 
 
 @both_methods
@@ -648,8 +522,6 @@ def test_contradictions_are_found_and_hidden_ones_by_plaquettes_only(method):
         with pytest.raises(InputError, match="allows no configuration"):
             infer(model, evidence, method, regions=regions)
     assert np.isfinite(infer(model, {}, method, regions="bethe").answer.log_z)
-    with pytest.raises(ImpossibleEvidence):
-        infer(model_of([2], [((0,), [0.0, 1.0])]), {0: 0}, method)
 
 
 @both_methods
@@ -676,6 +548,7 @@ def test_counting_numbers_of_any_size_have_a_divisor(method):
         ({"regions": "squares"}, "must be one of auto, bethe, plaquettes, cliques"),
         ({"regions": 7}, "Got 7"),
         ({"regions": ["01"]}, "must be a list of names"),
+        ({"regions": [[0, "x"]]}, "'x'"),
     ],
 )
 def test_wrong_options_are_refused(options, message):
@@ -683,40 +556,20 @@ def test_wrong_options_are_refused(options, message):
         infer(model_of(*ising(*grid(2, 2), 0.5, 0.3, 0)), **options)
 
 
-def test_regions_are_given_by_names_and_observed_ones_drop_out():
-    graph = credo.FactorGraph()
-    for name in "abcde":
-        graph.variable(name, 2)
-    rng = np.random.default_rng(0)
-    for pair in ("ab", "bc", "cd", "de", "ea"):
-        graph.factor(list(pair), rng.uniform(0.5, 2, (2, 2)))
-    post = infer(graph, {"c": 1}, regions=[["c", "a", "b", "d"], ["e", "d", "a"]])
-    assert (post.status, post.details["regions"]) == ("EXACT", 2)
-    with pytest.raises(LabelError):
-        infer(graph, regions=[["a", "x"]])
-
-
-def test_runs_repeat_bit_by_bit_and_plain_python_computes_the_same(monkeypatch):
-    sizes, factors = ising(*grid(3, 4), 0.8, 0.3, 1, mixed=True)
-    factors.append(((0, 5), np.array([[1.0, 0.0], [0.5, 1.0]])))
-    wide = [((v, (v + 1) % 4), [[0.0, -900.0], [-800.0, -5.0]]) for v in range(4)]
-    cases = [
-        (model_of(sizes, factors), {11: 0}, "auto"),
-        (model_of(*ising(*complete(5), 0.5, 0.3, 0)), {}, "plaquettes"),
-        (model_of(sizes, factors), {}, "bethe"),
-        (model_of(sizes, factors), {}, "cliques"),
-        (model_of(*random_model(0, n_factors=14)), {}, "auto"),
-        (model_of([2] * 4, wide, log=True), {}, "bethe"),
-    ]
+def test_plain_python_computes_the_same(monkeypatch):
+    models = [model_of(*ising(*grid(3, 4), 0.8, 0.3, 1, mixed=True))]
+    models += [model_of(*random_model(0, n_factors=14))]
+    models += [draw_case(seed, steep=seed % 2 == 1).model for seed in range(10)]
 
     def answers():
-        for (model, evidence, regions), method in itertools.product(cases, METHODS):
-            found = infer(model, evidence, method, regions=regions, sweeps=6).answer
-            yield found.beliefs.values, found.log_z, found.residuals
+        options = itertools.product(METHODS, ("auto", "bethe", "cliques"))
+        for model, (method, regions) in itertools.product(models, options):
+            try:
+                found = infer(model, method=method, regions=regions, sweeps=6).answer
+            except InputError:  # it allows nothing
+                continue
+            yield found.beliefs.values.tolist(), found.log_z, found.residuals.tolist()
 
-    first, again = list(answers()), list(answers())
+    first = list(answers())
     plain_kernels(monkeypatch)
-    for runs in zip(first, again, answers(), strict=True):
-        for one, *others in zip(*runs, strict=True):
-            for other in others:
-                np.testing.assert_array_equal(one, other)
+    assert list(answers()) == first

@@ -18,16 +18,17 @@ from credo import _checks as check
 from credo._types import F64
 from credo.exceptions import BudgetError, InputError
 from credo.graphs import GridField, TruncatedLinear, TruncatedQuadratic
+from credo.graphs.wiring import Int64
 from credo.inference.grids import binary_kernels, kernels
 from credo.inference.grids.layout import (
     Block,
     Floats,
-    Int64,
     Layout,
     Rotation,
     cut,
     directed_strengths,
     exchange,
+    is_even,
     on_threads,
 )
 from credo.inference.question import Budget, Callback, as_bytes, as_text, check_callback
@@ -258,15 +259,13 @@ def settings_for(
             f"needs 4 neighbours. Got a field of {field.neighbours}; use schedule='flooding' or "
             "'sweep'."
         )
-    eta, wanted, maximum = (
-        as_share(momentum, who),
-        as_number_type(dtype, who),
-        method == "max-product",
-    )
+    eta, wanted = as_share(momentum, who), as_number_type(dtype, who)
     kinds = (np.float32, np.float64) if wanted is None else (wanted,)
+    maximum = method == "max-product"
     if field.n_labels == 2:
-        return Settings(maximum, eta, schedule, _ratio_type(field, kinds, who))
-    number = kinds[0] if maximum else _sum_type(field, kinds, who)
+        number = _ratio_type(field, kinds, who)
+    else:
+        number = kinds[0] if maximum else _sum_type(field, kinds, who)
     return Settings(maximum, eta, schedule, number)
 
 
@@ -303,7 +302,7 @@ def check_memory(
     size, n = np.dtype(settings.dtype).itemsize, field.n_labels
     lines, directions = 1 if n == 2 else n, 2 * len(field.axes)
     each = lines * size * (directions + 3)
-    if not _is_even(field):
+    if not is_even(field):
         each += directions * (3 * 8 + 2 * size)
     if settings.schedule == "sweep":
         each *= 1 + len(field.shape)
@@ -436,7 +435,7 @@ class Messages(ABC):
     def _turned(self, rotation: Rotation) -> Block:
         """Return a block of the rotated picture."""
         (own,), length = self.blocks, rotation.layout.length
-        if _is_even(self._field):
+        if is_even(self._field):
             weights = own.weights[:, rotation.directions]
             wide = (*weights.shape[:-1], length)
             weights = np.ascontiguousarray(np.broadcast_to(weights[..., :1], wide))
@@ -444,11 +443,6 @@ class Messages(ABC):
             weights = rotation.there(own.weights)
         nodes = rotation.there(own.nodes[:, np.newaxis], directed=False)[:, 0]
         return Block(0, 0, rotation.layout.slabs, nodes, own.messages, weights)
-
-
-def _is_even(field: GridField) -> bool:
-    """Tell whether the strength along each axis is one number."""
-    return all(isinstance(strength, float) for strength in field.strengths)
 
 
 def _strongest(field: GridField) -> float:

@@ -116,18 +116,12 @@ def _gather(slab, way, nodes, messages, axes, maximum, room):
             if other // 2 != way // 2:
                 one = messages[slab, other, label, begin:end]
                 two = messages[slab, other + 1, label, begin:end]
-                _join(out, one, two, maximum)
-
-
-@kernel
-def _join(out, one, two, maximum):
-    """Put two more messages to what pixels know."""
-    if maximum:
-        for p in range(out.size):
-            out[p] += one[p] + two[p]
-    else:
-        for p in range(out.size):
-            out[p] *= one[p] * two[p]
+                if maximum:
+                    for p in range(out.size):
+                        out[p] += one[p] + two[p]
+                else:
+                    for p in range(out.size):
+                        out[p] *= one[p] * two[p]
 
 
 @kernel

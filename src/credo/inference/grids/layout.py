@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from credo.graphs import GridField
 from credo.graphs.grid_coordinates import Axis, lower_pixels, upper_pixels
+from credo.graphs.wiring import Int64
 
 Floats: TypeAlias = npt.NDArray[Any]
-Int64: TypeAlias = npt.NDArray[np.int64]
 Result = TypeVar("Result")
 
 
@@ -86,12 +86,17 @@ def _offset(axis: Axis, pitch: int) -> int:
     return axis[1] if len(axis) == 2 else axis[1] * pitch + axis[2]
 
 
+def is_even(field: GridField) -> bool:
+    """Tell whether the strength along each axis is one number."""
+    return all(isinstance(strength, float) for strength in field.strengths)
+
+
 def directed_strengths(field: GridField, layout: Layout) -> Floats:
     """Return the strengths of edges where messages arrive, (slabs or 1, 2 * axes, length).
 
-    There is one slab for all if the strength along each axis is a number.
+    There is one slab for all if the field is even.
     """
-    if all(isinstance(strength, float) for strength in field.strengths):
+    if is_even(field):
         both = np.repeat(np.array(field.strengths, dtype=np.float64), 2)
         return np.broadcast_to(both[:, np.newaxis], (1, len(both), layout.length))
     arriving = []

@@ -20,9 +20,9 @@ from credo.inference.configurations import Configuration, all_states, named
 from credo.inference.engines import Engine
 from credo.inference.loopy import engine as loopy
 from credo.inference.maxima.field import Maximum, is_below, make_field
-from credo.inference.maxima.graph_cut import cut_field
+from credo.inference.maxima.graph_cut import run_graph_cut
 from credo.inference.maxima.moves import Mover
-from credo.inference.maxima.trws import Sweeps
+from credo.inference.maxima.trws import sweep_until
 from credo.inference.messages import is_tree
 from credo.inference.question import Budget, Callback, Question
 
@@ -32,37 +32,6 @@ _MANY = 400
 _SWEEPS = 1000
 #: Forests to polish with: on frustrated grids of some thousand nodes they gain little after these.
 _FORESTS = 50
-
-
-def run_graph_cut(problem: Problem) -> Maximum:
-    r"""Find the best configuration exactly, where every pair of variables attracts.
-
-    .. math:: \psi_{ij}(0,0)\, \psi_{ij}(1,1) \ge \psi_{ij}(0,1)\, \psi_{ij}(1,0)
-
-    for every pair, possibly after some variables' states are swapped. Exact up to rounding.
-
-    Parameters
-    ----------
-    problem
-        Factors over at most two variables of two states; variables of one state do not count.
-
-    Returns
-    -------
-    Maximum
-        The bound is that of the largest flow; ``tied`` marks the variables on which best
-        configurations differ.
-
-    Raises
-    ------
-    InputError
-        If the field has other factors, or repels around a cycle; says where.
-
-    References
-    ----------
-    .. [1] V. Kolmogorov and R. Zabih, What energy functions can be minimized via graph cuts?, IEEE
-       Transactions on Pattern Analysis and Machine Intelligence 26 (2004), section 4.
-    """
-    return cut_field(problem)
 
 
 def run_tree_reweighted(
@@ -109,11 +78,10 @@ def run_tree_reweighted(
     check.number(tolerance, "tolerance of tree_reweighted", 0)
     mover = Mover(problem)
     field = make_field(problem, mover.logs)
-    run = Sweeps(field)
-    bound = run.run(sweeps, tolerance, callback) if field.constant > -math.inf else -math.inf
+    states, bound = sweep_until(field, sweeps, tolerance, callback)
     if bound == -math.inf:
         return Maximum.impossible("tree_reweighted", problem)
-    states = run.states[: len(problem.variables)]
+    states = states[: len(problem.variables)]
     score = mover.score(states)
     if is_below(score, bound):
         moved, better = mover.improve(states, np.random.default_rng(seed), _SWEEPS, _FORESTS)
@@ -121,19 +89,7 @@ def run_tree_reweighted(
     return Maximum("tree_reweighted", states, score, max(score, bound))
 
 
-def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
-    question: Question,
-    problem: Problem,
-    *,
-    schedule: str = "auto",
-    momentum: float | str = "adaptive",
-    domain: str = "linear",
-    sweeps: int = 1000,
-    tolerance: float | None = None,
-    threads: int = 1,
-    seed: int = 0,
-    callback: Callback | None = None,
-) -> Maximum:
+def run_loopy(question: Question, problem: Problem, *, seed: int = 0, **messages: Any) -> Maximum:
     """Pass messages of maxima around the loops, decode, and improve by moves.
 
     Parameters
@@ -142,28 +98,19 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
         The model of tables, and the evidence.
     problem
         The same as factors over free variables.
-    schedule, momentum, domain, sweeps, tolerance, threads, callback
-        Settings of loopy belief propagation.
     seed
         Of the order of messages, if it is random, and of the forests that are moved.
+    **messages
+        Other settings of loopy belief propagation: its schedule, momentum, domain, sweeps,
+        tolerance, threads and callback.
 
     Returns
     -------
     Maximum
         A configuration and its score; the bound is infinite unless the graph is a tree.
     """
-    found = loopy.run_loopy(
-        replace(question, wiring=question.model.compile()),
-        temperature=0.0,
-        schedule=schedule,
-        momentum=momentum,
-        domain=domain,
-        sweeps=sweeps,
-        tolerance=tolerance,
-        threads=threads,
-        seed=seed,
-        callback=callback,
-    )
+    tables = replace(question, wiring=question.model.compile())
+    found = loopy.run_loopy(tables, temperature=0.0, seed=seed, **messages)
     if found.log_z == -math.inf:
         return Maximum.impossible("loopy", problem)
     mover, rng = Mover(problem), np.random.default_rng(seed)
@@ -271,7 +218,7 @@ def run_auto(
 ) -> Maximum:
     """Cut, if a cut can solve it; otherwise run TRW-S, and max-product if that proves nothing."""
     try:
-        return cut_field(problem)
+        return run_graph_cut(problem)
     except InputError:  # not a field that a cut can solve
         pass
     found = run_tree_reweighted(
@@ -302,7 +249,7 @@ def cut_at_once(question: Question) -> Configuration | None:
         return None
     problem = pose(question.wiring, question.evidence)
     try:
-        found = cut_field(problem)
+        found = run_graph_cut(problem)
     except InputError:  # not a field that a cut can solve
         return None
     return _by_name(question, problem, found)
@@ -339,10 +286,10 @@ def warn_of_gap(found: Configuration, budget: Budget) -> None:
     """Warn if it is not proven that a configuration is the best."""
     if found.is_exact or found.log_score == -math.inf:
         return
-    what = f"at most {found.gap:.3g} below the best in log score"
     warnings.warn(
         f"mpe: an exact answer does not fit the budget of {budget}. The configuration found by "
-        f"{found.engine} is {what}. Raise budget=, add evidence, or give more sweeps=.",
+        f"{found.engine} is at most {found.gap:.3g} below the best in log score. Raise budget=, "
+        "add evidence, or give more sweeps=.",
         ApproximationWarning,
         stacklevel=3,
     )

@@ -79,7 +79,6 @@ def make_field(problem: Problem, logs: F64) -> Field:
         sizes, cells, weights = _cells(problem, logs, clusters)
         shape = problem.scope_start, problem.scope, problem.cell_start
         stride = make_graph(n_states, *shape).stride[counts]
-        constant = constant if sizes.all() else -math.inf
         n_states, values = np.append(n_states, sizes), np.append(values, weights)
         codes = np.append(codes, cells)
         slots, owner = ranges(start[clusters], arity[clusters]), n + np.arange(len(clusters))

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from credo._types import F64, Bool
+from credo._types import F64, Bool, Label
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
-from credo.graphs.wiring import Int64
+from credo.graphs.wiring import Int64, starts
 from credo.inference.maxima.field import Maximum, log_score, make_field
 from credo.inference.maxima.kernels import SOURCE, Field, arc_lists, cut_network
+from credo.inference.messages import name_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
     """A minimum cut, and the largest flow, which proves that no cut is smaller."""
 
-    side: npt.NDArray[
-        np.int8
-    ]  #: 1 for the source, -1 for the sink; 0 for nodes that all fit either side
+    #: 1 for the source, -1 for the sink; 0 for nodes that all fit either side
+    side: npt.NDArray[np.int8]
     flow: float  #: what the source can send to the sink
     value: float  #: the capacities that are cut, added up; equal to the flow up to rounding
 
@@ -108,11 +109,38 @@ def _rounded(capacity: F64, unit: float) -> F64:
     return np.asarray(np.rint(capacity / unit) * unit)
 
 
-def cut_field(problem: Problem) -> Maximum:
-    """Find the best configuration exactly, where every pair attracts; raise where one does not.
+def run_graph_cut(problem: Problem) -> Maximum:
+    r"""Find the best configuration exactly, where every pair of variables attracts.
 
+    .. math:: \psi_{ij}(0,0)\, \psi_{ij}(1,1) \ge \psi_{ij}(0,1)\, \psi_{ij}(1,0)
+
+    for every pair, possibly after some variables' states are swapped. Exact up to rounding.
+
+    Parameters
+    ----------
+    problem
+        Factors over at most two variables of two states; variables of one state do not count.
+
+    Returns
+    -------
+    Maximum
+        The bound is that of the largest flow; ``tied`` marks the variables on which best
+        configurations differ.
+
+    Raises
+    ------
+    InputError
+        If the field has other factors, or repels around a cycle; says where.
+
+    Notes
+    -----
     The costs of a configuration, minus its log score, are the value of a cut of a network with a
     node for each variable. Zeros become infinite capacities.
+
+    References
+    ----------
+    .. [1] V. Kolmogorov and R. Zabih, What energy functions can be minimized via graph cuts?, IEEE
+       Transactions on Pattern Analysis and Machine Intelligence 26 (2004), section 4.
     """
     _check_sizes(problem)
     logs = problem.log_values()
@@ -135,24 +163,22 @@ def _check_sizes(problem: Problem) -> None:
     if problem.n_states.max(initial=1) > 2:
         v = int(np.argmax(problem.n_states > 2))
         raise InputError(
-            f"graph_cut needs variables of two states. {_name(problem, v)!r} has "
+            f"graph_cut needs variables of two states. {_names(problem, [v])[0]!r} has "
             f"{problem.n_states[v]}. Use method='tree_reweighted'."
         )
-    wide = np.concatenate([[0], np.cumsum(problem.n_states[problem.scope] == 2)])
-    arity = np.diff(wide[problem.scope_start])
+    arity = np.diff(starts(problem.n_states[problem.scope] == 2)[problem.scope_start])
     if arity.max(initial=0) > 2:
         f = int(np.argmax(arity > 2))
         scope = problem.scope[problem.scope_start[f] : problem.scope_start[f + 1]]
         raise InputError(
             "graph_cut needs factors of at most two variables. There is one over "
-            f"{[_name(problem, int(v)) for v in scope]}. Use method='tree_reweighted'."
+            f"{_names(problem, scope)}. Use method='tree_reweighted'."
         )
 
 
-def _name(problem: Problem, variable: int) -> object:
-    """Return the name of a variable; those that a rule brings with it have none."""
-    v, names = int(problem.variables[variable]), problem.wiring.names
-    return names[v] if v < len(names) else f"auxiliary {v - len(names)}"
+def _names(problem: Problem, variables: Any) -> list[Label]:
+    """Return the names of variables of a problem."""
+    return [name_of(problem.wiring, v) for v in problem.variables[variables].tolist()]
 
 
 def _flips(problem: Problem, field: Field, energies: F64) -> Bool:
@@ -179,7 +205,7 @@ def _flips(problem: Problem, field: Field, energies: F64) -> Bool:
         while way[-1] != start:
             way.append(int(before[way[-1]]))
         middle = len(way) // 2  # there and back it is the same way, but for a cycle in the middle
-        pair = [_name(problem, v % n) for v in way[middle - 1 : middle + 1]]
+        pair = _names(problem, np.array(way[middle - 1 : middle + 1]) % n)
         raise InputError(
             f"graph_cut needs pairs that attract, after swapping states. A cycle through {pair} "
             "repels whatever is swapped. Use method='tree_reweighted'."

@@ -36,7 +36,7 @@ class Field(NamedTuple):
     table: Any  #: where the table of each pair starts, the first node's axis first
     tables: Any
     n_variables: int
-    constant: float  #: to be added to every score; -inf where nothing is possible
+    constant: float  #: to be added to every score; -inf if a factor of no variables is zero
 
 
 class Ways(NamedTuple):

@@ -24,55 +24,37 @@ _ROUNDING = 1e-13
 _PATIENCE = 10
 
 
-class Sweeps:
-    """The best states so far, and the bound of the last sweep.
+def sweep_until(
+    field: Field, most: int, tolerance: float, callback: Callback | None
+) -> tuple[Int64, float]:
+    """Sweep until the bound is reached or stalls; return the best states and the least bound.
 
     Nodes that hang by one pair come first, in the order in which they can be maximised out, and
     hand all that they know to the node above: so trees are solved in one sweep, and the messages
     among the other nodes are as if there were no trees. The others come in their own order.
-
-    Parameters
-    ----------
-    field
-        What to maximise.
     """
-
-    def __init__(self, field: Field) -> None:
-        self._field = field
-        self._ways = _find_ways(field)
-        self._message = np.zeros(int(self._ways.room[-1]))
-        self.states: Int64 = np.zeros(len(field.n_states), np.int64)
-        self.score = self.bound = -math.inf
-
-    def run(self, most: int, tolerance: float, callback: Callback | None) -> float:
-        """Sweep until the bound is reached or stalls; return the least bound."""
-        bounds: list[float] = []
-        for done in range(1, most + 1):
-            self.sweep()
-            bounds.append(self.bound)
-            gap = self.bound - self.score
-            if self.bound == -math.inf:
-                return -math.inf
-            if callback is not None:
-                callback(done, max(gap, 0.0))
-            near = tolerance + _ROUNDING * abs(self.bound)
-            if gap <= near:
-                break
-            if done > _PATIENCE and bounds[-1 - _PATIENCE] - self.bound <= near:
-                break
-        return min(bounds)
-
-    def sweep(self) -> None:
-        """Visit all nodes in order and back; keep the states if they are better."""
+    ways, n = _find_ways(field), len(field.n_states)
+    message = np.zeros(int(ways.room[-1]))
+    best: Int64 = np.zeros(n, np.int64)
+    largest, bounds = -math.inf, []
+    for done in range(1, most + 1):
         for forward in (True, False):
-            states: Int64 = np.zeros(len(self.states), np.int64)
-            parts = np.zeros(len(states))
-            score = sweep(forward, self._field, self._ways, self._message, states, parts)
-            self.bound = float(parts.sum()) + self._field.constant
-            if score + self._field.constant > self.score:
-                self.score, self.states = score + self._field.constant, states
-            if self.bound == -math.inf:
-                return
+            states, parts = np.zeros(n, np.int64), np.zeros(n)
+            score = sweep(forward, field, ways, message, states, parts) + field.constant
+            bound = float(parts.sum()) + field.constant
+            if bound == -math.inf:
+                return best, bound
+            if score > largest:
+                best, largest = states, score
+        bounds.append(bound)
+        if callback is not None:
+            callback(done, max(bound - largest, 0.0))
+        near = tolerance + _ROUNDING * abs(bound)
+        if bound - largest <= near:
+            break
+        if done > _PATIENCE and bounds[-1 - _PATIENCE] - bound <= near:
+            break
+    return best, min(bounds)
 
 
 def _find_ways(field: Field) -> Ways:

@@ -12,28 +12,22 @@ from itertools import combinations, pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
-from scipy.sparse.csgraph import (
-    breadth_first_order,
-    connected_components,
-    minimum_spanning_tree,
-)
+from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from credo import _checks as check
 from credo._types import F64, Bool
 from credo.exceptions import InputError
 from credo.graphs.problems import Problem
-from credo.graphs.wiring import ranges, starts
+from credo.graphs.wiring import Int64, ranges, starts
+from credo.inference.messages import name_of
 from credo.inference.question import indices
 
-Int64: TypeAlias = npt.NDArray[np.int64]
 #: How to choose regions: by name, or as collections of variables.
 Regions: TypeAlias = str | Iterable[Collection[Hashable]]
 #: What regions were made of.
 Kind: TypeAlias = Literal["bethe", "plaquettes", "cliques", "given"]
 
-_KINDS = ("auto", "bethe", "plaquettes", "cliques")
 #: Cells of a region that no factor has asked for: half a megabyte.
 MOST_CELLS = 2**16
 #: Cells of all regions: a gigabyte for their factors, and another for their beliefs.
@@ -79,7 +73,7 @@ def choose_regions(problem: Problem, regions: Regions, who: str) -> Choice:
     Variables of one state are in none of them. Scopes that lie in no region are regions too.
     """
     scopes = _cover(problem)
-    if not isinstance(regions, str):
+    if isinstance(regions, Iterable) and not isinstance(regions, str):
         given = _as_given(problem, regions, who)
         _check_cells(problem, given)
         return _close(problem, "given", given, scopes)
@@ -93,7 +87,8 @@ def choose_regions(problem: Problem, regions: Regions, who: str) -> Choice:
         small = (cells > 1) & (cells <= MOST_CELLS)
         return _close(problem, "cliques", cliques[small], scopes)
     raise InputError(
-        f"regions must be one of {', '.join(_KINDS)}, or a list of lists of names. Got {regions!r}."
+        f"The regions of {who} must be one of auto, bethe, plaquettes, cliques, or a list of lists "
+        f"of names. Got {regions!r}."
     )
 
 
@@ -185,10 +180,10 @@ def _keep_maximal(sets: csr_array) -> csr_array:
 def live_scopes(problem: Problem) -> csr_array:
     """Return the scopes of the factors without the variables that have one state."""
     live = problem.n_states[problem.scope] > 1
-    count = len(problem.scope_start) - 1
-    factor = np.repeat(np.arange(count), np.diff(problem.scope_start))[live]
-    ones = np.ones(len(factor), np.int64)
-    return csr_array((ones, (factor, problem.scope[live])), shape=(count, len(problem.n_states)))
+    start = starts(live)[problem.scope_start]
+    scopes = _incidence(start, problem.scope[live], len(problem.n_states))
+    scopes.sort_indices()
+    return scopes
 
 
 # --- outer regions --------------------------------------------------------------------------------
@@ -201,13 +196,8 @@ def _cover(problem: Problem) -> csr_array:
     return _keep_maximal(vstack([live_scopes(problem), alone], format="csr"))
 
 
-def _as_given(problem: Problem, regions: Any, who: str) -> csr_array:
+def _as_given(problem: Problem, regions: Iterable[Any], who: str) -> csr_array:
     """Find the free variables that names stand for; observed ones are no part of a region."""
-    if not isinstance(regions, Iterable):
-        raise InputError(
-            f"The regions of {who} must be 'auto', 'bethe', 'plaquettes', 'cliques' or a list "
-            f"of lists of names. Got {regions!r}."
-        )
     found = []
     for region in regions:
         places = np.unique(np.array(indices(problem.wiring, region, who, "region") or [], np.int64))
@@ -222,9 +212,7 @@ def _check_cells(problem: Problem, sets: csr_array) -> None:
     cells = count_cells(sets, problem.n_states)
     if len(cells) and cells.max() > MOST_CELLS:
         worst = sets.indices[slice(*sets.indptr[np.argmax(cells) :][:2])]
-        names = problem.wiring.names
-        places = problem.variables[worst].tolist()
-        listed = [names[v] if v < len(names) else f"auxiliary {v}" for v in places]
+        listed = [name_of(problem.wiring, v) for v in problem.variables[worst].tolist()]
         raise InputError(
             f"A region may have {MOST_CELLS} cells at most. The one of variables "
             f"{check.listing(listed)} has {cells.max():.6g}. Choose smaller regions, or "
@@ -378,9 +366,8 @@ def _find_cycles(neighbours: csr_array) -> Iterator[Int64]:
     keys = rows(neighbours) * n + near
 
     def are_joined(u: Int64, v: Int64) -> Bool:
-        return np.asarray(
-            keys[np.searchsorted(keys, u * n + v).clip(max=len(keys) - 1)] == u * n + v
-        )
+        wanted = u * n + v
+        return np.asarray(keys[np.searchsorted(keys, wanted).clip(max=len(keys) - 1)] == wanted)
 
     up = rows(neighbours) < near
     first, second = rows(neighbours)[up], near[up]

@@ -10,13 +10,12 @@ from scipy.sparse import csr_array, vstack
 
 from credo._types import F64
 from credo.graphs.problems import Problem
-from credo.graphs.wiring import ranges, starts
+from credo.graphs.wiring import Int64, ranges, starts
 from credo.inference.drive import Ending, Pace, drive
 from credo.inference.question import Answer, Beliefs, Callback
 from credo.inference.regions import kernels
 from credo.inference.regions.choose import (
     Choice,
-    Int64,
     Regions,
     choose_regions,
     count_cells,
@@ -380,20 +379,16 @@ def _first_relaxation(choice: Choice) -> float:
 
 
 def _joint(messages: RegionMessages, variables: Int64) -> F64 | None:
-    """Return the joint belief of some variables of the wiring, one axis each in their order.
+    """Return the joint belief of free variables of the wiring, one axis each in their order.
 
-    Observed ones are certain. None if no outer region holds the others.
+    None if no outer region holds them.
     """
-    problem, asked = messages.problem, np.asarray(variables, np.int64)
-    seen = problem.observed[asked]
-    free = np.searchsorted(problem.variables, asked[seen < 0])
-    live = free[problem.n_states[free] > 1]
-    outer, cells = messages.choice.outer, messages.layout.cells
-    whole = np.zeros(problem.wiring.n_states[asked])
+    problem, outer, cells = messages.problem, messages.choice.outer, messages.layout.cells
+    asked = np.searchsorted(problem.variables, variables)
+    live = asked[problem.n_states[asked] > 1]
     belief = np.ones(())
     if len(live):
-        bounds = zip(messages.held.indptr[live], messages.held.indptr[live + 1], strict=True)
-        common = reduce(np.intersect1d, (messages.held.indices[a:b] for a, b in bounds))
+        common = np.flatnonzero(messages.held[live].sum(axis=0) == len(live))
         if not len(common):
             return None
         region = common[np.argmin(np.diff(cells)[common])]
@@ -403,9 +398,7 @@ def _joint(messages: RegionMessages, variables: Int64) -> F64 | None:
         others = tuple(np.setdiff1d(np.arange(len(members)), axes).tolist())
         kept = table.reshape(problem.n_states[members]).sum(axis=others)
         belief = kept.transpose(np.argsort(np.argsort(axes)))
-    place = tuple(int(state) if state >= 0 else slice(None) for state in seen)
-    whole[place] = (belief / belief.sum()).reshape(problem.n_states[free])
-    return whole
+    return np.asarray((belief / belief.sum()).reshape(problem.n_states[asked]))
 
 
 # --- tables ---------------------------------------------------------------------------------------
