@@ -269,24 +269,19 @@ class _Lanes:
             values = wires.values.astype(dtype)
         self._laid = wires, values, places, kernels.plan_products(wires, places)
 
-    def room(self) -> tuple[Any, LogMessages]:
-        """Make room for one thread: lanes that begin with a line of the cache, messages as logs."""
+    def room(self) -> Any:
+        """Make room for one thread: lanes that begin with a line of the cache."""
         item = self._dtype.itemsize
         numbers = np.zeros(self._size + _LINE // item, self._dtype)
         skip = -numbers.ctypes.data % _LINE // item
-        messages = LogMessages(self._net, "flooding", maximum=self._options.maximum)
-        return numbers[skip : skip + self._size], messages
+        return numbers[skip : skip + self._size]
 
-    def run(
-        self, room: tuple[Any, LogMessages], logs: F64, chosen: Int64, column: Int64, run: _Run
-    ) -> None:
+    def run(self, room: Any, logs: F64, chosen: Int64, column: Int64, run: _Run) -> None:
         """Run chosen rows, given the logs of their weights; write what becomes of them."""
-        numbers, messages = room
         how = self._numbers, self._options.pace.tolerance, self._settings
-        sums = messages.state, messages.room
         empty: Any = (np.zeros((len(chosen), *whole.shape[1:]), whole.dtype) for whole in run)
         part = _Run(*empty)
-        kernels.run_rows(numbers, self._laid, *how, logs, column, part, sums)
+        kernels.run_rows(room, self._laid, *how, logs, column, part)
         part.log_z[:] += self._net.log_constant
         for whole, some in zip(run, part, strict=True):
             whole[chosen] = some
