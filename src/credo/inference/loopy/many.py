@@ -18,7 +18,7 @@ from credo.inference.loopy import row_kernels as kernels
 from credo.inference.loopy.engine import Options
 from credo.inference.loopy.kernels import TABLE
 from credo.inference.loopy.messages import LogMessages
-from credo.inference.loopy.net import Net, build
+from credo.inference.loopy.net import Draft, Net
 from credo.inference.loopy.row_kernels import LANES
 from credo.inference.many_rows import EvidenceRows, RowEngine, read_rows, run_in_rooms
 from credo.inference.question import as_text
@@ -85,19 +85,15 @@ class LoopyRows(RowEngine):
         self._options = Options.of(
             schedule=schedule,
             momentum=momentum,
-            domain="linear",
             temperature=temperature,
             sweeps=sweeps,
             tolerance=tolerance,
             dtype=dtype,
-            threads=1,
-            seed=0,
-            callback=None,
         )
         self._until_possible, self._sums = until == "satisfied", bool(log_evidence)
         super().__init__(model, query, keep_rules=True, **shared)
-        evidence = self._question.evidence
-        self._net = build(self.wiring, evidence, temperature=self._options.temperature)
+        evidence, heat = self._question.evidence, self._options.temperature
+        self._net = Draft.of(self.wiring, evidence, temperature=heat).net()
         self._column = np.full(len(self._net.problem.n_states), -1)
         self._column[self.wanted] = starts(self.wiring.n_states[self.wanted])[:-1]
 

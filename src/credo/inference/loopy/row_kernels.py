@@ -28,6 +28,7 @@ from credo.inference.loopy.kernels import (
     NOISY_OR,
     ODD,
     TABLE,
+    link,
 )
 
 #: Rows side by side. Half as many are slower: loops so short the compiler writes out, number by
@@ -248,16 +249,6 @@ def parity(room, is_odd, inbox, n, work, outs, numbers):
             room[heard + LANES + lane] = x * b + y * a
             room[INNER + lane] = p * a + q * b
             room[INNER + LANES + lane] = p * b + q * a
-
-
-@kernel
-def link(kind, p, zero, one):
-    """Return what leads, in a second state, from 0 to 0, from 0 to 1, from 1 to 1, from 1 to 0."""
-    if kind in (EVEN, ODD):
-        return zero, one, zero, one
-    if kind == AT_MOST_ONE:
-        return zero, one, zero, zero
-    return one - p, p, one, zero
 
 
 @kernel
