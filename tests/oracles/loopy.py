@@ -222,37 +222,3 @@ def written_out(n, value):
     for place in itertools.product((0, 1), repeat=n):
         table[place] = value(*place)
     return logs_of(table)
-
-
-def parity(n, *, even=True):
-    """One where the sum is even, or odd."""
-    return written_out(n, lambda *x: (sum(x) % 2 == 0) == even)
-
-
-def at_most_one(n):
-    """One where no two are in their second state."""
-    return written_out(n, lambda *x: sum(x) <= 1)
-
-
-def noisy_or(chances, leak):
-    """P(last | others): it stays off only if the leak and all parents that are on fail."""
-
-    def value(*x):
-        off = (1 - leak) * math.prod(
-            1 - p for p, on in zip(chances, x[:-1], strict=True) if on == 1
-        )
-        return 1 - off if x[-1] == 1 else off
-
-    return written_out(len(chances) + 1, value)
-
-
-def noisy_and(chances, leak):
-    """P(last | others): it stays on only if the leak and all parents that are off fail."""
-
-    def value(*x):
-        on = (1 - leak) * math.prod(
-            1 - p for p, state in zip(chances, x[:-1], strict=True) if state == 0
-        )
-        return on if x[-1] == 1 else 1 - on
-
-    return written_out(len(chances) + 1, value)
