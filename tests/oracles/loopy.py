@@ -149,6 +149,15 @@ class Net:
         """The belief of a factor."""
         return np.exp(scaled(self.product(f)))
 
+    def bethe(self):
+        """The estimate of Bethe by what is summed at variables and factors, with any messages."""
+        own = [float(total(self.heard(v), maximum=self.maximum)) for v in range(len(self.sizes))]
+        result = self.constant + sum(own)
+        for f, (scope, _) in enumerate(self.factors):
+            whole = float(total(self.product(f), maximum=self.maximum))
+            result += self.powers[f] * (whole - sum(own[v] for v in scope))
+        return result
+
     def log_z(self):
         """Minus the free energy of Bethe, by its definition: energy less entropies."""
         singles = self.beliefs()
