@@ -22,12 +22,12 @@ def all_numbers(post):
     return np.concatenate([beliefs, post.residuals, [post.log_evidence, post.updates]])
 
 
-def large_field(k, pairs=100_500, n=10_000):
-    """Enough pairs to be cut, all with tables of their own."""
-    rng = np.random.default_rng(k)
-    ends = rng.integers(0, n, (pairs + 100, 2))
-    ends = ends[ends[:, 0] != ends[:, 1]][:pairs]
-    tables = 0.2 * rng.normal(size=(len(ends), k, k))
+def field(n, m, k, seed=0, strength=0.3):
+    """Pairs with tables of their own between n variables."""
+    rng = np.random.default_rng(seed)
+    ends = rng.integers(0, n, (2 * m, 2))
+    ends = ends[ends[:, 0] != ends[:, 1]][:m]
+    tables = strength * rng.normal(size=(m, k, k))
     return credo.MarkovNetwork.from_arrays(rng.normal(size=(n, k)), ends, tables, log=True)
 
 
@@ -55,7 +55,7 @@ def large_graph():
     ],
 )
 def test_threads_do_not_change_a_bit(k, options, messages):
-    model = large_graph() if k is None else large_field(k)
+    model = large_graph() if k is None else field(10_000, 100_500, k, seed=k, strength=0.2)
     options = {"schedule": "flooding", "momentum": 0.7, "sweeps": 3, **options}
     posts = [loopy(model, threads=threads, **options) for threads in (1, 2, 3)]
     assert {kind(post) for post in posts} == {messages}
@@ -120,14 +120,6 @@ class TestWarmStart:
         assert back.residuals[0] < 1e-6
         for v in range(10):
             np.testing.assert_allclose(back.probabilities(v), exact.probabilities(v), atol=1e-5)
-
-
-def field(n, m, k, seed=0, strength=0.3):
-    rng = np.random.default_rng(seed)
-    ends = rng.integers(0, n, (2 * m, 2))
-    ends = ends[ends[:, 0] != ends[:, 1]][:m]
-    tables = strength * rng.normal(size=(m, k, k))
-    return credo.MarkovNetwork.from_arrays(rng.normal(size=(n, k)), ends, tables, log=True)
 
 
 class TestWhoRuns:

@@ -5,7 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from tests.properties.loopy_twins import Twin, random_graph, random_pairs, random_tree
+from tests.properties.loopy_twins import Twin, random_graph, random_pairs
 from tests.speeds import both_speeds
 
 import credo
@@ -52,17 +52,6 @@ def test_any_graph(schedule, alike):
         yield numbers(twins[1], counting=0.7, **options)
         yield numbers(zeros, momentum=0.5, likelihood={1: [1, 0, 2]}, **options)
         yield numbers(zeros, momentum=0.5, domain="log", **options)
-
-    alike(compute)
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_trees(schedule, alike):
-    twin = random_tree(np.random.default_rng(1), [2, 3, 2, 2, 3, 2])
-
-    def compute():
-        yield numbers(twin, schedule=schedule, sweeps=20)
-        yield numbers(twin, {2: 0}, schedule=schedule, temperature=0, sweeps=20)
 
     alike(compute)
 
@@ -168,22 +157,6 @@ def test_a_queue_that_is_refilled(alike):
     def compute():
         yield numbers(twin, schedule="residual", sweeps=12, momentum=0.5, domain="log")
         yield numbers(twin, schedule="residual", sweeps=12, counting=0.8)
-
-    alike(compute)
-
-
-def test_messages_joints_and_warm_starts(alike):
-    twin = random_graph(np.random.default_rng(5), [2, 3, 2, 3], 6, 0.5)
-    scope = next(scope for scope, _ in twin.factors if len(scope) > 1)
-    name = f"f{[s for s, _ in twin.factors].index(scope)}"
-
-    def compute():
-        post = credo.infer(twin.graph, method="loopy", schedule="sequential", sweeps=30)
-        yield post.joint(scope).table
-        yield post.message(name, scope[0]).values
-        yield post.message(scope[1], name).values
-        warm = credo.infer(twin.graph, method="loopy", schedule="flooding", start=post)
-        yield warm.probabilities(0)
 
     alike(compute)
 
