@@ -237,7 +237,7 @@ class _Lanes:
     def __init__(
         self, net: Net, dtype: Any, options: Options, switches: tuple[bool, bool, bool]
     ) -> None:
-        self._net, self._options, pace = net, options, options.pace
+        self._log_constant, pace = net.log_constant, options.pace
         wires, n_states = net.wires, net.problem.n_states
         arity, degree = np.diff(wires.scope_start), np.diff(wires.incident_start)
         entries = int(wires.message_start[-1])
@@ -259,8 +259,8 @@ class _Lanes:
         floor = float(np.exp(min(np.concatenate(deepest).max(), 0.0)))
         self.is_coarse = floor >= coarse
         numbers = 0.0, 1.0, pace.eta, 1.0 - pace.eta, floor, not options.maximum
-        self._numbers = np.array(numbers, dtype)
-        self._settings = np.array([pace.sweeps, *switches], np.int64)
+        settings = np.array([pace.sweeps, *switches], np.int64)
+        self._how = np.array(numbers, dtype), pace.tolerance, settings
         with np.errstate(under="ignore"):
             values = wires.values.astype(dtype)
         self._laid = wires, values, places, kernels.plan_products(wires, places)
@@ -274,11 +274,10 @@ class _Lanes:
 
     def run(self, room: Any, logs: F64, chosen: Int64, column: Int64, run: _Run) -> None:
         """Run chosen rows, given the logs of their weights; write what becomes of them."""
-        how = self._numbers, self._options.pace.tolerance, self._settings
         empty: Any = (np.zeros((len(chosen), *whole.shape[1:]), whole.dtype) for whole in run)
         part = _Run(*empty)
-        kernels.run_rows(room, self._laid, *how, logs, column, part)
-        part.log_z[:] += self._net.log_constant
+        kernels.run_rows(room, self._laid, *self._how, logs, column, part)
+        part.log_z[:] += self._log_constant
         for whole, some in zip(run, part, strict=True):
             whole[chosen] = some
 

@@ -445,8 +445,10 @@ def believe(room, lane, wires, places, column, out, row):
 def log_sum(room, lane, wires, places, own, both):
     """Return the Bethe estimate of the log of the sum, or the maximum, of a row.
 
-    It is that of ``bethe``. As messages have any scale, what a factor and its variables say to each
-    other is taken as it is here, and only the sum of what a variable hears needs all factors.
+    It is that of ``bethe``: the sum of log Z_i plus, for each factor, log Z_f less the log Z_i of
+    its variables. In this difference the scale of what variables say cancels, so that it is taken
+    from the messages as they are: Z_f is the sum of a factor times what its variables say, and Z_i
+    that of what a variable says times what it hears from the factor.
     """
     result = 0.0
     for v in range(wires.incident_start.size - 1):
@@ -457,25 +459,25 @@ def log_sum(room, lane, wires, places, own, both):
             at = wires.message_start[wires.incident[i]]
             for x in range(k):
                 own[x] *= room[(places.heard + at + x) * LANES + lane]
-            result += log_scale(own, k, both)
-        result += log_scale(own, k, both)
+            result += take_scale(own, k, both)
+        result += take_scale(own, k, both)
     for s in range(wires.scope.size):
         at, k = wires.message_start[s], wires.message_start[s + 1] - wires.message_start[s]
         for x in range(k):
             own[x] = room[(places.heard + at + x) * LANES + lane]
             own[x] *= room[(places.said + at + x) * LANES + lane]
-        result -= log_scale(own, k, both)
+        result -= take_scale(own, k, both)
     for f in range(wires.kind.size):
         if wires.kind[f] == TABLE:
             sum_table(room, lane, wires, places, f, own, both)
         else:
             result += sum_rule(room, lane, wires, places, f, own, both)
-        result += log_scale(own, 2, both)
+        result += take_scale(own, 2, both)
     return result
 
 
 @kernel
-def log_scale(own, k, both):
+def take_scale(own, k, both):
     """Divide k numbers by their sum, or the largest; return its log, -inf for zero."""
     total = 0.0
     for x in range(k):
@@ -514,7 +516,7 @@ def sum_rule(room, lane, wires, places, f, own, both):
         x, y, p, q = own[0], own[1], room[said + flip], room[said + LANES - flip]
         low, high = join(x * stay, y * drop, both), join(x * rise, y * hold, both)
         own[0], own[1] = join(x * p, q * low, both), join(y * p, q * high, both)
-        log += log_scale(own, 2, both)
+        log += take_scale(own, 2, both)
     said = (places.said + wires.message_start[first + n]) * LANES + lane
     own[0] *= room[said + flip] if gate else kind != ODD
     own[1] *= room[said + LANES - flip] if gate else kind != EVEN
