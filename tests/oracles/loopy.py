@@ -149,6 +149,15 @@ class Net:
         """The belief of a factor."""
         return np.exp(scaled(self.product(f)))
 
+    def bethe(self):
+        """The estimate of Bethe by what is summed at variables and factors, with any messages."""
+        own = [float(total(self.heard(v), maximum=self.maximum)) for v in range(len(self.sizes))]
+        result = self.constant + sum(own)
+        for f, (scope, _) in enumerate(self.factors):
+            whole = float(total(self.product(f), maximum=self.maximum))
+            result += self.powers[f] * (whole - sum(own[v] for v in scope))
+        return result
+
     def log_z(self):
         """Minus the free energy of Bethe, by its definition: energy less entropies."""
         singles = self.beliefs()
@@ -222,37 +231,3 @@ def written_out(n, value):
     for place in itertools.product((0, 1), repeat=n):
         table[place] = value(*place)
     return logs_of(table)
-
-
-def parity(n, *, even=True):
-    """One where the sum is even, or odd."""
-    return written_out(n, lambda *x: (sum(x) % 2 == 0) == even)
-
-
-def at_most_one(n):
-    """One where no two are in their second state."""
-    return written_out(n, lambda *x: sum(x) <= 1)
-
-
-def noisy_or(chances, leak):
-    """P(last | others): it stays off only if the leak and all parents that are on fail."""
-
-    def value(*x):
-        off = (1 - leak) * math.prod(
-            1 - p for p, on in zip(chances, x[:-1], strict=True) if on == 1
-        )
-        return 1 - off if x[-1] == 1 else off
-
-    return written_out(len(chances) + 1, value)
-
-
-def noisy_and(chances, leak):
-    """P(last | others): it stays on only if the leak and all parents that are off fail."""
-
-    def value(*x):
-        on = (1 - leak) * math.prod(
-            1 - p for p, state in zip(chances, x[:-1], strict=True) if state == 0
-        )
-        return on if x[-1] == 1 else 1 - on
-
-    return written_out(len(chances) + 1, value)

@@ -2,7 +2,7 @@
 
 import numpy as np
 from hypothesis import strategies as st
-from tests.oracles import loopy as oracle
+from tests.oracles import joint, loopy as oracle
 
 from credo.graphs import FactorGraph
 
@@ -30,24 +30,19 @@ class Twin:
         """Add a table."""
         return self.factor(scope, oracle.logs_of(table))
 
-    def parity(self, scope, *, even=True):
-        self.graph.parity(list(scope), even)
-        return self._rule(scope, oracle.parity(len(scope), even=even))
-
-    def at_most_one(self, scope):
-        self.graph.at_most_one(list(scope))
-        return self._rule(scope, oracle.at_most_one(len(scope)))
-
-    def noisy_or(self, scope, chances, leak):
-        self.graph.noisy_or(scope[-1], dict(zip(scope[:-1], chances, strict=True)), leak)
-        return self._rule(scope, oracle.noisy_or(chances, leak))
-
-    def noisy_and(self, scope, chances, leak):
-        self.graph.noisy_and(scope[-1], dict(zip(scope[:-1], chances, strict=True)), leak)
-        return self._rule(scope, oracle.noisy_and(chances, leak))
-
-    def _rule(self, scope, logs):
-        self.factors.append((tuple(scope), logs))
+    def rule(self, kind, scope, chances=(), leak=0.0):
+        """Add a rule: "even", "odd", "at_most_one", "noisy_or" or "noisy_and"."""
+        if kind in ("even", "odd"):
+            self.graph.parity(list(scope), kind == "even")
+            value = joint.parity(even=kind == "even")
+        elif kind == "at_most_one":
+            self.graph.at_most_one(list(scope))
+            value = joint.at_most_one
+        else:
+            causes = dict(zip(scope[:-1], chances, strict=True))
+            getattr(self.graph, kind)(scope[-1], causes, leak)
+            value = getattr(joint, kind)(chances, leak)
+        self.factors.append((tuple(scope), oracle.written_out(len(scope), value)))
         return self
 
     def net(self, seen=None, weights=None, **settings):

@@ -4,13 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
-from tests.oracles import loopy_many as twin
-from tests.speeds import plain_kernels
+from tests.oracles import loopy as oracle
+from tests.properties.loopy_twins import Twin, random_graph
 
-import credo
 from credo.exceptions import ExpansionWarning
-from credo.graphs import FactorGraph, parity_graph
+from credo.graphs import parity_graph
 from credo.inference.many import infer_many
 
 #: A residual that rounding alone may leave is far below, any other far above.
@@ -24,66 +22,16 @@ def loopy(*args, **kwargs):
         return infer_many(*args, method="loopy", **{"on_impossible": "nan"} | kwargs)
 
 
-def graph_of(sizes, tables=()):
-    """A graph of variables 0, 1, … and tables ``(scope, array)``."""
-    graph = FactorGraph()
-    for v, k in enumerate(sizes):
-        graph.variable(v, k)
-    for scope, table in tables:
-        graph.factor(list(scope), table)
-    return graph
-
-
-def add_rule(rng, graph, bits, factors):
-    """Add a rule over some two-state variables, in random order; one of them is enough."""
-    scope = rng.permutation(bits)[: rng.integers(1, len(bits) + 1)].tolist()
-    kind = rng.choice(["parity", "at_most_one", "noisy_or", "noisy_and"])
-    if kind == "parity":
-        rule = graph.parity(scope, even=bool(rng.integers(2)))
-    elif kind == "at_most_one":
-        rule = graph.at_most_one(scope)
-    else:
+def random_twin(rng, n=6):
+    """A graph with loops and rules, over one variable or more."""
+    twin = random_graph(rng, rng.choice([1, 2, 2, 2, 3, 4], size=n).tolist(), n + 2, zeros=0.2)
+    bits = [v for v in range(n) if twin.sizes[v] == 2]
+    for _ in range(2 if bits else 0):
+        kind = rng.choice(["even", "odd", "at_most_one", "noisy_or", "noisy_and"])
+        scope = rng.permutation(bits)[: rng.integers(1, len(bits) + 1)].tolist()
         chances = rng.choice([0.0, 0.3, 0.8, 1.0], size=len(scope) - 1).tolist()
-        causes = dict(zip(scope[:-1], chances, strict=True))
-        rule = getattr(graph, kind)(scope[-1], causes, float(rng.choice([0.0, 0.1, 1.0])))
-    factors.append((scope, rule.table()))
-
-
-def random_table(rng, shape, zeros):
-    table = rng.uniform(0.05, 3.0, size=shape)
-    table[rng.random(table.shape) < zeros] = 0.0
-    table.flat[rng.integers(table.size)] = 1.0
-    return table
-
-
-def random_graph(rng, n=6, most=4, zeros=0.2, rules=2):
-    """A graph with loops, its sizes, and its factors as tables."""
-    sizes, factors = rng.choice([1, 2, 2, 2, 3, 4], size=n).tolist(), []
-    for _ in range(n + 2):
-        scope = rng.permutation(n)[: rng.integers(1, most + 1)].tolist()
-        factors.append((scope, random_table(rng, [sizes[v] for v in scope], zeros)))
-    graph = graph_of(sizes, factors)
-    bits = [v for v in range(n) if sizes[v] == 2]
-    for _ in range(rules if bits else 0):
-        add_rule(rng, graph, bits, factors)
-    return graph, sizes, factors
-
-
-def random_tree(rng, n=7, zeros=0.2, *, rules=True):
-    """A graph without cycles: each factor joins new variables to one that is there."""
-    graph, factors, sizes = graph_of([2]), [], [2]
-    while len(sizes) < n:
-        hook, first = int(rng.integers(len(sizes))), len(sizes)
-        is_rule = rules and sizes[hook] == 2 and rng.random() < 0.4
-        for k in [2] * int(rng.integers(1, 4)) if is_rule else [int(rng.integers(1, 4))]:
-            graph.variable(len(sizes), k)
-            sizes.append(k)
-        if is_rule:
-            add_rule(rng, graph, [hook, *range(first, len(sizes))], factors)
-        else:
-            factors.append(([hook, first], random_table(rng, [sizes[hook], sizes[first]], zeros)))
-            graph.factor(*factors[-1])
-    return graph, sizes, factors
+        twin.rule(str(kind), scope, chances, float(rng.choice([0.0, 0.1, 1.0])))
+    return twin
 
 
 def random_rows(rng, sizes, n_rows, share=0.15):
@@ -93,66 +41,46 @@ def random_rows(rng, sizes, n_rows, share=0.15):
     ]
 
 
-def one_hot(sizes, row):
-    return [np.eye(k)[row[v]] if v in row else np.ones(k) for v, k in enumerate(sizes)]
-
-
 def assert_row(many, i, marginals, log_z, atol=1e-12):
     assert many.log_evidence[i] == pytest.approx(log_z, rel=1e-12, abs=1e-11)
     for v, marginal in enumerate(marginals):
         np.testing.assert_allclose(many.probabilities(v)[i], marginal, rtol=1e-9, atol=atol)
 
 
-def run_twin(sizes, factors, weights, sweeps, eta, *, maximum):
-    """Sweep as the engine does; give the twin and its residuals, or None for a contradiction."""
-    row, residuals = twin.Row(sizes, factors, weights, maximum=maximum), []
-    while len(residuals) < sweeps and (not residuals or residuals[-1] > SETTLED):
-        residuals.append(row.sweep(eta))
-        if np.isnan(residuals[-1]):
-            return None
-    heard = [row.heard(v) for v in range(len(sizes))]
-    products = [row.product(f) for f in range(len(row.factors))]
-    return (row, residuals) if all(p.any() for p in [*heard, *products]) else None
+def run_twin(net, sweeps, eta):
+    """Sweep as the engine does; give the residuals, or None for a contradiction."""
+    residuals = []
+    with np.errstate(invalid="ignore"):
+        while len(residuals) < sweeps and (not residuals or residuals[-1] > SETTLED):
+            residuals.append(net.flood(eta))
+            if any(np.isnan(message).any() for message in net.messages.values()):
+                return None
+    return residuals if np.isfinite(net.bethe()) else None
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_row_equals_its_slow_twin_sweep_by_sweep(seed):
     rng = np.random.default_rng(seed)
-    graph, sizes, factors = random_graph(rng)
-    eta, maximum = float(rng.choice([1.0, 0.6])), bool(rng.random() < 0.3)
-    sweeps, rows = int(rng.integers(1, 8)), random_rows(rng, sizes, 5)
-    heat = {"temperature": 0.0 if maximum else 1.0}
-    many = loopy(graph, rows, sweeps=sweeps, tolerance=SETTLED, momentum=eta, **heat)
+    twin = random_twin(rng)
+    eta, heat = float(rng.choice([1.0, 0.6])), float(rng.random() >= 0.3)
+    sweeps, rows = int(rng.integers(1, 8)), random_rows(rng, twin.sizes, 5)
+    weights = {v: rng.uniform(0.1, 2.0, size=(5, k)) for v, k in enumerate(twin.sizes)}
+    settings = {"sweeps": sweeps, "tolerance": SETTLED, "momentum": eta, "temperature": heat}
+    many = loopy(twin.graph, rows, potentials=weights if seed % 2 else None, **settings)
     for i, row in enumerate(rows):
-        found = run_twin(sizes, factors, one_hot(sizes, row), sweeps, eta, maximum=maximum)
-        assert (i in many.impossible) == (found is None)
-        if found is None:
+        own = {v: w[i] for v, w in weights.items()} if seed % 2 else {}
+        net = oracle.Net(twin.sizes, twin.weighed(row, own), temperature=heat)
+        residuals = run_twin(net, sweeps, eta)
+        assert (i in many.impossible) == (residuals is None)
+        if residuals is None:
             assert many.statuses[i] == "IMPOSSIBLE"
             assert many.log_evidence[i] == -np.inf
             assert np.isnan(many.probabilities(0)[i]).all()
             continue
-        slow, residuals = found
         assert many.sweeps[i] == len(residuals)
         assert many.residuals[i] == pytest.approx(residuals[-1], abs=1e-12)
         assert many.statuses[i] == ("MAX_SWEEPS" if residuals[-1] > SETTLED else "CONVERGED")
-        assert_row(many, i, slow.beliefs(), slow.log_z())
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_on_trees_it_is_exact_once_messages_have_crossed_them(seed):
-    rng = np.random.default_rng(seed)
-    graph, sizes, factors = random_tree(rng)
-    rows = random_rows(rng, sizes, 6)
-    weights = [rng.uniform(0.1, 2.0, size=(6, k)) for k in sizes]
-    many = loopy(graph, rows, potentials=dict(enumerate(weights)), tolerance=0.0)
-    assert many.status in ("CONVERGED", "EXACT")
-    assert many.log_evidence_is == "EXACT"
-    for i, row in enumerate(rows):
-        both = [w[i] * h for w, h in zip(weights, one_hot(sizes, row), strict=True)]
-        exact = twin.enumerate_marginals(sizes, factors, both)
-        assert (i in many.impossible) == (exact is None)
-        if exact is not None:
-            assert_row(many, i, *exact)
+        assert_row(many, i, net.beliefs(), net.bethe())
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -175,8 +103,10 @@ def ising(rng, side=5, coupling=0.6):
     pairs = [(v, v + 1) for v in range(side**2) if v % side < side - 1]
     pairs += [(v, v + side) for v in range(side**2 - side)]
     agree = np.array([[1, -1], [-1, 1]])
-    tables = [(pair, np.exp(rng.normal(scale=coupling) * agree)) for pair in pairs]
-    return graph_of([2] * side**2, tables)
+    twin = Twin([2] * side**2)
+    for pair in pairs:
+        twin.factor(pair, rng.normal(scale=coupling) * agree)
+    return twin.graph
 
 
 def answers(many):
@@ -204,33 +134,6 @@ def test_threads_order_and_grouping_change_no_bit(dtype, kind):
     np.testing.assert_array_equal(np.vstack([answers(part) for part in parts]), whole)
 
 
-def test_rows_agree_with_one_question_after_the_other():
-    rng = np.random.default_rng(2)
-    graph = ising(rng, side=4)
-    rows = random_rows(rng, [2] * 16, 12)
-    many = loopy(graph, rows, tolerance=1e-10)
-    settings = {"method": "loopy", "schedule": "flooding", "momentum": 1.0, "tolerance": 1e-10}
-    for i, row in enumerate(rows):
-        one = credo.infer(graph, row, **settings)
-        assert many.log_evidence[i] == pytest.approx(one.log_evidence, abs=1e-8)
-        for v in range(16):
-            np.testing.assert_allclose(many.probabilities(v)[i], one[v].probabilities, atol=1e-9)
-
-
-def test_evidence_is_a_potential_of_one_state():
-    rng = np.random.default_rng(3)
-    graph, sizes, _ = random_graph(rng, zeros=0.0, rules=0)
-    rows = random_rows(rng, sizes, 20, share=0.4)
-    seen = answers(loopy(graph, rows, sweeps=20))
-    hot = {v: np.array([one_hot(sizes, row)[v] for row in rows]) for v in range(len(sizes))}
-    other = loopy(graph, sweeps=20, potentials=hot)
-    np.testing.assert_allclose(answers(other), seen, atol=1e-12)
-    with np.errstate(divide="ignore"):
-        logs = {v: np.log(values) for v, values in hot.items()}
-    other = loopy(graph, sweeps=20, log_potentials=logs)
-    np.testing.assert_allclose(answers(other), seen, atol=1e-12)
-
-
 def test_potentials_by_name_are_those_in_one_array():
     rng = np.random.default_rng(4)
     graph = ising(rng, side=3)
@@ -248,35 +151,34 @@ def test_potentials_by_name_are_those_in_one_array():
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_potentials_of_any_range_lose_nothing(dtype):
     rng = np.random.default_rng(5)
-    graph, tables = graph_of([3] * 4), rng.normal(scale=300.0, size=(3, 3, 3))
-    for v, table in enumerate(tables):
-        graph.factor([v, v + 1], table, log=True)
+    twin = Twin([3] * 4)
+    for v in range(3):
+        twin.factor([v, v + 1], rng.normal(scale=300.0, size=(3, 3)))
     logs = rng.normal(scale=900.0, size=(6, 4, 3))
-    many = loopy(graph, log_potentials=logs, dtype=dtype)
-    for i, (a, b, c, d) in enumerate(logs):
-        whole = a[:, None, None, None] + b[:, None, None] + c[:, None] + d
-        whole = whole + tables[0][:, :, None, None] + tables[1][:, :, None] + tables[2]
-        rest = [tuple(u for u in range(4) if u != v) for v in range(4)]
-        marginals = [np.exp(logsumexp(whole, axis=axes) - logsumexp(whole)) for axes in rest]
-        assert_row(many, i, marginals, logsumexp(whole), atol=1e-11)
+    many = loopy(twin.graph, log_potentials=logs, dtype=dtype)
+    for i, own in enumerate(logs):
+        factors = [*twin.factors, *(((v,), each) for v, each in enumerate(own))]
+        assert_row(many, i, *oracle.marginals(twin.sizes, factors), atol=1e-11)
 
 
 def test_messages_that_become_too_small_on_their_way_are_run_again_in_logs():
     """Each says 1e-90 to the one in the middle, two of them for the same state: 1e-180."""
-    tables = [([v, 1], np.array([[1.0, 1e-90], [1e-90, 1.0]])) for v in (0, 2, 3)]
-    low, high = np.array([1.0, 1e-120]), np.array([1e-120, 1.0])
-    many = loopy(graph_of([2] * 4, tables), potentials={0: [low], 2: [low], 3: [high]})
-    weights = [low, np.ones(2), low, high]
-    assert_row(many, 0, *twin.enumerate_marginals([2] * 4, tables, weights), atol=0.0)
+    twin = Twin([2] * 4)
+    for v in (0, 2, 3):
+        twin.potential([v, 1], [[1.0, 1e-90], [1e-90, 1.0]])
+    weights = {0: [1.0, 1e-120], 2: [1.0, 1e-120], 3: [1e-120, 1.0]}
+    many = loopy(twin.graph, potentials={v: [own] for v, own in weights.items()})
+    expected = oracle.marginals(twin.sizes, twin.weighed(weights=weights))
+    assert_row(many, 0, *expected, atol=0.0)
 
 
 def test_float32_is_near_float64():
     rng = np.random.default_rng(6)
-    graph, sizes, _ = random_graph(rng, zeros=0.0, rules=0, most=3)
-    rows = random_rows(rng, sizes, 40)
-    exact, rough = loopy(graph, rows), loopy(graph, rows, dtype="float32")
+    twin = random_graph(rng, [2, 3, 1, 2, 4, 2], 8)
+    rows = random_rows(rng, twin.sizes, 40)
+    exact, rough = loopy(twin.graph, rows), loopy(twin.graph, rows, dtype="float32")
     assert exact.status == rough.status == "CONVERGED"
-    for v in range(len(sizes)):
+    for v in range(6):
         np.testing.assert_allclose(rough.probabilities(v), exact.probabilities(v), atol=2e-5)
     np.testing.assert_allclose(rough.log_evidence, exact.log_evidence, atol=1e-4)
 
@@ -284,66 +186,21 @@ def test_float32_is_near_float64():
 @pytest.mark.parametrize("temperature", [0.5, 3.0])
 def test_a_temperature_raises_the_model_to_a_power(temperature):
     rng = np.random.default_rng(7)
-    table, weights = rng.uniform(0.1, 2.0, size=(2, 3)), rng.uniform(0.1, 2.0, size=(4, 2))
-    tables, cold = [([0, 1], table), ([1], table[0])], 1.0 / temperature
-    cooled = [(scope, array**cold) for scope, array in tables]
-    warm = loopy(graph_of([2, 3], tables), potentials={0: weights}, temperature=temperature)
-    plain = loopy(graph_of([2, 3], cooled), potentials={0: weights**cold})
+    logs, own = rng.normal(size=(2, 3)), rng.normal(size=(4, 2))
+    twins = [Twin([2, 3]).factor([0, 1], x).factor([1], x[0]) for x in (logs, logs / temperature)]
+    warm = loopy(twins[0].graph, log_potentials={0: own}, temperature=temperature)
+    plain = loopy(twins[1].graph, log_potentials={0: own / temperature})
     np.testing.assert_allclose(answers(warm), answers(plain), atol=1e-12)
-
-
-def test_maxima_on_a_tree_are_max_marginals():
-    graph, sizes, _ = random_tree(np.random.default_rng(8), zeros=0.0, rules=False)
-    many = loopy(graph, [{}], temperature=0.0, tolerance=0.0)
-    logs = [credo.max_marginals(graph).log_values(v) for v in range(len(sizes))]
-    expected = [np.exp(values - logsumexp(values)) for values in logs]
-    assert_row(many, 0, expected, credo.mpe(graph).log_score)
-
-
-def extremes(dtype):
-    """Rows that float64 does not hold, at once or on the way; rows that are impossible."""
-    tables = [
-        ([0, 1], [[1.0, 0.0, 1e-90], [0.0, 1e-90, 1.0]]),
-        ([1, 2], [[1.0, 1e-90], [0.0, 0.0], [1e-90, 1.0]]),
-        ([0, 1, 2], np.arange(12.0).reshape(2, 3, 2)),
-    ]
-    graph = graph_of([2, 3, 2, 2], tables)
-    graph.at_most_one([2, 3])
-    logs = np.zeros((6, 2))
-    logs[1:] = [[0.0, -400.0], [-np.inf, -np.inf], [-np.inf, 0.0], [0.0, -250.0], [-900.0, 0.0]]
-    rows = {1: [None, None, None, 0, None, 2], 3: [None, 1, 0, 1, None, 1]}
-    return loopy(graph, rows, log_potentials={0: logs}, sweeps=4, dtype=dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_extremes_are_told_from_what_is_impossible(dtype):
-    assert extremes(dtype).impossible.tolist() == [2, 3]
-
-
-def of_every_kind():
-    """Answers that meet every kernel."""
-    rng, sizes = np.random.default_rng(9), [2, 2, 2, 3, 3, 2, 1]
-    scopes = [0, 1], [3, 4], [2, 3], [0, 3, 5], [1]
-    tables = [(s, rng.uniform(0.2, 1.0, size=[sizes[v] for v in s])) for s in scopes]
-    graph = graph_of(sizes, tables)
-    graph.parity([0, 1, 2])
-    graph.parity([1, 5], even=False)
-    graph.at_most_one([0, 2, 5])
-    graph.noisy_or(2, {0: 0.5, 1: 0.3}, 0.1)
-    graph.noisy_and(5, {2: 0.9}, 0.2)
-    for settings in (
-        {},
-        {"temperature": 0.0, "momentum": 0.7},
-        {"until": "satisfied"},
-        {"temperature": 2.0, "log_evidence": False},
-    ):
-        potentials = {v: rng.uniform(0.5, 1.0, size=(2, sizes[v])) for v in (0, 3, 6)}
-        given = {"potentials": potentials, "sweeps": 3, **settings}
-        yield answers(loopy(graph, {3: [None, 0], 0: [None, 1]}, **given)).ravel()
-    yield answers(extremes("float64")).ravel()
-
-
-def test_kernels_are_the_same_as_plain_python(monkeypatch):
-    compiled = np.concatenate(list(of_every_kind()))
-    plain_kernels(monkeypatch)
-    np.testing.assert_array_equal(np.concatenate(list(of_every_kind())), compiled)
+    """Rows that float64 does not hold, at once or on the way; rows that are impossible."""
+    twin = Twin([2, 3, 2, 2]).potential([0, 1], [[1.0, 0.0, 1e-90], [0.0, 1e-90, 1.0]])
+    twin.potential([1, 2], [[1.0, 1e-90], [0.0, 0.0], [1e-90, 1.0]])
+    twin.potential([0, 1, 2], np.arange(12.0).reshape(2, 3, 2)).rule("at_most_one", [2, 3])
+    logs = np.zeros((6, 2))
+    logs[1:] = [[0.0, -400.0], [-np.inf, -np.inf], [-np.inf, 0.0], [0.0, -250.0], [-900.0, 0.0]]
+    rows = {1: [None, None, None, 0, None, 2], 3: [None, 1, 0, 1, None, 1]}
+    many = loopy(twin.graph, rows, log_potentials={0: logs}, sweeps=4, dtype=dtype)
+    assert many.impossible.tolist() == [2, 3]

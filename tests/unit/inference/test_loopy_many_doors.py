@@ -232,11 +232,8 @@ def test_budgets_are_kept():
         ({"until": "done"}, InputError, "until"),
         ({"schedule": "residual"}, InputError, "schedule"),
         ({"speed": 1}, InputError, "has no option 'speed'"),
-        ({"on_impossible": "no"}, InputError, "on_impossible"),
         ({"threads": 0}, InputError, "threads"),
-        ({"method": "auto", "sweeps": 3}, InputError, "'auto' has no option 'sweeps'"),
         ({"method": "auto", "potentials": np.ones((1, 3, 2))}, InputError, "need method='loopy'"),
-        ({"method": "tree"}, InputError, "method"),
     ],
 )
 def test_what_does_not_fit_is_refused(given, error, said):

@@ -57,23 +57,11 @@ def test_the_type_of_number_may_be_given_in_any_way(ring, value):
     assert loopy(ring, schedule="flooding", dtype=value).details["messages"] == "ratios, float32"
 
 
-@pytest.mark.parametrize("method", ["auto", "exact", "junction_tree", "enumeration"])
-def test_exact_methods_take_no_options(ring, method):
-    has = "has no option 'momentum'. It has 'order', 'effort', 'seed'.*an option of 'loopy'"
-    with pytest.raises(InputError, match=f"method='{method}' {has}"):
-        credo.infer(ring, method=method, momentum=0.5)
-
-
 def test_a_start_is_an_answer_about_the_same_model(ring):
     with pytest.raises(InputError, match="must be an answer of method='loopy'. Got GraphPosterior"):
         loopy(ring, start=credo.infer(ring))
     with pytest.raises(InputError, match="about the same model"):
         loopy(ring, start=loopy(ring.copy()))
-
-
-def test_unknown_methods_are_refused(ring):
-    with pytest.raises(InputError, match="method of infer must be one of"):
-        credo.infer(ring, method="lopy")
 
 
 def test_momentum_one_as_a_whole_number_will_do(ring):

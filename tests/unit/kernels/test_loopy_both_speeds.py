@@ -1,18 +1,16 @@
 """Loopy belief propagation with every kernel at both speeds: not a bit may differ."""
 
+import warnings
 from unittest import mock
 
 import numpy as np
 import pytest
-from tests.properties.loopy_twins import Twin, random_graph, random_pairs, random_tree
+from tests.properties.loopy_twins import Twin, random_graph, random_pairs
 from tests.speeds import both_speeds
 
 import credo
-from credo.exceptions import InputError
-from credo.graphs.evidence import resolve
+from credo.exceptions import ExpansionWarning, InputError
 from credo.inference.loopy import engine
-from credo.inference.loopy.messages import LogMessages
-from credo.inference.loopy.net import build
 
 SCHEDULES = ("flooding", "sequential", "residual", "random", "tree")
 
@@ -58,17 +56,6 @@ def test_any_graph(schedule, alike):
     alike(compute)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_trees(schedule, alike):
-    twin = random_tree(np.random.default_rng(1), [2, 3, 2, 2, 3, 2])
-
-    def compute():
-        yield numbers(twin, schedule=schedule, sweeps=20)
-        yield numbers(twin, {2: 0}, schedule=schedule, temperature=0, sweeps=20)
-
-    alike(compute)
-
-
 def ruled(strength, seed=2):
     """Every kind of rule, around variables that pairs join as well."""
     rng = np.random.default_rng(seed)
@@ -76,15 +63,14 @@ def ruled(strength, seed=2):
     for v in range(6):
         twin.factor([v], strength * rng.normal(size=2))
     twin.factor([0, 1], strength * rng.normal(size=(2, 2)))
-    twin.parity([0, 1, 2, 3]).parity([2, 4, 5], even=False).at_most_one([1, 3, 4])
-    return twin
+    return twin.rule("even", [0, 1, 2, 3]).rule("odd", [2, 4, 5]).rule("at_most_one", [1, 3, 4])
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("strength", [1.0, 400.0])
 def test_rules(schedule, strength, alike):
-    gates = ruled(strength).noisy_or([0, 4, 5], [0.3, 0.6], 0.1)
-    gates.noisy_and([1, 2, 3], [0.5, 1.0], 0.0)
+    gates = ruled(strength).rule("noisy_or", [0, 4, 5], [0.3, 0.6], 0.1)
+    gates.rule("noisy_and", [1, 2, 3], [0.5, 1.0])
 
     def compute():
         options = {"schedule": schedule, "sweeps": 4, "momentum": 0.6}
@@ -105,7 +91,7 @@ def test_contradictions(schedule, alike):
     apart.potential([0, 2], [[0, 1], [1, 2]]).potential([0], [1, 0]).potential([2], [1, 0])
     silent = Twin([2] * 3).potential([0, 1], [[0, 0], [1, 1]]).potential([0], [1, 0])
     silent.potential([1, 2], [[2, 1], [1, 2]]).potential([2, 0], [[2, 1], [1, 2]])
-    odd = Twin([2] * 4).parity([0, 1, 2]).potential([0, 3], np.ones((2, 2)))
+    odd = Twin([2] * 4).rule("even", [0, 1, 2]).potential([0, 3], np.ones((2, 2)))
     odd.potential([1, 3], [[2, 1], [1, 2]])
 
     def compute():
@@ -164,19 +150,6 @@ def test_mixing_numbers_too_small_for_float64(domain, alike):
     alike(compute)
 
 
-def test_a_contradiction_has_no_sum(alike):
-    twin = Twin([2, 2]).potential([0], [1, 0]).potential([0], [0, 1]).potential([0, 1], np.eye(2))
-    wiring = twin.graph.compile()
-
-    def compute():
-        messages = LogMessages(build(wiring, resolve(wiring, None, None)), "flooding")
-        assert messages.is_contradiction
-        yield [float(messages.log_z() == -np.inf)]
-
-    alike(compute)
-    assert list(compute()) == [[1.0]]
-
-
 def test_a_queue_that_is_refilled(alike):
     """Enough messages for entries to climb and sink in the queue."""
     twin = random_pairs(np.random.default_rng(8), 9, 2, 20, 1.0)
@@ -188,17 +161,29 @@ def test_a_queue_that_is_refilled(alike):
     alike(compute)
 
 
-def test_messages_joints_and_warm_starts(alike):
-    twin = random_graph(np.random.default_rng(5), [2, 3, 2, 3], 6, 0.5)
-    scope = next(scope for scope, _ in twin.factors if len(scope) > 1)
-    name = f"f{[s for s, _ in twin.factors].index(scope)}"
+def test_rows_side_by_side(alike):
+    """Every kind of factor, and numbers that float64 does not hold."""
+    rng, sizes = np.random.default_rng(9), [2, 2, 2, 3, 3, 2, 1]
+    twin = Twin(sizes)
+    for scope in ([0, 1], [3, 4], [2, 3], [0, 3, 5], [1]):
+        twin.factor(scope, rng.normal(size=[sizes[v] for v in scope]))
+    twin.rule("even", [0, 1, 2]).rule("odd", [1, 5]).rule("at_most_one", [0, 2, 5])
+    twin.rule("noisy_or", [0, 1, 2], [0.5, 0.3], 0.1).rule("noisy_and", [2, 5], [0.9], 0.2)
+    logs = {v: rng.normal(size=(2, sizes[v])) for v in (0, 3, 6)}
+    logs[4] = np.array([[0.0, -400.0, 1.0], [-900.0, 0.0, -np.inf]])
 
     def compute():
-        post = credo.infer(twin.graph, method="loopy", schedule="sequential", sweeps=30)
-        yield post.joint(scope).table
-        yield post.message(name, scope[0]).values
-        yield post.message(scope[1], name).values
-        warm = credo.infer(twin.graph, method="loopy", schedule="flooding", start=post)
-        yield warm.probabilities(0)
+        for options in (
+            {},
+            {"temperature": 0.0, "momentum": 0.7},
+            {"until": "satisfied"},
+            {"temperature": 2.0, "log_evidence": False},
+        ):
+            rows, given = {3: [None, 0], 0: [None, 1]}, {"log_potentials": logs, "sweeps": 3}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ExpansionWarning)
+                many = credo.infer_many(twin.graph, rows, method="loopy", **given, **options)
+            yield from (many.probabilities(v) for v in range(7))
+            yield [*many.log_evidence, *many.sweeps, *many.residuals]
 
     alike(compute)

@@ -51,14 +51,14 @@ class Options:
         *,
         schedule: str,
         momentum: Any,
-        domain: str,
         temperature: float,
         sweeps: int,
         tolerance: float | None,
         dtype: Any,
-        threads: int,
-        seed: int,
-        callback: Callback | None,
+        domain: str = "linear",
+        threads: int = 1,
+        seed: int = 0,
+        callback: Callback | None = None,
     ) -> Options:
         """Check the settings of loopy belief propagation."""
         check.one_of(schedule, SCHEDULES, f"schedule of {_WHO}")

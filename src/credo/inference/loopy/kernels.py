@@ -225,17 +225,17 @@ def log_of(number):
 
 
 @kernel
-def link(kind, p):
+def link(kind, p, zero, one):
     """Return what leads, in a second state, from 0 to 0, from 0 to 1, from 1 to 1, from 1 to 0.
 
     A variable in its first state leaves the inner state as it is; p is the chance of a gate's
-    parent.
+    parent. All are of the type of ``zero`` and ``one``.
     """
     if kind in (EVEN, ODD):
-        return 0.0, 1.0, 0.0, 1.0
+        return zero, one, zero, one
     if kind == AT_MOST_ONE:
-        return 0.0, 1.0, 0.0, 0.0
-    return 1.0 - p, p, 1.0, 0.0
+        return zero, one, zero, zero
+    return one - p, p, one, zero
 
 
 @kernel
@@ -249,7 +249,7 @@ def send_rule(wires, room, f, maximum):
     a, b = log_of(1.0 - leak), log_of(leak)
     for j in range(n):
         before[2 * j], before[2 * j + 1] = a, b
-        stay, rise, hold, drop = link(kind, wires.values[begin + j] if gate else 0.0)
+        stay, rise, hold, drop = link(kind, wires.values[begin + j] if gate else 0.0, 0.0, 1.0)
         p0, p1 = inbox[2 * j + flip], inbox[2 * j + 1 - flip]
         low = plus(a + log_of(stay), b + log_of(drop), maximum)
         high = plus(a + log_of(rise), b + log_of(hold), maximum)
@@ -260,7 +260,7 @@ def send_rule(wires, room, f, maximum):
     else:
         a, b = -math.inf if kind == ODD else 0.0, -math.inf if kind == EVEN else 0.0
     for j in range(n - 1, -1, -1):
-        stay, rise, hold, drop = link(kind, wires.values[begin + j] if gate else 0.0)
+        stay, rise, hold, drop = link(kind, wires.values[begin + j] if gate else 0.0, 0.0, 1.0)
         p0, p1 = inbox[2 * j + flip], inbox[2 * j + 1 - flip]
         up = plus(log_of(stay) + a, log_of(rise) + b, maximum)
         on = plus(log_of(drop) + a, log_of(hold) + b, maximum)

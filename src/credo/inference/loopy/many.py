@@ -18,7 +18,7 @@ from credo.inference.loopy import row_kernels as kernels
 from credo.inference.loopy.engine import Options
 from credo.inference.loopy.kernels import TABLE
 from credo.inference.loopy.messages import LogMessages
-from credo.inference.loopy.net import Net, build
+from credo.inference.loopy.net import Draft, Net
 from credo.inference.loopy.row_kernels import LANES
 from credo.inference.many_rows import EvidenceRows, RowEngine, read_rows, run_in_rooms
 from credo.inference.question import as_text
@@ -85,19 +85,15 @@ class LoopyRows(RowEngine):
         self._options = Options.of(
             schedule=schedule,
             momentum=momentum,
-            domain="linear",
             temperature=temperature,
             sweeps=sweeps,
             tolerance=tolerance,
             dtype=dtype,
-            threads=1,
-            seed=0,
-            callback=None,
         )
         self._until_possible, self._sums = until == "satisfied", bool(log_evidence)
         super().__init__(model, query, keep_rules=True, **shared)
-        evidence = self._question.evidence
-        self._net = build(self.wiring, evidence, temperature=self._options.temperature)
+        evidence, heat = self._question.evidence, self._options.temperature
+        self._net = Draft.of(self.wiring, evidence, temperature=heat).net()
         self._column = np.full(len(self._net.problem.n_states), -1)
         self._column[self.wanted] = starts(self.wiring.n_states[self.wanted])[:-1]
 
@@ -241,7 +237,7 @@ class _Lanes:
     def __init__(
         self, net: Net, dtype: Any, options: Options, switches: tuple[bool, bool, bool]
     ) -> None:
-        self._net, self._options, pace = net, options, options.pace
+        self._log_constant, pace = net.log_constant, options.pace
         wires, n_states = net.wires, net.problem.n_states
         arity, degree = np.diff(wires.scope_start), np.diff(wires.incident_start)
         entries = int(wires.message_start[-1])
@@ -263,31 +259,25 @@ class _Lanes:
         floor = float(np.exp(min(np.concatenate(deepest).max(), 0.0)))
         self.is_coarse = floor >= coarse
         numbers = 0.0, 1.0, pace.eta, 1.0 - pace.eta, floor, not options.maximum
-        self._numbers = np.array(numbers, dtype)
-        self._settings = np.array([pace.sweeps, *switches], np.int64)
+        settings = np.array([pace.sweeps, *switches], np.int64)
+        self._how = np.array(numbers, dtype), pace.tolerance, settings
         with np.errstate(under="ignore"):
             values = wires.values.astype(dtype)
         self._laid = wires, values, places, kernels.plan_products(wires, places)
 
-    def room(self) -> tuple[Any, LogMessages]:
-        """Make room for one thread: lanes that begin with a line of the cache, messages as logs."""
+    def room(self) -> Any:
+        """Make room for one thread: lanes that begin with a line of the cache."""
         item = self._dtype.itemsize
         numbers = np.zeros(self._size + _LINE // item, self._dtype)
         skip = -numbers.ctypes.data % _LINE // item
-        messages = LogMessages(self._net, "flooding", maximum=self._options.maximum)
-        return numbers[skip : skip + self._size], messages
+        return numbers[skip : skip + self._size]
 
-    def run(
-        self, room: tuple[Any, LogMessages], logs: F64, chosen: Int64, column: Int64, run: _Run
-    ) -> None:
+    def run(self, room: Any, logs: F64, chosen: Int64, column: Int64, run: _Run) -> None:
         """Run chosen rows, given the logs of their weights; write what becomes of them."""
-        numbers, messages = room
-        how = self._numbers, self._options.pace.tolerance, self._settings
-        sums = messages.state, messages.room
         empty: Any = (np.zeros((len(chosen), *whole.shape[1:]), whole.dtype) for whole in run)
         part = _Run(*empty)
-        kernels.run_rows(numbers, self._laid, *how, logs, column, part, sums)
-        part.log_z[:] += self._net.log_constant
+        kernels.run_rows(room, self._laid, *self._how, logs, column, part)
+        part.log_z[:] += self._log_constant
         for whole, some in zip(run, part, strict=True):
             whole[chosen] = some
 

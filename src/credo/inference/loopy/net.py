@@ -111,17 +111,6 @@ def key(factor: Any, variable: Any) -> Any:
     return factor * 2**31 + variable
 
 
-def build(
-    wiring: Wiring,
-    evidence: Evidence,
-    query: Sequence[int] | None = None,
-    temperature: float = 1.0,
-    counting: F64 | None = None,
-) -> Net:
-    """Make the net of a compiled model, given evidence."""
-    return Draft.of(wiring, evidence, query, temperature, counting).net()
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
     """What a net is made of, before it is laid out.
@@ -141,9 +130,9 @@ class Draft:
         cls,
         wiring: Wiring,
         evidence: Evidence,
-        query: Sequence[int] | None,
-        temperature: float,
-        counting: F64 | None,
+        query: Sequence[int] | None = None,
+        temperature: float = 1.0,
+        counting: F64 | None = None,
     ) -> Draft:
         """Part a model into tables, with the evidence in them, and rules."""
         is_plain = temperature == 1.0 and counting is None

@@ -28,7 +28,7 @@ from credo.inference.loopy.kernels import (
     NOISY_OR,
     ODD,
     TABLE,
-    bethe,
+    link,
 )
 
 #: Rows side by side. Half as many are slower: loops so short the compiler writes out, number by
@@ -252,16 +252,6 @@ def parity(room, is_odd, inbox, n, work, outs, numbers):
 
 
 @kernel
-def link(kind, p, zero, one):
-    """Return what leads, in a second state, from 0 to 0, from 0 to 1, from 1 to 1, from 1 to 0."""
-    if kind in (EVEN, ODD):
-        return zero, one, zero, one
-    if kind == AT_MOST_ONE:
-        return zero, one, zero, zero
-    return one - p, p, one, zero
-
-
-@kernel
 def chain(room, values, begin, kind, inbox, n, work, outs, numbers):
     """Compute all messages of a rule, with the two inner states scaled at each step."""
     zero, one, floor, both = numbers[ZERO], numbers[ONE], numbers[FLOOR], numbers[BOTH]
@@ -452,22 +442,85 @@ def believe(room, lane, wires, places, column, out, row):
 
 
 @kernel
-def log_sum(room, lane, wires, places, state, scratch, maximum):
-    """Return the Bethe estimate of the log of the sum, or the maximum, of a row."""
-    messages, total, holes = state
-    for x in range(total.size):
-        weight = np.float64(room[(places.weights + x) * LANES + lane])
-        total[x], holes[x] = (math.log(weight), 0) if weight > 0.0 else (0.0, 1)
+def log_sum(room, lane, wires, places, own, both):
+    """Return the Bethe estimate of the log of the sum, or the maximum, of a row.
+
+    It is that of ``bethe``: the sum of log Z_i plus, for each factor, log Z_f less the log Z_i of
+    its variables. In this difference the scale of what variables say cancels, so that it is taken
+    from the messages as they are: Z_f is the sum of a factor times what its variables say, and Z_i
+    that of what a variable says times what it hears from the factor.
+    """
+    result = 0.0
+    for v in range(wires.incident_start.size - 1):
+        at, k = wires.state_start[v], wires.state_start[v + 1] - wires.state_start[v]
+        for x in range(k):
+            own[x] = room[(places.weights + at + x) * LANES + lane]
+        for i in range(wires.incident_start[v], wires.incident_start[v + 1]):
+            at = wires.message_start[wires.incident[i]]
+            for x in range(k):
+                own[x] *= room[(places.heard + at + x) * LANES + lane]
+            result += take_scale(own, k, both)
+        result += take_scale(own, k, both)
     for s in range(wires.scope.size):
-        at = wires.state_start[wires.scope[s]] - wires.message_start[s]
-        for i in range(wires.message_start[s], wires.message_start[s + 1]):
-            heard = np.float64(room[(places.heard + i) * LANES + lane])
-            messages[i] = math.log(heard) if heard > 0.0 else -math.inf
-            if heard > 0.0:
-                total[at + i] += messages[i]
-            else:
-                holes[at + i] += 1
-    return bethe(wires, state, scratch, maximum)
+        at, k = wires.message_start[s], wires.message_start[s + 1] - wires.message_start[s]
+        for x in range(k):
+            own[x] = room[(places.heard + at + x) * LANES + lane]
+            own[x] *= room[(places.said + at + x) * LANES + lane]
+        result -= take_scale(own, k, both)
+    for f in range(wires.kind.size):
+        if wires.kind[f] == TABLE:
+            sum_table(room, lane, wires, places, f, own, both)
+        else:
+            result += sum_rule(room, lane, wires, places, f, own, both)
+        result += take_scale(own, 2, both)
+    return result
+
+
+@kernel
+def take_scale(own, k, both):
+    """Divide k numbers by their sum, or the largest; return its log, -inf for zero."""
+    total = 0.0
+    for x in range(k):
+        total = join(total, own[x], both)
+    if total < LEAST:
+        return -math.inf
+    for x in range(k):
+        own[x] /= total
+    return math.log(total)
+
+
+@kernel
+def sum_table(room, lane, wires, places, f, own, both):
+    """Sum a table times what its variables say."""
+    own[0], own[1] = 0.0, 0.0
+    for c in range(wires.cell_start[f], wires.cell_start[f + 1]):
+        term, rest = wires.values[c], c - wires.cell_start[f]
+        for s in range(wires.scope_start[f + 1] - 1, wires.scope_start[f] - 1, -1):
+            k = wires.message_start[s + 1] - wires.message_start[s]
+            term *= room[(places.said + wires.message_start[s] + rest % k) * LANES + lane]
+            rest //= k
+        own[0] = join(own[0], term, both)
+
+
+@kernel
+def sum_rule(room, lane, wires, places, f, own, both):
+    """Sum a rule times what its variables say, by inner states; return the log of their scale."""
+    first, kind, begin = wires.scope_start[f], wires.kind[f], wires.cell_start[f]
+    gate, flip = kind >= NOISY_OR, LANES if kind == NOISY_AND else 0
+    n, log = wires.scope_start[f + 1] - first - gate, 0.0
+    leak = wires.values[begin + n] if gate else 0.0
+    own[0], own[1] = 1.0 - leak, leak
+    for j in range(n):
+        stay, rise, hold, drop = link(kind, wires.values[begin + j] if gate else 0.0, 0.0, 1.0)
+        said = (places.said + wires.message_start[first + j]) * LANES + lane
+        x, y, p, q = own[0], own[1], room[said + flip], room[said + LANES - flip]
+        low, high = join(x * stay, y * drop, both), join(x * rise, y * hold, both)
+        own[0], own[1] = join(x * p, q * low, both), join(y * p, q * high, both)
+        log += take_scale(own, 2, both)
+    said = (places.said + wires.message_start[first + n]) * LANES + lane
+    own[0] *= room[said + flip] if gate else kind != ODD
+    own[1] *= room[said + LANES - flip] if gate else kind != EVEN
+    return log
 
 
 @kernel
@@ -550,18 +603,18 @@ def ending(room, lane, age, broken, tolerance, settings):
 
 
 @kernel(visits=50)
-def run_rows(room, net, numbers, tolerance, settings, logs, column, run, sums):
+def run_rows(room, net, numbers, tolerance, settings, logs, column, run):
     """Run rows, given the logs of their weights, as many at a time as there are lanes.
 
-    ``net`` holds the wires, cells of the type of the room, places and planned products; ``sums``
-    messages as logs and scratch space. What becomes of the rows goes to the arrays of ``run``:
-    beliefs, from the ``column`` of a variable on, log sums, last changes, and ends with sweeps.
+    ``net`` holds the wires, cells of the type of the room, places and planned products. What
+    becomes of the rows goes to the arrays of ``run``: beliefs, from the ``column`` of a variable
+    on, log sums, last changes, and ends with sweeps.
     """
     wires, values, places, steps = net
     out, log_z, changes, report = run
     taken, one, zero = 0, numbers[ONE], numbers[ZERO]
     lanes, choice = np.zeros((4, LANES), np.int64), np.zeros(column.size * LANES, np.int32)
-    digits = np.zeros(wires.scope.size, np.int64)
+    digits, own = np.zeros(wires.scope.size, np.int64), np.zeros(wires.unary.size + 2)
     for lane in range(LANES):
         lanes[ROW, lane] = -1
     while True:
@@ -592,11 +645,9 @@ def run_rows(room, net, numbers, tolerance, settings, logs, column, run, sums):
                 continue
             changes[row], lanes[ROW, lane] = room[CHANGE + lane], -1
             if end < IMPOSSIBLE:
-                possible = believe(room, lane, wires, places, column, out, row)
-                if possible and settings[SUMS]:
-                    maximum = numbers[BOTH] == zero
-                    log_z[row] += log_sum(room, lane, wires, places, *sums, maximum)
-                    possible = log_z[row] > -math.inf
-                if not possible:
+                if not believe(room, lane, wires, places, column, out, row):
                     end = IMPOSSIBLE if settings[LOSES] else LOST
+                elif settings[SUMS]:
+                    log_z[row] += log_sum(room, lane, wires, places, own, np.float64(numbers[BOTH]))
+                    end = end if math.isfinite(log_z[row]) else LOST
             report[row, 0], report[row, 1] = end, lanes[AGE, lane]
