@@ -195,22 +195,23 @@ def test_the_kikuchi_free_energy_is_stationary(method, seed):
 
 
 @pytest.mark.parametrize(
-    ("regions", "coupling", "rise"),
+    ("regions", "coupling", "fall", "rise"),
     [
-        ("bethe", 0.5, 1e-11),
-        ("bethe", 1.0, 1e-11),
-        ("plaquettes", 1.0, 1e-11),
-        ("bethe", 2.0, 1e-3),
+        ("bethe", 0.5, 0.01, 1e-11),
+        ("plaquettes", 0.5, 0.01, 1e-11),
+        ("bethe", 1.0, 0.01, 1e-11),
+        ("plaquettes", 1.0, 0.01, 1e-11),
+        ("bethe", 2.0, 1e-3, 1e-3),
     ],
 )
-def test_the_free_energy_never_rises_in_the_double_loop(regions, coupling, rise):
+def test_the_free_energy_never_rises_in_the_double_loop(regions, coupling, fall, rise):
     model = model_of(*ising(*grid(5, 5), coupling, 0.3, 1, mixed=True))
     post = infer(model, method="double_loop", regions=regions)
     energies = post.details["free_energies"]
     assert post.status == "CONVERGED"
     assert len(energies) > 10
     assert post.details["free_energy"] == pytest.approx(energies[-1], rel=1e-12)
-    assert energies[0] - energies[-1] > rise
+    assert energies[0] - energies[-1] > fall
     assert np.diff(energies).max() < rise
 
 
