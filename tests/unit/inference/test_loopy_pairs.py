@@ -91,7 +91,8 @@ class TestWarmStart:
         for v in range(10):
             np.testing.assert_allclose(warm.probabilities(v), cold.probabilities(v), atol=1e-7)
         for evidence in ({}, {2: 1, 3: 0, 0: 0}):  # findings may be taken back, and added
-            warm, cold = (loopy(twin.graph, evidence, start=start) for start in (before, None))
+            warm = loopy(twin.graph, evidence, schedule=schedule, start=before)
+            cold = loopy(twin.graph, evidence, schedule="flooding")
             for v in range(10):
                 np.testing.assert_allclose(warm.probabilities(v), cold.probabilities(v), atol=1e-7)
 
