@@ -24,7 +24,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -161,8 +161,7 @@ class Kernel:
             constants = {k: v for k, v in used.items() if isinstance(v, (int, float, str, tuple))}
             tuples = {k: v._fields for k, v in names.items() if hasattr(v, "_fields")}
             where = kernel.__module__, kernel.__name__  # kept code looks its callees' modules up
-            text = where, code.co_code, code.co_consts, code.co_names, constants, tuples
-            parts.append(repr(text))
+            parts.append(repr((where, _parts_of(code), constants, tuples)))
         return hashlib.sha256("".join(sorted(parts)).encode()).hexdigest()
 
     def _twin(self, translate: Callable[[Kernel], Any]) -> Any:
@@ -240,6 +239,12 @@ _NOTICE = (
 def _kept(folder: Path) -> list[str]:
     """Return the names of Numba's indices of compiled code beside the sources of a folder."""
     return [file.name for file in (folder / "__pycache__").glob("*.nbi")]
+
+
+def _parts_of(code: CodeType) -> tuple[Any, ...]:
+    """Return what a function's code is made of, and that of its comprehensions; no addresses."""
+    inner = (_parts_of(c) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.co_code, code.co_names, *inner
 
 
 def _seconds(*kernels: Kernel) -> float:

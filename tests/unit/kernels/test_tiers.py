@@ -1,5 +1,6 @@
 """Kernels at two speeds: when they compile, that both agree, and what is kept."""
 
+import os
 import subprocess
 import sys
 import warnings
@@ -200,6 +201,29 @@ class TestWhatIsKept:
         assert run("One", source) == ["3", "1"]
         assert run("One", source.replace("x: Any\n    y", "y: Any\n    x")) == ["3", "0"]
         assert run("Other", source.replace("One", "Other")) == ["3", "0"]
+
+    def test_every_kernel_has_the_same_fingerprint_in_every_process(self):
+        code = (
+            "import importlib, pkgutil, credo\n"
+            "from credo._kernels.tiers import Kernel\n"
+            "for found in pkgutil.walk_packages(credo.__path__, 'credo.'):\n"
+            "    if 'kernels' in found.name:\n"
+            "        for name, each in vars(importlib.import_module(found.name)).items():\n"
+            "            if isinstance(each, Kernel):\n"
+            "                print(found.name, name, each.fingerprint())\n"
+        )
+        told = [
+            subprocess.run(
+                [sys.executable, "-c", code],
+                env=os.environ | {"PYTHONHASHSEED": seed},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout.splitlines()
+            for seed in ("1", "2")
+        ]
+        assert len(told[0]) > 200
+        assert told[0] == told[1]
 
     def test_old_code_is_not_used_when_a_callee_in_another_file_changes(self, tmp_path):
         (tmp_path / "inner.py").write_text(
