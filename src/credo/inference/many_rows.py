@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
@@ -74,7 +75,7 @@ class EvidenceRows:
         return EvidenceRows(self.variables, codes[first]), first, rank[inverse.ravel()]
 
 
-class RowEngine:
+class RowEngine(ABC):
     """A compiled model that answers table after table of rows: what all ways to do so share.
 
     Parameters
@@ -170,6 +171,7 @@ class RowEngine:
             )
         return read_rows(self.wiring, rows, columns, owner)
 
+    @abstractmethod
     def _answer(
         self,
         rows: EvidenceRows,
@@ -179,7 +181,6 @@ class RowEngine:
         owner: str,
     ) -> dict[str, Any]:
         """Write beliefs and logs of sums, report what is done, return what else is known."""
-        raise NotImplementedError
 
     def _refusal(self, rows: EvidenceRows, row: int, who: str) -> ImpossibleEvidence | InputError:
         """Return the error about a row that is impossible."""
