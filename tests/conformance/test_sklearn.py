@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from credo import DecisionClassifier, GaussianClassifier, GaussianRegressor
-from credo.families.gaussians.shapes import SHAPES
+from credo.families.covariances import SHAPES
 
 ESTIMATORS = [
     *(GaussianClassifier(covariance=shape) for shape in SHAPES),

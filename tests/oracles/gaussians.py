@@ -9,8 +9,8 @@ import numpy as np
 from scipy import optimize
 from scipy.stats import multivariate_normal
 
-from credo.families.gaussians.class_gaussians import ClassGaussians
-from credo.families.gaussians.moments import ClassMoments
+from credo.families.class_gaussians import ClassGaussians
+from credo.families.moments import ClassMoments
 
 CORRELATED = ("full", "proportional", "tied")
 LINEAR = ("tied", "tied_diagonal", "tied_spherical")
@@ -366,7 +366,7 @@ def as_class_moments(found, detail):
     }[detail]
     counts, weights = [m.count for m in parts], [m.weight for m in parts]
     means = np.array([m.mean for m in parts])
-    return ClassMoments(np.array(counts), np.array(weights), means, kept, detail)
+    return ClassMoments(np.array(counts), np.array(weights), means, detail, kept)
 
 
 def as_class_gaussians(model, shape):

@@ -18,8 +18,8 @@ from credo._types import F64, Int, Labels
 from credo._validation.arrays import as_number, positive_int
 from credo._validation.labels import as_labels, listing, one_of, positions
 from credo._validation.probabilities import as_weights
+from credo.classifiers._base import Blocks, ScoredClassifier
 from credo.classifiers._labels import encode_labels, without_mask
-from credo.classifiers._scored import ScoredClassifier
 from credo.classifiers.softmax.batches import Batch, cut
 from credo.classifiers.softmax.census import Census
 from credo.classifiers.softmax.finding import Separation
@@ -29,7 +29,6 @@ from credo.classifiers.softmax.newton import Rules
 from credo.classifiers.softmax.objective import Design, Value, scores_of
 from credo.classifiers.softmax.stream import Stream, one_batch, refuse_unusable
 from credo.exceptions import InputError, SeparationWarning, ShapeError, SingularWarning
-from credo.families.gaussians.scores import Finish
 
 OWNER = "LogisticClassifier"
 
@@ -318,25 +317,18 @@ class LogisticState(ScoredClassifier):
         )
         return f"There are {fact}. Their coefficients are not determined"
 
-    def _score(
-        self,
-        X: Any,
-        finish: Finish,
-        *,
-        densities: bool = False,  # noqa: ARG002 - there are none
-        single: bool = False,  # noqa: ARG002 - always float64
-    ) -> None:
-        """Hand blocks of scores (K, B) to ``finish``; zero for the first of two classes."""
+    def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:  # noqa: ARG002 - none here
+        """Yield blocks of scores (K, B); zero for the first of two classes."""
         start = 0
-        none = np.empty(X.shape[0], dtype=np.intp)
-        for block in cut(Batch(X, none, None), len(self.classes_)):
+        none = np.empty(rows.shape[0], dtype=np.intp)
+        for block in cut(Batch(rows, none, None), len(self.classes_)):
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = scores_of(self.coef_, self.intercept_, block.x)
             if not np.isfinite(scores).all():
-                self._refuse_unusable(Batch(X, none, None), None)
+                self._refuse_unusable(Batch(rows, none, None), None)
             if len(scores) == 1:
                 scores = np.vstack([np.zeros_like(scores), scores])
-            finish(scores, slice(start, start + len(block)))
+            yield slice(start, start + len(block)), scores
             start += len(block)
 
     def _rows(self, X: Any) -> Any:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 from credo._types import Bool
 from credo._validation.labels import as_labels, order_of
 from credo._validation.probabilities import as_weights
-from credo.classifiers._generative import prior_probabilities, unchanged_on_error
+from credo.classifiers._base import prior_probabilities, refuse_priors, unchanged_on_error
 from credo.classifiers._labels import encode_labels
 from credo.classifiers._targets import refuse_gaps
 from credo.classifiers._term_classifier import TermClassifier
@@ -196,7 +196,7 @@ class NaiveState(TermClassifier):
         """Continue from a summary; if it does not determine a model yet, remember why."""
         self.summary_, self.classes_, self._sparse = summary, summary.classes, sparse
         self._smoothing()
-        self._check_priors_form(_OWNER)
+        refuse_priors(self.priors, _OWNER)
         try:
             return self._set(summary, sparse=sparse, depth=5)
         except CredoError as problem:

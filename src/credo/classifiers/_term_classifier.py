@@ -9,14 +9,13 @@ import numpy as np
 
 from credo._types import Label
 from credo._validation.labels import as_labels, position
-from credo.classifiers._generative import GenerativeClassifier
+from credo.classifiers._base import Blocks, GenerativeClassifier
 from credo.classifiers.naive.explanation import Explanation, contributions, sorted_explanation
 from credo.classifiers.naive.log_odds import LogOddsWeights, linear_form
 from credo.classifiers.naive.parts import ColumnNames
 from credo.classifiers.naive.scoring import score_rows
 from credo.classifiers.naive.terms import Term
 from credo.exceptions import InputError
-from credo.families.gaussians.scores import Finish, scores_into
 
 
 class TermClassifier(GenerativeClassifier):
@@ -31,16 +30,9 @@ class TermClassifier(GenerativeClassifier):
     def _column_names(self) -> ColumnNames:
         """Name the columns, and who speaks of them."""
 
-    def _score(
-        self,
-        X: Any,
-        finish: Finish,
-        *,
-        densities: bool = False,
-        single: bool = False,  # noqa: ARG002 - always float64
-    ) -> None:
+    def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:
         names = self._column_names()
-        score_rows(self._terms, self._log_priors(), X, finish, names, densities)
+        return score_rows(self._terms, self._log_priors(), rows, names, whole=densities)
 
     def _explained(self, rows: Any, a: Label | None, b: Label | None) -> Explanation:
         """Split the log odds of one row."""
@@ -57,8 +49,7 @@ class TermClassifier(GenerativeClassifier):
     def _compared(self, rows: Any, a: Label | None, b: Label | None) -> tuple[int, int]:
         """Find the two classes to compare: as named, or the most probable others."""
         owner = f"{self._column_names().owner}.explain"
-        scores = np.empty((1, len(self.classes_)))
-        self._score(rows, scores_into(scores))
+        scores = self._table(rows)
         labels = as_labels(self.classes_, owner)
         if len(labels) < 2:
             raise InputError(f"{owner} compares two classes, and the model has one.")

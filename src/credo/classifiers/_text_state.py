@@ -11,7 +11,7 @@ from credo._types import F64, Int
 from credo._validation.arrays import frozen, positive_int
 from credo._validation.labels import one_of
 from credo._validation.probabilities import as_weights
-from credo.classifiers._generative import prior_probabilities, unchanged_on_error
+from credo.classifiers._base import prior_probabilities, refuse_priors, unchanged_on_error
 from credo.classifiers._labels import encode_labels
 from credo.classifiers._targets import refuse_gaps
 from credo.classifiers._term_classifier import TermClassifier
@@ -116,7 +116,7 @@ class TextState(TermClassifier):
 
     def _continue(self, summary: WordSummary) -> Self:
         """Go on from a summary; if it does not determine a model yet, remember why."""
-        self._check_priors_form(_OWNER)
+        refuse_priors(self.priors, _OWNER)
         self.summary_, self.classes_ = summary, summary.classes
         try:
             return self._set(summary)

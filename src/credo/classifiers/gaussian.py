@@ -2,31 +2,249 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import validate_data
 
-from credo._types import F64, Label, PerLabel, RandomState
-from credo._validation.arrays import generator, positive_int
-from credo._validation.labels import as_labels, position, positions
-from credo.classifiers._gaussian_fit import Options, Progress, fit_moments, fit_rows
-from credo.classifiers._gaussian_state import GaussianState, streams
-from credo.classifiers._generative import unchanged_on_error
+from credo import _checks as check
+from credo._types import F64, Int, Label, PerLabel, RandomState
+from credo.classifiers._base import (
+    Blocks,
+    GenerativeClassifier,
+    LearnsFromSummary,
+    log_totals,
+    prior_probabilities,
+    refuse_priors,
+    warn_user,
+)
+from credo.classifiers._labels import encode_labels, without_mask
 from credo.classifiers.summary import ClassSummary
-from credo.exceptions import InputError
-from credo.families.gaussians.boundary import Hyperplane, Quadric, boundary_between
-from credo.families.gaussians.conditional import Conditional, condition_rows, impute_rows
-from credo.families.gaussians.sampling import sample_rows
-from credo.families.gaussians.scores import score_rows, scores_into
-from credo.families.gaussians.shapes import Shape
+from credo.exceptions import InputError, SingularWarning
+from credo.families.boundary import Hyperplane, Quadric, boundary_between
+from credo.families.class_gaussians import (
+    LINEAR,
+    WITH_CORRELATIONS,
+    Conditional,
+    Kind,
+    Shape,
+    refuse_far,
+    refuse_infinite,
+)
+from credo.families.covariances import (
+    Estimate,
+    Names,
+    Recipe,
+    Shrinkage,
+    checked_shape,
+    detail_for,
+    estimate,
+    fourth_moments,
+    n_covariance_parameters,
+)
+from credo.families.em import fit_missing
+from credo.families.moments import ClassMoments, Detail, Rows, RowsView
 
 _OWNER = "GaussianClassifier"
+#: Called with the step and the log-likelihood so far.
+Progress = Callable[[int, float], None]
+#: Variance below this part of the largest, times the number of features, is rounding.
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+#: Most bytes of covariances that are given back.
+_MOST_BYTES = 2 * 2**30
 
 
-class GaussianClassifier(GaussianState):
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a fit is to do, checked."""
+
+    owner: str
+    recipe: Recipe
+    subspace: float | None
+    tol: float
+    max_iter: int
+    progress: Progress | None
+
+    @classmethod
+    def checked(cls, estimator: Any) -> Options:
+        """Check the parameters of an estimator."""
+        owner, tol = type(estimator).__name__, estimator.tol
+        shape = checked_shape(getattr(estimator, "covariance", "full"), owner)
+        check.one_of(estimator.singular, ("repair", "error"), f"singular of {owner}")
+        if not isinstance(tol, (int, float, np.number)) or not 0 <= tol < np.inf:
+            raise InputError(f"The tol of {owner} must be a number, at least 0. Got {tol!r}.")
+        shrinkage = _shrinkage(estimator.shrinkage, shape, owner)
+        return cls(
+            owner,
+            Recipe(shape, shrinkage, estimator.singular == "repair"),
+            _subspace(getattr(estimator, "subspace", None), owner),
+            float(tol),
+            check.count(estimator.max_iter, f"max_iter of {owner}"),
+            estimator.progress,
+        )
+
+    @property
+    def detail(self) -> Detail:
+        """Give the least detail of scatter that the options need."""
+        if self.subspace is None:
+            return detail_for(self.recipe.shape)
+        return "tied" if self.recipe.shape in LINEAR else "full"
+
+    def refuse_fourth_moments(self) -> None:
+        """Refuse a shrinkage that no summary gives."""
+        if isinstance(self.recipe.shrinkage, str) and self.recipe.shrinkage == "auto":
+            raise InputError(
+                f"{self.owner}: shrinkage='auto' (Ledoit-Wolf) needs fourth moments of all rows, "
+                "which a summary does not give. For streams, tables and merging pass "
+                "shrinkage='oas', which needs second moments only, or a number."
+            )
+
+    def fit_missing(self, rows: Rows, names: Names, shape: Shape) -> Fitted:
+        """Fit rows with NaN by EM; they have no fourth moments, so OAS stands in for Ledoit-Wolf."""
+        shrinkage = "oas" if isinstance(self.recipe.shrinkage, str) else self.recipe.shrinkage
+        recipe = replace(self.recipe, shape=shape, shrinkage=shrinkage)
+        how = {"tol": self.tol, "max_iter": self.max_iter, "progress": self.progress}
+        em = fit_missing(rows, recipe, names, **how)
+        if not em.converged:
+            warn_user(
+                f"{self.owner}: EM stopped after max_iter={self.max_iter} steps before the "
+                f"log-likelihood stood still to tol={self.tol:g}. Raise max_iter or tol.",
+                ConvergenceWarning,
+            )
+        return Fitted(em.found, em.weights, em.trace, em.converged)
+
+
+def _shrinkage(value: Any, shape: Shape, owner: str) -> Shrinkage:
+    """Check the shrinkage."""
+    if value is None:
+        return None
+    if shape not in WITH_CORRELATIONS:
+        raise InputError(
+            f"{owner}: shrinkage moves correlations towards zero, and covariance={shape!r} has "
+            "none. Pass shrinkage=None, or another covariance."
+        )
+    if isinstance(value, str):
+        if value not in ("auto", "oas"):
+            raise InputError(
+                f"The shrinkage of {owner} must be None, 'auto', 'oas' or a number between 0 and "
+                f"1. Got {value!r}."
+            )
+        return "auto" if value == "auto" else "oas"
+    if isinstance(value, bool):
+        raise InputError(f"The shrinkage of {owner} must not be a truth value. Got {value!r}.")
+    return check.number(value, f"shrinkage of {owner}", 0, 1)
+
+
+def _subspace(value: Any, owner: str) -> float | None:
+    """Check the subspace: a number of components, or a share of the variance."""
+    if isinstance(value, bool):
+        raise InputError(f"The subspace of {owner} must be None or a number. Got {value!r}.")
+    if isinstance(value, (int, np.integer)):
+        return check.count(int(value), f"subspace of {owner}")
+    if value is None:
+        return None
+    return check.level(value, f"subspace (if not a whole number) of {owner}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """The first principal components: unit rows of shape (Q, D), about the mean of all rows."""
+
+    components: F64
+    centre: F64
+    #: Share of the variance that each component explains, (Q,).
+    shares: F64
+
+    @classmethod
+    def of(cls, moments: ClassMoments, subspace: float, owner: str) -> Projection:
+        """Find them in the scatter of all rows, within and between the classes."""
+        centre = moments.grand_mean()
+        gaps = moments.means - centre
+        total = moments.pooled() + (moments.weights[:, None] * gaps).T @ gaps
+        values, vectors = np.linalg.eigh(0.5 * (total + total.T))
+        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
+        if not values.sum() > 0:
+            raise InputError(f"{owner}: no feature varies, so there are no principal components.")
+        shares = values / values.sum()
+        spanned = int((values > len(values) * _ROUNDING * values[0]).sum())
+        if not isinstance(subspace, (int, np.integer)):
+            slack = 1 - spanned * np.finfo(np.float64).eps
+            reached = np.cumsum(shares[:spanned]) >= subspace * slack
+            kept = int(reached.argmax()) + 1 if reached.any() else spanned
+        elif subspace > spanned:
+            raise InputError(
+                f"{owner}: subspace={subspace}, but the rows span only {spanned} dimensions, "
+                f"to rounding. Pass at most {spanned}."
+            )
+        else:
+            kept = int(subspace)
+        largest = np.abs(vectors[:kept]).argmax(axis=1)
+        signs = np.sign(vectors[np.arange(kept), largest])
+        return cls(signs[:, None] * vectors[:kept], centre, shares[:kept])
+
+    def rows(self, X: Any) -> RowsView:
+        """Give rows in the subspace, made when they are read."""
+
+        def read(rows: Any) -> F64:
+            z = np.subtract(X[rows], self.centre, dtype=np.float64)
+            if not np.isfinite(z.sum()):
+                refuse_infinite(z, np.arange(len(X))[rows])
+                if np.isnan(z).any():
+                    raise InputError(
+                        f"{_OWNER}: X contains NaN, which cannot be projected on a subspace. Fit "
+                        "with subspace=None to marginalise missing values."
+                    )
+            return np.asarray(z @ self.components.T, dtype=np.float64)
+
+        return RowsView((len(X), len(self.components)), read)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """What a fit found, whatever the priors."""
+
+    found: Estimate
+    #: Weight of each class, (K,).
+    weights: F64
+    #: Σ w log p(x | y) before each step of EM and at the end; one entry if closed form.
+    trace: F64
+    converged: bool
+    projection: Projection | None = None
+
+    @classmethod
+    def of(
+        cls, moments: ClassMoments, options: Options, names: Names, rows: Rows | None = None
+    ) -> Fitted:
+        """Fit in closed form; Ledoit-Wolf needs the rows too."""
+        projection = None
+        if options.subspace is not None:
+            projection = Projection.of(moments, options.subspace, options.owner)
+            moments = moments.projected(projection.components, projection.centre)
+            names = replace(
+                names, features=tuple(f"component {i}" for i in range(moments.n_features))
+            )
+            rows = None if rows is None else replace(rows, X=projection.rows(rows.X))
+        second_pass = None if rows is None else lambda *how: fourth_moments(rows, *how)
+        found = estimate(moments, options.recipe, names, second_pass)
+        trace = np.array([found.model.log_likelihood(moments)])
+        return cls(found, moments.weights, trace, converged=True, projection=projection)
+
+
+def _streams(classifier: Any) -> bool:
+    """Offer partial_fit unless the shrinkage needs all rows at once."""
+    if classifier.shrinkage == "auto":
+        raise AttributeError(
+            f"{_OWNER}.partial_fit: shrinkage='auto' (Ledoit-Wolf) needs all rows at once. For a "
+            "stream pass shrinkage='oas', which needs second moments only, or a number."
+        )
+    return True
+
+
+class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
     r"""Classify with one Gaussian per class; missing values are marginalised.
 
     .. math:: p(k \mid x) \propto \pi_k\, \mathcal{N}(x \mid \mu_k, \Sigma_k)
@@ -50,8 +268,8 @@ class GaussianClassifier(GaussianState):
     singular : {"repair", "error"}
         What to do about a covariance that is not positive definite. ``"repair"`` warns with the
         class and the columns: a feature that is constant in a class of n rows gets a share of its
-        pooled variance, 1 / (n + 1) or, for ``"full"``, the OAS amount if that is more; then
-        correlations that are still singular shrink by the OAS amount. ``"error"`` refuses, with
+        pooled variance, 1 / (n + 1); then correlations that are still singular shrink by the OAS
+        amount. ``"error"`` refuses, with
         the same names and the remedies.
     subspace : None, int or float
         Model the first principal components of all rows instead of the features: so many
@@ -157,36 +375,9 @@ class GaussianClassifier(GaussianState):
         self.max_iter = max_iter
         self.progress = progress
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to rows; a failed fit leaves the classifier as it was.
+    # --- learning -------------------------------------------------------------------------------
 
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Rows; NaN is missing.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            Weight of each row: 2 counts as the row twice, 0 as no row.
-
-        Returns
-        -------
-        GaussianClassifier
-            Itself.
-        """
-        options = Options.checked(self)
-        with unchanged_on_error(self):
-            self._warned = False
-            rows, classes = self._read(X, y, sample_weight, reset=True)
-            summary = self._summary(rows, classes, options)
-            moments = None if summary is None else summary.moments
-            fitted = fit_rows(rows, moments, options, self._names(classes))
-            self._set(fitted, classes, summary)
-        if not fitted.converged:
-            options.warn_of_stopping()
-        return self
-
-    @available_if(streams)  # type: ignore[untyped-decorator]
+    @available_if(_streams)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those seen before; the result is that of one fit to all of them.
 
@@ -207,26 +398,7 @@ class GaussianClassifier(GaussianState):
             Itself. If the rows so far do not determine the covariances, predicting says why
             until more have come.
         """
-        options = Options.checked(self)
-        before = getattr(self, "summary_", None)
-        if before is None and hasattr(self, "classes_"):
-            raise InputError(
-                f"{_OWNER}.partial_fit: the model has no summary to add to: it was fitted to "
-                "missing values by EM, or saved without it. Fit all rows at once."
-            )
-        with unchanged_on_error(self):
-            rows, found = self._read(X, y, sample_weight, reset=before is None)
-            if classes is not None:
-                positions(found, as_labels(classes, _OWNER, "classes"), _OWNER, "class")
-            summary = self._summary(rows, found, options)
-            if summary is None:
-                raise InputError(
-                    f"{_OWNER}.partial_fit: X contains NaN, and covariance={self.covariance!r} "
-                    "learns from missing values by EM over all rows at once. Use fit, or "
-                    "covariance='diagonal'."
-                )
-            self._restart(summary if before is None else before.merge(summary), options)
-        return self
+        return self._add(X, y, sample_weight, classes)
 
     def fit_summary(self, summary: ClassSummary) -> Self:
         """Fit from a summary made by ``credo.summarise``, without a second pass.
@@ -246,40 +418,119 @@ class GaussianClassifier(GaussianState):
                 f"{_OWNER}.fit_summary needs a ClassSummary. Got {type(summary).__name__}. Make "
                 "one with credo.summarise(X, y)."
             )
+        return self._fit_summary(summary, summary.moments.n_features, summary.feature_names)
+
+    def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
         options = Options.checked(self)
-        with unchanged_on_error(self):
-            self._warned = False
-            self.n_features_in_ = summary.moments.n_features
-            self._forget("feature_names_in_", "schema_")
-            if summary.feature_names is not None:
-                self.feature_names_in_ = np.array(summary.feature_names, dtype=object)
-            fitted = fit_moments(summary.moments, options, self._names(summary.classes))
-            self._set(fitted, summary.classes, summary)
+        refuse_priors(self.priors, _OWNER, seen or ())
+        if seen is not None:
+            options.refuse_fourth_moments()
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
+        if reset:
+            self._forget("schema_")
+        rows, labels = validate_data(
+            self, without_mask(X), y, reset=reset, dtype="numeric", ensure_all_finite=False
+        )
+        weights = (
+            None
+            if sample_weight is None
+            else check.weights(sample_weight, len(rows), f"sample weights of {_OWNER}")
+        )
+        classes, codes = encode_labels(labels, weights)
+        return Rows(rows, codes, weights, len(classes)), classes
+
+    def _summarise(self, batch: tuple[Rows, Any]) -> ClassSummary | None:
+        rows, classes = batch
+        moments = rows.moments(Options.checked(self).detail, _OWNER)
+        columns = getattr(self, "feature_names_in_", None)
+        names = None if columns is None else tuple(columns.tolist())
+        return None if moments is None else ClassSummary(classes, moments, names)
+
+    def _learn(self, summary: ClassSummary | None, batch: Any = None) -> None:
+        options = Options.checked(self)
+        rows, classes = (None, None) if batch is None else batch
+        classes = classes if summary is None else summary.classes
+        columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        labels = check.labels(classes, f"classes of {_OWNER}")
+        names = Names(_OWNER, labels, check.labels(columns, f"columns of {_OWNER}"))
+        if summary is not None:
+            fitted = Fitted.of(summary.moments, options, names, rows)
+        elif options.subspace is not None:
+            raise InputError(
+                f"{_OWNER}: X contains NaN, which cannot be projected on a subspace. Pass "
+                "subspace=None to fit by EM, or impute first."
+            )
+        else:
+            fitted = options.fit_missing(rows, names, options.recipe.shape)
+        self._set(fitted, classes, summary)
+        self._tell(fitted.found.repair, SingularWarning)
+
+    def _set(self, fitted: Fitted, classes: Any, summary: ClassSummary | None) -> None:
+        """Keep a fit and show what it learned."""
+        model, amounts = fitted.found.model, fitted.found.amounts
+        self._fitted, self._model, self._problem = fitted, model, None
+        self.classes_, self.summary_ = classes, summary
+        self.means_, self.covariances_ = model.means, model.covariances
+        self.shrinkage_ = amounts if amounts.ndim else float(amounts)
+        self.constant_features_ = ~model.active
+        size = int(model.active.sum())
+        n_covariances = n_covariance_parameters(model.shape, len(classes), size)
+        self.n_parameters_ = len(classes) * (size + 1) + n_covariances
+        self.converged_, self.n_iter_ = fitted.converged, max(1, len(fitted.trace) - 1)
+        self._forget("proportions_", "components_")
+        if model.factors is not None:
+            self.proportions_ = model.factors
+        if fitted.projection is not None:
+            self.components_ = fitted.projection.components
+            self.constant_features_ = np.zeros(self.n_features_in_, dtype=bool)
+        self._set_priors()
+
+    def _set_priors(self) -> Self:
+        fitted = self._fitted
+        self.priors_ = prior_probabilities(self.priors, self.classes_, fitted.weights, _OWNER)
+        log_priors = self._log_priors()
+        with np.errstate(invalid="ignore"):
+            shares = np.where(fitted.weights > 0, fitted.weights * log_priors, 0.0).sum()
+        self.log_likelihood_trace_ = fitted.trace + shares
+        self.log_likelihood_ = float(self.log_likelihood_trace_[-1])
+        self._forget("coef_", "intercept_")
+        if self._model.is_linear:
+            self.coef_, self.intercept_ = self._linear(log_priors)
         return self
 
-    def merge(self, other: Self) -> Self:
-        """Give a classifier fitted to the rows of both, with the parameters of this one.
+    def _linear(self, log_priors: F64) -> tuple[F64, F64]:
+        """Give weights and offsets of the linear scores, in terms of the features."""
+        means, projection = self._model.means, self._fitted.projection
+        gaps, priors, middle = means, log_priors, 0.5 * means
+        if len(means) == 2:  # the log odds of the second class, about the middle of the means
+            gaps, priors = np.diff(means, axis=0), np.diff(log_priors)
+            middle = means.mean(axis=0, keepdims=True)
+        coefficients = self._model.pulls(gaps)
+        offsets = priors - (coefficients * middle).sum(axis=1)
+        if projection is not None:
+            offsets -= coefficients @ (projection.components @ projection.centre)
+            coefficients = coefficients @ projection.components
+        return coefficients, offsets
 
-        Parameters
-        ----------
-        other : GaussianClassifier
-            Fitted to other rows of the same columns.
+    # --- answers --------------------------------------------------------------------------------
 
-        Returns
-        -------
-        GaussianClassifier
-            A new one.
-        """
-        check_is_fitted(self)
-        check_is_fitted(other)
-        if self.summary_ is None or other.summary_ is None:
-            raise InputError(
-                f"{_OWNER}.merge: a model fitted to missing values by EM, or saved without its "
-                "summary, has none to merge. Fit all rows at once."
-            )
-        summary = self.summary_.merge(other.summary_)
-        merged = copy.copy(self)
-        return merged._restart(summary, Options.checked(self))  # noqa: SLF001 - its own copy
+    def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:
+        log_priors = self._log_priors()[:, None]
+        for block, scores in self._model_scores(
+            rows, "densities" if densities else "discriminants"
+        ):
+            scores += log_priors
+            yield block, scores
+
+    def _model_scores(self, X: Any, kind: Kind) -> Blocks:
+        """Yield scores without the priors."""
+        projection = self._fitted.projection
+        rows = X if projection is None else projection.rows(X)
+        for block in check.blocks(
+            len(rows), check.block_rows(max(rows.shape[1], len(self.classes_)))
+        ):
+            yield block, self._model.scores(rows[block], kind, block.start)
 
     def mahalanobis(self, X: Any) -> F64:
         r"""Give squared distances :math:`(x - \mu_k)^T \Sigma_k^{-1} (x - \mu_k)`.
@@ -294,10 +545,10 @@ class GaussianClassifier(GaussianState):
         ndarray of shape (n, K)
             One column per class.
         """
-        rows = self._located(X)
+        rows = self._rows(X)
         table = np.empty((len(rows), len(self.classes_)))
-        none = np.zeros(len(self.classes_))
-        score_rows(self._model, none, rows, scores_into(table), "distances")
+        for block, distances in self._model_scores(rows, "distances"):
+            table[block] = distances.T
         return table
 
     def boundary(self, i: Label, j: Label) -> Hyperplane | Quadric:
@@ -318,8 +569,8 @@ class GaussianClassifier(GaussianState):
         owner = f"{_OWNER}.boundary"
         if self._fitted.projection is not None:
             raise InputError(f"{owner} is about features, and this model is of a subspace.")
-        labels = as_labels(self.classes_, owner)
-        a, b = position(i, labels, owner, "class"), position(j, labels, owner, "class")
+        labels = check.labels(self.classes_)
+        a, b = (check.position(label, labels, "class", owner) for label in (i, j))
         return boundary_between(self._model, self._log_priors(), a, b, owner)
 
     def sample(self, n: int = 1, random_state: RandomState = None) -> tuple[F64, Any]:
@@ -340,9 +591,9 @@ class GaussianClassifier(GaussianState):
             Labels, drawn by the priors.
         """
         self._check_ready()
-        size = positive_int(n, f"{_OWNER}.sample", "n")
-        rng = generator(random_state, f"{_OWNER}.sample")
-        rows, codes = sample_rows(self._model, self.priors_, size, rng)
+        size = check.count(n, f"n of {_OWNER}.sample")
+        rng = check.generator(random_state, f"random_state of {_OWNER}.sample")
+        rows, codes = self._model.sample(self.priors_, size, rng)
         projection = self._fitted.projection
         if projection is not None:
             rows = rows @ projection.components + projection.centre
@@ -364,7 +615,14 @@ class GaussianClassifier(GaussianState):
             With ``mean`` (n, D) and ``covariance`` (n, D, D), zero where observed.
         """
         rows, classes = self._to_fill(X, label, "conditional")
-        return condition_rows(self._model, self._log_priors(), rows, classes)
+        n_bytes = 8 * len(rows) * rows.shape[1] ** 2
+        if n_bytes > _MOST_BYTES:
+            raise InputError(
+                f"{_OWNER}.conditional: the covariances of {len(rows)} rows need "
+                f"{n_bytes / 2**30:.1f} GiB. Ask for fewer rows, or use impute for the means alone."
+            )
+        covariance = np.zeros((*rows.shape, rows.shape[1]))
+        return Conditional(self._filled(rows, classes, covariance), covariance)
 
     def impute(self, X: Any, label: Label | None = None) -> F64:
         """Replace missing entries by their expected values given the observed ones.
@@ -381,5 +639,49 @@ class GaussianClassifier(GaussianState):
         ndarray of shape (n, D)
             A copy without NaN.
         """
-        rows, classes = self._to_fill(X, label, "impute")
-        return impute_rows(self._model, self._log_priors(), rows, classes)
+        return self._filled(*self._to_fill(X, label, "impute"))
+
+    def _to_fill(self, X: Any, label: Label | None, method: str) -> tuple[Any, Int]:
+        """Check rows with missing entries, and the classes to mix."""
+        rows = self._rows(X)
+        owner = f"{_OWNER}.{method}"
+        if self._fitted.projection is not None:
+            raise InputError(f"{owner} is about features, and this model is of a subspace.")
+        if label is None:
+            return rows, np.flatnonzero(self.priors_ > 0)
+        labels = check.labels(self.classes_)
+        return rows, np.array([check.position(label, labels, "class", owner)])
+
+    def _filled(self, rows: Any, classes: Int, covariance: F64 | None = None) -> F64:
+        """Give rows with missing entries by their mean over some classes; add its covariance."""
+        result = np.array(rows, dtype=np.float64)
+        for block in check.blocks(len(rows), check.block_rows(rows.shape[1] * len(classes))):
+            refuse_infinite(result[block], np.arange(block.start, block.stop))
+            lacking = block.start + np.flatnonzero(np.isnan(result[block]).any(axis=1))
+            x = result[lacking]
+            shares = self._shares(x, classes, lacking)
+            fillings, more = np.empty((len(classes), *x.shape)), []
+            for i, k in enumerate(classes.tolist()):
+                for part, values, columns, spread, _ in self._model.filled(x, k):
+                    fillings[i, part] = values
+                    more.append((part, columns, shares[i, part, None, None] * spread))
+            mean = (shares[:, :, None] * fillings).sum(axis=0)
+            result[lacking] = np.where(np.isnan(x), mean, x)
+            if covariance is None:
+                continue
+            gaps = fillings - result[lacking]
+            covariance[lacking] = np.einsum("cn,cni,cnj->nij", shares, gaps, gaps)
+            for part, columns, spread in more:
+                where = lacking[part][:, None, None], columns[:, :, None], columns[:, None, :]
+                covariance[where] += spread
+        return result
+
+    def _shares(self, x: F64, classes: Int, numbers: Int) -> F64:
+        """Give the posterior of some classes by what is observed of rows, (C, n)."""
+        if len(classes) == 1:
+            return np.ones((1, len(x)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self._model.scores_of_observed(x, "discriminants")[classes]
+        refuse_far(scores, numbers)
+        scores += self._log_priors()[classes, None]
+        return np.asarray(np.exp(scores - log_totals(scores)))

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from credo._types import Label
 from credo._validation.arrays import in_unit_interval, positive_int
 from credo._validation.labels import as_labels, position
-from credo.classifiers._generative import unchanged_on_error
+from credo.classifiers._base import unchanged_on_error
 from credo.classifiers._logistic_state import OWNER, LogisticState, Options, Progress
 from credo.classifiers.softmax.fit import solve
 from credo.classifiers.softmax.inference import CoefficientTable, Comparison, Information, table_of

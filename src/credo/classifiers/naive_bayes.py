@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from credo._types import Label, PerLabel, RandomState
 from credo._validation.arrays import generator, positive_int
 from credo._validation.labels import as_labels, positions
-from credo.classifiers._generative import unchanged_on_error
+from credo.classifiers._base import unchanged_on_error
 from credo.classifiers._naive_state import NaiveState
 from credo.classifiers.columns.rebuilt import kind_of, rebuilt
 from credo.classifiers.naive.explanation import Explanation

@@ -2,24 +2,145 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import validate_data
 
-from credo._types import F64
-from credo._validation.arrays import as_vector
-from credo.classifiers._gaussian_fit import Options, Progress
-from credo.classifiers._generative import unchanged_on_error
-from credo.classifiers._regression_state import RegressorState, check_columns, fit_joint
-from credo.exceptions import InputError, NumericalError, ShapeError
-from credo.families.gaussian import Gaussian
+from credo._results import Storable
+from credo._types import F64, Label
+from credo._validation.arrays import as_floats, as_vector
+from credo._validation.labels import listing
+from credo._validation.probabilities import as_weights, block_rows, blocks
+from credo.classifiers._base import LearnsFromSummary
+from credo.classifiers._labels import without_mask
+from credo.classifiers.gaussian import Options, Progress
+from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
+from credo.families import Gaussian
+from credo.families.class_gaussians import ClassGaussians, refuse_infinite
+from credo.families.covariances import (
+    Names,
+    SingularCovarianceError,
+    fourth_moments,
+    n_covariance_parameters,
+    oas_amount,
+    shrinkage_amounts,
+    shrunk,
+    whiten,
+)
+from credo.families.moments import MOST_BYTES, ClassMoments, Rows, RowsView
 
 _OWNER = "GaussianRegressor"
+#: Squares of larger targets are no longer numbers.
+_MOST = 1e150
+#: Rounding moves each correlation by some units in the last place, and the variance that is left
+#: by as much times 1 + b², b the standardised slopes; on exact data it stayed below 6 of them.
+_ULPS = 64 * float(np.finfo(np.float64).eps)
 
 
-class GaussianRegressor(RegressorState):
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """The joint Gaussian of features and target, and what it says of the target.
+
+    Only the block of the features is factored, so that the target may be a function of them.
+    """
+
+    #: Of features and target, (D + 1,) and (D + 1, D + 1).
+    mean: F64
+    covariance: F64
+    #: The features alone, a single class.
+    features: ClassGaussians
+    #: Slopes, (D,), zero for features that do not vary; and Var[t | x] if all of x is observed.
+    slopes: F64
+    variance: float
+
+    @classmethod
+    def of(cls, mean: F64, covariance: F64, names: Names, n_rows: int) -> Joint:
+        """Condition the target on the features, or refuse if these are collinear."""
+        inner, pulls, total = covariance[:-1, :-1], covariance[:-1, -1], float(covariance[-1, -1])
+        active = np.diagonal(inner) > 0
+        w, logs = np.zeros(inner.shape).T, np.zeros(1)
+        if active.any():
+            logs[0] = whiten(inner, w, active, names, None, n_rows)
+        slopes = w.T @ (w @ pulls)
+        slopes += w.T @ (w @ (pulls - inner @ slopes))  # wins back lost digits
+        # Off by the square of the error of the slopes only, unlike Var[t] - b · c.
+        left = total - float(slopes @ (2 * pulls - inner @ slopes))
+        features = ClassGaussians("tied", mean[None, :-1], inner, w, logs, active)
+        joint = cls(mean, covariance, features, slopes, left)
+        return replace(joint, variance=left if left > joint._rounding(slopes) else 0.0)
+
+    def _rounding(self, slopes: F64) -> Any:
+        """Give the variance that rounding may leave, by the slopes, (..., D)."""
+        squares = slopes**2 @ np.diagonal(self.covariance)[:-1]
+        return _ULPS * (self.covariance[-1, -1] + squares)
+
+    @property
+    def n_parameters(self) -> int:
+        """Count the numbers of mean and covariance, constant columns left out."""
+        size = int((np.diagonal(self.covariance) > 0).sum())
+        return size + n_covariance_parameters("tied", 1, size)
+
+    def log_likelihood(self, moments: ClassMoments) -> float:
+        r"""Give :math:`\sum_i w_i \log p(x_i) p(t_i \mid x_i)`, infinite if the fit is exact."""
+        n, total = float(moments.weights[0]), 0.0
+        if self.features.active.any():
+            inner = replace(
+                moments, means=moments.means[:, :-1], scatter=moments.scatter[:-1, :-1], rests=None
+            )
+            total = self.features.log_likelihood(inner)
+        if self.covariance[-1, -1] == 0:
+            return total
+        if self.variance == 0:
+            return float("inf")
+        residual = np.append(-self.slopes, 1.0)
+        squares = float(residual @ moments.scatter @ residual)
+        return total - 0.5 * (n * np.log(2 * np.pi * self.variance) + squares / self.variance)
+
+    def predict(self, X: Any) -> tuple[F64, F64]:
+        """Give mean and variance of the target of each row; NaN is marginalised."""
+        mean, variance = np.empty(len(X)), np.full(len(X), self.variance)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for block in blocks(len(X), block_rows(X.shape[1])):
+                z = np.subtract(X[block], self.mean[:-1], dtype=np.float64)
+                mean[block] = z @ self.slopes
+                odd = np.flatnonzero(~np.isfinite(mean[block]))
+                if odd.size:
+                    rows = odd + block.start
+                    refuse_infinite(z[odd], rows)
+                    mean[rows], variance[rows] = self._of_observed(z[odd])
+        mean += self.mean[-1]
+        wrong = ~np.isfinite(mean)
+        if wrong.any():
+            raise InputError(
+                f"Row {int(wrong.argmax())} of X is so far from the mean that its prediction is "
+                "not a number. Check its values and their unit."
+            )
+        return mean, variance
+
+    def _of_observed(self, z: F64) -> tuple[F64, F64]:
+        """Give mean and variance of the target, less its mean, of gaps with missing entries.
+
+        The variance grows by that of what the missing features would have said.
+        """
+        active = self.features.active
+        z, slopes = z[:, active], self.slopes[active]
+        mean, variance = np.empty(len(z)), np.empty(len(z))
+        for part in self.features.parts(z):
+            free = self.features.free(0, part)
+            gaps = np.where(part.hidden, 0.0, z[part.rows])
+            expected, more = free.pulled(slopes, gaps)
+            mean[part.rows] = gaps @ slopes + expected
+            variance[part.rows] = self.variance + more
+        if self.variance == 0:
+            variance[variance <= self._rounding(self.slopes)] = 0.0
+        return mean, variance
+
+
+class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimator):
     r"""Regress with the joint Gaussian of features and target.
 
     .. math:: E[t \mid x] = \mu_t + \Sigma_{tx} \Sigma_{xx}^{-1} (x - \mu_x), \qquad
@@ -133,38 +254,6 @@ class GaussianRegressor(RegressorState):
         self.max_iter = max_iter
         self.progress = progress
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to rows; a failed fit leaves the regressor as it was.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Rows; NaN is missing.
-        y : array-like of shape (n,)
-            Target.
-        sample_weight : array-like of shape (n,), optional
-            Weight of each row: 2 counts as the row twice, 0 as no row.
-
-        Returns
-        -------
-        GaussianRegressor
-            Itself.
-        """
-        options = Options.checked(self)
-        with unchanged_on_error(self):
-            self._warned = False
-            rows = self._read(X, y, sample_weight, reset=True)
-            if len(rows.X) < 2:
-                raise InputError(
-                    f"{_OWNER} needs at least 2 rows of positive weight. Got 1 sample, which has "
-                    "no covariance."
-                )
-            moments = rows.moments("tied", _OWNER)
-            self._set(fit_joint(rows, moments, options, self._names()), moments)
-        if not self.converged_:
-            options.warn_of_stopping()
-        return self
-
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add rows to those seen before; the result is that of one fit to all of them.
 
@@ -183,26 +272,122 @@ class GaussianRegressor(RegressorState):
             Itself. If the rows so far do not determine the coefficients, predicting says why
             until more have come.
         """
-        options = Options.checked(self)
-        before = getattr(self, "summary_", None)
-        if before is None and hasattr(self, "summary_"):
+        return self._add(X, y, sample_weight)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Rows:
+        if reset:
+            self._forget("schema_")
+        how = {"dtype": "numeric", "ensure_all_finite": False, "y_numeric": True}
+        rows, target = validate_data(self, without_mask(X), y, reset=reset, **how)
+        n_bytes = 8 * (rows.shape[1] + 1) ** 2
+        if n_bytes > MOST_BYTES:
             raise InputError(
-                f"{_OWNER}.partial_fit: the model has no summary to add to: it was fitted to "
-                "missing values by EM, or saved without it. Fit all rows at once."
+                f"{_OWNER}: the covariance of {rows.shape[1]} features needs "
+                f"{n_bytes / 2**30:.1f} GiB, above {MOST_BYTES / 2**30:.0f} GiB. Select fewer "
+                "features."
             )
-        with unchanged_on_error(self):
-            rows = self._read(X, y, sample_weight, reset=before is None)
-            moments = rows.moments("tied", _OWNER)
-            if moments is None:
-                raise InputError(
-                    f"{_OWNER}.partial_fit: X contains NaN, and missing values are learned from "
-                    "by EM over all rows at once. Use fit."
-                )
-            self._restart(moments if before is None else before.merge(moments), options)
-        return self
+        target = as_floats(target, _OWNER, "targets y")
+        if np.abs(target).max() > _MOST:
+            raise InputError(
+                f"{_OWNER}: y contains {np.abs(target).max():g}, whose square is not a number. "
+                "Rescale y."
+            )
+        weights = None if sample_weight is None else as_weights(sample_weight, len(rows), _OWNER)
+        kept = np.arange(len(rows)) if weights is None else np.flatnonzero(weights)
+        weights = None if weights is None else weights[kept]
+        every = len(kept) == len(rows)
+
+        def joined(which: Any) -> F64:
+            here = which if every else kept[which]
+            return np.column_stack([rows[here], target[here]])
+
+        view = RowsView((len(kept), rows.shape[1] + 1), joined)
+        return Rows(view, np.zeros(len(kept), dtype=np.intp), weights, 1)
+
+    def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
+        options = Options.checked(self)
+        if seen is not None:
+            options.refuse_fourth_moments()
+
+    def _summarise(self, batch: Rows) -> ClassMoments | None:
+        return batch.moments("tied", _OWNER)
+
+    def _learn(self, summary: ClassMoments | None, batch: Rows | None = None) -> None:
+        options = Options.checked(self)
+        columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        names = Names(_OWNER, ("rows",), tuple(columns.tolist()), "the covariance")
+        if batch is not None and len(batch.X) < 2:
+            raise InputError(
+                f"{_OWNER} needs at least 2 rows of positive weight. Got 1 sample, which has no "
+                "covariance."
+            )
+        if summary is None:
+            self._learn_missing(batch, options, names)
+            return
+        n_rows, weight = int(summary.counts[0]), float(summary.weights[0])
+        if n_rows < 2:
+            raise NumericalError(f"{_OWNER}: one row has no covariance. Add rows.")
+        varying = ~summary.constant_features()
+        covariance = np.where(np.outer(varying, varying), summary.scatter / weight, 0.0)
+        second_pass = None if batch is None else lambda *how: fourth_moments(batch, *how)
+        shrinkage, repair = options.recipe.shrinkage, None
+        amount = float(shrinkage_amounts(covariance, summary, shrinkage, names, second_pass))
+        covariance = shrunk(covariance, amount)
+        try:
+            joint = Joint.of(summary.means[0], covariance, names, n_rows)
+        except SingularCovarianceError as singular:
+            if not options.recipe.repair:
+                kind = "oas" if batch is None else "auto"
+                remedy = f"Drop columns, add rows, or pass shrinkage={kind!r} or singular='repair'."
+                raise SingularCovarianceError(singular.fault, remedy) from None
+            more = oas_amount(covariance, weight)
+            covariance, amount = shrunk(covariance, more), 1 - (1 - amount) * (1 - more)
+            joint = Joint.of(summary.means[0], covariance, names, n_rows)
+            repair = f"{singular.fault} Repaired with shrinkage {amount:.3g}."
+        self._set(joint, summary, amount, np.array([joint.log_likelihood(summary)]), converged=True)
+        self._tell(repair, SingularWarning)
+
+    def _learn_missing(self, rows: Rows, options: Options, names: Names) -> None:
+        """Fit rows with NaN, by EM."""
+        seen = ClassMoments.of(rows.X, rows.codes, rows.weights, 1, "diagonal")
+        unseen = np.flatnonzero(seen.feature_weights[0] == 0)
+        if unseen.size:
+            raise InputError(
+                f"{_OWNER}: no value is observed in {names.columns(unseen)}. Drop these columns."
+            )
+        try:
+            both = replace(names, features=(*names.features, "target y"))
+            em = options.fit_missing(rows, both, "tied")
+            model = em.found.model
+            covariance = np.where(np.outer(model.active, model.active), model.covariances, 0.0)
+            joint = Joint.of(model.means[0], covariance, names, int(seen.counts[0]))
+        except SingularCovarianceError as singular:
+            remedy = "Fit the rows without NaN alone, drop columns, or pass shrinkage='oas'."
+            raise SingularCovarianceError(singular.fault, remedy) from None
+        self._set(joint, None, float(em.found.amounts), em.trace, converged=em.converged)
+        self._tell(em.found.repair, SingularWarning)
+
+    def _set(
+        self,
+        joint: Joint,
+        summary: ClassMoments | None,
+        amount: float,
+        trace: F64,
+        *,
+        converged: bool,
+    ) -> None:
+        """Keep a fit and show what it learned."""
+        self._joint, self._problem, self.summary_ = joint, None, summary
+        self.coef_, self.variance_ = joint.slopes, joint.variance
+        self.intercept_ = float(joint.mean[-1] - joint.mean[:-1] @ self.coef_)
+        self.mean_, self.covariance_, self.shrinkage_ = joint.mean, joint.covariance, amount
+        self.constant_features_ = ~joint.features.active
+        self.n_parameters_ = joint.n_parameters
+        self.log_likelihood_trace_, self.log_likelihood_ = trace, float(trace[-1])
+        self.converged_, self.n_iter_ = converged, max(1, len(trace) - 1)
 
     def merge(self, other: Self) -> Self:
-        """Give a regressor fitted to the rows of both, with the parameters of this one.
+        """Give a regressor fitted to the rows of both; see ``GaussianClassifier.merge``.
 
         Parameters
         ----------
@@ -214,19 +399,19 @@ class GaussianRegressor(RegressorState):
         GaussianRegressor
             A new one.
         """
-        check_is_fitted(self)
-        if not isinstance(other, GaussianRegressor):
-            raise InputError(f"{_OWNER}.merge needs another one. Got {type(other).__name__}.")
-        check_is_fitted(other)
-        if self.summary_ is None or other.summary_ is None:
-            raise InputError(
-                f"{_OWNER}.merge: a model fitted to missing values by EM, or saved without its "
-                "summary, has none to merge. Fit all rows at once."
+        sizes = [getattr(each, "n_features_in_", None) for each in (self, other)]
+        if isinstance(other, GaussianRegressor) and None not in sizes and sizes[0] != sizes[1]:
+            raise ShapeError(
+                f"{_OWNER}.merge: {sizes[0]} features cannot be merged with {sizes[1]}. Fit the "
+                "same columns."
             )
-        check_columns(self, other, _OWNER)
-        summary = self.summary_.merge(other.summary_)
-        new = copy.copy(self)
-        return new._restart(summary, Options.checked(self))  # noqa: SLF001 - of its own copy
+        mine, theirs = (list(getattr(each, "feature_names_in_", [])) for each in (self, other))
+        if mine and theirs and mine != theirs:
+            raise InputError(
+                f"{_OWNER}.merge: the columns differ: {listing(mine)} and {listing(theirs)}. Put "
+                "them in the same order."
+            )
+        return super().merge(other)
 
     @overload
     def predict(self, X: Any, *, return_std: Literal[False] = False) -> F64: ...
@@ -304,3 +489,16 @@ class GaussianRegressor(RegressorState):
                 f"{len(target)}."
             )
         return predictive.logpdf(target)
+
+    def _predict(self, X: Any) -> tuple[F64, F64]:
+        """Give mean and variance of the target of each row."""
+        self._check_ready()
+        rows = validate_data(
+            self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False
+        )
+        return self._joint.predict(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from credo._types import F64, Label, PerLabel
 from credo._validation.arrays import positive_int
 from credo._validation.labels import as_labels, positions
-from credo.classifiers._generative import unchanged_on_error
+from credo.classifiers._base import unchanged_on_error
 from credo.classifiers._text_state import TextState
 from credo.classifiers.naive.explanation import Explanation
 from credo.classifiers.naive.log_odds import LogOddsWeights

@@ -11,14 +11,14 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.families._summary import AbstractSummary as AbstractSummary
     from credo.families.bernoulli import Bernoulli as Bernoulli
     from credo.families.beta import Beta as Beta
+    from credo.families.boundary import Hyperplane as Hyperplane, Quadric as Quadric
     from credo.families.categorical import Categorical as Categorical
+    from credo.families.class_gaussians import Conditional as Conditional
     from credo.families.diagonal_gaussian import DiagonalGaussian as DiagonalGaussian
     from credo.families.dirichlet import Dirichlet as Dirichlet
     from credo.families.exponential import Exponential as Exponential
     from credo.families.gamma import Gamma as Gamma
     from credo.families.gaussian import Gaussian as Gaussian
-    from credo.families.gaussians.boundary import Hyperplane as Hyperplane, Quadric as Quadric
-    from credo.families.gaussians.conditional import Conditional as Conditional
     from credo.families.laplace import Laplace as Laplace
     from credo.families.multinomial import Multinomial as Multinomial
     from credo.families.multivariate import MultivariateGaussian as MultivariateGaussian
@@ -45,8 +45,8 @@ __getattr__, __dir__, __all__ = doors(
         "credo.families.exponential": ["Exponential"],
         "credo.families.gamma": ["Gamma"],
         "credo.families.gaussian": ["Gaussian"],
-        "credo.families.gaussians.boundary": ["Hyperplane", "Quadric"],
-        "credo.families.gaussians.conditional": ["Conditional"],
+        "credo.families.boundary": ["Hyperplane", "Quadric"],
+        "credo.families.class_gaussians": ["Conditional"],
         "credo.families.laplace": ["Laplace"],
         "credo.families.multinomial": ["Multinomial"],
         "credo.families.multivariate": ["MultivariateGaussian"],

@@ -9,8 +9,8 @@ import numpy as np
 from credo._types import F64, Int
 from credo._validation.arrays import as_finite, frozen
 from credo.exceptions import InputError, ShapeError
+from credo.families.covariances import Names, SingularCovarianceError, whiten
 from credo.families.gaussian import checked_moments
-from credo.families.gaussians.definite import Names, SingularCovarianceError, Where, whiten
 
 _LOG_2PI = float(np.log(2 * np.pi))
 _EPS = float(np.finfo(np.float64).eps)
@@ -82,7 +82,7 @@ def _whiten(covariance: F64, out: F64, owner: str, name: str = "") -> float:
     """
     size = len(covariance)
     names = Names(owner, (name,), tuple(range(size)))
-    return whiten(covariance, out, np.ones(size, dtype=bool), Where(names, 0, size + 1))
+    return whiten(covariance, out, np.ones(size, dtype=bool), names, 0, size + 1)
 
 
 def _least_eigenvalue(covariance: F64) -> float:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.blas import dtrsm
 
 from credo._types import F64, Int, RandomState
 from credo._validation.arrays import as_floats, frozen
@@ -26,7 +25,7 @@ from credo.families._degenerate import ROUNDING, refuse_constant, refuse_empty
 from credo.families._draws import ready
 from credo.families._rows import Rows
 from credo.families._support import REAL_ROWS, Support
-from credo.families.gaussians.patterns import keys_of
+from credo.families.class_gaussians import ClassGaussians
 from credo.families.summaries import ScatterSummary
 
 
@@ -122,19 +121,15 @@ class MultivariateGaussian(AbstractFamily[ScatterSummary]):
 
         Rows of the same entry with the same pattern share a factor.
         """
-        size = rows.shape[1]
-        means, covariances = self.mean.reshape(-1, size), self.covariance.reshape(-1, size, size)
-        keys = np.column_stack([entries.astype(np.uint64), keys_of(rows)])
-        _, kinds, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-        logs = np.zeros(len(rows))
-        for here in np.split(np.argsort(kinds, kind="stable"), np.cumsum(counts)[:-1]):
-            entry, seen = entries[here[0]], np.flatnonzero(~np.isnan(rows[here[0]]))
-            if seen.size:
-                factor = cholesky(covariances[entry][np.ix_(seen, seen)])
-                gaps = rows[np.ix_(here, seen)] - means[entry, seen]
-                z = dtrsm(1.0, factor.T, gaps, side=1)
-                logs[here] = log_normal(z, 2 * np.log(np.diagonal(factor)).sum())
-        return logs
+        size, logs = rows.shape[1], np.empty(len(rows))
+        means, factors = self.mean.reshape(-1, size), self._factors.reshape(-1, size, size)
+        covariances, determinants = self.covariance.reshape(factors.shape), self._log_determinants
+        for i in np.unique(entries):
+            alone = means[[i]], covariances[i], factors[i], determinants.reshape(-1)[[i]]
+            model = ClassGaussians("tied", *alone, np.ones(size, dtype=bool))
+            with np.errstate(over="ignore", invalid="ignore"):
+                logs[entries == i] = model.scores_of_observed(rows[entries == i], "densities")[0]
+        return np.where(np.isnan(logs), -np.inf, logs)
 
     # --- natural form -----------------------------------------------------------------------
 

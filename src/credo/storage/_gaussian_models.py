@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from credo.classifiers._gaussian_fit import Fitted
-from credo.classifiers._gaussian_state import _LEARNED
-from credo.classifiers._projection import Projection
-from credo.classifiers._regression_state import Joint
-from credo.classifiers.gaussian import GaussianClassifier
-from credo.classifiers.regression import GaussianRegressor
-from credo.families.gaussians.class_gaussians import ClassGaussians
-from credo.families.gaussians.estimate import Estimate
-from credo.families.gaussians.target import TargetGivenFeatures
+from credo.classifiers.gaussian import Fitted, GaussianClassifier, Projection
+from credo.classifiers.regression import GaussianRegressor, Joint
+from credo.families.class_gaussians import ClassGaussians
+from credo.families.covariances import Estimate
 from credo.storage._estimators import (
     COLUMNS,
     Dropped,
@@ -26,6 +21,24 @@ from credo.storage._faults import Fault
 from credo.storage._kinds import CLASSES, Apart, Choice, Kind, Maybe, Numbers, Record, Single
 from credo.storage._moments import CLASS_SUMMARY, MOMENTS
 from credo.storage._page import Scope
+
+#: What a fit shows, beside the classes and the summary.
+_LEARNED = (
+    "priors_",
+    "means_",
+    "covariances_",
+    "proportions_",
+    "shrinkage_",
+    "coef_",
+    "intercept_",
+    "components_",
+    "constant_features_",
+    "n_parameters_",
+    "log_likelihood_",
+    "log_likelihood_trace_",
+    "converged_",
+    "n_iter_",
+)
 
 #: Covariances and whiteners by shape: K classes, Q features or components.
 _COVARIANCES = {
@@ -126,42 +139,14 @@ _CLASSIFIER = Plan(
 )
 
 
-def _check_target(fields: dict[str, Any], scope: Scope) -> None:
-    """Check that the sizes are those of the features that vary, and of one target."""
-    if not scope.sizes["T"]:
-        raise Fault("the model has no likelihood")
-    if scope.sizes["A"] != fields["active"].sum() or scope.sizes["E"] != scope.sizes["D"] + 1:
-        raise Fault("the regression does not fit its features")
-
-
-_NUMBER = Single(float)
-_TARGET = Record(
-    TargetGivenFeatures,
-    {
-        "mean": Numbers("E"),
-        "active": Numbers("D", "?"),
-        "scale": Numbers("A"),
-        "correlation": Numbers("A A"),
-        "precision": Numbers("A A"),
-        "pulls": Numbers("A"),
-        "slopes": Numbers("A"),
-        "total": _NUMBER,
-        "variance": _NUMBER,
-        "whitener": Numbers("D D"),
-        "log_determinant": _NUMBER,
-    },
-    _check_target,
-)
 _JOINT = Record(
     Joint,
     {
         "mean": Numbers("E"),
         "covariance": Numbers("E E"),
-        "amount": _NUMBER,
-        "trace": Numbers("T", finite=False),
-        "converged": Single(bool),
-        "target": _TARGET,
-        "repair": Maybe(Single(str)),
+        "features": _MODEL,
+        "slopes": Numbers("Q"),
+        "variance": Single(float),
     },
 )
 
@@ -174,7 +159,9 @@ def _restore_regressor(model: Any, found: dict[str, Any]) -> None:
         raise Fault("the summary does not fit the features")
     if found["_problem"] is None:
         with as_stored(model, found):
-            model._set(found["_joint"], summary)  # noqa: SLF001 - what a fit does at its end
+            trace, converged = found["log_likelihood_trace_"], found["converged_"]
+            how = found["_joint"], summary, found["shrinkage_"], trace
+            model._set(*how, converged=converged)  # noqa: SLF001 - what a fit does at its end
 
 
 _REGRESSOR = Plan(
@@ -182,12 +169,15 @@ _REGRESSOR = Plan(
     learned={
         **COLUMNS,
         "_joint": _JOINT,
+        "shrinkage_": Single(float),
+        "log_likelihood_trace_": Numbers("T", finite=False),
+        "converged_": Single(bool),
         "summary_": OfSummary(Apart(MOMENTS)),
         "_problem": Maybe(Single(str)),
         "_warned": Single(bool),
     },
     needed=frozenset({"n_features_in_", "summary_", "_problem"}),
-    ready=frozenset({"_joint"}),
+    ready=frozenset({"_joint", "shrinkage_", "log_likelihood_trace_", "converged_"}),
     remade=frozenset(
         {
             "coef_",
@@ -195,12 +185,9 @@ _REGRESSOR = Plan(
             "variance_",
             "mean_",
             "covariance_",
-            "shrinkage_",
             "constant_features_",
             "n_parameters_",
-            "log_likelihood_trace_",
             "log_likelihood_",
-            "converged_",
             "n_iter_",
         }
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from credo.classifiers.summary import ClassSummary
-from credo.families.gaussians.moments import ClassMoments
+from credo.families.moments import ClassMoments
 from credo.storage._kinds import CLASSES, Choice, Kind, Labels, Maybe, Numbers, Record
 
 #: K classes, D features.

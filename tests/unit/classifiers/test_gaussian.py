@@ -10,7 +10,7 @@ from tests.oracles import gaussians as oracle
 
 from credo import GaussianClassifier, Loss, Posterior, decide
 from credo.exceptions import InputError, LabelError, ShapeError
-from credo.families.gaussians.boundary import Hyperplane, Quadric
+from credo.families.boundary import Hyperplane, Quadric
 
 X, CODES = oracle.rows_of(100, counts=(25, 30, 40))
 NAMES = np.array(["ant", "bee", "cat"])
@@ -314,7 +314,7 @@ def test_it_works_in_a_pipeline_and_a_search():
         ({"shrinkage": "lots"}, "'auto', 'oas' or a number"),
         ({"shrinkage": 1.5}, "between 0 and 1"),
         ({"shrinkage": 0.1, "covariance": "diagonal"}, "has none"),
-        ({"singular": "ignore"}, "'repair' or 'error'"),
+        ({"singular": "ignore"}, "one of 'repair', 'error'"),
         ({"subspace": 0}, "subspace"),
         ({"subspace": 1.5}, "subspace"),
         ({"subspace": 9}, "span only 3 dimensions"),

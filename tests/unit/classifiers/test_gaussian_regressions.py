@@ -5,7 +5,6 @@ import pytest
 
 from credo import GaussianClassifier, GaussianRegressor, summarise
 from credo.exceptions import InputError, SingularWarning
-from credo.families.gaussians import scores
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 3)), np.arange(60) % 3
@@ -34,8 +33,7 @@ def test_a_release_in_the_middle_overwrites_no_scores(monkeypatch):
     rows = X.copy()
     rows[::2, 0] = np.nan
     expected = model.predict_proba(rows)
-    monkeypatch.setattr(scores, "_MOST_HELD", 1)
-    monkeypatch.setattr(scores, "_block_size", lambda *_: 7)
+    monkeypatch.setattr("credo.classifiers.gaussian.block_rows", lambda _: 7)
     np.testing.assert_allclose(model.predict_proba(rows), expected, rtol=1e-12)
 
 

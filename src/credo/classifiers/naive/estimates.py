@@ -25,9 +25,9 @@ from credo.classifiers.naive.terms import (
 )
 from credo.exceptions import InputError, NumericalError
 from credo.families import Gaussian, Laplace
-from credo.families.gaussians.class_gaussians import ClassGaussians
-from credo.families.gaussians.moments import ClassMoments, rounding_variance
-from credo.families.gaussians.variation import flat_features, with_variation
+from credo.families.class_gaussians import ClassGaussians
+from credo.families.covariances import flat_features, with_variation
+from credo.families.moments import ClassMoments, rounding_variance
 
 #: Families of which the user's smoothing adds artificial observations of each value.
 _SMOOTHED = ("bernoulli", "multinomial", "categorical")
@@ -174,7 +174,7 @@ def gaussian_term(learned: PartSummary, share: float, names: ColumnNames) -> Gau
     overall = _overall_variance(moments, weights, centre)
     active = ~moments.constant_features() & (overall > 0)
     flat = flat_features(moments, "diagonal", active) & ~unseen
-    varied = with_variation(moments, flat, 1 / (weights + 1)) if flat.any() else moments
+    varied = with_variation(moments, flat) if flat.any() else moments
     means, squares = moments.means, varied.diagonals()
     if unseen.any():
         means = np.where(unseen, centre, means)
@@ -185,14 +185,7 @@ def gaussian_term(learned: PartSummary, share: float, names: ColumnNames) -> Gau
     if low.any():
         variances = np.where(low, share * overall, variances)
     used = variances if active.all() else np.where(active, variances, 1.0)
-    model = ClassGaussians(
-        shape="diagonal",
-        means=means,
-        covariances=variances,
-        whiteners=np.where(active, 1 / np.sqrt(used), 0.0),
-        log_determinants=np.log(used).sum(axis=1),
-        active=active,
-    )
+    model = ClassGaussians.of_variances("diagonal", means, variances, active)
     family = Gaussian(model.means, used)
     return GaussianTerm(learned.part, family, names, model, flat | low, unseen)
 

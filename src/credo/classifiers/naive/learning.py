@@ -19,9 +19,7 @@ from credo.classifiers.naive.parts import ColumnNames, Part
 from credo.classifiers.naive.sparse import COUNTS, SparseRows, check_size
 from credo.exceptions import InputError
 from credo.families import CountSummary, SumSummary
-from credo.families.gaussians.moments import ClassMoments
-from credo.families.gaussians.observed import reduce_observed
-from credo.families.gaussians.reduction import Rows, class_sums
+from credo.families.moments import ClassMoments, Rows, class_sums
 
 #: Categories times classes of one column; above it the counts would not be small any more.
 _MOST_CELLS = 2**28
@@ -221,7 +219,8 @@ def _moments(rows: Labelled, table: Table, part: Part) -> ClassMoments:
 def _reduced(X: Any, codes: Int, weights: F64 | None, rows: Labelled) -> ClassMoments:
     """Reduce rows, by what is observed if something is missing."""
     found = Rows(X, codes, weights, rows.n_classes).moments("diagonal", rows.names.owner)
-    return reduce_observed(X, codes, weights, rows.n_classes) if found is None else found
+    assert found is not None  # noqa: S101 - what is missing is left out of diagonals
+    return found
 
 
 def _by_blocks(rows: Labelled, table: Table, part: Part) -> Any:

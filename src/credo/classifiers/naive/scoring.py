@@ -9,24 +9,24 @@ import numpy as np
 from credo._types import F64
 from credo._validation.labels import listing
 from credo._validation.probabilities import block_rows, blocks
+from credo.classifiers._base import Blocks
 from credo.classifiers.columns.table import Table
 from credo.classifiers.naive.counts import located
 from credo.classifiers.naive.parts import ColumnNames
 from credo.classifiers.naive.sparse import SparseRows
 from credo.classifiers.naive.terms import Scorer, Term
 from credo.exceptions import InputError
-from credo.families.gaussians.scores import Finish
 
 
 def score_rows(
     terms: tuple[Term, ...],
     log_priors: F64,
     rows: Table | SparseRows,
-    finish: Finish,
     names: ColumnNames,
-    whole: bool,  # noqa: FBT001 - handed on
-) -> None:
-    """Add up the terms of all rows and hand each block of scores (K, B) to ``finish``."""
+    *,
+    whole: bool,
+) -> Blocks:
+    """Add up the terms of all rows; yield each block of scores (K, B)."""
     scorers = [term.scorer(rows, whole=whole) for term in terms]
     priors = log_priors[:, None]
     for block in _blocks(terms, rows, len(log_priors)):
@@ -37,7 +37,7 @@ def score_rows(
             best = scores.max(axis=0)
         if not np.isfinite(best).all():
             _refuse(terms, log_priors, rows, names, block.start + int(np.isfinite(best).argmin()))
-        finish(scores, block)
+        yield block, scores
 
 
 def _scored(term: Term, scorer: Scorer, rows: Any, block: slice) -> F64:

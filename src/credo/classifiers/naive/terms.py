@@ -17,9 +17,7 @@ from credo.classifiers.naive.counts import counts_of, refuse_infinite
 from credo.classifiers.naive.parts import ColumnNames, Part
 from credo.exceptions import InputError
 from credo.families import AbstractFamily
-from credo.families.gaussians.class_gaussians import ClassGaussians
-from credo.families.gaussians.missing import MissingScorer
-from credo.families.gaussians.patterns import MissingRows
+from credo.families.class_gaussians import ClassGaussians
 
 #: Stands for the logarithm of zero in products; what it scores is then made impossible.
 _LEAST = -1e3
@@ -101,11 +99,6 @@ class GaussianTerm(Term):
         """Where the distribution over all classes stands in, (K, D)."""
         return self.borrowed
 
-    @cached_property
-    def _missing(self) -> MissingScorer:
-        """Score rows with gaps."""
-        return MissingScorer(self.model)
-
     def scorer(self, rows: Table, *, whole: bool) -> Scorer:  # noqa: ARG002 - always whole
         """Get ready for rows; see ``Term.scorer``."""
 
@@ -115,7 +108,7 @@ class GaussianTerm(Term):
             odd = np.flatnonzero(~np.isfinite(scores.sum(axis=0)))
             if odd.size:
                 refuse_infinite(x[odd], odd + block.start, self.part, self.names)
-                scores[:, odd] = self._missing.log_densities(MissingRows.unsorted(x[odd]))
+                scores[:, odd] = self.model.scores_of_observed(x[odd], "densities")
             return scores
 
         return score

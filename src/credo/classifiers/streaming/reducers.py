@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from credo._types import F64, Int
-from credo.classifiers._gaussian_fit import Options
-from credo.classifiers.gaussian import GaussianClassifier
+from credo.classifiers.gaussian import GaussianClassifier, Options
 from credo.classifiers.naive.learning import Labelled, NaiveSummary, PartSummary, summarise_part
 from credo.classifiers.naive.parts import ColumnNames, Part, family_name
 from credo.classifiers.naive.planning import plan
@@ -25,9 +24,7 @@ from credo.classifiers.table_schema import TableSchema
 from credo.classifiers.text import TextClassifier
 from credo.classifiers.words.counting import WordSummary
 from credo.exceptions import InputError
-from credo.families.gaussians.columnar import reduce_columns
-from credo.families.gaussians.moments import ClassMoments, Detail
-from credo.families.gaussians.observed import reduce_observed
+from credo.families.moments import ClassMoments, Detail, RowsView
 
 #: More labels than this in one batch are not classes but names of rows.
 _MOST_CLASSES = 2**15
@@ -141,11 +138,7 @@ class GaussianReducer(Reducer):
     def __init__(self, model: Any, schema: TableSchema, owner: str) -> None:
         super().__init__(model, schema, owner)
         options = Options.checked(model)
-        if options.recipe.shrinkage == "auto":
-            raise InputError(
-                f"{owner}: shrinkage='auto' (Ledoit-Wolf) needs all rows at once. For a table that "
-                "is streamed pass shrinkage='oas', which needs second moments only, or a number."
-            )
+        options.refuse_fourth_moments()
         self.detail: Detail = options.detail
 
     def _summary(self, batch: Batch) -> ClassSummary:
@@ -190,7 +183,8 @@ class RegressionReducer(Reducer):
 
     def finish(self, model: GaussianRegressor, summary: ClassMoments) -> None:
         """Fit the regressor."""
-        model._fit_summary(summary, self.schema.inputs)  # noqa: SLF001 - of this room
+        names = self.schema.inputs
+        model._fit_summary(summary, len(names), names)  # noqa: SLF001 - of this room
 
 
 @final
@@ -281,17 +275,18 @@ def documents_of(
     return texts[0] if len(texts) == 1 else list(map("\n".join, zip(*texts, strict=True)))
 
 
+def _rows_of(columns: list[F64]) -> RowsView:
+    """Give rows of columns that are stored apart, a block at a time."""
+    shape = len(columns[0]), len(columns)
+    return RowsView(shape, lambda rows: np.column_stack([column[rows] for column in columns]))
+
+
 def moments_of(
     columns: list[F64], codes: Int, weights: F64 | None, n_classes: int, detail: Detail
 ) -> ClassMoments | None:
     """Summarise columns, by what is observed if something is missing and that can be done."""
-    found = reduce_columns(columns, codes, weights, n_classes, detail)
-    if np.isfinite(found.means).all() and np.isfinite(found.scatter).all():
-        return found
-    if detail != "diagonal" or any(np.isinf(column).any() for column in columns):
-        return None
-    seen = reduce_observed(np.column_stack(columns), codes, weights, n_classes)
-    return seen if np.isfinite(seen.scatter).all() else None
+    found = ClassMoments.of(_rows_of(columns), codes, weights, n_classes, detail)
+    return found if np.isfinite(found.means).all() and np.isfinite(found.scatter).all() else None
 
 
 def reducer_for(model: Any, schema: TableSchema, head: Any, owner: str) -> Reducer:

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from credo._types import F64
-from credo.classifiers._generative import GenerativeClassifier
+from credo.classifiers._base import Blocks, GenerativeClassifier, log_probabilities
 from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.regression import GaussianRegressor
@@ -18,7 +18,6 @@ from credo.classifiers.streaming.reducers import documents_of
 from credo.classifiers.table_schema import TableSchema
 from credo.classifiers.text import TextClassifier
 from credo.exceptions import InputError
-from credo.families.gaussians.scores import Finish, log_probabilities_into
 
 
 @final
@@ -37,8 +36,14 @@ def scores_of(model: Any, batch: Any, schema: TableSchema, owner: str, start: in
     table = np.empty((len(batch), len(model.classes_)))
     generative = isinstance(model, GenerativeClassifier)
     totals = np.empty(len(batch)) if generative else None
-    finish = _into(table, totals)
-    _score(model, batch, schema, finish, owner, start, densities=generative)
+    for block, scores in _scores(model, batch, schema, owner, start, densities=generative):
+        top = scores.max(axis=0)
+        scores -= top
+        np.exp(scores, out=scores)
+        whole = scores.sum(axis=0)
+        table[block] = (scores / whole).T
+        if totals is not None:
+            totals[block] = top + np.log(whole)
     return Scores(table, totals)
 
 
@@ -47,27 +52,21 @@ def log_posterior_of(
 ) -> F64:
     """Give the log-probabilities (n, K) of a batch, exact where probabilities are zero."""
     table = np.empty((len(batch), len(model.classes_)))
-    _score(model, batch, schema, log_probabilities_into(table), owner, start)
+    for block, scores in _scores(model, batch, schema, owner, start):
+        table[block] = log_probabilities(scores).T
     return table
 
 
-def _score(  # noqa: PLR0913 - what to score, where to put it, and whom to blame
-    model: Any,
-    batch: Any,
-    schema: TableSchema,
-    finish: Finish,
-    owner: str,
-    start: int,
-    *,
-    densities: bool = False,
-) -> None:
-    """Hand the scores of a batch on; what is wrong with a row is said with its number."""
+def _scores(
+    model: Any, batch: Any, schema: TableSchema, owner: str, start: int, *, densities: bool = False
+) -> Blocks:
+    """Yield the scores of a batch; what is wrong with a row is said with its number."""
     model._check_ready()  # noqa: SLF001 - of this room
     if not len(batch):
         return
     rows = inputs_of(model, batch, schema, owner, start)
     try:
-        model._score(rows, finish, densities=densities)  # noqa: SLF001 - as above
+        yield from model._scores(rows, densities=densities)  # noqa: SLF001 - as above
     except InputError as error:  # what scores rows counts them from zero, within the batch
         told = f"rows {start + 1} to {start + len(batch)}"
         raise InputError(f"{owner}, {told}, counted from 0 in what follows: {error}") from error
@@ -79,7 +78,7 @@ def values_of(
     """Give mean and variance of the target of each row of a batch."""
     model._check_ready()  # noqa: SLF001 - of this room
     rows = matrix_of(batch, schema, owner, _counted_from(start))
-    return model._joint.target.predict(rows)  # noqa: SLF001 - as above
+    return model._joint.predict(rows)  # noqa: SLF001 - as above
 
 
 def _counted_from(start: int) -> Number:
@@ -113,19 +112,3 @@ def refuse_gaps(batch: Any, schema: TableSchema, matrix: F64, owner: str, number
                 "a model that only knows p(y | x) cannot do without. Fill it in, or use "
                 "GaussianClassifier or NaiveBayes, which marginalise what is missing."
             )
-
-
-def _into(table: F64, totals: F64 | None) -> Finish:
-    """Write posteriors, and the logarithm of what they were divided by."""
-
-    def finish(scores: F64, rows: Any) -> None:
-        top = scores.max(axis=0)
-        scores -= top
-        np.exp(scores, out=scores)
-        whole = scores.sum(axis=0)
-        scores /= whole
-        table[rows] = scores.T
-        if totals is not None:
-            totals[rows] = top + np.log(whole)
-
-    return finish

@@ -11,7 +11,7 @@ import numpy as np
 from credo._types import F64, RandomState
 from credo._validation.arrays import generator
 from credo._validation.labels import as_labels
-from credo.classifiers._generative import GenerativeClassifier
+from credo.classifiers._base import GenerativeClassifier
 from credo.classifiers.streaming.planning import fitted_learner
 from credo.classifiers.streaming.scores import log_posterior_of
 from credo.classifiers.table_schema import TableSchema

@@ -8,7 +8,7 @@ import numpy as np
 
 from credo.classifiers.naive.learning import NaiveSummary, PartSummary
 from credo.classifiers.summary import ClassSummary
-from credo.families.gaussians.moments import ClassMoments
+from credo.families.moments import ClassMoments
 from credo.tables.evaluation.columns import Before
 
 

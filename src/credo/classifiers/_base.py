@@ -1,0 +1,473 @@
+"""What every classifier offers, from one hook: predictions, posteriors, densities, other priors.
+
+``LearnsFromSummary`` is the other half: fitting, streams and merging, from three hooks.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from credo import _checks as check
+from credo._results import Storable
+from credo._types import F64, Label, PerLabel
+from credo.classifiers._labels import without_mask
+from credo.exceptions import CredoError, InputError, NumericalError, ShapeError
+from credo.posterior import Posterior
+
+#: Blocks of rows, one behind the other, with their scores (K, B), which the reader may overwrite.
+Blocks = Iterator[tuple[slice, F64]]
+
+
+class ScoredClassifier(Storable, ClassifierMixin, BaseEstimator, ABC):
+    """Base of classifiers whose posterior is the softmax of scores.
+
+    A subclass sets ``classes_``, and writes ``_rows`` and ``_scores``.
+    """
+
+    classes_: Any
+
+    def _check_ready(self) -> None:
+        """Refuse to predict before anything was learned."""
+        check_is_fitted(self)
+
+    @abstractmethod
+    def _rows(self, X: Any) -> Any:
+        """Check rows to predict."""
+
+    @abstractmethod
+    def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:
+        """Yield log p(x, k) of all rows; without ``densities``, less a term of the row."""
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row; of equals, the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows, of any kind that fit takes.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        rows = self._rows(X)
+        codes = np.empty(n_rows(rows), dtype=np.intp)
+        for block, scores in self._scores(rows):
+            codes[block] = scores.argmax(axis=0)
+        return self.classes_[codes]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return posterior probabilities, columns in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows, of any kind that fit takes.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Computed in float64; Gaussian and logistic classifiers round them to float32 for rows
+            of float32.
+        """
+        rows = self._rows(X)
+        return self._table(rows, probabilities, dtype=_precision(rows))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithms of the posterior probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows, of any kind that fit takes.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Exact far below the least positive probability; in float32, zero where the probability
+            is one.
+        """
+        rows = self._rows(X)
+        table = self._table(rows, log_probabilities, dtype=_precision(rows))
+        if table.dtype == np.float32:
+            table[table > -np.finfo(np.float32).epsneg] = 0.0
+        return table
+
+    def posterior(self, X: Any) -> Posterior:
+        """Return the posterior over ``classes_``, for ``credo.decide``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows, of any kind that fit takes.
+
+        Returns
+        -------
+        Posterior
+            One row per row.
+        """
+        return Posterior(self._table(self._rows(X), log_probabilities), self.classes_)
+
+    def decision_function(self, X: Any) -> F64:
+        """Return a score per class, or the log odds of the second class if there are two.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows, of any kind that fit takes.
+
+        Returns
+        -------
+        ndarray of shape (n, K), or (n,) if there are two classes
+            Scores differ from log posteriors by a term of the row.
+        """
+        table = self._table(self._rows(X))
+        return table[:, 1] - table[:, 0] if len(self.classes_) == 2 else table
+
+    def _table(
+        self,
+        rows: Any,
+        finish: Callable[[F64], F64] | None = None,
+        *,
+        densities: bool = False,
+        dtype: Any = np.float64,
+    ) -> Any:
+        """Return the scores of all rows, or what ``finish`` makes of them, (n, K)."""
+        table = np.empty((n_rows(rows), len(self.classes_)), dtype=dtype)
+        for block, scores in self._scores(rows, densities=densities):
+            table[block] = (scores if finish is None else finish(scores)).T
+        return table
+
+
+def n_rows(rows: Any) -> int:
+    """Count rows of an array, of a sparse array, which has no length, or of a table."""
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def _precision(rows: Any) -> Any:
+    """Return the precision of answers about rows."""
+    return np.float32 if getattr(rows, "dtype", None) == np.float32 else np.float64
+
+
+def probabilities(scores: F64) -> F64:
+    """Turn scores (K, B) into posteriors, in place."""
+    scores -= scores.max(axis=0)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=0)
+    return scores
+
+
+def log_probabilities(scores: F64) -> F64:
+    """Turn scores (K, B) into log posteriors, in place."""
+    scores -= scores.max(axis=0)  # first, so that log p is exact next to zero
+    scores -= log_totals(scores)
+    return scores
+
+
+def log_totals(scores: F64) -> F64:
+    """Return log Σ_k exp of each column; the largest term stays out of the sum, for its rest."""
+    best = scores.argmax(axis=0)
+    columns = np.arange(scores.shape[1])
+    top = scores[best, columns]
+    terms = np.exp(scores - top)
+    terms[best, columns] = 0.0
+    return top + np.log1p(terms.sum(axis=0))
+
+
+class GenerativeClassifier(ScoredClassifier):
+    """Base of classifiers with p(x | k) and p(k): posteriors, densities and other priors.
+
+    A subclass sets ``classes_`` and ``priors_``, and writes ``_scores``.
+    """
+
+    priors: Any
+    priors_: F64
+
+    def log_joint(self, X: Any) -> F64:
+        r"""Return :math:`\log p(x, k) = \log p(x \mid k) + \log \pi_k`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows, of any kind that fit takes.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            In float64.
+        """
+        return self._table(self._rows(X), densities=True)
+
+    def log_density(self, X: Any) -> F64:
+        r"""Return :math:`\log p(x)`, the log density of each row under the whole model.
+
+        Low values are outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows; NaN is missing and marginalised, so rows with different missing entries are
+            densities over different features.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            In float64.
+        """
+        rows = self._rows(X)
+        totals = np.empty(n_rows(rows))
+        for block, scores in self._scores(rows, densities=True):
+            totals[block] = log_totals(scores)
+        return totals
+
+    def with_priors(self, priors: PerLabel | str | None) -> Self:
+        """Return the same classifier with other priors, without fitting again.
+
+        Parameters
+        ----------
+        priors : array-like of shape (K,), mapping from label, "uniform" or None
+            Probabilities of the classes where it will be used; None for the frequencies.
+
+        Returns
+        -------
+        classifier
+            A new one; this one stays as it is.
+        """
+        self._check_ready()
+        other = copy.copy(self)
+        other.priors = priors
+        return other._set_priors()  # noqa: SLF001 - of its own copy
+
+    @abstractmethod
+    def _set_priors(self) -> Self:
+        """Set what depends on the priors; return itself."""
+
+    def _log_priors(self) -> F64:
+        """Return the logarithms of the priors; minus infinity for a prior of zero."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.priors_)
+
+    def _check_ready(self) -> None:
+        """Check that there is a fitted model."""
+        check_is_fitted(self)
+
+    def _rows(self, X: Any) -> Any:
+        """Check rows to predict."""
+        self._check_ready()
+        return validate_data(
+            self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class LearnsFromSummary(ABC):
+    """Base of models that are estimated from a mergeable summary of the rows.
+
+    A subclass writes three hooks: ``_read`` checks rows, ``_summarise`` reduces them, and
+    ``_learn`` estimates from a summary; and a check of its parameters. Fitting, streams, merging
+    and tables follow from these.
+    """
+
+    summary_: Any
+    _problem: str | None = None
+    #: Told of a repair already, so that a stream is not told at every batch.
+    _warned: bool = False
+
+    @abstractmethod
+    def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
+        """Refuse what can never become valid; in a stream, ``seen`` are the classes so far."""
+
+    @abstractmethod
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Any:
+        """Check rows, and return them as a batch."""
+
+    @abstractmethod
+    def _summarise(self, batch: Any) -> Any:
+        """Reduce a batch to a summary; None if the model needs all rows at once, for EM."""
+
+    @abstractmethod
+    def _learn(self, summary: Any, batch: Any = None) -> None:
+        """Estimate, and show what was learned; the batch is None unless it is all there is."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to rows; a failed fit leaves the model as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows; NaN is missing.
+        y : array-like of shape (n,)
+            Labels, or the target of a regression.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row: 2 counts as the row twice, 0 as no row.
+
+        Returns
+        -------
+        model
+            Itself.
+        """
+        with unchanged_on_error(self):
+            self._warned = False
+            self._check_parameters()
+            batch = self._read(X, y, sample_weight, reset=True)
+            self._learn(self._summarise(batch), batch)
+        return self
+
+    def _add(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
+        """Add rows to those seen before; ``classes`` are all labels that may occur."""
+        owner, before = type(self).__name__, getattr(self, "summary_", None)
+        if before is None and hasattr(self, "summary_"):
+            raise InputError(
+                f"{owner}.partial_fit: the model has no summary to add to: it was fitted to "
+                "missing values by EM, or saved without it. Fit all rows at once."
+            )
+        self._check_parameters(())
+        with unchanged_on_error(self):
+            summary = self._summarise(self._read(X, y, sample_weight, reset=before is None))
+            if summary is None:
+                raise InputError(
+                    f"{owner}.partial_fit: X contains NaN, and correlations are learned from "
+                    "missing values by EM over all rows at once. Use fit, or a model without "
+                    "correlations."
+                )
+            if classes is not None:
+                known = check.labels(classes, f"classes of {owner}")
+                check.positions(summary.classes, known, "class", owner)
+            return self._restart(summary if before is None else before.merge(summary))
+
+    def merge(self, other: Self) -> Self:
+        """Return a model fitted to the rows of both, with the parameters of this one.
+
+        Parameters
+        ----------
+        other : model of the same kind
+            Fitted to other rows of the same columns.
+
+        Returns
+        -------
+        model
+            A new one.
+        """
+        owner = type(self).__name__
+        if not isinstance(other, type(self)):
+            raise InputError(f"{owner}.merge needs another one. Got {type(other).__name__}.")
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if self.summary_ is None or other.summary_ is None:
+            raise InputError(
+                f"{owner}.merge: a model fitted to missing values by EM, or saved without its "
+                "summary, has none to merge. Fit all rows at once."
+            )
+        summary = self.summary_.merge(other.summary_)
+        return copy.copy(self)._restart(summary)  # noqa: SLF001 - of its own copy
+
+    def _fit_summary(self, summary: Any, n_features: int, names: Any) -> Self:
+        """Fit from the summary of all rows, of columns with these names or none."""
+        with unchanged_on_error(self):
+            self._warned = False
+            self._check_parameters(())
+            self._forget("feature_names_in_", "schema_")
+            self.n_features_in_ = n_features
+            if names is not None:
+                self.feature_names_in_ = np.array(names, dtype=object)
+            self._learn(summary)
+        return self
+
+    def _restart(self, summary: Any) -> Self:
+        """Continue from a summary; if it does not determine a model yet, remember why."""
+        seen = getattr(summary, "classes", None)
+        self._check_parameters(() if seen is None else seen.tolist())
+        self.summary_ = summary
+        if seen is not None:
+            self.classes_ = seen
+        try:
+            self._learn(summary)
+        except CredoError as problem:
+            self._problem = str(problem)
+            of_the_rows = "summary_", "classes_", "n_features_in_", "feature_names_in_", "schema_"
+            learned = [name for name in vars(self) if name.endswith("_")]
+            self._forget(*(name for name in learned if name not in of_the_rows))
+        return self
+
+    def _forget(self, *names: str) -> None:
+        """Remove attributes, if they are there."""
+        for name in names:
+            self.__dict__.pop(name, None)
+
+    def _check_ready(self) -> None:
+        """Check that there is a fitted model."""
+        check_is_fitted(self)
+        if self._problem is not None:
+            raise NumericalError(self._problem)
+
+    def _tell(self, repair: str | None, category: type[Warning]) -> None:
+        """Warn of a repair, once."""
+        if repair is not None and not self._warned:
+            warn_user(repair, category)
+            self._warned = True
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called the library, however deep in it this is."""
+    frame, depth = sys._getframe(1), 2  # noqa: SLF001 - there is no public way before Python 3.12
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("credo."):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth)
+
+
+def prior_probabilities(priors: Any, classes: Any, weights: F64, owner: str) -> F64:
+    """Return one prior per class: frequencies, equal, or as given."""
+    if priors is None:
+        return weights / weights.sum()
+    if isinstance(priors, str):
+        if priors != "uniform":
+            raise InputError(
+                f"The priors of {owner} must be None, 'uniform', an array or a mapping. Got "
+                f"{priors!r}."
+            )
+        return np.full(len(classes), 1 / max(1, len(classes)))
+    return check.priors(priors, check.labels(classes, f"classes of {owner}"), f"priors of {owner}")
+
+
+def refuse_priors(priors: Any, owner: str, classes: Sequence[Label] = ()) -> None:
+    """Refuse priors that no further class could make right; ``classes`` are those seen so far."""
+    if priors is None or isinstance(priors, str):
+        prior_probabilities(priors, (), np.ones(1), owner)
+        return
+    named, what = check.by_name(priors), f"priors of {owner}"
+    names = tuple(range(np.size(priors))) if named is None else tuple(map(check.plain, named))
+    check.priors(priors if named is None else named, names, what)
+    if named is not None:
+        check.positions(list(classes), names, "prior of the class", owner)
+    elif len(classes) > len(names):
+        raise ShapeError(
+            f"The {what} are {len(names)} numbers, and there are {len(classes)} classes: "
+            f"{check.listing(classes)}. Pass one prior per class."
+        )
+
+
+@contextmanager
+def unchanged_on_error(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was if something fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise

@@ -1,0 +1,530 @@
+"""``ClassGaussians``: fitted Gaussians of K classes: densities, missing values, fillings, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal, final
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrmm
+
+from credo._types import F64, Bool, Int
+from credo._validation.probabilities import BLOCK_BYTES, blocks
+from credo.exceptions import InputError
+from credo.families.moments import ClassMoments
+
+Shape = Literal[
+    "full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "proportional"
+]
+#: Shapes with correlations between features.
+WITH_CORRELATIONS = ("full", "tied", "proportional")
+#: Shapes with the same covariance in all classes: the boundaries are hyperplanes.
+LINEAR = ("tied", "tied_diagonal", "tied_spherical")
+#: Sizes of the covariances by shape: K classes, D features.
+COVARIANCES = {
+    "full": "K D D",
+    "tied": "D D",
+    "diagonal": "K D",
+    "tied_diagonal": "D",
+    "spherical": "K",
+    "tied_spherical": "",
+    "proportional": "D D",
+}
+#: What rows are scored by: log p(x | k); the same less a term of the row; squared distances.
+Kind = Literal["densities", "discriminants", "distances"]
+
+_LOG_2PI = float(np.log(2 * np.pi))
+#: Distances are expanded into products if the means are this near to each other in standard
+#: deviations, squared: the expansion then loses at most 14 of the 53 bits.
+_NEAR = 2.0**14
+#: Bytes of the factors of patterns that are worked on at once.
+_FACTOR_BYTES = BLOCK_BYTES
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Conditional:
+    r"""Hold mean and covariance of each row given its observed entries.
+
+    .. math:: E[x_m \mid x_o] = \mu_m + \Sigma_{mo} \Sigma_{oo}^{-1} (x_o - \mu_o), \qquad
+              \mathrm{Cov}[x_m \mid x_o] = \Sigma_{mm} - \Sigma_{mo} \Sigma_{oo}^{-1} \Sigma_{om}
+
+    Over several classes these are mixed with the posterior of the row, and the covariance holds
+    the spread between the classes too.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n, D)
+        Observed entries as they are, missing entries by their conditional mean.
+    covariance : ndarray of shape (n, D, D)
+        Zero in the rows and columns of observed entries.
+
+    See Also
+    --------
+    credo.GaussianClassifier.conditional : Makes one.
+
+    Notes
+    -----
+    Exact for the fitted Gaussians.
+
+    References
+    ----------
+    .. [1] C. M. Bishop, *Pattern Recognition and Machine Learning*, 2006, section 2.3.1.
+
+    Examples
+    --------
+    >>> import credo, numpy as np
+    >>> X = [[0.0, 0.1], [1.0, 0.9], [2.0, 2.1], [3.0, 2.9]]
+    >>> model = credo.GaussianClassifier().fit(X, ["a"] * 4)
+    >>> model.conditional([[2.0, np.nan]]).mean.round(2)
+    array([[2.  , 1.98]])
+    """
+
+    mean: F64
+    covariance: F64
+
+
+@dataclass(frozen=True, eq=False)
+class ClassGaussians:
+    r"""Hold K Gaussians in D dimensions, factored: :math:`W_k \Sigma_k W_k^T = I`.
+
+    Blocks of rows go in as (B, D) and scores come out as (K, B), classes first: reductions over a
+    few classes are then vectorised over the rows.
+    """
+
+    shape: Shape
+    means: Annotated[F64, "K D"]
+    #: In the parsimonious shape; the shared matrix if proportional.
+    covariances: Annotated[F64, COVARIANCES, "shape"]
+    #: Lower triangular W, columns contiguous; without correlations the inverse deviations.
+    whiteners: Annotated[F64, {**COVARIANCES, "spherical": "K D", "tied_spherical": "D"}, "shape"]
+    #: log |Σ_k|.
+    log_determinants: Annotated[F64, "K"]
+    #: Features that take part; the others are constant in all rows.
+    active: Annotated[Bool, "D"]
+    #: α_k of Σ_k = α_k Σ; None for the other shapes.
+    factors: Annotated[F64, "K"] | None = None
+
+    @classmethod
+    def of_variances(cls, shape: Shape, means: F64, variances: F64, active: Bool) -> ClassGaussians:
+        """Make Gaussians without correlations; spherical shapes have one variance for all."""
+        spherical = shape in ("spherical", "tied_spherical")
+        wide = np.repeat(variances[..., None], means.shape[1], -1) if spherical else variances
+        used = np.where(active, wide, 1.0)
+        logs = np.broadcast_to(np.log(used).sum(axis=-1), len(means)).copy()
+        whiteners = np.where(active, 1 / np.sqrt(used), 0.0)
+        return cls(shape, means, variances, whiteners, logs, active)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.means)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.means.shape[1])
+
+    @property
+    def is_linear(self) -> bool:
+        """Tell whether all classes share one covariance."""
+        return self.shape in LINEAR
+
+    @property
+    def has_correlations(self) -> bool:
+        """Tell whether covariances are matrices."""
+        return self.shape in WITH_CORRELATIONS
+
+    @property
+    def _stack(self) -> F64:
+        """Factors without the proportions: one per class, or one for all; (K or 1, ...)."""
+        shared = self.whiteners.ndim == (2 if self.has_correlations else 1)
+        return self.whiteners[None] if shared else self.whiteners
+
+    @cached_property
+    def _factors(self) -> F64:
+        """Give the proportions, (K,); one unless the shape has some."""
+        return np.ones(self.n_classes) if self.factors is None else self.factors
+
+    def whitener_of(self, k: int) -> F64:
+        """Give the factor of one class: a matrix, or a vector of inverse deviations."""
+        return self._stack[k % len(self._stack)] / np.sqrt(self._factors[k])
+
+    def covariance_of(self, k: int) -> F64:
+        """Give the covariance matrix of one class, (D, D)."""
+        own = self.covariances if len(self._stack) == 1 else self.covariances[k]
+        if not self.has_correlations:
+            return np.diag(np.broadcast_to(own, self.n_features))
+        return np.asarray(own * self._factors[k])
+
+    def precision_of(self, k: int) -> F64:
+        """Give the inverse covariance of one class, (D, D), zero for features without part."""
+        w = self.whitener_of(k)
+        return np.asarray(w.T @ w if w.ndim == 2 else np.diag(w**2))
+
+    def whitened(self, gaps: F64) -> F64:
+        """Multiply rows by the shared factor."""
+        w = self._stack[0]
+        return np.asarray(gaps @ w.T if w.ndim == 2 else gaps * w)
+
+    def pulls(self, gaps: F64) -> F64:
+        r"""Give :math:`\Sigma^{-1}` gap of rows, for a shared covariance."""
+        w = self._stack[0]
+        return np.asarray(self.whitened(gaps) @ w if w.ndim == 2 else gaps * w**2)
+
+    # --- where the means are --------------------------------------------------------------------
+
+    def _furthest(self, gaps: F64) -> float:
+        """Give the largest squared length of one gap per class, in standard deviations."""
+        if self.shape == "full":
+            return np.inf  # each class is centred on its own mean
+        white = self.whitened(gaps) if self.has_correlations else gaps * self._stack
+        return float((white**2).sum(axis=1).max())
+
+    @cached_property
+    def centre(self) -> F64:
+        """Give the point that rows are centred on: the middle of the means, or the origin.
+
+        The origin if all means are near it in standard deviations: centring would save no digits.
+        """
+        if self._furthest(self.means) <= _NEAR:
+            return np.zeros(self.n_features)
+        return np.asarray(self.means.mean(axis=0))
+
+    @cached_property
+    def are_near(self) -> bool:
+        """Tell whether the means are so near that distances may be expanded."""
+        return self._furthest(self.means - self.centre) <= _NEAR
+
+    def _centred(self, x: Any) -> F64:
+        """Give rows less the centre, in float64; the rows themselves if that is the origin."""
+        if self.centre.any():
+            return np.asarray(np.subtract(x, self.centre, dtype=np.float64))
+        return np.asarray(x, dtype=np.float64)
+
+    # --- scores ---------------------------------------------------------------------------------
+
+    def scores(self, x: Any, kind: Kind, first_row: int = 0) -> F64:
+        """Score rows, (K, B); those with NaN by their observed entries.
+
+        Discriminants are log densities up to a term that is the same for all classes of a row.
+        Infinity is refused, by the number of the row, and so are rows too far away for numbers.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            if kind == "discriminants" and self.is_linear and self.are_near:
+                weights, offsets = self._linear
+                result = weights @ self._centred(x).T
+                result += offsets[:, None]
+            else:
+                result = self.distances(x) if kind == "distances" else self.log_densities(x)
+            odd = np.flatnonzero(~np.isfinite(result.sum(axis=0)))
+            if odd.size:
+                part = np.asarray(x[odd], dtype=np.float64)
+                refuse_infinite(part, odd + first_row)
+                result[:, odd] = self.scores_of_observed(part, kind)
+                refuse_far(result[:, odd], odd + first_row)
+        return result
+
+    @cached_property
+    def constants(self) -> F64:
+        """Give the log density at the mean of each class, (K,)."""
+        return np.asarray(-0.5 * (self.active.sum() * _LOG_2PI + self.log_determinants))
+
+    @cached_property
+    def _linear(self) -> tuple[F64, F64]:
+        r"""Give :math:`\Sigma^{-1} (\mu_k - c)` and the offsets at the centre c, if shared."""
+        gaps = self.means - self.centre
+        return self.pulls(gaps), -0.5 * (self.whitened(gaps) ** 2).sum(axis=1)
+
+    def log_densities(self, x: Any) -> F64:
+        """Give the log density of each row under each class, (K, B)."""
+        result = self.distances(x)
+        result *= -0.5
+        result += self.constants[:, None]
+        return result
+
+    def distances(self, x: Any) -> F64:
+        """Give squared Mahalanobis distances of rows to each mean, (K, B)."""
+        result = np.empty((self.n_classes, len(x)))
+        if self.has_correlations and not self.is_linear:
+            z = np.empty((len(x), self.n_features))
+            for k in range(self.n_classes if len(x) else 0):
+                np.subtract(x, self.means[k], out=z)
+                dtrmm(1.0, self._stack[k % len(self._stack)], z.T, lower=1, overwrite_b=1)
+                np.einsum("ij,ij->i", z, z, out=result[k])
+            result /= self._factors[:, None]
+            return result
+        z, means, scales = self._centred(x), self.means - self.centre, self._stack
+        if self.has_correlations:
+            z, means, scales = self.whitened(z), self.whitened(means), np.ones((1, 1))
+        scales = np.broadcast_to(scales, means.shape)
+        if self.are_near:
+            inverse = scales**2
+            np.matmul(-2 * means * inverse, z.T, out=result)
+            result += inverse @ np.square(z).T
+            result += (means**2 * inverse).sum(axis=1)[:, None]
+            return np.maximum(result, 0.0, out=result)
+        for k, mean in enumerate(means):
+            gap = (z - mean) * scales[k]
+            np.einsum("ij,ij->i", gap, gap, out=result[k])
+        return result
+
+    # --- missing values -------------------------------------------------------------------------
+
+    def scores_of_observed(self, x: F64, kind: Kind) -> F64:
+        """Score rows with missing entries by the others, (K, n): exact marginals."""
+        x, means = x[:, self.active], self.means[:, self.active]
+        linear = kind == "discriminants" and self.is_linear and self.are_near
+        result = np.empty((self.n_classes, len(x)))
+        shared = len(self._stack) == 1
+        for part in self.parts(x):
+            z, seen = x[part.rows], ~part.hidden
+            for j in range(len(self._stack)):
+                centre = self.centre[self.active] if shared else means[j]
+                free = self.free(j, part)
+                left = free.residuals(np.where(seen, z - centre, 0.0))
+                for k in range(self.n_classes) if shared else [j]:
+                    own = free.residuals_of(means[k] - centre) if shared else 0.0
+                    if linear:
+                        result[k, part.rows] = np.einsum("ij,ij->i", own, left - 0.5 * own)
+                        continue
+                    gap = left - own
+                    scores = np.einsum("ij,ij->i", gap, gap) / self._factors[k]
+                    if kind != "distances":
+                        scores += free.log_determinants
+                        scores += part.n_seen * (_LOG_2PI + np.log(self._factors[k]))
+                        scores *= -0.5
+                    result[k, part.rows] = scores
+        return result
+
+    def filled(self, x: F64, k: int) -> Iterator[tuple[Int, F64, Int, F64, F64]]:
+        """Give rows with missing entries in parts, these replaced by their conditional means.
+
+        Each part has the numbers of its rows, their values, the columns (n, m) that were missing
+        and their conditional covariances, (n, m, m), and the log density of what was observed.
+        Features without part get their mean.
+        """
+        inner, mean = x[:, self.active], self.means[k][self.active]
+        values = np.where(np.isnan(x), self.means[k], x)
+        scale = self._factors[k]
+        for part in self.parts(inner):
+            seen = ~part.hidden
+            free = self.free(k % len(self._stack), part)
+            white = free.whitened(np.where(seen, inner[part.rows] - mean, 0.0))
+            guesses, left = free.fitted(white)
+            rows = values[part.rows]
+            rows[:, self.active] = np.where(seen, inner[part.rows], mean - guesses)
+            squares = np.einsum("ij,ij->i", left, left) / scale + free.log_determinants
+            squares += part.n_seen * (_LOG_2PI + np.log(scale))
+            columns = np.flatnonzero(self.active)[part.gone]
+            yield part.rows, rows, columns, scale * free.covariances, -0.5 * squares
+
+    def parts(self, x: F64) -> Iterator[_Part]:
+        """Cut rows into parts with as many missing entries, small enough to be factored at once."""
+        hidden = np.isnan(x)
+        n_gone = hidden.sum(axis=1)
+        for n in np.unique(n_gone):
+            members = np.flatnonzero(n_gone == n)
+            most = max(1, _FACTOR_BYTES // (8 * max(x.shape[1], 1) * max(int(n), 1)))
+            for block in blocks(len(members), most):
+                rows = members[block]
+                gone = np.nonzero(hidden[rows])[1].reshape(len(rows), n)
+                yield _Part(rows, hidden[rows], gone, *_distinct(hidden[rows]))
+
+    def free(self, j: int, part: _Part) -> _Free | _Independent:
+        """Get ready to leave missing entries out, under one factor."""
+        if not self.has_correlations:
+            return _Independent(self._stack[j][self.active], part)
+        return _Free(self._stack[j][np.ix_(self.active, self.active)], part)
+
+    # --- from moments, and back -----------------------------------------------------------------
+
+    def log_likelihood(self, moments: ClassMoments) -> float:
+        r"""Give :math:`\sum_i w_i \log p(x_i \mid y_i)` of the rows behind the moments.
+
+        .. math:: -\tfrac12 \sum_k n_k (D \log 2\pi + \log |\Sigma_k|)
+                  + \operatorname{tr}(\Sigma_k^{-1} S_k), \qquad
+                  S_k \text{ about the model's mean}
+        """
+        gaps, stack = moments.means - self.means, self._stack
+        if not self.has_correlations:
+            on, weights = self.active, moments.feature_weights
+            scales = np.broadcast_to(stack, self.means.shape)[:, on]
+            pooled = len(stack) == 1
+            squares = moments.pooled_diagonal()[None] if pooled else moments.diagonals()
+            inner = float((squares[:, on] * stack[:, on] ** 2).sum())
+            terms = _LOG_2PI - 2 * np.log(scales) + (gaps[:, on] * scales) ** 2
+            return -0.5 * (inner + float((weights[:, on] * terms).sum()))
+        inner = float(-2 * moments.weights @ self.constants)
+        if self.is_linear:
+            w, gap = stack[0], np.sqrt(moments.weights)[:, None] * self.whitened(gaps)
+            return -0.5 * (inner + float(((w @ moments.pooled()) * w).sum() + (gap**2).sum()))
+        for k, (n, gap) in enumerate(zip(moments.weights, gaps, strict=True)):
+            w = self.whitener_of(k)
+            inner += float(((w @ moments.scatter[k]) * w).sum() + n * ((w @ gap) ** 2).sum())
+        return -0.5 * inner
+
+    def sample(self, priors: F64, n: int, rng: np.random.Generator) -> tuple[F64, Int]:
+        """Draw classes by their priors, and a row from each; features without part stay put."""
+        codes = rng.choice(self.n_classes, size=n, p=priors)
+        noise = rng.standard_normal((n, self.n_features))
+        rows = self.means[codes]
+        for k in np.unique(codes):
+            here, w = np.flatnonzero(codes == k), self.whitener_of(k)
+            z = noise[here][:, self.active]
+            if w.ndim == 2:
+                inner = w[np.ix_(self.active, self.active)]
+                rows[np.ix_(here, self.active)] += solve_triangular(inner, z.T, lower=True).T
+            else:
+                rows[np.ix_(here, self.active)] += z / w[self.active]
+        return rows, codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Rows with as many missing entries: their numbers, what is hidden, and where, (n, m)."""
+
+    rows: Int
+    hidden: Bool
+    gone: Int
+    #: A row of each distinct pattern, (S,), and the pattern of each row, (n,).
+    patterns: Int
+    which: Int
+
+    @property
+    def n_seen(self) -> int:
+        """Number of observed entries of each row."""
+        return self.hidden.shape[1] - self.gone.shape[1]
+
+
+class _Free:
+    r"""Leave missing entries out of whitened rows, exactly, by letting them be free.
+
+    The distance of the observed entries is that of the nearest row that agrees with them: the
+    least squares of :math:`W_o z_o + W_m z_m` over :math:`z_m`. With :math:`W_m = Q R`
+
+        residual             (I - Q Qᵀ) W_o z_o
+        log |Σ_oo|           log |Σ| + 2 log |det R|
+        E[z_m | z_o]         -R⁻¹ Qᵀ W_o z_o
+        Cov[z_m | z_o]       R⁻¹ R⁻ᵀ
+
+    and errors grow with the condition of W, the square root of that of Σ. Patterns that rows share
+    are factored once.
+    """
+
+    def __init__(self, factor: F64, part: _Part) -> None:
+        self._w, self._part, self._which = factor, part, part.which
+        self._gone = part.gone[part.patterns]
+        self._q, self._r = np.linalg.qr(factor[:, self._gone].transpose(1, 0, 2))
+        logs = np.log(np.abs(np.diagonal(self._r, axis1=1, axis2=2))).sum(axis=1)
+        base = -2 * float(np.log(np.diagonal(factor)).sum())
+        #: log |Σ_oo| of each row, without the proportions.
+        self.log_determinants: F64 = (base + 2 * logs)[self._which]
+
+    def whitened(self, gaps: F64) -> F64:
+        """Multiply rows by the factor."""
+        return np.asarray(gaps @ self._w.T)
+
+    def residuals(self, gaps: F64) -> F64:
+        """Give rows, zero where missing, in the space where their length is the distance."""
+        white = self.whitened(gaps)
+        return white - self._projected(white)[1]
+
+    def residuals_of(self, gap: F64) -> F64:
+        """Give the same for one gap of all rows, which is factored once for each pattern."""
+        white = self.whitened(np.where(self._part.hidden[self._part.patterns], 0.0, gap))
+        near = self._q @ (self._q.swapaxes(1, 2) @ white[:, :, None])
+        return np.asarray((white - near[:, :, 0])[self._which])
+
+    def fitted(self, white: F64) -> tuple[F64, F64]:
+        """Give the missing entries with the opposite sign, zero elsewhere, and the residuals."""
+        inner, near = self._projected(white)
+        guesses = np.zeros_like(white)
+        values = (self._inverse[self._which] @ inner[:, :, None])[:, :, 0]
+        np.put_along_axis(guesses, self._part.gone, values, axis=1)
+        return guesses, white - near
+
+    def _projected(self, white: F64) -> tuple[F64, F64]:
+        """Give Qᵀ of each row, and the part of the row that lies in Q."""
+        q = self._q[self._which]
+        inner = (white[:, None, :] @ q)[:, 0]
+        return inner, (q @ inner[:, :, None])[:, :, 0]
+
+    @cached_property
+    def _inverse(self) -> F64:
+        """Give R⁻¹ of each pattern, (S, m, m)."""
+        return np.linalg.inv(self._r)
+
+    @property
+    def covariances(self) -> F64:
+        """Conditional covariance of the missing entries of each row, (n, m, m)."""
+        return (self._inverse @ self._inverse.swapaxes(1, 2))[self._which]
+
+    def pulled(self, slopes: F64, gaps: F64) -> tuple[F64, F64]:
+        """Give mean and variance of slopes · missing entries of each row, given the others."""
+        own = (self._inverse.swapaxes(1, 2) @ slopes[self._gone][:, :, None])[:, :, 0]
+        inner = self._projected(self.whitened(gaps))[0]
+        mean = -np.einsum("ij,ij->i", own[self._which], inner)
+        return mean, (own**2).sum(axis=1)[self._which]
+
+
+class _Independent:
+    """The same without correlations: missing entries tell nothing."""
+
+    def __init__(self, scales: F64, part: _Part) -> None:
+        self._scales, self._part = scales, part
+        self.log_determinants: F64 = -2 * (~part.hidden @ np.log(scales))
+
+    def whitened(self, gaps: F64) -> F64:
+        """Multiply rows by the inverse deviations."""
+        return np.asarray(gaps * self._scales)
+
+    residuals = whitened
+
+    def residuals_of(self, gap: F64) -> F64:
+        """Give the same for one gap of all rows."""
+        return self.whitened(np.where(self._part.hidden, 0.0, gap))
+
+    def fitted(self, white: F64) -> tuple[F64, F64]:
+        """Give the missing entries, which are the mean, and the residuals."""
+        return np.zeros_like(white), white
+
+    @property
+    def covariances(self) -> F64:
+        """Variances of the missing entries of each row, (n, m, m)."""
+        variances = self._scales[self._part.gone] ** -2.0
+        return np.asarray(variances[:, :, None] * np.eye(variances.shape[1]))
+
+
+def _distinct(hidden: Bool) -> tuple[Int, Int]:
+    """Give a row of each distinct pattern, and the pattern of each row."""
+    packed = np.packbits(hidden, axis=1)
+    words = np.zeros((len(packed), -(-max(packed.shape[1], 1) // 8) * 8), dtype=np.uint8)
+    words[:, : packed.shape[1]] = packed
+    keys: Any = words.view(np.uint64)
+    keys = keys[:, 0] if keys.shape[1] == 1 else keys.view(f"V{8 * keys.shape[1]}")[:, 0]
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return first, which
+
+
+def refuse_infinite(x: F64, rows: Int) -> None:
+    """Refuse infinity, which is neither a value nor missing."""
+    wrong = np.isinf(x)
+    if wrong.any():
+        i, j = (int(each) for each in np.argwhere(wrong)[0])
+        raise InputError(
+            f"X contains infinity, in row {int(rows[i])}, column {j}. Missing values are NaN."
+        )
+
+
+def refuse_far(scores: F64, rows: Int) -> None:
+    """Refuse rows whose densities are not numbers."""
+    far = ~np.isfinite(scores.sum(axis=0))
+    if far.any():
+        raise InputError(
+            f"Row {int(rows[far.argmax()])} is so far from a class that its density is not a "
+            "number. Check its values and their unit."
+        )

@@ -1,1 +1,0 @@
-"""Gaussians of several classes at once: moments, covariance shapes, scores, missing values."""
