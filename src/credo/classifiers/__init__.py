@@ -11,11 +11,13 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         compare_generative_discriminative as compare_generative_discriminative,
     )
     from credo.classifiers.decision import DecisionClassifier as DecisionClassifier
+    from credo.classifiers.explanation import (
+        Explanation as Explanation,
+        LogOddsWeights as LogOddsWeights,
+    )
     from credo.classifiers.gaussian import GaussianClassifier as GaussianClassifier
     from credo.classifiers.learning_curves import LearningCurves as LearningCurves
     from credo.classifiers.logistic import LogisticClassifier as LogisticClassifier
-    from credo.classifiers.naive.explanation import Explanation as Explanation
-    from credo.classifiers.naive.log_odds import LogOddsWeights as LogOddsWeights
     from credo.classifiers.naive_bayes import NaiveBayes as NaiveBayes
     from credo.classifiers.parameters import (
         ParameterCount as ParameterCount,
@@ -37,8 +39,7 @@ __getattr__, __dir__, __all__ = doors(
         "credo.classifiers.gaussian": ["GaussianClassifier"],
         "credo.classifiers.learning_curves": ["LearningCurves"],
         "credo.classifiers.logistic": ["LogisticClassifier"],
-        "credo.classifiers.naive.explanation": ["Explanation"],
-        "credo.classifiers.naive.log_odds": ["LogOddsWeights"],
+        "credo.classifiers.explanation": ["Explanation", "LogOddsWeights"],
         "credo.classifiers.naive_bayes": ["NaiveBayes"],
         "credo.classifiers.parameters": ["ParameterCount", "count_parameters"],
         "credo.classifiers.regression": ["GaussianRegressor"],

@@ -11,14 +11,11 @@ from credo._types import F64, Int
 from credo._validation.arrays import frozen, positive_int
 from credo._validation.labels import one_of
 from credo._validation.probabilities import as_weights
-from credo.classifiers._base import prior_probabilities, refuse_priors, unchanged_on_error
+from credo.classifiers._base import refuse_priors, unchanged_on_error
 from credo.classifiers._labels import encode_labels
 from credo.classifiers._targets import refuse_gaps
-from credo.classifiers._term_classifier import TermClassifier
-from credo.classifiers.naive.estimates import Smoothing, estimate_term
-from credo.classifiers.naive.learning import PartSummary
-from credo.classifiers.naive.parts import ColumnNames, Part
-from credo.classifiers.naive.sparse import SparseRows
+from credo.classifiers.naive_bayes import TermClassifier
+from credo.classifiers.naive_terms import ColumnNames, Part, Smoothing, SparseRows, estimate_term
 from credo.classifiers.words.choosing import choose
 from credo.classifiers.words.counting import WordSummary
 from credo.classifiers.words.reading import Reader, as_documents
@@ -31,7 +28,7 @@ _VOCABULARIES = ("all", "no_stop_words", "frequent", "relevant")
 class TextState(TermClassifier):
     """Private half of ``TextClassifier``."""
 
-    model: str
+    model: Any
     vocabulary: str
     max_words: int | None
     smoothing: Any
@@ -43,7 +40,16 @@ class TextState(TermClassifier):
     _reader: Reader
     _problem: str | None = None
 
-    def _summarise(self, X: Any, y: Any, sample_weight: Any) -> WordSummary:
+    def _check_parameters(self, seen: Any = None) -> None:  # noqa: ARG002 - until it is shared
+        self._check_options()
+
+    def _learn(self, summary: Any, batch: Any = None) -> None:  # noqa: ARG002 - as others
+        self._set(summary)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Any:
+        raise NotImplementedError
+
+    def _summarise(self, X: Any, y: Any, sample_weight: Any) -> WordSummary:  # type: ignore[override]
         """Count the words of labelled documents."""
         self._check_options()
         documents = as_documents(X, _OWNER)
@@ -68,7 +74,7 @@ class TextState(TermClassifier):
         reading = self.model, *Reader.of(self, _OWNER).learn(documents, _OWNER)
         return WordSummary.of(reading, labels, weights, _OWNER)
 
-    def _fit_summary(self, summary: WordSummary) -> Self:
+    def _fit_summary(self, summary: WordSummary) -> Self:  # type: ignore[override]
         """Fit from the summary of all documents."""
         self._check_options()
         with unchanged_on_error(self):
@@ -89,9 +95,9 @@ class TextState(TermClassifier):
         self.words_ = (
             words if len(chosen) == len(words) else tuple(words[w] for w in chosen.tolist())
         )
-        learned = PartSummary(Part(self.model, range(len(chosen))), summary.chosen(chosen))
-        names = self._column_names()
-        term = estimate_term(learned, smoothing, names, sparse=True)
+        part = Part(self.model, range(len(chosen)))
+        names = ColumnNames(_OWNER, self.words_)
+        term = estimate_term(part, summary.chosen(chosen), smoothing, names)
         self._terms, self._problem = (term,), None
         self._reader = Reader.of(self, _OWNER).for_words(self.words_)
         self._chosen, self.summary_, self.classes_ = chosen, summary, summary.classes
@@ -99,15 +105,6 @@ class TextState(TermClassifier):
             self.log_probabilities_ = frozen(np.log(term.family.mean))
         self.n_parameters_ = len(self.classes_) + term.n_parameters
         return self._set_priors()
-
-    def _set_priors(self) -> Self:
-        weights = self.summary_.documents
-        self.priors_ = prior_probabilities(self.priors, self.classes_, weights, _OWNER)
-        return self
-
-    def _column_names(self) -> ColumnNames:
-        """Name the words."""
-        return ColumnNames(_OWNER, self.words_)
 
     def _rows(self, X: Any) -> Any:
         self._check_ready()

@@ -13,8 +13,7 @@ from credo._validation.arrays import positive_int
 from credo._validation.labels import as_labels, positions
 from credo.classifiers._base import unchanged_on_error
 from credo.classifiers._text_state import TextState
-from credo.classifiers.naive.explanation import Explanation
-from credo.classifiers.naive.log_odds import LogOddsWeights
+from credo.classifiers.explanation import Explanation
 from credo.classifiers.words.choosing import mutual_information
 from credo.classifiers.words.reading import Reader
 from credo.exceptions import InputError
@@ -218,23 +217,7 @@ class TextClassifier(TextState):
         Explanation
             Words and how often they occur; of the Bernoulli model also absent ones, with 0.
         """
-        return self._explained(self._rows([document]), a, b)
-
-    def log_odds_weights(self, a: Label, b: Label) -> LogOddsWeights:
-        r"""Give the log odds of two classes as :math:`w \cdot x + w_0`.
-
-        Parameters
-        ----------
-        a, b : label
-            Two of ``classes_``.
-
-        Returns
-        -------
-        LogOddsWeights
-            One weight per word of ``words_``; unpacks to w and :math:`w_0`.
-        """
-        self._check_ready()
-        return self._linear_form(a, b)
+        return self._explain(self._rows([document]), a, b)
 
     def top_words(self, n: int = 10) -> dict[Label, list[Any]]:
         r"""Give the words that speak most for each class.

@@ -10,7 +10,7 @@ import numpy as np
 from credo._types import F64, Int
 from credo._validation.arrays import frozen
 from credo.classifiers._labels import union_of
-from credo.classifiers.naive.sparse import COUNTS, SparseRows, check_size
+from credo.classifiers.naive_terms import SparseRows, SparseTerm, check_size
 from credo.exceptions import InputError
 from credo.families import SumSummary
 
@@ -20,7 +20,7 @@ from credo.families import SumSummary
 class WordSummary:
     """Documents of each class, and the counts of words in them; immutable, and a monoid."""
 
-    model: str
+    model: Any
     classes: Any
     #: Weight of the documents of each class, (K,).
     documents: F64
@@ -28,6 +28,11 @@ class WordSummary:
     words: Any
     #: (K, V).
     counts: F64
+
+    @property
+    def weights(self) -> F64:
+        """Weight of each class."""
+        return self.documents
 
     def __post_init__(self) -> None:
         frozen(self.documents)
@@ -47,7 +52,7 @@ class WordSummary:
         counts = np.zeros((len(classes), 0))
         if len(words):
             rows = SparseRows.of(found, owner)
-            counts = rows.counts(codes, weights, len(classes), COUNTS[model])
+            counts = rows.counts(codes, weights, len(classes), model)
         documents = np.bincount(codes, weights, len(classes)).astype(np.float64)
         return cls(model, classes, documents, words, counts)
 
@@ -82,7 +87,4 @@ class WordSummary:
     def chosen(self, which: Int) -> SumSummary:
         """Give the summary of some words, for the family of the model."""
         counts = self.counts if len(which) == len(self.words) else self.counts[:, which]
-        if self.model == "multinomial":
-            return SumSummary("Multinomial", self.documents, counts)
-        weight = np.broadcast_to(self.documents[:, None], counts.shape)
-        return SumSummary("Bernoulli", weight, counts)
+        return SparseTerm.summary_of(self.model, self.documents, counts)
