@@ -9,8 +9,14 @@ from tests.oracles import families as oracle
 
 from credo.exceptions import InputError, NumericalError, ShapeError
 from credo.families import Beta, Dirichlet, Exponential, Gamma
-from credo.families._likelihood_equations import _root, dirichlet_concentration, gamma_shape
-from credo.families._logarithms import excess, log_minus_digamma, scaled_trigamma_minus_one
+from credo.families.likelihood import (
+    _root,
+    dirichlet_concentration,
+    excess,
+    gamma_shape,
+    log_minus_digamma,
+    scaled_trigamma_minus_one,
+)
 
 SHAPES = [1e-90, 1e-20, 1e-3, 0.1, 1.0, 5.0, 9.999, 10.0, 100.0, 1e6, 1e12, 1e20]
 CONCENTRATIONS = {

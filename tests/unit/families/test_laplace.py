@@ -5,7 +5,7 @@ from tests.oracles import families as oracle
 
 from credo.exceptions import InputError
 from credo.families import Laplace, SketchSummary
-from credo.families.sketch import MOST_POINTS
+from credo.families.summaries import MOST_POINTS
 
 
 def test_the_estimate_is_that_of_scipy():
