@@ -13,7 +13,7 @@ from credo import _checks as check
 from credo._types import F64, Bool, Int
 from credo.exceptions import InputError, ShapeError
 from credo.families.likelihood import excess
-from credo.families.moments import ClassMoments, pool_means, two_sum
+from credo.families.moments import ClassMoments, Detail, two_sum
 
 #: Points that a sketch keeps per column: 64 kB with their weights.
 MOST_POINTS = 4096
@@ -340,21 +340,32 @@ class MomentSummary(AbstractSummary):
             flat, weights = values.reshape(len(codes), values.shape[-1]), np.repeat(weights, size)
             found = ClassMoments.of(flat, codes, weights, n_classes * size, "full")
             weight = found.weights
-        weight, shape = weight.reshape(rows.lead + rows.batch).copy(), rows.lead + values.shape[1:]
-        means, rests = found.means.reshape(shape), found.rests.reshape(shape)
-        scatter = found.scatter.reshape(shape + found.scatter.shape[2:])
-        return cls(rows.family, weight, means, rests, scatter)
+        weight = weight.reshape(rows.lead + rows.batch).copy()
+        return cls._of(found, rows.family, weight, rows.lead + values.shape[1:])
 
     def merge(self, other: Self) -> Self:
-        """Pool means and scatter by Chan's formula; see ``AbstractSummary.merge``."""
+        """Pool means and scatter; see ``AbstractSummary.merge``."""
         self._check_mergeable(other)
-        mean, rest, gap = _pooled(self, other)
-        weight = self.weight + other.weight
-        part = np.sqrt(self.weight * (other.weight / np.where(weight > 0, weight, 1.0)))
-        part = _wide(part, gap) * gap  # squared as a whole: the sum stays symmetric
-        matrices = self.scatter.ndim > gap.ndim
-        more = part[..., :, None] * part[..., None, :] if matrices else part * part
-        return type(self)(self.family, weight, mean, rest, self.scatter + other.scatter + more)
+        self._check_events(self.mean, other.mean)
+        found = self._moments().merge(other._moments())
+        return self._of(found, self.family, self.weight + other.weight, self.mean.shape)
+
+    def _moments(self) -> ClassMoments:
+        """Return the moments as those of one class for each weight."""
+        n, matrices = self.weight.size, self.scatter.ndim > self.mean.ndim
+        shape = (n, self.mean.shape[-1] if matrices else 1)
+        scatter = self.scatter.reshape(shape + shape[1:] * matrices)
+        means, rests = self.mean.reshape(shape), self.rest.reshape(shape)
+        counts = np.zeros(n, np.intp)  # unknown, and not asked for
+        detail: Detail = "full" if matrices else "diagonal"
+        return ClassMoments(counts, self.weight.ravel(), means, detail, scatter, None, rests)
+
+    @classmethod
+    def _of(cls, found: ClassMoments, family: str, weight: F64, shape: tuple[int, ...]) -> Self:
+        """Make a summary whose means have this shape."""
+        scatter = found.scatter.reshape(shape + found.scatter.shape[2:])
+        rests: Any = found.rests
+        return cls(family, weight, found.means.reshape(shape), rests.reshape(shape), scatter)
 
 
 @final
@@ -415,23 +426,22 @@ class PositiveSummary(AbstractSummary):
         return cls(rows.family, weight, mean, rest, rows.sum(terms))
 
     def merge(self, other: Self) -> Self:
-        """Pool means and centred logarithms; see ``AbstractSummary.merge``."""
+        """Pool means and centred logarithms; see ``AbstractSummary.merge``.
+
+        Means are pooled from the heavier one: equal means stay, and small ones are not swamped.
+        """
         self._check_mergeable(other)
-        mean, rest, _ = _pooled(self, other)
+        self._check_events(self.mean, other.mean)
+        mine, theirs = _wide(self.weight, self.mean), _wide(other.weight, other.mean)
+        swap, total = mine < theirs, mine + theirs
+        near, far = np.where(swap, other.mean, self.mean), np.where(swap, self.mean, other.mean)
+        rest, off = np.where(swap, other.rest, self.rest), np.where(swap, self.rest, other.rest)
+        share = np.minimum(mine, theirs) / np.where(total > 0, total, 1.0)
+        mean, rest = two_sum(near, rest + share * ((far - near) + (off - rest)))
         divergence = self.divergence + other.divergence
-        for part in (self, other):
-            terms = excess(part.mean, mean, rest - part.rest)
-            divergence = divergence + _wide(part.weight, mean) * terms
+        divergence = divergence + mine * excess(self.mean, mean, rest - self.rest)
+        divergence = divergence + theirs * excess(other.mean, mean, rest - other.rest)
         return type(self)(self.family, self.weight + other.weight, mean, rest, divergence)
-
-
-def _pooled(
-    first: MomentSummary | PositiveSummary, second: MomentSummary | PositiveSummary
-) -> tuple[F64, F64, F64]:
-    """Pool the means of two summaries: the mean, its rest, and the gap between both."""
-    first._check_events(first.mean, second.mean)  # noqa: SLF001 - of this module
-    weights = [_wide(each.weight, each.mean) for each in (first, second)]
-    return pool_means((first.mean, second.mean), (first.rest, second.rest), weights)
 
 
 def _wide(weight: F64, values: F64) -> F64:
