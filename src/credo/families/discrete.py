@@ -159,7 +159,7 @@ class Bernoulli(AbstractFamily[SumSummary]):
         zeros = np.maximum(summary.weight - ones, 0.0)  # the sums are rounded
         both = smooth(np.stack([zeros, ones], axis=-1), pseudo_count, goal, owner)
         made = cls.__new__(cls)  # from both: either may be tiny
-        made._set(probability=both[..., 1], _complement=both[..., 0])
+        made._set(probability=both[..., 1], _complement=both[..., 0])  # noqa: SLF001 - its own
         return made
 
 

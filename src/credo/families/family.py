@@ -31,31 +31,6 @@ S = TypeVar("S", bound=AbstractSummary)
 
 @final
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where values come from, for messages: who reads them, and what rows and columns are called.
-
-    Rows are numbered from ``first_row``, or are none if that is None; columns without names are
-    numbered, too.
-    """
-
-    owner: str
-    first_row: int | None = 0
-    columns: Sequence[Label] | None = None
-
-    def place(self, index: Sequence[int], numbers: Int | None = None) -> str:
-        """Say where a value is, as the user counts; ``numbers`` are those of the rows kept."""
-        if self.first_row is None:
-            return f" at index {[int(i) for i in index]}" if len(index) else ""
-        row, *column = (int(i) for i in index)
-        where = f" in row {self.first_row + (row if numbers is None else int(numbers[row]))}"
-        if not column:
-            return where
-        name = repr(self.columns[column[0]]) if self.columns is not None else str(column)
-        return f"{where}, column {name}"
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Support:
     """The values of a family, elementwise or, if ``whole``, vectors on the last axis.
 
@@ -81,13 +56,32 @@ class Support:
         """Put the filler where a value is not inside."""
         return np.where(inside[..., None] if self.whole else inside, values, self.filler)
 
-    def refuse_others(self, values: F64, origin: Origin, numbers: Int | None = None) -> None:
-        """Refuse values outside and name the first; ``numbers`` are those of the rows kept."""
+    def refuse_others(
+        self,
+        values: F64,
+        owner: str,
+        row_numbers: Sequence[int] | Int | None = None,
+        columns: Sequence[Label] | None = None,
+    ) -> None:
+        """Refuse values outside; name the first, and its row and column if these are told."""
         wrong = ~(self.inside(values) | self.missing(values))
         if wrong.any():
-            first = tuple(np.argwhere(wrong)[0])
-            got = f"Got {values[first].tolist()!r}{origin.place(first, numbers)}"
-            raise InputError(f"{origin.owner} needs {self.needs}. {got}.")
+            first = tuple(int(i) for i in np.argwhere(wrong)[0])
+            found, where = values[first], _place(first, row_numbers, columns)
+            got = found.tolist() if found.ndim else f"{found:g}"
+            raise InputError(f"{owner} needs {self.needs}. Got {got}{where}.")
+
+
+def _place(index: Sequence[int], row_numbers: Any = None, columns: Any = None) -> str:
+    """Say where an entry is, as the user counts."""
+    if row_numbers is None:
+        return f" at index {list(index)}" if index else ""
+    row, *column = index
+    where = f" in row {row_numbers[row]}"
+    if columns is not None:
+        called = f"column {columns[column[0]]!r}" if column else f"columns {check.listing(columns)}"
+        return f"{where}, {called}"
+    return f"{where}, column {column}" if column else where
 
 
 #: All numbers.
@@ -222,15 +216,13 @@ class AbstractFamily(ABC, Generic[S]):
     def log_partition(self) -> F64:
         """Log partition A, of shape batch."""
 
-    def sufficient_statistics(self, x: Any, *, origin: Origin | None = None) -> F64:
+    def sufficient_statistics(self, x: Any) -> F64:
         """Return the sufficient statistics T(x) of values of the support.
 
         Parameters
         ----------
         x : array-like of shape (..., batch) or (..., batch, event)
             Values; NaN gives NaN.
-        origin : Origin, optional
-            What messages call the caller, rows and columns.
 
         Returns
         -------
@@ -243,8 +235,7 @@ class AbstractFamily(ABC, Generic[S]):
             If a value is outside of the support.
         """
         values = self._as_values(x)
-        own = Origin(f"{type(self).__name__}.sufficient_statistics", None)
-        self._support.refuse_others(values, own if origin is None else origin)
+        self._support.refuse_others(values, f"{type(self).__name__}.sufficient_statistics")
         if self._support.vectors and not self._support.whole:
             return self._statistics(values)  # entries are independent: NaN stays where it is
         missing = self._support.missing(values)
@@ -275,7 +266,7 @@ class AbstractFamily(ABC, Generic[S]):
             If a value is outside of the support.
         """
         values = self._as_values(x)
-        self._support.refuse_others(values, Origin(f"{type(self).__name__}.log_base", None))
+        self._support.refuse_others(values, f"{type(self).__name__}.log_base")
         return self._log_base(self._support.filled(values, ~self._support.missing(values)))
 
     def _log_base(self, values: F64) -> F64:
@@ -335,13 +326,7 @@ class AbstractFamily(ABC, Generic[S]):
 
     @classmethod
     def summarise(
-        cls,
-        x: Any,
-        weight: Any = None,
-        groups: Any = None,
-        n_groups: int | None = None,
-        *,
-        origin: Origin | None = None,
+        cls, x: Any, weight: Any = None, groups: Any = None, n_groups: int | None = None
     ) -> S:
         """Reduce rows to what the estimate needs.
 
@@ -355,8 +340,6 @@ class AbstractFamily(ABC, Generic[S]):
             Code of each row's group; the summary then has a leading axis of groups.
         n_groups : int, optional
             How many groups there are; one more than the largest code by default.
-        origin : Origin, optional
-            What messages call the caller, rows and columns.
 
         Returns
         -------
@@ -374,8 +357,7 @@ class AbstractFamily(ABC, Generic[S]):
         -----
         Time in proportion to the size of ``x``, whatever the number of groups.
         """
-        source = Origin(f"{cls.__name__}.summarise") if origin is None else origin
-        return cls._collect(_read(cls, x, weight, groups, n_groups, source))
+        return cls._collect(_read(cls, x, weight, groups, n_groups))
 
     @classmethod
     def _collect(cls, rows: GroupedRows) -> S:
@@ -447,15 +429,10 @@ class AbstractFamily(ABC, Generic[S]):
 
 
 def _read(
-    family: type[AbstractFamily[Any]],
-    x: Any,
-    weight: Any,
-    groups: Any,
-    n_groups: int | None,
-    origin: Origin,
+    family: type[AbstractFamily[Any]], x: Any, weight: Any, groups: Any, n_groups: int | None
 ) -> GroupedRows:
     """Check rows, weights and groups; drop rows of weight zero, whatever they hold."""
-    owner, support = origin.owner, family._support  # noqa: SLF001 - of this module
+    owner, support = f"{family.__name__}.summarise", family._support  # noqa: SLF001 - its own
     values = check.floats(x, f"values of {owner}")
     if values.ndim < 1 + support.vectors or (support.vectors and not values.shape[-1]):
         shape = "(n, ..., D)" if support.vectors else "(n, ...)"
@@ -466,21 +443,21 @@ def _read(
     if len(numbers) < len(values):
         values, weights = values[numbers], weights[numbers]
         codes = None if codes is None else codes[numbers]
-    support.refuse_others(values, origin, numbers)
+    support.refuse_others(values, owner, numbers)
     with np.errstate(invalid="ignore"):
         huge = np.abs(values) > MOST
     if huge.any():
         first = tuple(np.argwhere(huge)[0])
         raise InputError(
             f"{owner} needs values up to {MOST:g}, so that weighted squares are numbers. Got "
-            f"{values[first]:g}{origin.place(first, numbers)}. Rescale the unit; a "
-            "missing value is NaN."
+            f"{values[first]:g} in row {numbers[first[0]]}. Rescale the unit; a missing value is "
+            "NaN."
         )
     missing = support.missing(values)
     observed = None
     if missing.any():
         if support.complete:
-            where = origin.place(np.argwhere(missing)[0], numbers)
+            where = _place(np.argwhere(missing)[0].tolist(), numbers)
             raise InputError(
                 f"{owner} needs rows without missing values. Got NaN{where}. {support.complete}"
             )

@@ -347,18 +347,20 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
         for index in np.ndindex(self.batch_shape):
             here, model = (..., *index), self._alone(index)
             rows = values[(*here, slice(None))].reshape(-1, values.shape[-1])
-            lacking = np.isnan(rows).any(axis=1)
+            missing = np.isnan(rows)
+            lacking = missing.any(axis=1)
             with np.errstate(over="ignore", invalid="ignore"):
                 found = model.log_densities(rows)[0]
                 found[lacking] = model.scores_of_observed(rows[lacking], "densities")[0]
+            found[missing.all(axis=1)] = 0.0  # without rounding
             logs[here] = np.where(np.isnan(found), -np.inf, found).reshape(logs[here].shape)
         return logs
 
     def _alone(self, index: tuple[int, ...] = ()) -> ClassGaussians:
         """Return one distribution of the batch as that of a single class."""
-        parts = self.mean, self.covariance, self._factors, self._log_determinants
-        own = (part[index][None] for part in parts)
-        return ClassGaussians("full", *own, np.ones(self.mean.shape[-1], dtype=bool))
+        one, every = (*index, None), np.ones(self.mean.shape[-1], dtype=bool)
+        matrices = self.covariance[one], self._factors[one]
+        return ClassGaussians("full", self.mean[one], *matrices, self._log_determinants[one], every)
 
     # --- natural form -----------------------------------------------------------------------
 
@@ -511,7 +513,8 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> F64:
         noise = rng.standard_normal((*shape, self.mean.shape[-1]))
-        return self.mean + _times(noise, np.linalg.cholesky(self.covariance))
+        root = np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
+        return np.asarray(self.mean + _times(noise, root))
 
     @classmethod
     def estimate(cls, summary: MomentSummary) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self, final
+from typing import Annotated, Any, ClassVar, Self, final
 
 import numpy as np
 import scipy
@@ -100,11 +100,12 @@ class AbstractSummary(ABC):
     Notes
     -----
     Immutable, and a monoid: ``merge`` is associative and commutative to rounding, and a summary
-    of no rows changes nothing.
+    of no rows changes nothing. Fields declare the shapes that files hold (``credo._records``): K
+    groups of D columns; other batches are never stored.
     """
 
     family: str
-    weight: F64
+    weight: Annotated[F64, ("K", "K D"), ">= 0"]
 
     #: What an empty group holds, where that is not 0.
     _empty: ClassVar[dict[str, float]] = {}
@@ -207,7 +208,7 @@ class SumSummary(AbstractSummary):
     10.0
     """
 
-    total: F64
+    total: Annotated[F64, "K D", ">= 0"]
 
     @classmethod
     def of(cls, rows: GroupedRows) -> Self:
@@ -248,7 +249,7 @@ class CountSummary(AbstractSummary):
     array([1., 2., 1.])
     """
 
-    counts: F64
+    counts: Annotated[F64, "K S", ">= 0"]
 
     @classmethod
     def of(cls, rows: GroupedRows) -> Self:
@@ -315,9 +316,9 @@ class MomentSummary(AbstractSummary):
            [14.,  8.]])
     """
 
-    mean: F64
-    rest: F64
-    scatter: F64
+    mean: Annotated[F64, "K D"]
+    rest: Annotated[F64, "K D"]
+    scatter: Annotated[F64, ("K D", "K D D")]
 
     @classmethod
     def of(cls, rows: GroupedRows) -> Self:
@@ -405,9 +406,9 @@ class PositiveSummary(AbstractSummary):
     (2.5, 0.446287)
     """
 
-    mean: F64
-    rest: F64
-    divergence: F64
+    mean: Annotated[F64, ("K D", "K D 2")]
+    rest: Annotated[F64, ("K D", "K D 2")]
+    divergence: Annotated[F64, ("K D", "K D 2")]
 
     _empty: ClassVar[dict[str, float]] = {"mean": 1.0}
 
@@ -488,9 +489,9 @@ class SketchSummary(AbstractSummary):
     array([1., 2., 3.])
     """
 
-    points: F64
-    point_weights: F64
-    rank_error: F64
+    points: Annotated[F64, "K D M", "any"]
+    point_weights: Annotated[F64, "K D M", ">= 0"]
+    rank_error: Annotated[F64, "K D", ">= 0"]
 
     _empty: ClassVar[dict[str, float]] = {"points": np.nan}
 

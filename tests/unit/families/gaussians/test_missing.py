@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
-from tests.oracles import gaussians as oracle
-
 from credo.families.gaussians.missing import Factors, MissingScorer
 from credo.families.gaussians.patterns import MissingRows, by_pattern, keys_of
+from tests.oracles import gaussians as oracle
 
 GAPS = [1.5, 1000.0]
 SIZE = 5

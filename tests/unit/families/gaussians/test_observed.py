@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
-from tests.oracles import gaussians as oracle
-
 from credo.families.gaussians import observed
 from credo.families.gaussians.observed import reduce_observed
+from tests.oracles import gaussians as oracle
 
 X, Y = oracle.rows_of(4, counts=(20, 25, 30))
 HOLES = oracle.with_holes(X, 5, 0.4)

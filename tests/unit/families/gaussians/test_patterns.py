@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-
 from credo.families.gaussians import patterns
 from credo.families.gaussians.patterns import (
     MissingRows,

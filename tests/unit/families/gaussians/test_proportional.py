@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
-from tests.oracles import gaussians as oracle
-
 from credo.families.gaussians import proportional
 from credo.families.gaussians.definite import SingularCovarianceError
 from credo.families.gaussians.proportional import proportional_covariances
+from tests.oracles import gaussians as oracle
 
 
 def scatters_of(seed, counts=(14, 19, 23), n_features=3):

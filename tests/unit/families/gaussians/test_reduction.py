@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from credo.families.gaussians import reduction
+from credo.families.gaussians.reduction import Rows, class_sums, reduce_rows, rows_at_once
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError
-from credo.families.gaussians import reduction
-from credo.families.gaussians.reduction import Rows, class_sums, reduce_rows, rows_at_once
 
 DETAILS = ("full", "tied", "diagonal")
 X, Y = oracle.rows_of(0, counts=(40, 70, 90))

@@ -1,9 +1,5 @@
 import numpy as np
 import pytest
-from scipy.special import logsumexp, softmax
-from tests.oracles import gaussians as oracle
-
-from credo.exceptions import InputError
 from credo.families.gaussians import scores
 from credo.families.gaussians.scores import (
     labels_into,
@@ -14,6 +10,10 @@ from credo.families.gaussians.scores import (
     scores_into,
     totals_into,
 )
+from scipy.special import logsumexp, softmax
+from tests.oracles import gaussians as oracle
+
+from credo.exceptions import InputError
 
 X, Y = oracle.rows_of(40, counts=(60, 70, 80))
 PRIORS = np.array([0.2, 0.3, 0.5])

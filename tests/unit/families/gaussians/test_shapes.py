@@ -1,8 +1,5 @@
 import numpy as np
 import pytest
-from tests.oracles import gaussians as oracle
-
-from credo.exceptions import InputError
 from credo.families.gaussians.moments import ClassMoments
 from credo.families.gaussians.shapes import (
     LINEAR,
@@ -14,6 +11,9 @@ from credo.families.gaussians.shapes import (
     maximum_likelihood,
     n_covariance_parameters,
 )
+from tests.oracles import gaussians as oracle
+
+from credo.exceptions import InputError
 
 X, Y = oracle.rows_of(7)
 WEIGHTS = np.random.default_rng(8).uniform(0.2, 3.0, len(Y))

@@ -1,8 +1,5 @@
 import numpy as np
 import pytest
-from sklearn.covariance import ledoit_wolf_shrinkage
-from tests.oracles import gaussians as oracle
-
 from credo.families.gaussians import shrinkage
 from credo.families.gaussians.shrinkage import (
     fourth_moments,
@@ -10,6 +7,8 @@ from credo.families.gaussians.shrinkage import (
     oas_amount,
     shrunk,
 )
+from sklearn.covariance import ledoit_wolf_shrinkage
+from tests.oracles import gaussians as oracle
 
 SIZES = [(8, 2), (30, 3), (200, 5), (12, 20)]
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-from tests.oracles import gaussians as oracle
-
 from credo.families.gaussians.single import SingleScorer
+from tests.oracles import gaussians as oracle
 
 X, Y = oracle.rows_of(200, counts=(60, 70, 80), n_features=4)
 ROWS = X.astype(np.float32)

@@ -1,8 +1,5 @@
 import numpy as np
 import pytest
-from tests.oracles import gaussians as oracle
-
-from credo.exceptions import InputError
 from credo.families.gaussians.definite import Names
 from credo.families.gaussians.shapes import detail_for
 from credo.families.gaussians.variation import (
@@ -11,6 +8,9 @@ from credo.families.gaussians.variation import (
     refusal,
     with_variation,
 )
+from tests.oracles import gaussians as oracle
+
+from credo.exceptions import InputError
 
 X, Y = oracle.rows_of(0)
 NAMES = Names("Owner", ("x", "y", "z"), ("a", "b", "c"))
