@@ -430,6 +430,11 @@ def warn_user(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=depth)
 
 
+def row_weights(given: Any, n: int, owner: str) -> F64 | None:
+    """Check sample weights; None if all are one."""
+    return None if given is None else check.weights(given, n, f"sample weights of {owner}")
+
+
 def prior_probabilities(priors: Any, classes: Any, weights: F64, owner: str) -> F64:
     """Return one prior per class: frequencies, equal, or as given."""
     if priors is None:

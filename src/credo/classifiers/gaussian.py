@@ -20,6 +20,7 @@ from credo.classifiers._base import (
     log_totals,
     prior_probabilities,
     refuse_priors,
+    row_weights,
     warn_user,
 )
 from credo.classifiers._labels import encode_labels, without_mask
@@ -89,7 +90,7 @@ class Options:
 
     @property
     def detail(self) -> Detail:
-        """Give the least detail of scatter that the options need."""
+        """Return the least detail of scatter that the options need."""
         if self.subspace is None:
             return detail_for(self.recipe.shape)
         return "tied" if self.recipe.shape in LINEAR else "full"
@@ -104,7 +105,7 @@ class Options:
             )
 
     def fit_missing(self, rows: Rows, names: Names, shape: Shape) -> Fitted:
-        """Fit rows with NaN by EM; they have no fourth moments, so OAS stands in for Ledoit-Wolf."""
+        """Fit rows with NaN by EM; OAS stands in for Ledoit-Wolf: fourth moments are unknown."""
         shrinkage = "oas" if isinstance(self.recipe.shrinkage, str) else self.recipe.shrinkage
         recipe = replace(self.recipe, shape=shape, shrinkage=shrinkage)
         how = {"tol": self.tol, "max_iter": self.max_iter, "progress": self.progress}
@@ -187,7 +188,7 @@ class Projection:
         return cls(signs[:, None] * vectors[:kept], centre, shares[:kept])
 
     def rows(self, X: Any) -> RowsView:
-        """Give rows in the subspace, made when they are read."""
+        """Return rows in the subspace, made when they are read."""
 
         def read(rows: Any) -> F64:
             z = np.subtract(X[rows], self.centre, dtype=np.float64)
@@ -432,11 +433,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         rows, labels = validate_data(
             self, without_mask(X), y, reset=reset, dtype="numeric", ensure_all_finite=False
         )
-        weights = (
-            None
-            if sample_weight is None
-            else check.weights(sample_weight, len(rows), f"sample weights of {_OWNER}")
-        )
+        weights = row_weights(sample_weight, len(rows), _OWNER)
         classes, codes = encode_labels(labels, weights)
         return Rows(rows, codes, weights, len(classes)), classes
 
@@ -500,7 +497,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         return self
 
     def _linear(self, log_priors: F64) -> tuple[F64, F64]:
-        """Give weights and offsets of the linear scores, in terms of the features."""
+        """Return weights and offsets of the linear scores, in terms of the features."""
         means, projection = self._model.means, self._fitted.projection
         gaps, priors, middle = means, log_priors, 0.5 * means
         if len(means) == 2:  # the log odds of the second class, about the middle of the means
@@ -517,11 +514,9 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
 
     def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:
         log_priors = self._log_priors()[:, None]
-        for block, scores in self._model_scores(
-            rows, "densities" if densities else "discriminants"
-        ):
-            scores += log_priors
-            yield block, scores
+        kind: Kind = "densities" if densities else "discriminants"
+        for block, scores in self._model_scores(rows, kind):
+            yield block, np.add(scores, log_priors, out=scores)
 
     def _model_scores(self, X: Any, kind: Kind) -> Blocks:
         """Yield scores without the priors."""
@@ -533,7 +528,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
             yield block, self._model.scores(rows[block], kind, block.start)
 
     def mahalanobis(self, X: Any) -> F64:
-        r"""Give squared distances :math:`(x - \mu_k)^T \Sigma_k^{-1} (x - \mu_k)`.
+        r"""Return squared distances :math:`(x - \mu_k)^T \Sigma_k^{-1} (x - \mu_k)`.
 
         Parameters
         ----------
@@ -552,7 +547,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         return table
 
     def boundary(self, i: Label, j: Label) -> Hyperplane | Quadric:
-        """Give the surface where two classes are equally probable.
+        """Return the surface where two classes are equally probable.
 
         Parameters
         ----------
@@ -600,7 +595,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         return rows, self.classes_[codes]
 
     def conditional(self, X: Any, label: Label | None = None) -> Conditional:
-        """Give mean and covariance of missing features given the observed ones.
+        """Return mean and covariance of missing features given the observed ones.
 
         Parameters
         ----------
@@ -653,7 +648,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         return rows, np.array([check.position(label, labels, "class", owner)])
 
     def _filled(self, rows: Any, classes: Int, covariance: F64 | None = None) -> F64:
-        """Give rows with missing entries by their mean over some classes; add its covariance."""
+        """Return rows with missing entries by their mean over some classes; add its covariance."""
         result = np.array(rows, dtype=np.float64)
         for block in check.blocks(len(rows), check.block_rows(rows.shape[1] * len(classes))):
             refuse_infinite(result[block], np.arange(block.start, block.stop))
@@ -677,7 +672,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         return result
 
     def _shares(self, x: F64, classes: Int, numbers: Int) -> F64:
-        """Give the posterior of some classes by what is observed of rows, (C, n)."""
+        """Return the posterior of some classes by what is observed of rows, (C, n)."""
         if len(classes) == 1:
             return np.ones((1, len(x)))
         with np.errstate(over="ignore", invalid="ignore"):

@@ -10,12 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import validate_data
 
+from credo import _checks as check
 from credo._results import Storable
 from credo._types import F64, Label
-from credo._validation.arrays import as_floats, as_vector
-from credo._validation.labels import listing
-from credo._validation.probabilities import as_weights, block_rows, blocks
-from credo.classifiers._base import LearnsFromSummary
+from credo.classifiers._base import LearnsFromSummary, row_weights
 from credo.classifiers._labels import without_mask
 from credo.classifiers.gaussian import Options, Progress
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
@@ -74,7 +72,7 @@ class Joint:
         return replace(joint, variance=left if left > joint._rounding(slopes) else 0.0)
 
     def _rounding(self, slopes: F64) -> Any:
-        """Give the variance that rounding may leave, by the slopes, (..., D)."""
+        """Return the variance that rounding may leave, by the slopes, (..., D)."""
         squares = slopes**2 @ np.diagonal(self.covariance)[:-1]
         return _ULPS * (self.covariance[-1, -1] + squares)
 
@@ -85,7 +83,7 @@ class Joint:
         return size + n_covariance_parameters("tied", 1, size)
 
     def log_likelihood(self, moments: ClassMoments) -> float:
-        r"""Give :math:`\sum_i w_i \log p(x_i) p(t_i \mid x_i)`, infinite if the fit is exact."""
+        r"""Return :math:`\sum_i w_i \log p(x_i) p(t_i \mid x_i)`, infinite if the fit is exact."""
         n, total = float(moments.weights[0]), 0.0
         if self.features.active.any():
             inner = replace(
@@ -101,10 +99,10 @@ class Joint:
         return total - 0.5 * (n * np.log(2 * np.pi * self.variance) + squares / self.variance)
 
     def predict(self, X: Any) -> tuple[F64, F64]:
-        """Give mean and variance of the target of each row; NaN is marginalised."""
+        """Return mean and variance of the target of each row; NaN is marginalised."""
         mean, variance = np.empty(len(X)), np.full(len(X), self.variance)
         with np.errstate(over="ignore", invalid="ignore"):
-            for block in blocks(len(X), block_rows(X.shape[1])):
+            for block in check.blocks(len(X), check.block_rows(X.shape[1])):
                 z = np.subtract(X[block], self.mean[:-1], dtype=np.float64)
                 mean[block] = z @ self.slopes
                 odd = np.flatnonzero(~np.isfinite(mean[block]))
@@ -122,7 +120,7 @@ class Joint:
         return mean, variance
 
     def _of_observed(self, z: F64) -> tuple[F64, F64]:
-        """Give mean and variance of the target, less its mean, of gaps with missing entries.
+        """Return mean and variance of the target, less its mean, of gaps with missing entries.
 
         The variance grows by that of what the missing features would have said.
         """
@@ -286,13 +284,13 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
                 f"{n_bytes / 2**30:.1f} GiB, above {MOST_BYTES / 2**30:.0f} GiB. Select fewer "
                 "features."
             )
-        target = as_floats(target, _OWNER, "targets y")
+        target = check.floats(target, f"targets y of {_OWNER}")
         if np.abs(target).max() > _MOST:
             raise InputError(
                 f"{_OWNER}: y contains {np.abs(target).max():g}, whose square is not a number. "
                 "Rescale y."
             )
-        weights = None if sample_weight is None else as_weights(sample_weight, len(rows), _OWNER)
+        weights = row_weights(sample_weight, len(rows), _OWNER)
         kept = np.arange(len(rows)) if weights is None else np.flatnonzero(weights)
         weights = None if weights is None else weights[kept]
         every = len(kept) == len(rows)
@@ -387,7 +385,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         self.converged_, self.n_iter_ = converged, max(1, len(trace) - 1)
 
     def merge(self, other: Self) -> Self:
-        """Give a regressor fitted to the rows of both; see ``GaussianClassifier.merge``.
+        """Return a regressor fitted to the rows of both; see ``GaussianClassifier.merge``.
 
         Parameters
         ----------
@@ -408,8 +406,8 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         mine, theirs = (list(getattr(each, "feature_names_in_", [])) for each in (self, other))
         if mine and theirs and mine != theirs:
             raise InputError(
-                f"{_OWNER}.merge: the columns differ: {listing(mine)} and {listing(theirs)}. Put "
-                "them in the same order."
+                f"{_OWNER}.merge: the columns differ: {check.listing(mine)} and "
+                f"{check.listing(theirs)}. Put them in the same order."
             )
         return super().merge(other)
 
@@ -420,7 +418,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
     def predict(self, X: Any, *, return_std: Literal[True]) -> tuple[F64, F64]: ...
 
     def predict(self, X: Any, *, return_std: bool = False) -> F64 | tuple[F64, F64]:
-        """Give the mean of the target of each row, and its standard deviation if asked.
+        """Return the mean of the target of each row, and its standard deviation if asked.
 
         Parameters
         ----------
@@ -440,7 +438,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def predictive(self, X: Any) -> Gaussian:
-        """Give the distribution of the target of each row, for ``credo.decide_value``.
+        """Return the distribution of the target of each row, for ``credo.decide_value``.
 
         Parameters
         ----------
@@ -467,7 +465,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         return Gaussian(mean, variance)
 
     def log_density(self, X: Any, y: Any) -> F64:
-        r"""Give :math:`\log p(t \mid x)` of each row; low values are outliers.
+        r"""Return :math:`\log p(t \mid x)` of each row; low values are outliers.
 
         Parameters
         ----------
@@ -482,7 +480,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
             In float64.
         """
         predictive = self.predictive(X)
-        target = as_vector(y, f"{_OWNER}.log_density", "targets y")
+        target = check.vector(y, f"targets y of {_OWNER}.log_density")
         if target.shape != predictive.mean.shape:
             raise ShapeError(
                 f"{_OWNER}.log_density needs one target per row, {len(predictive.mean)}. Got "
@@ -491,7 +489,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         return predictive.logpdf(target)
 
     def _predict(self, X: Any) -> tuple[F64, F64]:
-        """Give mean and variance of the target of each row."""
+        """Return mean and variance of the target of each row."""
         self._check_ready()
         rows = validate_data(
             self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False

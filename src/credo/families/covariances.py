@@ -1,4 +1,4 @@
-"""From moments to fitted covariances: seven shapes, shrinkage, and a repair or a reasoned refusal."""
+"""From moments to fitted covariances: seven shapes, shrinkage, a repair or a reasoned refusal."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dpocon, dpotrf, dpstrf, dtrtri
+import scipy
 
+from credo import _checks as check
 from credo._types import F64, Bool, Int, Labels
-from credo._validation.labels import listing, one_of
-from credo._validation.probabilities import block_rows, blocks
 from credo.exceptions import InputError, NumericalError
 from credo.families.class_gaussians import LINEAR, WITH_CORRELATIONS, ClassGaussians, Shape
 from credo.families.moments import ClassMoments, Detail, Rows, rounding_variance
@@ -69,7 +67,7 @@ class Names:
 
     def columns(self, which: Int) -> str:
         """List columns."""
-        return listing([self.features[j] for j in which])
+        return check.listing([self.features[j] for j in which])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +97,11 @@ class Estimate:
 
 def checked_shape(name: Any, owner: str) -> Shape:
     """Check the name of a covariance shape."""
-    one_of(name, SHAPES, owner, "covariance")
-    shape: Shape = name
-    return shape
+    return check.one_of(name, SHAPES, f"covariance of {owner}")
 
 
 def detail_for(shape: Shape) -> Detail:
-    """Give the least detail of scatter that the shape is estimated from."""
+    """Return the least detail of scatter that the shape is estimated from."""
     if shape not in WITH_CORRELATIONS:
         return "diagonal"
     return "tied" if shape == "tied" else "full"
@@ -121,7 +117,7 @@ def n_covariance_parameters(shape: Shape, n_classes: int, n_features: int) -> in
 
 
 def maximum_likelihood(moments: ClassMoments, shape: Shape) -> F64:
-    """Give the covariances of every shape but the proportional one, without any shrinkage."""
+    """Return the covariances of every shape but the proportional one, without any shrinkage."""
     weights = moments.feature_weights
     if shape == "full":
         return np.asarray(moments.scatter / moments.weights[:, None, None])
@@ -141,7 +137,7 @@ def maximum_likelihood(moments: ClassMoments, shape: Shape) -> F64:
 
 
 def shrunk(covariance: F64, amount: float) -> F64:
-    r"""Give :math:`(1 - \lambda) \Sigma + \lambda \operatorname{diag}(\Sigma)`.
+    r"""Return :math:`(1 - \lambda) \Sigma + \lambda \operatorname{diag}(\Sigma)`.
 
     The variances stay, so the unit of a feature does not matter.
     """
@@ -151,7 +147,7 @@ def shrunk(covariance: F64, amount: float) -> F64:
 
 
 def oas_amount(covariance: F64, weight: float) -> float:
-    r"""Give the oracle-approximating amount of Chen et al. (2010), equation 23, for correlations.
+    r"""Return the oracle-approximating amount of Chen et al. (2010), equation 23, for correlations.
 
     .. math:: \min\left(1, \frac{(1 - 2/D) \operatorname{tr} R^2 + D^2}
               {(n + 1 - 2/D)(\operatorname{tr} R^2 - D)}\right)
@@ -165,7 +161,7 @@ def oas_amount(covariance: F64, weight: float) -> float:
 
 
 def ledoit_wolf_amount(covariance: F64, weight: float, fourth: float) -> float:
-    r"""Give the amount of Ledoit and Wolf (2004), section 3.3, for correlations.
+    r"""Return the amount of Ledoit and Wolf (2004), section 3.3, for correlations.
 
     ``fourth`` is :math:`\sum_i w_i (\sum_d z_{id}^2)^2` of the standardised rows.
     """
@@ -178,7 +174,7 @@ def ledoit_wolf_amount(covariance: F64, weight: float, fourth: float) -> float:
 
 
 def _squared_correlations(covariance: F64) -> tuple[int, float]:
-    """Give how many features vary, and the sum of their squared correlations."""
+    """Return how many features vary, and the sum of their squared correlations."""
     variances = np.diagonal(covariance)
     varying = np.flatnonzero(variances > 0)
     scale = np.sqrt(variances[varying])
@@ -187,13 +183,13 @@ def _squared_correlations(covariance: F64) -> tuple[int, float]:
 
 
 def fourth_moments(rows: Rows, means: F64, scales: F64) -> F64:
-    r"""Give :math:`\sum_i w_i (\sum_d z_{id}^2)^2` of each class, z standardised by its class.
+    r"""Return :math:`\sum_i w_i (\sum_d z_{id}^2)^2` of each class, z standardised by its class.
 
     ``scales`` holds the inverse standard deviation of each class and feature, zero to leave a
     feature out. A second pass over the rows, in blocks.
     """
     result = np.zeros(len(means))
-    for block in blocks(len(rows.codes), block_rows(rows.X.shape[1])):
+    for block in check.blocks(len(rows.codes), check.block_rows(rows.X.shape[1])):
         part = rows.codes[block]
         with np.errstate(over="ignore", invalid="ignore"):  # rows of weight zero hold anything
             z = (rows.X[block] - means[part]) * scales[part]
@@ -213,7 +209,7 @@ def shrinkage_amounts(
     second_pass: SecondPass | None,
     factors: F64 | None = None,
 ) -> F64:
-    """Give the amount of shrinkage of each matrix."""
+    """Return the amount of shrinkage of each matrix."""
     shared = matrices.ndim == 2
     if not isinstance(shrinkage, str):
         return np.full(() if shared else len(matrices), 0.0 if shrinkage is None else shrinkage)
@@ -254,11 +250,11 @@ def whiten(
     scale = np.sqrt(np.diagonal(covariance)[active])
     correlation = covariance[kept] / scale / scale[:, None]
     norm = np.abs(correlation).sum(axis=0).max()
-    factor, failed = dpotrf(correlation.T, lower=1, clean=1)
-    if failed or dpocon(factor, norm, uplo="L")[0] <= len(scale) * _SINGULAR:
+    factor, failed = scipy.linalg.lapack.dpotrf(correlation.T, lower=1, clean=1)
+    if failed or scipy.linalg.lapack.dpocon(factor, norm, uplo="L")[0] <= len(scale) * _SINGULAR:
         raise _collinear(correlation, np.flatnonzero(active), names, k, n_rows)
     out[...] = 0.0
-    out[kept] = dtrtri(factor, lower=1)[0] / scale
+    out[kept] = scipy.linalg.lapack.dtrtri(factor, lower=1)[0] / scale
     return 2 * float(np.log(np.diagonal(factor)).sum() + np.log(scale).sum())
 
 
@@ -277,7 +273,7 @@ def _collinear(
             f"at least {size + classes} are needed.",
             f"Drop columns, {remedy}",
         )
-    order, rank = dpstrf(correlation, lower=1, tol=size * _SINGULAR)[1:3]
+    order, rank = scipy.linalg.lapack.dpstrf(correlation, lower=1, tol=size * _SINGULAR)[1:3]
     rank = min(int(rank), size - 1)
     kept, dropped = order[:rank] - 1, order[rank] - 1
     inner = correlation[np.ix_(kept, kept)]
@@ -322,7 +318,7 @@ def flat_features(moments: ClassMoments, shape: Shape, active: Bool) -> Bool:
 
 
 def with_variation(moments: ClassMoments, flat: Bool) -> ClassMoments:
-    """Give flat features a share of the variance that they have over all classes.
+    """Return flat features a share of the variance that they have over all classes.
 
     That of one more row that varies, 1 / (n + 1), of their pooled variance within classes, or of
     the total variance if that is zero too. They get no correlations.
@@ -426,7 +422,7 @@ def _matrices(
     second_pass: SecondPass | None,
 ) -> tuple[ClassGaussians, F64, list[str]]:
     """Fit matrices, shrink and factor them; those that are singular are shrunk more, if allowed."""
-    factors, notes = None, []
+    factors, notes = None, list[str]()
     if recipe.shape == "proportional":
         matrices, factors, notes = _proportional(moments, recipe, active, names)
     else:
@@ -465,7 +461,7 @@ def _matrices(
 def _proportional(
     moments: ClassMoments, recipe: Recipe, active: Bool, names: Names
 ) -> tuple[F64, F64, list[str]]:
-    """Give the shared matrix, the factors, and what had to be repaired."""
+    """Return the shared matrix, the factors, and what had to be repaired."""
     scatters = moments.scatter[:, active][:, :, active]
     pooled = maximum_likelihood(moments, "tied")
     kept, notes = np.ix_(active, active), []
@@ -509,7 +505,9 @@ def proportional_covariances(scatters: F64, weights: F64, owner: str) -> tuple[F
     for _ in range(_MOST_STEPS):
         shared = np.tensordot(1 / factors, scatters, axes=1) / total
         try:
-            inverse = cho_solve(cho_factor(shared, lower=True), np.eye(size))
+            inverse = scipy.linalg.cho_solve(
+                scipy.linalg.cho_factor(shared, lower=True), np.eye(size)
+            )
         except np.linalg.LinAlgError:
             raise collapse from None
         new = np.einsum("ij,kij->k", inverse, scatters) / (weights * size)
