@@ -98,7 +98,7 @@ class ClassGaussians:
     means: Annotated[F64, "K D"]
     #: In the parsimonious shape; the shared matrix if proportional.
     covariances: Annotated[F64, COVARIANCES, "shape"]
-    #: Lower triangular W, columns contiguous; without correlations the inverse deviations.
+    #: Lower triangular W; without correlations the inverse deviations.
     whiteners: Annotated[F64, {**COVARIANCES, "spherical": "K D", "tied_spherical": "D"}, "shape"]
     #: log |Σ_k|.
     log_determinants: Annotated[F64, "K"]
@@ -116,6 +116,11 @@ class ClassGaussians:
         logs = np.broadcast_to(np.log(used).sum(axis=-1), len(means)).copy()
         whiteners = np.where(active, 1 / np.sqrt(used), 0.0)
         return cls(shape, means, variances, whiteners, logs, active)
+
+    def _check(self) -> None:
+        """Check that proportional covariances, and only these, have factors."""
+        if (self.factors is None) == (self.shape == "proportional"):
+            raise InputError("The factors of the covariances do not fit their shape.")
 
     @property
     def n_classes(self) -> int:
@@ -252,9 +257,8 @@ class ClassGaussians:
             z = np.empty((len(x), self.n_features))
             for k in range(self.n_classes if len(x) else 0):
                 np.subtract(x, self.means[k], out=z)
-                scipy.linalg.blas.dtrmm(
-                    1.0, self._stack[k % len(self._stack)], z.T, lower=1, overwrite_b=1
-                )
+                w = self._stack[k % len(self._stack)]
+                scipy.linalg.blas.dtrmm(1.0, w.T, z.T, trans_a=1, overwrite_b=1)
                 np.einsum("ij,ij->i", z, z, out=result[k])
             result /= self._factors[:, None]
             return result
@@ -479,7 +483,7 @@ class _Independent:
 
     def __init__(self, scales: F64, part: _Part) -> None:
         self._scales, self._part = scales, part
-        self.log_determinants: F64 = -2 * (~part.hidden @ np.log(scales))
+        self.log_determinants: F64 = np.asarray(~part.hidden @ (-2 * np.log(scales)))
 
     def whitened(self, gaps: F64) -> F64:
         """Multiply rows by the inverse deviations."""
