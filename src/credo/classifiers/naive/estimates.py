@@ -26,7 +26,7 @@ from credo.classifiers.naive.terms import (
 from credo.exceptions import InputError, NumericalError
 from credo.families import Gaussian, Laplace
 from credo.families.class_gaussians import ClassGaussians
-from credo.families.covariances import flat_features, with_variation
+from credo.families.covariances import with_variation
 from credo.families.moments import ClassMoments, rounding_variance
 
 #: Families of which the user's smoothing adds artificial observations of each value.
@@ -173,7 +173,7 @@ def gaussian_term(learned: PartSummary, share: float, names: ColumnNames) -> Gau
     unseen = weights == 0
     overall = _overall_variance(moments, weights, centre)
     active = ~moments.constant_features() & (overall > 0)
-    flat = flat_features(moments, "diagonal", active) & ~unseen
+    flat = moments.flat() & active & ~unseen
     varied = with_variation(moments, flat) if flat.any() else moments
     means, squares = moments.means, varied.diagonals()
     if unseen.any():

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
-from credo.families.gaussians.class_gaussians import ClassGaussians
 from scipy.stats import multivariate_normal
 from tests.oracles import gaussians as oracle
+
+from credo.families.class_gaussians import ClassGaussians
 
 X, Y = oracle.rows_of(20)
 #: Distance between the classes: expanded into products if near, one by one if far.

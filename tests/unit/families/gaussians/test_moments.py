@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from credo.families.gaussians.moments import ClassMoments, check_size, rounding_variance
-from credo.families.gaussians.reduction import reduce_rows
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError, ShapeError
+from credo.families.moments import ClassMoments, check_size, rounding_variance
+from credo.families.reduction import reduce_rows
 
 DETAILS = ("full", "tied", "diagonal")
 X, Y = oracle.rows_of(0)

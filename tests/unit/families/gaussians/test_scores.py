@@ -1,7 +1,11 @@
 import numpy as np
 import pytest
-from credo.families.gaussians import scores
-from credo.families.gaussians.scores import (
+from scipy.special import logsumexp, softmax
+from tests.oracles import gaussians as oracle
+
+from credo.exceptions import InputError
+from credo.families import scores
+from credo.families.class_gaussians import (
     labels_into,
     log_probabilities_into,
     log_totals,
@@ -10,10 +14,6 @@ from credo.families.gaussians.scores import (
     scores_into,
     totals_into,
 )
-from scipy.special import logsumexp, softmax
-from tests.oracles import gaussians as oracle
-
-from credo.exceptions import InputError
 
 X, Y = oracle.rows_of(40, counts=(60, 70, 80))
 PRIORS = np.array([0.2, 0.3, 0.5])

@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
-from credo.families.gaussians.moments import ClassMoments
-from credo.families.gaussians.shapes import (
+from tests.oracles import gaussians as oracle
+
+from credo.exceptions import InputError
+from credo.families.moments import ClassMoments
+from credo.families.covariances import (
     LINEAR,
     SHAPES,
     WITH_CORRELATIONS,
@@ -11,9 +14,6 @@ from credo.families.gaussians.shapes import (
     maximum_likelihood,
     n_covariance_parameters,
 )
-from tests.oracles import gaussians as oracle
-
-from credo.exceptions import InputError
 
 X, Y = oracle.rows_of(7)
 WEIGHTS = np.random.default_rng(8).uniform(0.2, 3.0, len(Y))

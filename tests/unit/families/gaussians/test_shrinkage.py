@@ -1,14 +1,15 @@
 import numpy as np
 import pytest
-from credo.families.gaussians import shrinkage
-from credo.families.gaussians.shrinkage import (
+from sklearn.covariance import ledoit_wolf_shrinkage
+from tests.oracles import gaussians as oracle
+
+from credo.families import shrinkage
+from credo.families.covariances import (
     fourth_moments,
     ledoit_wolf_amount,
     oas_amount,
     shrunk,
 )
-from sklearn.covariance import ledoit_wolf_shrinkage
-from tests.oracles import gaussians as oracle
 
 SIZES = [(8, 2), (30, 3), (200, 5), (12, 20)]
 

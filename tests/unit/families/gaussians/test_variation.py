@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
-from credo.families.gaussians.definite import Names
-from credo.families.gaussians.shapes import detail_for
-from credo.families.gaussians.variation import (
+from tests.oracles import gaussians as oracle
+
+from credo.exceptions import InputError
+from credo.families.covariances import Names
+from credo.families.covariances import detail_for
+from credo.families.covariances import (
     active_features,
     flat_features,
     refusal,
     with_variation,
 )
-from tests.oracles import gaussians as oracle
-
-from credo.exceptions import InputError
 
 X, Y = oracle.rows_of(0)
 NAMES = Names("Owner", ("x", "y", "z"), ("a", "b", "c"))
