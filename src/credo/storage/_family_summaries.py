@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from credo.families import PositiveSummary, ScatterSummary, SumSummary
-from credo.families.sketch import SketchSummary
+from credo.families import MomentSummary, PositiveSummary, SketchSummary, SumSummary
 from credo.storage._kinds import Choice, Kind, Numbers, Record
 from credo.storage._moments import MOMENTS
 
@@ -45,5 +44,5 @@ SUMMARIES: dict[str, Kind] = {
     "gamma": _positive("Gamma", "K D", "K D"),
     "beta": _positive("Beta", "K D", "K D 2"),
     "dirichlet": _positive("Dirichlet", "K", "K D"),
-    "multivariate_gaussian": _summary(ScatterSummary, "MultivariateGaussian", "K", _SCATTER),
+    "multivariate_gaussian": _summary(MomentSummary, "MultivariateGaussian", "K", _SCATTER),
 }

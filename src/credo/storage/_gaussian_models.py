@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from credo.classifiers.gaussian import Fitted, GaussianClassifier, Projection
+from credo.classifiers.gaussian import GaussianClassifier
 from credo.classifiers.regression import GaussianRegressor, Joint
 from credo.families.class_gaussians import ClassGaussians
-from credo.families.covariances import Estimate
+from credo.families.covariances import GaussianFit
+from credo.families.subspace import Projection
 from credo.storage._estimators import (
     COLUMNS,
     Dropped,
@@ -19,7 +20,7 @@ from credo.storage._estimators import (
 )
 from credo.storage._faults import Fault
 from credo.storage._kinds import CLASSES, Apart, Choice, Kind, Maybe, Numbers, Record, Single
-from credo.storage._moments import CLASS_SUMMARY, MOMENTS
+from credo.storage._moments import CLASS_SUMMARY
 from credo.storage._page import Scope
 
 #: What a fit shows, beside the classes and the summary.
@@ -72,10 +73,6 @@ _MODEL = Record(
     },
     _check_factors,
 )
-_ESTIMATE = Record(
-    Estimate,
-    {"model": _MODEL, "amounts": Numbers(("", "K")), "repair": Maybe(Single(str))},
-)
 
 
 def _check_projection(fields: dict[str, Any], scope: Scope) -> None:
@@ -87,10 +84,12 @@ def _check_projection(fields: dict[str, Any], scope: Scope) -> None:
 
 
 _FITTED = Record(
-    Fitted,
+    GaussianFit,
     {
-        "found": _ESTIMATE,
+        "model": _MODEL,
         "weights": Numbers("K", least=0),
+        "amounts": Numbers(("", "K")),
+        "repair": Maybe(Single(str)),
         "trace": Numbers("T", finite=False),
         "converged": Single(bool),
         "projection": Maybe(
@@ -110,7 +109,7 @@ def _restore_classifier(model: Any, found: dict[str, Any]) -> None:
         return
     classes, fitted = found["classes_"], found["_fitted"]
     stored = found.get("coef_"), found.get("intercept_")
-    if fitted.found.model.is_linear:
+    if fitted.model.is_linear:
         if any(array is None for array in stored):
             raise Fault("the model lacks its linear scores")
         if len(found["coef_"]) != (1 if len(classes) == 2 else len(classes)):
@@ -147,6 +146,9 @@ _JOINT = Record(
         "features": _MODEL,
         "slopes": Numbers("Q"),
         "variance": Single(float),
+        "amount": Single(float),
+        "trace": Numbers("T", finite=False),
+        "converged": Single(bool),
     },
 )
 
@@ -155,29 +157,24 @@ def _restore_regressor(model: Any, found: dict[str, Any]) -> None:
     """Show what was learned."""
     summary = found["summary_"]
     wanted = (1, found["n_features_in_"] + 1)
-    if summary is not None and (summary.means.shape != wanted or summary.detail != "tied"):
+    if summary is not None and (summary.means.shape != wanted or summary.moments.detail != "tied"):
         raise Fault("the summary does not fit the features")
     if found["_problem"] is None:
         with as_stored(model, found):
-            trace, converged = found["log_likelihood_trace_"], found["converged_"]
-            how = found["_joint"], summary, found["shrinkage_"], trace
-            model._set(*how, converged=converged)  # noqa: SLF001 - what a fit does at its end
+            model._set(found["_fitted"], None, summary)  # noqa: SLF001 - what a fit does at its end
 
 
 _REGRESSOR = Plan(
     parameters={"progress": Dropped()},
     learned={
         **COLUMNS,
-        "_joint": _JOINT,
-        "shrinkage_": Single(float),
-        "log_likelihood_trace_": Numbers("T", finite=False),
-        "converged_": Single(bool),
-        "summary_": OfSummary(Apart(MOMENTS)),
+        "_fitted": _JOINT,
+        "summary_": OfSummary(Apart(CLASS_SUMMARY)),
         "_problem": Maybe(Single(str)),
         "_warned": Single(bool),
     },
     needed=frozenset({"n_features_in_", "summary_", "_problem"}),
-    ready=frozenset({"_joint", "shrinkage_", "log_likelihood_trace_", "converged_"}),
+    ready=frozenset({"_fitted"}),
     remade=frozenset(
         {
             "coef_",
@@ -189,6 +186,9 @@ _REGRESSOR = Plan(
             "n_parameters_",
             "log_likelihood_",
             "n_iter_",
+            "shrinkage_",
+            "log_likelihood_trace_",
+            "converged_",
         }
     ),
     finish=_restore_regressor,

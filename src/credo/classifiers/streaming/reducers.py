@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from credo._types import F64, Int
-from credo.classifiers.gaussian import GaussianClassifier, Options
+from credo.classifiers.gaussian import GaussianClassifier
 from credo.classifiers.naive_bayes import NaiveBayes, NaiveSummary, family_name
 from credo.classifiers.regression import GaussianRegressor
 from credo.classifiers.streaming.cells import labels_of, numbers_of, texts_of, weights_of
@@ -134,9 +134,8 @@ class GaussianReducer(Reducer):
 
     def __init__(self, model: Any, schema: TableSchema, owner: str) -> None:
         super().__init__(model, schema, owner)
-        options = Options.checked(model)
-        options.refuse_fourth_moments()
-        self.detail: Detail = options.detail
+        model._check_parameters(())  # noqa: SLF001 - of this room
+        self.detail: Detail = model._detail()  # noqa: SLF001 - as above
 
     def _summary(self, batch: Batch) -> ClassSummary:
         names = self.schema.names
@@ -163,7 +162,7 @@ class GaussianReducer(Reducer):
 class RegressionReducer(Reducer):
     """For ``GaussianRegressor``: one Gaussian of features and target."""
 
-    def _summary(self, batch: Batch) -> ClassMoments:
+    def _summary(self, batch: Batch) -> ClassSummary:
         names = (*self.schema.names, self.schema.target)
         columns = self._numbers(batch, names)
         codes = np.zeros(len(batch), dtype=np.intp)
@@ -173,12 +172,12 @@ class RegressionReducer(Reducer):
                 f"{self.owner}: {self._refuse(batch, columns, names)}. Missing values are learned "
                 "from by EM over all rows at once: read the table into a frame and call fit."
             )
-        return moments
+        return ClassSummary(np.array(["rows"]), moments, (*self.schema.inputs, "target y"))
 
-    def _merged(self, first: ClassMoments, second: ClassMoments) -> ClassMoments:
+    def _merged(self, first: ClassSummary, second: ClassSummary) -> ClassSummary:
         return first.merge(second)
 
-    def finish(self, model: GaussianRegressor, summary: ClassMoments) -> None:
+    def finish(self, model: GaussianRegressor, summary: ClassSummary) -> None:
         """Fit the regressor."""
         names = self.schema.inputs
         model._fit_summary(summary, len(names), names)  # noqa: SLF001 - of this room

@@ -38,10 +38,9 @@ def scores_of(model: Any, batch: Any, schema: TableSchema, owner: str, start: in
     totals = np.empty(len(batch)) if generative else None
     for block, scores in _scores(model, batch, schema, owner, start, densities=generative):
         top = scores.max(axis=0)
-        scores -= top
-        np.exp(scores, out=scores)
-        whole = scores.sum(axis=0)
-        table[block] = (scores / whole).T
+        shares = np.exp(scores - top)
+        whole = shares.sum(axis=0)
+        table[block] = (shares / whole).T
         if totals is not None:
             totals[block] = top + np.log(whole)
     return Scores(table, totals)
