@@ -11,13 +11,14 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo import _checks as check
+from credo._records import field_of
 from credo._results import Storable
 from credo._types import F64, Label, PerLabel
 from credo.classifiers._labels import without_mask
@@ -283,10 +284,25 @@ class LearnsFromSummary(ABC):
     and tables follow from these.
     """
 
+    #: What a table gives it: numbers, columns of any kind, or documents.
+    kind: ClassVar[Literal["numbers", "columns", "documents"]]
+    #: The record that it learns from; and the one that ``_fitted`` holds and ``_set`` shows, None
+    #: if the model is its summary. All models that have their own can be stored.
+    Summary: ClassVar[Any]
+    Fitted: ClassVar[Any] = None
+    known: ClassVar[dict[str, type]] = {}
+
     summary_: Any
     _problem: str | None = None
     #: Told of a repair already, so that a stream is not told at every batch.
     _warned: bool = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "Summary" in vars(cls):
+            for name in ("Summary", "Fitted") if cls.Fitted is not None else ("Summary",):
+                field_of(getattr(cls, name), f"{cls.__name__}.{name}")
+            LearnsFromSummary.known[cls.__name__] = cls
 
     @abstractmethod
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
@@ -375,6 +391,9 @@ class LearnsFromSummary(ABC):
             )
         summary = self.summary_.merge(other.summary_)
         return copy.copy(self)._restart(summary)  # noqa: SLF001 - of its own copy
+
+    def _check_loaded(self) -> None:  # noqa: B027 - most models have nothing to check
+        """Refuse parts from a file that do not fit each other."""
 
     def _fit_summary(self, summary: Any, n_features: int, names: Any) -> Self:
         """Fit from the summary of all rows, of columns with these names or none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -103,7 +103,7 @@ class Options:
                 "shrinkage='oas', which needs second moments only, or a number."
             )
 
-    def fit_missing(self, rows: Rows, names: Names, shape: Shape) -> Fitted:
+    def fit_missing(self, rows: Rows, names: Names, shape: Shape) -> GaussianFit:
         """Fit rows with NaN by EM; they have no fourth moments, so OAS stands in for Ledoit-Wolf."""
         shrinkage = "oas" if isinstance(self.recipe.shrinkage, str) else self.recipe.shrinkage
         recipe = replace(self.recipe, shape=shape, shrinkage=shrinkage)
@@ -115,7 +115,7 @@ class Options:
                 f"log-likelihood stood still to tol={self.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
-        return Fitted(em.found, em.weights, em.trace, em.converged)
+        return GaussianFit(em.found, em.weights, em.trace, em.converged)
 
 
 def _shrinkage(value: Any, shape: Shape, owner: str) -> Shrinkage:
@@ -154,10 +154,10 @@ def _subspace(value: Any, owner: str) -> float | None:
 class Projection:
     """The first principal components: unit rows of shape (Q, D), about the mean of all rows."""
 
-    components: F64
-    centre: F64
+    components: Annotated[F64, "Q D"]
+    centre: Annotated[F64, "D"]
     #: Share of the variance that each component explains, (Q,).
-    shares: F64
+    shares: Annotated[F64, "Q"]
 
     @classmethod
     def of(cls, moments: ClassMoments, subspace: float, owner: str) -> Projection:
@@ -204,21 +204,21 @@ class Projection:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class GaussianFit:
     """What a fit found, whatever the priors."""
 
-    found: Estimate
+    found: Annotated[Estimate, "K"]
     #: Weight of each class, (K,).
-    weights: F64
+    weights: Annotated[F64, "K", ">= 0"]
     #: Σ w log p(x | y) before each step of EM and at the end; one entry if closed form.
-    trace: F64
+    trace: Annotated[F64, "T", "any"]
     converged: bool
     projection: Projection | None = None
 
     @classmethod
     def of(
         cls, moments: ClassMoments, options: Options, names: Names, rows: Rows | None = None
-    ) -> Fitted:
+    ) -> GaussianFit:
         """Fit in closed form; Ledoit-Wolf needs the rows too."""
         projection = None
         if options.subspace is not None:
@@ -354,6 +354,10 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
     array([1])
     """
 
+    kind = "numbers"
+    Summary = ClassSummary
+    Fitted = GaussianFit
+
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name
         self,
         covariance: Shape = "full",
@@ -455,7 +459,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         labels = check.labels(classes, f"classes of {_OWNER}")
         names = Names(_OWNER, labels, check.labels(columns, f"columns of {_OWNER}"))
         if summary is not None:
-            fitted = Fitted.of(summary.moments, options, names, rows)
+            fitted = GaussianFit.of(summary.moments, options, names, rows)
         elif options.subspace is not None:
             raise InputError(
                 f"{_OWNER}: X contains NaN, which cannot be projected on a subspace. Pass "
@@ -466,7 +470,15 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         self._set(fitted, classes, summary)
         self._tell(fitted.found.repair, SingularWarning)
 
-    def _set(self, fitted: Fitted, classes: Any, summary: ClassSummary | None) -> None:
+    def _check_loaded(self) -> None:
+        fitted = getattr(self, "_fitted", None)
+        if fitted is None:
+            return
+        inner = self.n_features_in_ if fitted.projection is None else len(fitted.projection.shares)
+        if fitted.found.model.n_features != inner or not len(fitted.trace):
+            raise InputError(f"{_OWNER}: the Gaussians are not those of the features.")
+
+    def _set(self, fitted: GaussianFit, classes: Any, summary: ClassSummary | None) -> None:
         """Keep a fit and show what it learned."""
         model, amounts = fitted.found.model, fitted.found.amounts
         self._fitted, self._model, self._problem = fitted, model, None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, overload
+from typing import Annotated, Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -49,12 +49,12 @@ class Joint:
     """
 
     #: Of features and target, (D + 1,) and (D + 1, D + 1).
-    mean: F64
-    covariance: F64
+    mean: Annotated[F64, "E"]
+    covariance: Annotated[F64, "E E"]
     #: The features alone, a single class.
     features: ClassGaussians
     #: Slopes, (D,), zero for features that do not vary; and Var[t | x] if all of x is observed.
-    slopes: F64
+    slopes: Annotated[F64, "D"]
     variance: float
 
     @classmethod
@@ -72,6 +72,11 @@ class Joint:
         features = ClassGaussians("tied", mean[None, :-1], inner, w, logs, active)
         joint = cls(mean, covariance, features, slopes, left)
         return replace(joint, variance=left if left > joint._rounding(slopes) else 0.0)
+
+    def _check(self) -> None:
+        """Refuse parts of different sizes."""
+        if len(self.mean) != len(self.slopes) + 1 or self.features.n_classes != 1:
+            raise InputError("The joint Gaussian is not one of the features and a target.")
 
     def _rounding(self, slopes: F64) -> Any:
         """Give the variance that rounding may leave, by the slopes, (..., D)."""
@@ -138,6 +143,18 @@ class Joint:
         if self.variance == 0:
             variance[variance <= self._rounding(self.slopes)] = 0.0
         return mean, variance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointFit:
+    """What a fit found."""
+
+    joint: Joint
+    #: Shrinkage.
+    amount: float
+    #: Σ w log p(x, t) before each step of EM and at the end; one entry if closed form.
+    trace: Annotated[F64, "T", "any"]
+    converged: bool = True
 
 
 class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimator):
@@ -239,6 +256,10 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
     array([274.6, 181.8])
     """
 
+    kind = "numbers"
+    Summary = Annotated[ClassMoments, ""]
+    Fitted = JointFit
+
     def __init__(
         self,
         *,
@@ -293,6 +314,10 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
                 "Rescale y."
             )
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows), _OWNER)
+        return self._joined(rows, target, weights)
+
+    def _joined(self, rows: Any, target: F64, weights: F64 | None) -> Rows:
+        """Return rows of positive weight with their targets, made when they are read."""
         kept = np.arange(len(rows)) if weights is None else np.flatnonzero(weights)
         weights = None if weights is None else weights[kept]
         every = len(kept) == len(rows)
@@ -344,7 +369,8 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
             covariance, amount = shrunk(covariance, more), 1 - (1 - amount) * (1 - more)
             joint = Joint.of(summary.means[0], covariance, names, n_rows)
             repair = f"{singular.fault} Repaired with shrinkage {amount:.3g}."
-        self._set(joint, summary, amount, np.array([joint.log_likelihood(summary)]), converged=True)
+        trace = np.array([joint.log_likelihood(summary)])
+        self._set(JointFit(joint, amount, trace), None, summary)
         self._tell(repair, SingularWarning)
 
     def _learn_missing(self, rows: Rows, options: Options, names: Names) -> None:
@@ -364,27 +390,29 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         except SingularCovarianceError as singular:
             remedy = "Fit the rows without NaN alone, drop columns, or pass shrinkage='oas'."
             raise SingularCovarianceError(singular.fault, remedy) from None
-        self._set(joint, None, float(em.found.amounts), em.trace, converged=em.converged)
+        fitted = JointFit(joint, float(em.found.amounts), em.trace, em.converged)
+        self._set(fitted, None, None)
         self._tell(em.found.repair, SingularWarning)
 
-    def _set(
-        self,
-        joint: Joint,
-        summary: ClassMoments | None,
-        amount: float,
-        trace: F64,
-        *,
-        converged: bool,
-    ) -> None:
+    def _check_loaded(self) -> None:
+        summary, fitted = self.summary_, getattr(self, "_fitted", None)
+        wanted = (1, self.n_features_in_ + 1), "tied"
+        if summary is not None and (summary.means.shape, summary.detail) != wanted:
+            raise InputError(f"{_OWNER}: the summary is not one of the features and a target.")
+        if fitted is not None and not len(fitted.trace):
+            raise InputError(f"{_OWNER}: the fit has no likelihood.")
+
+    def _set(self, fitted: JointFit, classes: None, summary: ClassMoments | None) -> None:  # noqa: ARG002
         """Keep a fit and show what it learned."""
-        self._joint, self._problem, self.summary_ = joint, None, summary
+        self._fitted, self._problem, self.summary_ = fitted, None, summary
+        joint, trace = fitted.joint, fitted.trace
         self.coef_, self.variance_ = joint.slopes, joint.variance
         self.intercept_ = float(joint.mean[-1] - joint.mean[:-1] @ self.coef_)
-        self.mean_, self.covariance_, self.shrinkage_ = joint.mean, joint.covariance, amount
+        self.mean_, self.covariance_, self.shrinkage_ = joint.mean, joint.covariance, fitted.amount
         self.constant_features_ = ~joint.features.active
         self.n_parameters_ = joint.n_parameters
         self.log_likelihood_trace_, self.log_likelihood_ = trace, float(trace[-1])
-        self.converged_, self.n_iter_ = converged, max(1, len(trace) - 1)
+        self.converged_, self.n_iter_ = fitted.converged, max(1, len(trace) - 1)
 
     def merge(self, other: Self) -> Self:
         """Give a regressor fitted to the rows of both; see ``GaussianClassifier.merge``.
@@ -496,7 +524,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         rows = validate_data(
             self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False
         )
-        return self._joint.predict(rows)
+        return self._fitted.joint.predict(rows)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

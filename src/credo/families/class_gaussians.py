@@ -108,6 +108,11 @@ class ClassGaussians:
     #: α_k of Σ_k = α_k Σ; None for the other shapes.
     factors: Annotated[F64, "K"] | None = None
 
+    def _check(self) -> None:
+        """Refuse factors of other shapes than the one that has them."""
+        if (self.factors is None) == (self.shape == "proportional"):
+            raise InputError("The factors of the covariances do not fit their shape.")
+
     @classmethod
     def of_variances(cls, shape: Shape, means: F64, variances: F64, active: Bool) -> ClassGaussians:
         """Make Gaussians without correlations; spherical shapes have one variance for all."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -89,7 +89,7 @@ class Estimate:
 
     model: ClassGaussians
     #: Shrinkage of each covariance, (K,), or of the shared one, ().
-    amounts: F64
+    amounts: Annotated[F64, ("", "K")]
     #: What was singular and how it was repaired; None if nothing was.
     repair: str | None = None
 
