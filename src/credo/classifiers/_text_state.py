@@ -12,8 +12,7 @@ from credo._validation.arrays import frozen, positive_int
 from credo._validation.labels import one_of
 from credo._validation.probabilities import as_weights
 from credo.classifiers._base import prior_probabilities, refuse_priors, unchanged_on_error
-from credo.classifiers._labels import encode_labels
-from credo.classifiers._targets import refuse_gaps
+from credo.classifiers._labels import encode_labels, refuse_missing_labels
 from credo.classifiers._term_classifier import TermClassifier
 from credo.classifiers.naive.estimates import Smoothing, estimate_term
 from credo.classifiers.naive.learning import PartSummary
@@ -60,7 +59,7 @@ class TextState(TermClassifier):
             kept = weights > 0
             documents = [text for text, keep in zip(documents, kept.tolist(), strict=True) if keep]
             labels, weights = labels[kept], weights[kept]
-        refuse_gaps(labels, _OWNER)
+        refuse_missing_labels(labels, _OWNER)
         return self._counted(documents, encode_labels(labels, None), weights)
 
     def _counted(self, documents: list[str], labels: tuple[Any, Int], weights: F64) -> WordSummary:
