@@ -9,7 +9,6 @@ from typing import Any, final
 from credo.classifiers.naive.parts import FAMILIES, family_name
 from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.text import TextClassifier
-from credo.classifiers.words.reading import Reader
 from credo.storage._estimators import COLUMNS, Estimator, Plan, as_stored, check_priors
 from credo.storage._faults import Fault
 from credo.storage._json import Json
@@ -119,7 +118,7 @@ class _Vectorizer(Kind):
 def _plain_vectorizer(name: str) -> Any:
     """Make a vectoriser, as a text classifier does."""
     hashing = 1 if name == "HashingVectorizer" else None
-    return Reader.of(TextClassifier(hashing=hashing), "TextClassifier").vectorizer
+    return TextClassifier(hashing=hashing)._make_vectorizer()  # noqa: SLF001 - of a model that is stored
 
 
 def _check_options(vectorizer: Any, path: str) -> None:
@@ -159,17 +158,17 @@ def _restore_words(model: Any, found: dict[str, Any]) -> None:
     model.classes_ = summary.classes
     if model.model != summary.model:
         raise Fault("the model counts words in another way than its summary")
-    model._check_options()  # noqa: SLF001 - what a fit does first
-    reader = Reader.of(model, "TextClassifier")
+    model._check_parameters()  # noqa: SLF001 - what a fit does first
+    reader = model._make_vectorizer()  # noqa: SLF001 - as above
     try:
-        reader.vectorizer.build_analyzer()
+        reader.build_analyzer()
     except (re.error, TypeError) as error:
         raise Fault(f"the words of the model have no proper pattern: {error}") from None
-    slots = reader.vectorizer.n_features if reader.hashes else None
+    slots = getattr(reader, "n_features", None)
     if slots != (len(summary.words) if isinstance(summary.words, range) else None):
         raise Fault("the words of the model are not those that it reads")
     if found.get("_problem") is None:
-        model._set(summary)  # noqa: SLF001 - what a fit does at its end
+        model._learn(summary)  # noqa: SLF001 - what a fit does at its end
         check_priors(model)
 
 
@@ -198,6 +197,7 @@ _WORDS_PLAN = Plan(
     learned={
         "summary_": WORD_SUMMARY,
         "_problem": Maybe(Single(str)),
+        "_warned": Single(bool),
         "schema_": COLUMNS["schema_"],
     },
     needed=frozenset({"summary_"}),

@@ -11,7 +11,7 @@ from credo._types import F64, Int
 from credo.classifiers.columns.categories import Categories
 from credo.classifiers.naive.learning import NaiveSummary, PartSummary
 from credo.classifiers.naive.parts import Part
-from credo.classifiers.words.counting import WordSummary
+from credo.classifiers.text import WordSummary
 from credo.families import CountSummary
 from credo.storage._family_summaries import SUMMARIES
 from credo.storage._faults import Fault
