@@ -381,7 +381,7 @@ class LearnsFromSummary(ABC):
         """
         owner = type(self).__name__
         if not isinstance(other, type(self)):
-            raise InputError(f"{owner}.merge needs another one. Got {type(other).__name__}.")
+            raise InputError(f"{owner}.merge needs a {owner}. Got {type(other).__name__}.")
         check_is_fitted(self)
         check_is_fitted(other)
         if self.summary_ is None or other.summary_ is None:
@@ -395,13 +395,14 @@ class LearnsFromSummary(ABC):
     def _check_loaded(self) -> None:  # noqa: B027 - most models have nothing to check
         """Refuse parts from a file that do not fit each other."""
 
-    def _fit_summary(self, summary: Any, n_features: int, names: Any) -> Self:
-        """Fit from the summary of all rows, of columns with these names or none."""
+    def _fit_summary(self, summary: Any, n_features: int | None = None, names: Any = None) -> Self:
+        """Fit from the summary of all rows, of so many columns, with these names or none."""
         with unchanged_on_error(self):
             self._warned = False
             self._check_parameters(())
             self._forget("feature_names_in_", "schema_")
-            self.n_features_in_ = n_features
+            if n_features is not None:
+                self.n_features_in_ = n_features
             if names is not None:
                 self.feature_names_in_ = np.array(names, dtype=object)
             self._learn(summary)

@@ -19,8 +19,7 @@ from credo._types import Bool
 from credo._validation.labels import as_labels, order_of
 from credo._validation.probabilities import as_weights
 from credo.classifiers._base import prior_probabilities, refuse_priors, unchanged_on_error
-from credo.classifiers._labels import encode_labels
-from credo.classifiers._targets import refuse_gaps
+from credo.classifiers._labels import encode_labels, refuse_missing_labels
 from credo.classifiers._term_classifier import TermClassifier
 from credo.classifiers.columns.rebuilt import arrow_kind
 from credo.classifiers.columns.table import Table, read_table
@@ -83,7 +82,7 @@ class NaiveState(TermClassifier):
                 f"{_OWNER}: X has {rows.n_rows} rows and y has {len(labels)} labels, inconsistent "
                 "numbers of samples. Pass one label per row."
             )
-        refuse_gaps(labels, _OWNER)
+        refuse_missing_labels(labels, _OWNER)
         classes, codes = encode_labels(labels, None)
         return Labelled(rows, self._column_names(), codes, weights, len(classes)), classes
 

@@ -70,7 +70,7 @@ _MADE = {
     "numbers": _numbers,
     "labels": _labels,
     "choice": lambda field: Choice(*field.of),
-    "single": lambda field: Count() if field.of == (int,) else Single(*field.of),
+    "single": lambda field: Count(field.dims) if field.of == (int,) else Single(*field.of),
     "records": _records,
 }
 

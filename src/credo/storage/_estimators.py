@@ -128,8 +128,6 @@ class Estimator(Kind):
         special, plain = {**_PARAMETERS, **plan.parameters}, Value()
         self._parameters = {name: special.get(name, plain) for name in names}
         self._needed = frozenset(special) & set(names) - {"progress"}
-        #: Attributes that a loaded model is known to have.
-        self._known = {*names, *_NOT_THE_MODEL, *plan.learned}
 
     def write(self, value: Any, path: str, page: Page) -> Json:
         """Write the parameters and what was learned."""
@@ -166,13 +164,10 @@ class Estimator(Kind):
 
     def _refuse_others(self, value: Any, kept: dict[str, Any]) -> None:
         """Refuse attributes that would be lost: those that no model has which is made of these."""
-        if self._known.issuperset(vars(value)):
-            return
         twin = self._make(**value.get_params(deep=False))
         vars(twin).update(kept)
         self._plan.finish(twin, kept)
-        self._known.update(vars(twin))
-        strange = sorted(set(vars(value)) - self._known)
+        strange = sorted(set(vars(value)) - set(vars(twin)) - _NOT_THE_MODEL)
         if strange:
             raise InputError(
                 f"This {self._make.__name__} has the attribute {strange[0]!r}, which model files "

@@ -8,7 +8,10 @@ from typing import Any
 from credo.families import PositiveSummary, ScatterSummary, SumSummary
 from credo.families.sketch import SketchSummary
 from credo.storage._kinds import Choice, Kind, Numbers, Record
-from credo.storage._moments import MOMENTS
+from credo.families.moments import ClassMoments
+from credo.storage._derived import record_kind
+
+MOMENTS = record_kind(ClassMoments)
 
 
 def _summary(make: Any, name: str, weight: str, fields: Mapping[str, Kind]) -> Record:

@@ -11,13 +11,28 @@ from credo._types import F64, Int
 from credo.classifiers.columns.categories import Categories
 from credo.classifiers.naive.learning import NaiveSummary, PartSummary
 from credo.classifiers.naive.parts import Part
-from credo.classifiers.words.counting import WordSummary
 from credo.families import CountSummary
 from credo.storage._family_summaries import SUMMARIES
 from credo.storage._faults import Fault
 from credo.storage._json import Json
-from credo.storage._kinds import CLASSES, Choice, Kind, Labels, Many, Numbers, Record, check_fields
+from credo.storage._kinds import CLASSES, Choice, Kind, Labels, Numbers, Record, check_fields
 from credo.storage._page import Page, Scope
+
+
+class Many(Kind):
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+
+    def write(self, value: Any, path: str, page: Page) -> Json:
+        return [self._kind.write(each, f"{path}.{i}", page) for i, each in enumerate(value)]
+
+    def read(self, node: Json, path: str, scope: Scope) -> tuple[Any, ...]:
+        if not isinstance(node, list):
+            raise Fault(f"{path} is no list")
+        return tuple(
+            self._kind.read(each, f"{path}.{i}", scope.inner(own_sizes=True))
+            for i, each in enumerate(node)
+        )
 
 
 @final
@@ -174,28 +189,6 @@ class _NaiveSummaryKind(Kind):
         return NaiveSummary(**found, parts=self._parts.read(node["parts"], f"{path}.parts", scope))
 
 
-def _check_words(fields: dict[str, Any], scope: Scope) -> None:
-    """Check that words are texts that differ, or all slots."""
-    words = fields["words"]
-    if isinstance(words, range):
-        if words != range(scope.sizes["V"]):
-            raise Fault("the slots of the words are not those of the counts")
-    elif any(type(word) is not str for word in words) or len(set(words)) < len(words):
-        raise Fault("the words are no texts that differ")
-
-
 NAIVE_SUMMARY = _NaiveSummaryKind()
-#: K classes, V words.
-WORD_SUMMARY = Record(
-    WordSummary,
-    {
-        "model": Choice("multinomial", "bernoulli"),
-        "classes": CLASSES,
-        "documents": Numbers("K", least=0),
-        "words": Labels("V", tuple, range),
-        "counts": Numbers("K V", least=0),
-    },
-    _check_words,
-)
 
-KINDS: dict[type, Kind] = {NaiveSummary: NAIVE_SUMMARY, WordSummary: WORD_SUMMARY}
+KINDS: dict[type, Kind] = {NaiveSummary: NAIVE_SUMMARY}

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from credo import GaussianClassifier, LogisticClassifier, compare_generative_discriminative
-from credo.classifiers.comparison import _interleaved, _least_size
+from credo.classifiers.comparison import _interleave, _least_size
 from credo.exceptions import InputError
 
 
@@ -40,7 +40,7 @@ def curves():
 )
 def test_every_stretch_has_the_class_shares(counts):
     codes = np.random.default_rng(1).permutation(np.repeat(np.arange(len(counts)), counts))
-    order = _interleaved(codes, np.random.default_rng(2))
+    order = _interleave(codes, np.random.default_rng(2))
     assert sorted(order.tolist()) == list(range(len(codes)))
     shares = np.array(counts) / sum(counts)
     for m in range(1, len(codes) + 1):
@@ -52,7 +52,7 @@ def test_every_stretch_has_the_class_shares(counts):
 def test_splits_differ_and_take_every_row():
     codes = np.repeat([0, 1], 20)
     rng = np.random.default_rng(0)
-    orders = np.array([_interleaved(codes, rng) for _ in range(200)])
+    orders = np.array([_interleave(codes, rng) for _ in range(200)])
     assert len({tuple(order) for order in orders}) > 190
     # each row is tested on about as often as others: 12 of 40 places
     tested = np.bincount(orders[:, :12].ravel(), minlength=40) / 200
@@ -67,7 +67,7 @@ def test_the_least_size_holds_two_rows_of_each_class_however_they_fall(counts, n
     least = _least_size(np.array(counts), n_test)
     rng = np.random.default_rng(0)
     for _ in range(200):
-        order = _interleaved(codes, rng)
+        order = _interleave(codes, rng)
         found = np.bincount(codes[order[n_test : n_test + least]], minlength=len(counts))
         assert found.min() >= 2 or least > len(codes) - n_test
 

@@ -94,8 +94,8 @@ def test_an_incomplete_network_is_refused():
 
 
 def test_a_description_that_is_too_long_is_refused():
-    model = credo.NaiveBayes().fit(rows(), codes())
-    model.priors = [["x" * 100]] * 20_000
+    model = credo.GaussianRegressor().fit(rows(), codes())
+    model.tol = [["x" * 100]] * 20_000
     with pytest.raises(InputError, match="more than a model file can have"):
         pack(model)
 
@@ -120,8 +120,8 @@ def test_a_model_of_a_file_is_not_shared_with_the_file(tmp_path):
 
 
 def test_a_parameter_that_is_nested_too_deeply_to_be_read_is_not_written():
-    model = credo.NaiveBayes().fit(rows(), codes())
+    model = credo.GaussianRegressor().fit(rows(), codes())
     for _ in range(20):
-        model.priors = [model.priors]
+        model.tol = [model.tol]
     with pytest.raises(InputError, match="nested more than"):
         pack(model)

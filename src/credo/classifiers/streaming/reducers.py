@@ -21,10 +21,9 @@ from credo.classifiers.streaming.cells import labels_of, numbers_of, texts_of, w
 from credo.classifiers.streaming.matrices import table_of
 from credo.classifiers.summary import ClassSummary
 from credo.classifiers.table_schema import TableSchema
-from credo.classifiers.text import TextClassifier
-from credo.classifiers.words.counting import WordSummary
+from credo.classifiers.text import TextClassifier, WordSummary
 from credo.exceptions import InputError
-from credo.families.moments import ClassMoments, Detail, RowsView
+from credo.families.moments import ClassMoments, Detail, Rows, RowsView
 
 #: More labels than this in one batch are not classes but names of rows.
 _MOST_CLASSES = 2**15
@@ -257,10 +256,13 @@ class WordReducer(Reducer):
     """For ``TextClassifier``: one or more columns of text, read one after the other."""
 
     def _summary(self, batch: Batch) -> WordSummary:
-        labels = self._labels(batch)
+        classes, codes = self._labels(batch)
         documents = documents_of(batch.rows, self.schema, self.owner, batch.number)
-        weights = np.ones(len(batch)) if batch.weights is None else batch.weights
-        return self.model._counted(documents, labels, weights)  # noqa: SLF001
+        rows = Rows(documents, codes, batch.weights, len(classes))
+        return self.model._summarise((rows, classes))  # noqa: SLF001 - of this room
+
+    def _merged(self, first: WordSummary, second: WordSummary) -> WordSummary:
+        return first.merge(second)
 
     def finish(self, model: TextClassifier, summary: WordSummary) -> None:
         """Fit the classifier."""
