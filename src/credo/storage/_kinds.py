@@ -194,7 +194,7 @@ class Labels(Kind):
         if isinstance(labels, range) or not (self._distinct or self._each is not object):
             return labels
         items = labels.tolist() if isinstance(labels, np.ndarray) else labels
-        if not all(isinstance(item, self._each) for item in items):
+        if self._each is not object and not all(isinstance(item, self._each) for item in items):
             raise Fault(f"{path} holds a label of another kind")
         if self._distinct and len(set(items)) < len(items):
             raise Fault(f"{path} holds a label twice")
