@@ -269,11 +269,9 @@ class TextClassifier(LearnsFromSummary, TermClassifier):
             check.count(self.max_words, f"max_words of {_OWNER}")
         Smoothing.checked(_OWNER, self.smoothing, self.smoothing_target)
         refuse_priors(self.priors, _OWNER, seen or ())
-        options = self._make_vectorizer().get_params()
+        made = self._make_vectorizer()
         choices = [  # 1 is one document, and 1.0 all of them
-            name
-            for name, value in _CHOICES.items()
-            if name in options and repr(options[name]) != repr(value)
+            name for name, all_ in _CHOICES.items() if repr(getattr(made, name, all_)) != repr(all_)
         ]
         if choices and seen is not None:
             raise InputError(
@@ -283,17 +281,18 @@ class TextClassifier(LearnsFromSummary, TermClassifier):
 
     def _make_vectorizer(self) -> Any:
         """Return a vectorizer that counts as the model needs it, not fitted."""
-        made = self.vectorizer
-        if made is None:
-            made = CountVectorizer()
+        if self.vectorizer is not None:
+            made = _check_counting(self.vectorizer)
             if self.hashing is not None:
-                slots = check.count(self.hashing, f"hashing of {_OWNER}")
-                made = HashingVectorizer(n_features=slots, alternate_sign=False, norm=None)
+                raise InputError(f"{_OWNER} takes hashing or a vectorizer, not both.")
         elif self.hashing is not None:
-            raise InputError(f"{_OWNER} takes hashing or a vectorizer, not both.")
-        made = _check_counting(made).set_params(dtype=np.float64)
+            slots = check.count(self.hashing, f"hashing of {_OWNER}")
+            made = HashingVectorizer(n_features=slots, alternate_sign=False, norm=None)
+        else:
+            made = CountVectorizer()
+        made.dtype = np.float64
         if self.vocabulary == "no_stop_words" and made.stop_words is None:
-            made.set_params(stop_words=_check_stop_words(self.stop_words))
+            made.stop_words = _check_stop_words(self.stop_words)
         return made
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
@@ -359,7 +358,7 @@ class TextClassifier(LearnsFromSummary, TermClassifier):
         self._chosen, self.words_ = chosen, words
         self._reader = self._make_vectorizer()
         if not isinstance(self._reader, HashingVectorizer):
-            self._reader.set_params(vocabulary=list(words))
+            self._reader.vocabulary = list(words)
         learned = PartSummary(Part(self.model, range(len(words))), summary.of_words(chosen))
         term = estimate_term(learned, smoothing, self._column_names(), sparse=True)
         self._terms, self._problem = (term,), None
@@ -492,9 +491,8 @@ def _check_documents(X: Any) -> list[str]:
 def _check_counting(vectorizer: Any) -> Any:
     """Return a copy of a vectorizer; refuse one that gives something else than counts."""
     counts = isinstance(vectorizer, (CountVectorizer, HashingVectorizer))
-    options = vectorizer.get_params() if counts else {}
-    signed = options.get("alternate_sign", False) or options.get("norm") is not None
-    if signed or not counts or isinstance(vectorizer, TfidfVectorizer):
+    scaled = isinstance(vectorizer, TfidfVectorizer) or getattr(vectorizer, "norm", None)
+    if not counts or scaled or getattr(vectorizer, "alternate_sign", False):
         raise InputError(
             f"The vectorizer of {_OWNER} must count words: a CountVectorizer(), or a "
             "HashingVectorizer(alternate_sign=False, norm=None). Got "
