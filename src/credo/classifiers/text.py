@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.utils.validation import column_or_1d
 
 from credo import _checks as check
-from credo._types import F64, Int, Label, Labels, PerLabel
+from credo._types import F64, Int, Label, PerLabel
 from credo.classifiers._base import LearnsFromSummary, prior_probabilities, refuse_priors
 from credo.classifiers._labels import encode_labels, refuse_missing_labels, union_of
 from credo.classifiers._term_classifier import TermClassifier
@@ -43,7 +43,7 @@ class WordSummary:
     #: Weight of the documents of each class.
     documents: Annotated[F64, "K", ">= 0"]
     #: Sorted words, or a range of slots.
-    words: Annotated[Labels | range, "V"]
+    words: Annotated[tuple[str, ...] | range, "V", "distinct"]
     counts: Annotated[F64, "K V", ">= 0"]
 
     def __post_init__(self) -> None:
