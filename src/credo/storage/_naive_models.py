@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, final
 
-from credo.classifiers.naive.parts import FAMILIES, family_name
-from credo.classifiers.naive_bayes import NaiveBayes
+from credo.classifiers.naive_bayes import NaiveBayes, family_name
+from credo.classifiers.naive_terms import FAMILIES
 from credo.classifiers.text import TextClassifier
 from credo.storage._estimators import COLUMNS, Estimator, Plan, as_stored, check_priors
 from credo.storage._faults import Fault
 from credo.storage._json import Json
 from credo.storage._kinds import Choice, Kind, Labels, Maybe, Single, check_fields
-from credo.storage._naive_summaries import NAIVE_SUMMARY, WORD_SUMMARY
+from credo.storage._naive_summaries import FRAMES, NAIVE_SUMMARY, WORD_SUMMARY
 from credo.storage._page import Page, Scope
 from credo.storage._values import Value
 
-#: Libraries of data frames that rows may have come in.
-_FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 #: Options of a vectoriser that tell what is counted; ``dtype`` does not.
 _OPTIONS = {
     "CountVectorizer": (
@@ -59,26 +58,6 @@ def _named(family: Any) -> str:
     """Name a family."""
     is_auto = isinstance(family, str) and family == "auto"
     return "auto" if is_auto else family_name(family, "NaiveBayes")
-
-
-@final
-class _Frame(Kind):
-    """The library of data frames that the rows came in, or None."""
-
-    _name = Maybe(Choice(*_FRAMES))
-
-    def write(self, value: Any, path: str, page: Page) -> Json:
-        """Write its name."""
-        return self._name.write(value if value is None else str(value.value), path, page)
-
-    def read(self, node: Json, path: str, scope: Scope) -> Any:
-        """Give the library that Narwhals has under the name."""
-        name = self._name.read(node, path, scope)
-        if name is None:
-            return None
-        from narwhals import Implementation  # noqa: PLC0415 - arrays do without it
-
-        return next(each for each in Implementation if each.value == name)
 
 
 @final
@@ -140,15 +119,24 @@ def _restore_columns(model: Any, found: dict[str, Any]) -> None:
     summary, width = found["summary_"], found["n_features_in_"]
     columns = [part.part.columns for part in summary.parts]
     is_sparse = [each == range(width) for each in columns if isinstance(each, range)]
-    if found["_sparse"] != bool(is_sparse) or not all(is_sparse):
+    if not all(is_sparse) or (is_sparse and len(columns) > 1):
         raise Fault("the columns of the parts are not those of the model")
     placed = [] if is_sparse else sorted(j for each in columns for j in each)
     if not is_sparse and (len(placed) != width or placed != list(range(len(placed)))):
         raise Fault("the columns of the parts are not those of the model")
-    model.classes_ = summary.classes
-    if found["_problem"] is None:
+    names = found.get("_labels", summary.columns)
+    if found.get("feature_names_in_") is not None:
+        names = tuple(found["feature_names_in_"].tolist())
+    names = summary.columns if names is None else names
+    if len(names) != width:
+        raise Fault("the names of the columns are not those of the model")
+    summary = replace(summary, columns=names, frame=found.get("_kind", summary.frame))
+    for name in ("_sparse", "_labels", "_kind"):  # of version 1
+        vars(model).pop(name, None)
+    model.summary_, model.classes_ = summary, summary.classes
+    if found.get("_problem") is None:
         with as_stored(model, found):
-            model._set(summary, sparse=found["_sparse"])  # noqa: SLF001 - as a fit does
+            model._learn(summary)  # noqa: SLF001 - as a fit does
         check_priors(model)
 
 
@@ -179,15 +167,15 @@ _COLUMNS_PLAN = Plan(
         "summary_": NAIVE_SUMMARY,
         "_sparse": Single(bool),
         "_labels": Maybe(Labels("D", tuple)),
-        "_kind": _Frame(),
+        "_kind": Maybe(Choice(*FRAMES)),
         "_problem": Maybe(Single(str)),
         "_warned": Single(bool),
     },
-    needed=frozenset({"n_features_in_", "summary_", "_sparse", "_problem"}),
+    needed=frozenset({"n_features_in_", "summary_"}),
     remade=frozenset(
         {
             *("classes_", "_terms", "priors_", "families_", "categories_", "n_parameters_"),
-            *("constant_features_", "variance_floored_"),
+            *("constant_features_", "variance_floored_", "_settled"),
         }
     ),
     finish=_restore_columns,

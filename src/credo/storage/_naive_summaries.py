@@ -8,16 +8,27 @@ from typing import Any, final
 import numpy as np
 
 from credo._types import F64, Int
-from credo.classifiers.columns.categories import Categories
-from credo.classifiers.naive.learning import NaiveSummary, PartSummary
-from credo.classifiers.naive.parts import Part
+from credo.classifiers.naive_bayes import NaiveSummary
+from credo.classifiers.naive_terms import CategorySummary, Part, PartSummary
 from credo.classifiers.text import WordSummary
-from credo.families import CountSummary
 from credo.storage._family_summaries import SUMMARIES
 from credo.storage._faults import Fault
 from credo.storage._json import Json
-from credo.storage._kinds import CLASSES, Choice, Kind, Labels, Many, Numbers, Record, check_fields
+from credo.storage._kinds import (
+    CLASSES,
+    Choice,
+    Kind,
+    Labels,
+    Many,
+    Maybe,
+    Numbers,
+    Record,
+    check_fields,
+)
 from credo.storage._page import Page, Scope
+
+#: Libraries of data frames that rows may have come in.
+FRAMES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
 
 @final
@@ -62,15 +73,15 @@ class _Counted:
         """Lay the categorical ones of the parts one after the other."""
         places = [i for i, each in enumerate(parts) if each.part.family == "categorical"]
         chosen = [parts[i] for i in places]
-        values = [list(getattr(each.categories, "values", ())) for each in chosen]
-        counts = [
-            each.summary.padded(len(v)).ravel() for each, v in zip(chosen, values, strict=True)
-        ]
+        values = [list(each.summary.categories) for each in chosen]
+        counts = [each.summary.counts.ravel() for each in chosen]
         return cls(
             np.array(places, dtype=np.int64),
             np.array([each.part.columns[0] for each in chosen], dtype=np.int64),
             np.cumsum([len(each) for each in values], dtype=np.int64),
-            np.array([each.summary.weight for each in chosen]).reshape(len(chosen), n_classes),
+            np.array([each.summary.counts.sum(axis=1) for each in chosen]).reshape(
+                len(chosen), n_classes
+            ),
             np.concatenate([np.zeros(0), *counts]),
             [value for each in values for value in each],
         )
@@ -87,8 +98,7 @@ class _Counted:
         counts = cells.reshape(n_classes, stop - start)
         return PartSummary(
             Part("categorical", (int(self.columns[number]),)),
-            CountSummary("Categorical", self.weights[number], counts),
-            Categories.of(self.categories[start:stop]),
+            CategorySummary(tuple(self.categories[start:stop]), counts),
         )
 
 
@@ -159,19 +169,27 @@ class _NaiveSummaryKind(Kind):
 
     _head = Record(dict, {"classes": CLASSES, "weights": Numbers("K", least=0)})
     _parts = _Parts()
+    _columns = Labels("D", tuple, range)
 
     def write(self, value: Any, path: str, page: Page) -> Json:
-        """Write classes, weights and parts."""
+        """Write classes, weights, columns and parts."""
         head = self._head.write(value, path, page)
         parts = self._parts.write((value.parts, len(value.classes)), f"{path}.parts", page)
-        return {**head, "parts": parts}
+        columns = self._columns.write(value.columns, f"{path}.columns", page)
+        return {**head, "columns": columns, "frame": value.frame, "parts": parts}
 
     def read(self, node: Json, path: str, scope: Scope) -> NaiveSummary:
         """Read classes and weights, then the parts."""
-        check_fields(node, {"classes", "weights", "parts"}, {"parts"}, path)
-        head = {name: value for name, value in node.items() if name != "parts"}
+        check_fields(node, {"classes", "weights", "columns", "frame", "parts"}, {"parts"}, path)
+        head = {name: node[name] for name in ("classes", "weights") if name in node}
         found = self._head.read(head, path, scope)
-        return NaiveSummary(**found, parts=self._parts.read(node["parts"], f"{path}.parts", scope))
+        parts = self._parts.read(node["parts"], f"{path}.parts", scope)
+        columns: Any = range(sum(len(each.part.columns) for each in parts))
+        if "columns" in node:  # version 1 had them beside the summary
+            own = scope.only("K")
+            columns = self._columns.read(node["columns"], f"{path}.columns", own)
+        frame = Maybe(Choice(*FRAMES)).read(node.get("frame"), path, scope)
+        return NaiveSummary(**found, columns=columns, frame=frame, parts=parts)
 
 
 def _check_words(fields: dict[str, Any], scope: Scope) -> None:

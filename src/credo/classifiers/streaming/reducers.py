@@ -12,10 +12,7 @@ from sklearn.base import clone
 
 from credo._types import F64, Int
 from credo.classifiers.gaussian import GaussianClassifier, Options
-from credo.classifiers.naive.learning import Labelled, NaiveSummary, PartSummary, summarise_part
-from credo.classifiers.naive.parts import ColumnNames, Part, family_name
-from credo.classifiers.naive.planning import plan
-from credo.classifiers.naive_bayes import NaiveBayes
+from credo.classifiers.naive_bayes import NaiveBayes, NaiveSummary, family_name
 from credo.classifiers.regression import GaussianRegressor
 from credo.classifiers.streaming.cells import labels_of, numbers_of, texts_of, weights_of
 from credo.classifiers.streaming.matrices import table_of
@@ -192,47 +189,24 @@ class NaiveReducer(Reducer):
 
     def __init__(self, model: Any, schema: TableSchema, owner: str, head: Any) -> None:
         super().__init__(model, schema, owner)
-        self.names = ColumnNames(owner, schema.names)
         if head is None:
             _refuse_other_families(model, owner)
-            self.parts = tuple(each.part for each in model.summary_.parts)
+            self.model.summary_ = model.summary_
         else:
-            self.parts = plan(model.families, table_of(head, schema, owner), self.names)
+            self.model._settle(table_of(head, schema, owner))  # noqa: SLF001 - of this room
 
     def _summary(self, batch: Batch) -> NaiveSummary:
         classes, codes = self._labels(batch)
-        rows: Any = None
-        if any(part.family != "gaussian" for part in self.parts):
-            table = table_of(batch.rows, self.schema, self.owner)
-            rows = Labelled(table, self.names, codes, batch.weights, len(classes))
-        weights = np.bincount(codes, batch.weights, len(classes)).astype(np.float64)
-        parts = tuple(
-            self._moments(part, batch, codes, len(classes))
-            if part.family == "gaussian"
-            else summarise_part(rows, part)
-            for part in self.parts
-        )
-        return NaiveSummary(classes, weights, parts)
+        table = table_of(batch.rows, self.schema, self.owner)
+        rows = Rows(table, codes, batch.weights, len(classes))
+        return self.model._summarise((rows, classes))  # noqa: SLF001 - of this room
 
-    def _moments(self, part: Part, batch: Batch, codes: Int, n_classes: int) -> PartSummary:
-        """Summarise Gaussian columns as they are stored."""
-        names = tuple(self.schema.names[j] for j in part.columns)
-        for j in part.columns:
-            spec = self.schema.features[j]
-            if spec.is_category:
-                raise InputError(
-                    f"{self.owner}: column {spec.name!r} of family 'gaussian' needs numbers. Use "
-                    "the family 'categorical' for text."
-                )
-        columns = self._numbers(batch, names)
-        moments = moments_of(columns, codes, batch.weights, n_classes, "diagonal")
-        if moments is None:
-            raise InputError(f"{self.owner}: {self._refuse(batch, columns, names)}.")
-        return PartSummary(part, moments)
+    def _merged(self, first: NaiveSummary, second: NaiveSummary) -> NaiveSummary:
+        return first.merge(second)
 
     def finish(self, model: NaiveBayes, summary: NaiveSummary) -> None:
         """Fit the classifier."""
-        model._fit_summary(summary, self.schema.names)  # noqa: SLF001 - of this room
+        model._fit_summary(summary, len(self.schema.names), self.schema.names)  # noqa: SLF001 - of this room
 
 
 def _refuse_other_families(model: NaiveBayes, owner: str) -> None:
