@@ -2,10 +2,9 @@
 
 from credo.classifiers.comparison import LearningCurves, compare_generative_discriminative
 from credo.classifiers.decision import DecisionClassifier, expected_loss_scorer
+from credo.classifiers.explanation import Explanation, LogOddsWeights
 from credo.classifiers.gaussian import GaussianClassifier
 from credo.classifiers.logistic import LogisticClassifier
-from credo.classifiers.naive.explanation import Explanation
-from credo.classifiers.naive.log_odds import LogOddsWeights
 from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.parameters import ParameterCount, count_parameters
 from credo.classifiers.regression import GaussianRegressor

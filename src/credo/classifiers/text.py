@@ -14,18 +14,22 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.utils.validation import column_or_1d
 
 from credo import _checks as check
-from credo._types import F64, Int, Label, Labels, PerLabel
-from credo.classifiers._base import LearnsFromSummary, prior_probabilities, refuse_priors
+from credo._types import F64, Int, Label, PerLabel
+from credo.classifiers._base import refuse_priors
 from credo.classifiers._labels import encode_labels, refuse_missing_labels, union_of
-from credo.classifiers._term_classifier import TermClassifier
-from credo.classifiers.naive.estimates import Smoothing, estimate_term
-from credo.classifiers.naive.explanation import Explanation
-from credo.classifiers.naive.learning import PartSummary
-from credo.classifiers.naive.log_odds import LogOddsWeights
-from credo.classifiers.naive.parts import ColumnNames, Part
-from credo.classifiers.naive.sparse import COUNTS, SparseRows, check_size
+from credo.classifiers.explanation import Explanation
+from credo.classifiers.naive_bayes import TermClassifier
+from credo.classifiers.naive_terms import (
+    ColumnNames,
+    Part,
+    Smoothing,
+    SparseRows,
+    SparseTerm,
+    check_size,
+    class_weights,
+    estimate_term,
+)
 from credo.exceptions import InputError
-from credo.families import SumSummary
 from credo.families.moments import Rows
 
 _OWNER = "TextClassifier"
@@ -49,6 +53,11 @@ class WordSummary:
     def __post_init__(self) -> None:
         check.frozen(self.documents)
         check.frozen(self.counts)
+
+    @property
+    def weights(self) -> F64:
+        """Weight of each class, which is that of its documents."""
+        return self.documents
 
     def merge(self, other: Self) -> WordSummary:
         """Join two summaries: classes and words of both are kept."""
@@ -116,16 +125,8 @@ class WordSummary:
             )
         return chosen
 
-    def of_words(self, which: Int) -> SumSummary:
-        """Return the summary of some words, for the family of the model."""
-        counts = self.counts if len(which) == len(self.words) else self.counts[:, which]
-        if self.model == "multinomial":
-            return SumSummary("Multinomial", self.documents, counts)
-        weight = np.broadcast_to(self.documents[:, None], counts.shape)
-        return SumSummary("Bernoulli", weight, counts)
 
-
-class TextClassifier(LearnsFromSummary, TermClassifier):
+class TextClassifier(TermClassifier):
     r"""Classify documents by their words, with naive Bayes.
 
     .. math:: p(k \mid x) \propto \pi_k\, \frac{(\sum_w x_w)!}{\prod_w x_w!}
@@ -269,11 +270,9 @@ class TextClassifier(LearnsFromSummary, TermClassifier):
             check.count(self.max_words, f"max_words of {_OWNER}")
         Smoothing.checked(_OWNER, self.smoothing, self.smoothing_target)
         refuse_priors(self.priors, _OWNER, seen or ())
-        options = self._make_vectorizer().get_params()
+        made = self._make_vectorizer()
         choices = [  # 1 is one document, and 1.0 all of them
-            name
-            for name, value in _CHOICES.items()
-            if name in options and repr(options[name]) != repr(value)
+            name for name, all_ in _CHOICES.items() if repr(getattr(made, name, all_)) != repr(all_)
         ]
         if choices and seen is not None:
             raise InputError(
@@ -283,17 +282,18 @@ class TextClassifier(LearnsFromSummary, TermClassifier):
 
     def _make_vectorizer(self) -> Any:
         """Return a vectorizer that counts as the model needs it, not fitted."""
-        made = self.vectorizer
-        if made is None:
-            made = CountVectorizer()
+        if self.vectorizer is not None:
+            made = _check_counting(self.vectorizer)
             if self.hashing is not None:
-                slots = check.count(self.hashing, f"hashing of {_OWNER}")
-                made = HashingVectorizer(n_features=slots, alternate_sign=False, norm=None)
+                raise InputError(f"{_OWNER} takes hashing or a vectorizer, not both.")
         elif self.hashing is not None:
-            raise InputError(f"{_OWNER} takes hashing or a vectorizer, not both.")
-        made = _check_counting(made).set_params(dtype=np.float64)
+            slots = check.count(self.hashing, f"hashing of {_OWNER}")
+            made = HashingVectorizer(n_features=slots, alternate_sign=False, norm=None)
+        else:
+            made = CountVectorizer()
+        made.dtype = np.float64
         if self.vocabulary == "no_stop_words" and made.stop_words is None:
-            made.set_params(stop_words=_check_stop_words(self.stop_words))
+            made.stop_words = _check_stop_words(self.stop_words)
         return made
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
@@ -308,10 +308,11 @@ class TextClassifier(LearnsFromSummary, TermClassifier):
                 f"{_OWNER} needs one label per document: inconsistent numbers of samples, "
                 f"{len(documents)} documents and {len(labels)} labels."
             )
-        weights = check.weights(sample_weight, len(documents), f"sample weights of {_OWNER}")
-        if not weights.all():
-            kept = weights > 0
-            documents = [documents[i] for i in np.flatnonzero(kept).tolist()]
+        weights = None
+        if sample_weight is not None:
+            weights = check.weights(sample_weight, len(documents), f"sample weights of {_OWNER}")
+            kept = np.flatnonzero(weights)
+            documents = [documents[i] for i in kept.tolist()]
             labels, weights = labels[kept], weights[kept]
         refuse_missing_labels(labels, _OWNER)
         classes, codes = encode_labels(labels, None)
@@ -319,14 +320,12 @@ class TextClassifier(LearnsFromSummary, TermClassifier):
 
     def _summarise(self, batch: tuple[Rows, Any]) -> WordSummary:
         rows, classes = batch
-        weights = np.ones(len(rows.X)) if rows.weights is None else rows.weights
         words, found = self._count_words(rows.X)
         counts = np.zeros((len(classes), 0))
         if len(words):
-            kind = COUNTS[self.model]
-            counts = self._sparse(found).counts(rows.codes, weights, len(classes), kind)
-        per_class: Any = np.bincount(rows.codes, weights, len(classes))
-        return WordSummary(self.model, classes, per_class.astype(np.float64), words, counts)
+            sparse = self._sparse(found)
+            counts = sparse.counts(rows.codes, rows.weights, len(classes), self.model)
+        return WordSummary(self.model, classes, class_weights(rows), words, counts)
 
     def _count_words(self, documents: list[str]) -> tuple[Any, Any]:
         """Return all words of documents, sorted, or a range of slots, and their counts."""
@@ -352,18 +351,21 @@ class TextClassifier(LearnsFromSummary, TermClassifier):
         return SparseRows.of(counts, _OWNER)
 
     def _learn(self, summary: WordSummary, batch: Any = None) -> None:  # noqa: ARG002 - not needed
-        smoothing = Smoothing.checked(_OWNER, self.smoothing, self.smoothing_target)
         words, chosen = summary.words, summary.choose(self.vocabulary, self.max_words)
+        counts = summary.counts
         if len(chosen) < len(words):
-            words = tuple(words[w] for w in chosen.tolist())
-        self._chosen, self.words_ = chosen, words
+            words, counts = tuple(words[w] for w in chosen.tolist()), counts[:, chosen]
         self._reader = self._make_vectorizer()
         if not isinstance(self._reader, HashingVectorizer):
-            self._reader.set_params(vocabulary=list(words))
-        learned = PartSummary(Part(self.model, range(len(words))), summary.of_words(chosen))
-        term = estimate_term(learned, smoothing, self._column_names(), sparse=True)
-        self._terms, self._problem = (term,), None
-        self.summary_, self.classes_ = summary, summary.classes
+            self._reader.vocabulary = list(words)
+        term = estimate_term(
+            Part(self.model, range(len(words))),
+            SparseTerm.summary_of(self.model, summary.documents, counts),
+            Smoothing.checked(_OWNER, self.smoothing, self.smoothing_target),
+            ColumnNames(_OWNER, words),
+        )
+        self._terms, self._problem, self._chosen = (term,), None, chosen
+        self.summary_, self.classes_, self.words_ = summary, summary.classes, words
         with np.errstate(divide="ignore"):
             self.log_probabilities_ = check.frozen(np.log(term.family.mean))
         self.n_parameters_ = len(self.classes_) + term.n_parameters
@@ -376,20 +378,12 @@ class TextClassifier(LearnsFromSummary, TermClassifier):
             reader.build_analyzer()
         except (re.error, TypeError) as error:
             raise InputError(f"The words of {_OWNER} have no proper pattern: {error}.") from None
-        slots = range(reader.n_features) if isinstance(reader, HashingVectorizer) else words
-        if self.model != self.summary_.model or slots != words:
+        hashes = isinstance(reader, HashingVectorizer)
+        fits = words == range(reader.n_features) if hashes else not isinstance(words, range)
+        if self.model != self.summary_.model or not fits:
             raise InputError(f"The summary of {_OWNER} is not one of what it counts.")
 
-    def _set_priors(self) -> Self:
-        weights = self.summary_.documents
-        self.priors_ = prior_probabilities(self.priors, self.classes_, weights, _OWNER)
-        return self
-
     # --- answers --------------------------------------------------------------------------------
-
-    def _column_names(self) -> ColumnNames:
-        """Return what the columns are called: the words."""
-        return ColumnNames(_OWNER, self.words_)
 
     def _rows(self, X: Any) -> SparseRows:
         self._check_ready()
@@ -413,23 +407,7 @@ class TextClassifier(LearnsFromSummary, TermClassifier):
         Explanation
             Words and how often they occur; of the Bernoulli model also absent ones, with 0.
         """
-        return self._explained(self._rows([document]), a, b)
-
-    def log_odds_weights(self, a: Label, b: Label) -> LogOddsWeights:
-        r"""Return the log odds of two classes as :math:`w \cdot x + w_0`.
-
-        Parameters
-        ----------
-        a, b : label
-            Two of ``classes_``.
-
-        Returns
-        -------
-        LogOddsWeights
-            One weight per word of ``words_``; unpacks to w and :math:`w_0`.
-        """
-        self._check_ready()
-        return self._linear_form(a, b)
+        return self._explain(self._rows([document]), a, b)
 
     def top_words(self, n: int = 10) -> dict[Label, list[Any]]:
         r"""Return the words that speak most for each class.
@@ -503,9 +481,8 @@ def _check_documents(X: Any) -> list[str]:
 def _check_counting(vectorizer: Any) -> Any:
     """Return a copy of a vectorizer; refuse one that gives something else than counts."""
     counts = isinstance(vectorizer, (CountVectorizer, HashingVectorizer))
-    options = vectorizer.get_params() if counts else {}
-    signed = options.get("alternate_sign", False) or options.get("norm") is not None
-    if signed or not counts or isinstance(vectorizer, TfidfVectorizer):
+    scaled = isinstance(vectorizer, TfidfVectorizer) or getattr(vectorizer, "norm", None)
+    if not counts or scaled or getattr(vectorizer, "alternate_sign", False):
         raise InputError(
             f"The vectorizer of {_OWNER} must count words: a CountVectorizer(), or a "
             "HashingVectorizer(alternate_sign=False, norm=None). Got "

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from credo._checks import listing
 from credo._types import F64, Bool
 from credo._validation.probabilities import tolerance
 from credo.exceptions import InputError
@@ -41,14 +42,20 @@ class Support:
         """Put the filler where a value is not inside."""
         return np.where(inside[..., None] if self.whole else inside, values, self.filler)
 
-    def refuse_others(self, values: F64, owner: str, row_numbers: Any = None) -> None:
-        """Refuse values outside; name the first, and its row if the first axis holds rows."""
+    def refuse_others(
+        self, values: F64, owner: str, row_numbers: Any = None, columns: Any = None
+    ) -> None:
+        """Refuse values outside; name the first, its row if the first axis holds rows, its column.
+
+        ``columns`` are the names of the columns, the last axis.
+        """
         wrong = ~(self.inside(values) | self.missing(values))
         if not wrong.any():
             return
         first = tuple(int(i) for i in np.argwhere(wrong)[0])
-        where = _place(first, row_numbers)
-        raise InputError(f"{owner} needs {self.needs}. Got {values[first].tolist()!r}{where}.")
+        where = _place(first, row_numbers, columns)
+        got = values[first].tolist() if values[first].ndim else f"{values[first]:g}"
+        raise InputError(f"{owner} needs {self.needs}. Got {got}{where}.")
 
     def refuse_missing(self, missing: Bool, owner: str, row_numbers: Any) -> None:
         """Refuse missing values if summaries must be complete; name the first row with one."""
@@ -59,11 +66,14 @@ class Support:
             )
 
 
-def _place(index: tuple[int, ...], row_numbers: Any) -> str:
+def _place(index: tuple[int, ...], row_numbers: Any, columns: Any = None) -> str:
     """Say where an entry is, as the user counts."""
     if row_numbers is None:
         return f" at index {list(index)}" if index else ""
     row, *column = index
+    if columns is not None:
+        named = f"column {columns[column[0]]!r}" if column else f"columns {listing(columns)}"
+        return f" in row {row_numbers[row]}, {named}"
     return f" in row {row_numbers[row]}" + (f", column {column}" if column else "")
 
 

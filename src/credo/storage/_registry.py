@@ -12,6 +12,7 @@ from credo.storage._kinds import Kind
 #: Models that learn from a summary are stored as they declare, and so are these summaries.
 _RECORDS = {
     "ClassSummary": "credo.classifiers.summary",
+    "NaiveSummary": "credo.classifiers.naive_bayes",
     "WordSummary": "credo.classifiers.text",
 }
 #: The others, by the module that says how.
@@ -23,8 +24,6 @@ _OTHERS = {
     "LogisticClassifier": "_logistic_models",
     "Loss": "_decision_models",
     "MarkovNetwork": "_networks",
-    "NaiveBayes": "_naive_models",
-    "NaiveSummary": "_naive_summaries",
 }
 
 
