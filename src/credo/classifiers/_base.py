@@ -284,12 +284,13 @@ class LearnsFromSummary(ABC):
     and tables follow from these.
     """
 
-    #: What a table gives it: numbers, columns of any kind, or documents.
+    #: What rows are: an array of numbers, a table of columns, or documents.
     kind: ClassVar[Literal["numbers", "columns", "documents"]]
-    #: The record that it learns from; and the one that ``_fitted`` holds and ``_set`` shows, None
-    #: if the model is its summary. All models that have their own can be stored.
+    #: The record that is merged, and the one that predictions need, in ``_fitted``; None if that
+    #: is learned again from a summary.
     Summary: ClassVar[Any]
     Fitted: ClassVar[Any] = None
+    #: Models with a record of their own, by name: these can be stored.
     known: ClassVar[dict[str, type]] = {}
 
     summary_: Any
@@ -410,11 +411,10 @@ class LearnsFromSummary(ABC):
 
     def _restart(self, summary: Any) -> Self:
         """Continue from a summary; if it does not determine a model yet, remember why."""
-        seen = getattr(summary, "classes", None)
-        self._check_parameters(() if seen is None else seen.tolist())
+        self._check_parameters(summary.classes.tolist())
         self.summary_ = summary
-        if seen is not None:
-            self.classes_ = seen
+        if isinstance(self, ScoredClassifier):
+            self.classes_ = summary.classes
         try:
             self._learn(summary)
         except CredoError as problem:
@@ -448,6 +448,11 @@ def warn_user(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("credo."):
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, category, stacklevel=depth)
+
+
+def row_weights(given: Any, n: int, owner: str) -> F64 | None:
+    """Check sample weights; None if all are one."""
+    return None if given is None else check.weights(given, n, f"sample weights of {owner}")
 
 
 def prior_probabilities(priors: Any, classes: Any, weights: F64, owner: str) -> F64:

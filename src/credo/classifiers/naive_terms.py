@@ -43,7 +43,7 @@ from credo.families import (
 )
 from credo.families._support import Support
 from credo.families.class_gaussians import ClassGaussians
-from credo.families.covariances import flat_features, with_variation
+from credo.families.covariances import with_variation
 from credo.families.moments import ClassMoments, Rows, RowsView, class_sums, rounding_variance
 
 FamilyName = Literal[
@@ -573,7 +573,7 @@ class GaussianTerm(Term):
         between = (weights * (summary.means - centre) ** 2).sum(axis=0)
         overall = (summary.pooled_diagonal() + between) / np.where(total > 0, total, 1.0)
         active = ~summary.constant_features() & (overall > 0)
-        flat = flat_features(summary, "diagonal", active) & ~unseen
+        flat = summary.flat() & active & ~unseen
         varied = with_variation(summary, flat) if flat.any() else summary
         means, variances = summary.means, varied.diagonals() / np.where(unseen, 1.0, weights)
         if unseen.any():

@@ -13,6 +13,7 @@ from credo._validation.arrays import as_finite, as_floats, positive_int
 from credo.exceptions import InputError, ShapeError
 from credo.families._parameters import MOST
 from credo.families._support import Support
+from credo.families.moments import two_sum
 
 
 @final
@@ -114,13 +115,6 @@ def _squared(z: F64) -> F64:
     rows = np.moveaxis(z, 0, -2)
     result: F64 = rows.swapaxes(-1, -2) @ rows
     return 0.5 * (result + result.swapaxes(-1, -2))
-
-
-def two_sum(a: F64, b: F64) -> tuple[F64, F64]:
-    """Give the rounded sum and what rounding took away, exactly (Knuth)."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
 
 
 def _as_values(x: Any, owner: str, support: Support) -> F64:

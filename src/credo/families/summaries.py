@@ -10,8 +10,9 @@ import numpy as np
 from credo._types import F64
 from credo.exceptions import ShapeError
 from credo.families._logarithms import excess
-from credo.families._rows import Rows, two_sum
+from credo.families._rows import Rows
 from credo.families._summary import AbstractSummary
+from credo.families.moments import two_sum
 
 
 @final

@@ -33,7 +33,7 @@ def test_a_release_in_the_middle_overwrites_no_scores(monkeypatch):
     rows = X.copy()
     rows[::2, 0] = np.nan
     expected = model.predict_proba(rows)
-    monkeypatch.setattr("credo.classifiers.gaussian.block_rows", lambda _: 7)
+    monkeypatch.setattr("credo.classifiers.gaussian.check.block_rows", lambda _: 7)
     np.testing.assert_allclose(model.predict_proba(rows), expected, rtol=1e-12)
 
 

@@ -211,7 +211,7 @@ def test_merging_leaves_both_models_as_they_were():
 
 def test_models_of_other_columns_do_not_merge():
     one = GaussianClassifier("diagonal").fit(X, Y)
-    with pytest.raises(ShapeError, match="3 features cannot be merged with 2"):
+    with pytest.raises(ShapeError, match="3 columns cannot be merged with 2"):
         one.merge(GaussianClassifier("diagonal").fit(X[:, :2], Y))
     with pytest.raises(InputError):
         one.merge(GaussianClassifier("full").fit(X, Y))

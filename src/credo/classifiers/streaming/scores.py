@@ -34,10 +34,9 @@ def scores_of(model: Any, batch: Any, schema: TableSchema, owner: str, start: in
     totals = np.empty(len(batch)) if generative else None
     for block, scores in _scores(model, batch, schema, owner, start, densities=generative):
         top = scores.max(axis=0)
-        scores -= top
-        np.exp(scores, out=scores)
-        whole = scores.sum(axis=0)
-        table[block] = (scores / whole).T
+        shares = np.exp(scores - top)
+        whole = shares.sum(axis=0)
+        table[block] = (shares / whole).T
         if totals is not None:
             totals[block] = top + np.log(whole)
     return Scores(table, totals)
@@ -76,7 +75,7 @@ def values_of(
     """Return mean and variance of the target of each row of a batch."""
     model._check_ready()  # noqa: SLF001 - of this room
     rows = inputs_of(model.kind, batch, schema, owner, _counted_from(start))
-    return model._fitted.joint.predict(rows)  # noqa: SLF001 - as above
+    return model._fitted.predict(rows)  # noqa: SLF001 - as above
 
 
 def _counted_from(start: int) -> Number:
