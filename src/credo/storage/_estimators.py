@@ -21,10 +21,6 @@ from credo.storage._page import Page, Scope
 from credo.storage._values import Value
 from credo.storage._vectorizers import Vectorizer
 
-#: What scikit-learn keeps in estimators for itself, and is no part of the model.
-_NOT_THE_MODEL = {"_metadata_request", "_sklearn_output_config"}
-
-
 @final
 class Dropped(Kind):
     """A parameter that is no part of the model, such as a function that reports progress."""
@@ -167,7 +163,7 @@ class Estimator(Kind):
         twin = self._make(**value.get_params(deep=False))
         vars(twin).update(kept)
         self._plan.finish(twin, kept)
-        strange = sorted(set(vars(value)) - set(vars(twin)) - _NOT_THE_MODEL)
+        strange = sorted(name for name in set(vars(value)) - set(vars(twin)) if name[0] != "_")
         if strange:
             raise InputError(
                 f"This {self._make.__name__} has the attribute {strange[0]!r}, which model files "

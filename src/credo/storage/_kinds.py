@@ -325,6 +325,15 @@ class Apart(Kind):
         """Read the thing with sizes of its own."""
         return self._kind.read(node, path, scope.only(*self._letters))
 
+    def write_all(self, values: list[Any], path: str, page: Page) -> Json:
+        """Write all things."""
+        return self._kind.write_all(values, path, page)
+
+    def read_all(self, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
+        """Read all things, each with sizes of its own."""
+        own = [scope.only(*self._letters) for scope in scopes]
+        return self._kind.read_all(node, path, own)
+
 
 @final
 class Record(Kind):

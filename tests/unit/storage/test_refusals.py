@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from tests.unit.storage.stored_models import codes, documents, rows
 
 import credo
-from credo.classifiers.columns.categories import Categories
 from credo.exceptions import InputError
 from credo.graphs import BayesianNetwork
 from credo.storage import load, pack, save
@@ -74,7 +73,8 @@ def test_parameters_of_other_kinds_are_refused():
 def test_categories_of_other_kinds_are_refused():
     model = credo.NaiveBayes().fit([["a"], ["b"]], [0, 1])
     part = model.summary_.parts[0]
-    odd = replace(part, categories=Categories.of([date(2024, 1, 1), date(2024, 1, 2)]))
+    dates = date(2024, 1, 1), date(2024, 1, 2)
+    odd = replace(part, summary=replace(part.summary, categories=dates))
     with pytest.raises(InputError, match="is of type date"):
         pack(replace(model.summary_, parts=(odd,)))
 

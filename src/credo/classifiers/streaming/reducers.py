@@ -72,7 +72,7 @@ class Reducer:
             self.model.n_features_in_ = len(self._names)
             self.model.feature_names_in_ = np.array(self._names, dtype=object)
         if model.kind == "columns" and head is None:
-            self.model.summary_ = model.summary_
+            self.model._keep(model.summary_)  # noqa: SLF001
         elif model.kind == "columns":
             self.model._settle(self._inputs(Batch(head, None, 0)))  # noqa: SLF001
 
