@@ -450,12 +450,12 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     def _linear(self, log_priors: F64) -> tuple[F64, F64]:
         """Return weights and offsets of the linear scores, in terms of the features."""
         means, projection = self._model.means, self._fitted.projection
-        gaps, priors, middle = means, log_priors, 0.5 * means
+        gaps, priors, ends = means, log_priors, means
         if len(means) == 2:  # the log odds of the second class, about the middle of the means
             gaps, priors = np.diff(means, axis=0), np.diff(log_priors)
-            middle = means.mean(axis=0, keepdims=True)
+            ends = means.sum(axis=0, keepdims=True)
         coefficients = self._model.pulls(gaps)
-        offsets = priors - (coefficients * middle).sum(axis=1)
+        offsets = priors - 0.5 * np.vecdot(coefficients, ends)  # without a second large array
         if projection is not None:
             offsets -= coefficients @ (projection.components @ projection.centre)
             coefficients = coefficients @ projection.components

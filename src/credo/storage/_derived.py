@@ -104,7 +104,9 @@ class OneOf(Kind):
         which = np.array([list(self._kinds).index(name) for name in names], dtype=np.int64)
         found = {"which": page.array(f"{path}.which", which)}
         written = {
-            name: self._kinds[name].write_all(group, path if len(groups) == 1 else f"{path}.{name}", page)
+            name: self._kinds[name].write_all(
+                group, path if len(groups) == 1 else f"{path}.{name}", page
+            )
             for name, group in groups.items()
             if group
         }

@@ -21,38 +21,9 @@ from credo.storage._page import Page, Scope
 from credo.storage._values import Value
 from credo.storage._vectorizers import Vectorizer
 
-@final
-class Dropped(Kind):
-    """A parameter that is no part of the model, such as a function that reports progress."""
 
-    def write(self, value: Any, path: str, page: Page) -> Json:  # noqa: ARG002 - nothing is kept
-        """Write nothing."""
-        return None
-
-    def read(self, node: Json, path: str, scope: Scope) -> None:  # noqa: ARG002 - no arrays
-        """Return None."""
-        if node is not None:
-            raise Fault(f"{path} must be null")
-
-
-@final
-class OfSummary(Kind):
-    """A summary, which is left out if the user does not want it."""
-
-    def __init__(self, kind: Kind) -> None:
-        self._kind = Maybe(kind)
-
-    def write(self, value: Any, path: str, page: Page) -> Json:
-        """Write the summary if it is wanted."""
-        return self._kind.write(value if page.summary else None, path, page)
-
-    def read(self, node: Json, path: str, scope: Scope) -> Any:
-        """Read the summary, or None."""
-        return self._kind.read(node, path, scope)
-
-
-#: Parameters that are not plain values, by name, whatever the estimator.
-_PARAMETERS: dict[str, Kind] = {"progress": Dropped(), "vectorizer": Maybe(Vectorizer())}
+#: The parameter that reports progress is no part of the model.
+_DROPPED = "progress"
 SCHEMA = Apart(record_kind(TableSchema))
 #: What all estimators may have: the columns that they were fitted to.
 COLUMNS: dict[str, Kind] = {
@@ -88,7 +59,7 @@ def learner_kind(make: Any) -> Estimator:
         if issubclass(make, ScoredClassifier):
             learned = {"classes_": CLASSES, **learned}
             needed.add("classes_")
-        summary, ready = OfSummary(summary), frozenset({"_fitted"})
+        summary, ready = Maybe(summary), frozenset({"_fitted"})
         learned["_fitted"] = field_kind(field_of(make.Fitted, "Fitted"))
     learned |= {"summary_": summary, "_problem": Maybe(Single(str)), "_warned": Single(bool)}
     return Estimator(make, Plan(learned, frozenset(needed), ready, finish=_show))
@@ -121,9 +92,8 @@ class Estimator(Kind):
     def __init__(self, make: Any, plan: Plan) -> None:
         self._make, self._plan = make, plan
         names = make._get_param_names()  # noqa: SLF001 - scikit-learn's
-        special, plain = {**_PARAMETERS, **plan.parameters}, Value()
-        self._parameters = {name: special.get(name, plain) for name in names}
-        self._needed = frozenset(special) & set(names) - {"progress"}
+        special, plain = {"vectorizer": Maybe(Vectorizer()), **plan.parameters}, Value()
+        self._parameters = {n: special.get(n, plain) for n in names if n != _DROPPED}
 
     def write(self, value: Any, path: str, page: Page) -> Json:
         """Write the parameters and what was learned."""
@@ -145,6 +115,8 @@ class Estimator(Kind):
             if name in found and (determined or name not in self._plan.ready)
         }
         self._refuse_others(value, kept)
+        if not page.summary and "_fitted" in kept:
+            kept["summary_"] = None
         learned = {
             name: self._plan.learned[name].write(each, f"{path}.{name}", page)
             for name, each in kept.items()
@@ -188,7 +160,7 @@ class Estimator(Kind):
 
     def read_parameters(self, node: Json, path: str, scope: Scope) -> Any:
         """Make an unfitted estimator; a plain parameter that is not there has its default."""
-        check_fields(node, set(self._parameters), set(self._needed), path)
+        check_fields(node, set(self._parameters), set(self._plan.parameters), path)
         inner = scope.inner(own_sizes=True)
         read = {n: self._parameters[n].read(v, f"{path}.{n}", inner) for n, v in node.items()}
         return self._make(**read)

@@ -174,7 +174,10 @@ class Labels(Kind):
         if not isinstance(node, dict):
             return super().read_all(node, path, scopes)
         check_fields(node, {"of", "sizes"}, {"of", "sizes"}, path)
-        whole, sizes = read_labels(node["of"], path, scopes[0]), scopes[0].array(node["sizes"], path)
+        whole, sizes = (
+            read_labels(node["of"], path, scopes[0]),
+            scopes[0].array(node["sizes"], path),
+        )
         if not isinstance(whole, list) or sizes.dtype != np.int64 or sizes.ndim != 1:
             raise Fault(f"{path} is no stack of labels")
         pieces = cut(whole, sizes.tolist(), len(scopes), path)

@@ -44,19 +44,15 @@ def matrix_of(batch: Any, schema: TableSchema, owner: str, number: Number) -> F6
 
     ``number`` says which row of the table a row is, for messages.
     """
-    result = np.empty((len(batch), len(schema.inputs)))
-    place = 0
+    columns: list[Any] = []
     for spec in schema.features:
         column = batch.column(spec.name)
         if spec.is_category:
             codes = category_codes(column, spec, owner, number)
-            width = len(spec.categories) - 1
-            result[:, place : place + width] = codes[:, None] == np.arange(1, width + 1)
-            place += width
+            columns += [codes == place for place in range(1, len(spec.categories))]
         else:
-            result[:, place] = numbers_of(column)
-            place += 1
-    return result
+            columns.append(numbers_of(column))
+    return np.stack(columns, axis=1, dtype=np.float64)
 
 
 def table_of(batch: Any, schema: TableSchema, owner: str) -> Table:
