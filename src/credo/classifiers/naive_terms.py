@@ -317,7 +317,7 @@ class Smoothing:
 class CategorySummary:
     """The weight of each category of a column in each class."""
 
-    categories: Annotated[Labels, "C"]
+    categories: Annotated[Labels, "C", "distinct"]
     counts: Annotated[F64, "K C", ">= 0"]
 
     def __post_init__(self) -> None:
@@ -360,7 +360,26 @@ class PartSummary:
     """A part, and what is known of its columns."""
 
     part: Part
-    summary: Annotated[Summary, "K"]
+    summary: Annotated[Summary, "K D"]
+
+    def _check(self) -> None:
+        """Refuse the summary of another family, in a file."""
+        part, found = self.part, self.summary
+        own: Any = {"gaussian": ClassMoments, "categorical": CategorySummary}.get(part.family)
+        right = part.family in FAMILIES
+        right = right and type(found) is (own or part.distribution._summary)  # noqa: SLF001
+        if right and isinstance(found, ClassMoments):
+            right = found.detail == "diagonal"
+        elif right and isinstance(found, CategorySummary):
+            right = len(part.columns) == 1
+        elif right:
+            axes = {"beta": 3, "multivariate_gaussian": 3}.get(part.family, 2)
+            last: Any = getattr(found, "scatter", getattr(found, "mean", None))
+            name, weight = found.family, found.weight  # type: ignore[union-attr]
+            right = name == part.distribution.__name__ and weight.ndim == 2 - part.is_vector
+            right = right and (last is None or last.ndim == axes)
+        if not right or (part.is_sparse and part.family not in SPARSE):
+            raise InputError(f"A {type(found).__name__} is not what {part.family!r} learns from.")
 
 
 def estimate_term(part: Part, summary: Any, how: Smoothing, names: ColumnNames) -> Term:

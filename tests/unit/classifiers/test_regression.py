@@ -437,7 +437,9 @@ def test_merge_refuses_what_does_not_fit_together():
         model.merge(GaussianRegressor())
     frames = [pd.DataFrame(X[:, :2], columns=names) for names in (["a", "b"], ["b", "a"])]
     models = [GaussianRegressor().fit(frame, Y) for frame in frames]
-    with pytest.raises(InputError, match="the columns differ: 'a', 'b', 'target y' and 'b', 'a', 'target y'"):
+    with pytest.raises(
+        InputError, match="the columns differ: 'a', 'b', 'target y' and 'b', 'a', 'target y'"
+    ):
         models[0].merge(models[1])
 
 
