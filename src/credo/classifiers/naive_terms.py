@@ -89,7 +89,7 @@ class Part:
     """A family and the positions of its columns: a range if the rows are sparse."""
 
     family: str
-    columns: Annotated[tuple[int, ...] | range, "P"]
+    columns: Annotated[tuple[int, ...] | range, "D", "distinct"]
 
     @property
     def distribution(self) -> type[AbstractFamily[Any]]:
@@ -366,8 +366,9 @@ class PartSummary:
         """Refuse the summary of another family, in a file."""
         part, found = self.part, self.summary
         own: Any = {"gaussian": ClassMoments, "categorical": CategorySummary}.get(part.family)
-        right = part.family in FAMILIES
-        right = right and type(found) is (own or part.distribution._summary)  # noqa: SLF001
+        if own is None and part.family in FAMILIES:
+            own = getattr(part.distribution, "_summary", PositiveSummary)  # of two parts or more
+        right = type(found) is own
         if right and isinstance(found, ClassMoments):
             right = found.detail == "diagonal"
         elif right and isinstance(found, CategorySummary):
