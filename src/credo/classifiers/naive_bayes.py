@@ -45,6 +45,8 @@ from credo.families import DiagonalGaussian
 from credo.families.moments import Rows
 
 _OWNER = "NaiveBayes"
+#: Scores of sparse rows that are made at once, 16 MiB: a product of few rows costs far more a row.
+_SCORES = 2**21
 
 
 class TermClassifier(LearnsFromSummary, GenerativeClassifier):
@@ -62,20 +64,27 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
         return self
 
     def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:
-        ready = [term.ready(rows) for term in self._terms]
         priors = self._log_priors()[:, None]
         widest = max((term.width for term in self._terms), default=1)
         size = check.block_rows(max(widest, len(priors)))
-        cuts = rows.blocks(0) if isinstance(rows, SparseRows) else check.blocks(rows.n_rows, size)
-        for block in cuts:
-            with np.errstate(over="ignore", invalid="ignore"):
-                scores = np.repeat(priors, block.stop - block.start, axis=1)
-                for term, each in zip(self._terms, ready, strict=True):
-                    scores += term.score(each, block, whole=densities)
-                best = scores.max(axis=0)
-            if not np.isfinite(best).all():
-                self._refuse_row(rows, block.start + int(np.isfinite(best).argmin()))
-            yield block, scores
+        pieces = [rows]
+        if isinstance(rows, SparseRows):
+            pieces = rows.pieces(max(1, _SCORES // len(priors)))
+        for piece in pieces:
+            ready = [term.ready(piece, whole=densities) for term in self._terms]
+            first = getattr(piece, "first", 0)
+            for block in check.blocks(piece.n_rows, size):
+                with np.errstate(over="ignore", invalid="ignore"):
+                    parts = zip(self._terms, ready, strict=True)
+                    logs = (term.score(each, block, whole=densities) for term, each in parts)
+                    scores = np.add(next(logs), priors, order="C")
+                    for more in logs:
+                        scores += more
+                    best = scores.max(axis=0)
+                here = slice(first + block.start, first + block.stop)
+                if not np.isfinite(best).all():
+                    self._refuse_row(rows, here.start + int(np.isfinite(best).argmin()))
+                yield here, scores
 
     def _refuse_row(self, rows: Any, row: int) -> None:
         """Say why a row has no posterior."""
