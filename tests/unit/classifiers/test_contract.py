@@ -174,6 +174,7 @@ CASES = {
     "gaussian tied oas": gaussian("tied", shrinkage="oas"),
     "gaussian proportional oas": gaussian("proportional", shrinkage="oas"),
     "gaussian auto": gaussian("full", shrinkage="auto", streams=False, tables=False),
+    "gaussian tied auto": gaussian("tied", shrinkage="auto", streams=False, tables=False),
     "gaussian subspace": gaussian("full", subspace=2, tables=False),
     "gaussian tied subspace": gaussian("tied", subspace=0.9, tables=False),
     **{
@@ -256,6 +257,12 @@ def cases(names):
     return pytest.mark.parametrize("name", names)
 
 
+ESTIMATES = (
+    *("priors_", "means_", "covariances_", "proportions_", "shrinkage_", "components_", "coef_"),
+    *("intercept_", "log_likelihood_", "variance_", "log_probabilities_"),
+)
+
+
 def answers(model, rows):
     """What a model says about rows, as a table of numbers."""
     if isinstance(model, GaussianRegressor):
@@ -269,7 +276,7 @@ def assert_same(one, other, rows, digits=1e-9):
     assert hasattr(one, "classes_") == hasattr(other, "classes_")
     if hasattr(one, "classes_"):
         assert one.classes_.tolist() == other.classes_.tolist()
-    for name in ("priors_", "means_", "covariances_", "coef_", "log_likelihood_", "variance_"):
+    for name in ESTIMATES:
         if hasattr(other, name):
             np.testing.assert_allclose(
                 getattr(one, name), getattr(other, name), rtol=digits, atol=digits, err_msg=name
@@ -307,6 +314,26 @@ def test_merged_parts_equal_one_fit_in_any_order(name):
         models = [case.stream([p], WEIGHTS) for p in SPLITS[split]]
         assert_same(reduce(lambda a, b: a.merge(b), models), whole, case.asked)
         assert_same(reduce(lambda a, b: b.merge(a), models), whole, case.asked)
+
+
+@cases(["gaussian full", "naive mixed missing", "text multinomial", "regressor None"])
+@pytest.mark.parametrize(
+    ("weights", "text"),
+    [
+        (np.ones(3), "one sample weight per row"),
+        (np.zeros(N), "not all zero"),
+        (-WEIGHTS, "at least zero"),
+        (WEIGHTS * np.nan, "finite"),
+        (WEIGHTS + np.inf, "finite"),
+        ("abcd", r"\w"),
+    ],
+    ids=["few", "zero", "negative", "NaN", "infinite", "text"],
+)
+def test_wrong_weights_are_refused_by_name(name, weights, text):
+    case = CASES[name]
+    with pytest.raises(InputError, match=text) as caught:
+        case.make().fit(case.X, case.y, sample_weight=weights)
+    assert type(case.make()).__name__ in str(caught.value)
 
 
 @cases(STREAMS)
@@ -364,10 +391,11 @@ def test_a_weight_of_two_is_the_row_twice_and_of_zero_no_row(name):
 
 
 @cases([name for name in VARIED if name in CLASSIFIERS])
-def test_a_class_of_weight_zero_is_absent(name):
+def test_a_row_or_a_class_of_weight_zero_is_absent_whatever_it_holds(name):
     case = CASES[name]
-    weights = np.where(CODES == 1, 0.0, WEIGHTS)
-    model = case.make().fit(case.X, case.y, sample_weight=weights)
+    weights = np.where((CODES == 1) | (ROWS == 0), 0.0, WEIGHTS)
+    holds = wrong_cell(case) if name not in UNREAD else case.X
+    model = case.make().fit(holds, case.y, sample_weight=weights)
     assert model.classes_.tolist() == ["ant", "cat"]
     kept = np.flatnonzero(weights)
     expected = case.make().fit(take(case.X, kept), case.y[kept], sample_weight=weights[kept])
@@ -413,6 +441,10 @@ def test_units_do_not_matter(name, power):
         assert any(repr(column) in str(error) for column in units)
         return
     found, expected = answers(other, scaled(case.X)), answers(model, case.X)
+    for attribute in ("variance_floored_", "constant_features_", "shrinkage_"):
+        np.testing.assert_allclose(
+            getattr(other, attribute, 0), getattr(model, attribute, 0), rtol=1e-9
+        )
     if name not in REGRESSORS:
         seen = case.X[list(units)].notna().to_numpy()
         logs = seen @ np.log(list(units.values()))
@@ -501,7 +533,10 @@ def test_priors_move_the_log_prior_only(name):
                 atol=1e-8,
             )
         np.testing.assert_array_equal(moved.log_joint(case.X), asked.log_joint(case.X))
-        assert getattr(moved, "log_likelihood_", 0) == getattr(asked, "log_likelihood_", 0)
+        for attribute in ESTIMATES:
+            np.testing.assert_array_equal(
+                getattr(moved, attribute, 0), getattr(asked, attribute, 0)
+            )
         np.testing.assert_array_equal(moved.with_priors(None).priors_, plain.priors_)
 
 
@@ -513,6 +548,7 @@ def test_a_prior_of_zero_rules_a_class_out(name):
     assert (model.predict_log_proba(case.X)[:, 0] == -np.inf).all()
     assert set(model.predict(case.X)) <= {"bee", "cat"}
     assert np.isfinite(model.log_density(case.X)).all()
+    assert getattr(model, "log_likelihood_", -np.inf) == -np.inf
     alone = model.with_priors({"ant": 0.0, "bee": 1.0, "cat": 0.0})
     assert (alone.predict_proba(case.X) == [0.0, 1.0, 0.0]).all()
     assert (alone.predict_log_proba(case.X)[:, 1] == 0).all()
@@ -550,6 +586,7 @@ LABELS = {
     "wide": np.array([-7, 0, 2**40]),
     "int8": np.array([-128, -1, 127], dtype=np.int8),
     "uint64": np.array([0, 1, 2**64 - 1], dtype=np.uint64),
+    "huge": np.array([2**63, 2**63 + 1, 2**63 + 2], dtype=np.uint64),
     "extreme": np.array([-(2**63), 0, 2**63 - 1]),
     "float": np.array([1, 3, 5], dtype=np.float32),
     "empty": np.array(["", "A", "a"]),
@@ -643,6 +680,9 @@ def wrong_cell(case):
     return csr_array(np.where(np.arange(N)[:, None] == 0, -1.0, case.X.toarray()))
 
 
+#: Cells of these are read before the weights are asked.
+UNREAD = ["naive categorical", "text multinomial", "text hashing bernoulli"]
+
 #: Rows, labels and weights that no model takes: {kind: what of it is wrong}.
 WRONG_ROWS = {
     "a cell": lambda case: (wrong_cell(case), case.y, None),
@@ -651,6 +691,8 @@ WRONG_ROWS = {
     "no rows": lambda case: (take(case.X, []), case.y[:0], None),
     "no table": lambda case: (5, case.y, None),
     "labels of no kind": lambda case: (case.X, np.where(CODES == 0, np.nan, CODES), None),
+    "labels of two kinds": lambda case: (case.X, np.array([1, "a", None], object)[CODES], None),
+    "a missing label": lambda case: (case.X, np.array(["b", None, "a"], object)[CODES], None),
     "two columns of labels": lambda case: (case.X, np.eye(3)[CODES], None),
     "a weight too few": lambda case: (case.X, case.y, WEIGHTS[1:]),
     "a negative weight": lambda case: (case.X, case.y, -WEIGHTS),
