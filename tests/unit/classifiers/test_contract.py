@@ -145,9 +145,7 @@ def take(rows, places):
 
 
 def gaussian(shape, rows=NUMBERS, **changes):
-    options = {
-        key: changes.pop(key) for key in ("shrinkage", "subspace", "tol") if key in changes
-    }
+    options = {key: changes.pop(key) for key in ("shrinkage", "subspace", "tol") if key in changes}
     far = pd.DataFrame(3 * X[:5] - 2, columns=["a", "b", "c"])
     some = {"units": ("a", "b", "c"), "one_unit": "spherical" in shape or "subspace" in options}
     make = partial(GaussianClassifier, shape, **options)
@@ -294,6 +292,14 @@ def assert_same(one, other, rows, digits=1e-9):
         assert one.top_words(2) == other.top_words(2)
 
 
+def refusal_or(call):
+    """What a call gives, or why it refuses."""
+    try:
+        return call()
+    except (ValueError, TypeError) as refusal:
+        return refusal
+
+
 # --- one model, however the rows came --------------------------------------------------------
 
 
@@ -301,8 +307,8 @@ def assert_same(one, other, rows, digits=1e-9):
 def test_a_stream_equals_one_fit(name):
     case = CASES[name]
     whole = case.fit(weights=WEIGHTS)
-    for split in SPLITS:
-        assert_same(case.stream(SPLITS[split], WEIGHTS), whole, case.asked)
+    for parts in SPLITS.values():
+        assert_same(case.stream(parts, WEIGHTS), whole, case.asked)
 
 
 @cases(STREAMS)
@@ -433,12 +439,11 @@ def test_units_do_not_matter(name, power):
         return rows.assign(**{c: rows[c] * unit for c, unit in units.items()})
 
     model = case.fit()
-    try:
-        other = case.make().fit(scaled(case.X), case.y)
-    except InputError as error:  # beyond what a family takes, which it says
-        assert "naive" in name and abs(power) == 500, error
-        assert "Rescale the unit" in str(error)
-        assert any(repr(column) in str(error) for column in units)
+    other = refusal_or(lambda: case.make().fit(scaled(case.X), case.y))
+    if "naive" in name and isinstance(other, InputError):  # beyond what a family takes
+        assert abs(power) == 500
+        assert "Rescale the unit" in str(other)
+        assert any(repr(column) in str(other) for column in units)
         return
     found, expected = answers(other, scaled(case.X)), answers(model, case.X)
     for attribute in ("variance_floored_", "constant_features_", "shrinkage_"):
@@ -727,9 +732,8 @@ def test_what_is_refused_leaves_the_model_as_it_was(name, method):
             if kind in WRONG_BATCHES and ("classes_" not in before or name in REGRESSORS):
                 continue
             rows, labels, weights = wrong(case)
-            with pytest.raises((ValueError, TypeError), match=r"\w"):
-                getattr(model, method)(rows, labels, sample_weight=weights)
-                pytest.fail(kind)
+            learn = partial(getattr(model, method), rows, labels, sample_weight=weights)
+            assert isinstance(refusal_or(learn), Exception), kind
             assert_unchanged(model, before)
 
 

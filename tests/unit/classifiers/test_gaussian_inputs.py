@@ -5,7 +5,7 @@ import pytest
 from tests.oracles import gaussians as oracle
 
 from credo import GaussianClassifier
-from credo.exceptions import CredoError, InputError, ShapeError
+from credo.exceptions import CredoError, InputError
 
 X, CODES = oracle.rows_of(130, counts=(30, 35, 40))
 FITTED = {shape: GaussianClassifier(shape).fit(X, CODES) for shape in oracle.SHAPES}
@@ -15,62 +15,11 @@ SHAPES = pytest.mark.parametrize("shape", oracle.SHAPES)
 # --- labels ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        np.array(["ant", "bee", "cat"]),
-        np.array(["ant", "bee", "cat"], dtype=object),
-        np.array([10, 20, 30]),
-        np.array([-7, 0, 2**40]),
-        np.array([-128, -1, 127], dtype=np.int8),
-        np.array([0, 1, 2**64 - 1], dtype=np.uint64),
-        np.array([2**63, 2**63 + 1, 2**63 + 2], dtype=np.uint64),
-        np.array([-(2**63), 0, 2**63 - 1]),
-        np.array([0.5, 1.5, 2.5]).astype(np.float32) * 2,
-        np.array(["", "a", "A"])[[0, 2, 1]],
-    ],
-    ids=["text", "objects", "int", "wide", "int8", "uint64", "huge", "extreme", "float", "empty"],
-)
-def test_any_kind_of_label_works(names):
-    names = np.sort(names)
-    model = GaussianClassifier().fit(X, names[CODES])
-    np.testing.assert_array_equal(model.classes_, names)
-    assert model.classes_.dtype == names.dtype
-    np.testing.assert_array_equal(model.predict(X), names[FITTED["full"].predict(X)])
-    np.testing.assert_array_equal(model.predict_proba(X), FITTED["full"].predict_proba(X))
-    weighted = GaussianClassifier().fit(X, names[CODES], np.where(CODES == 1, 0.0, 1.0))
-    np.testing.assert_array_equal(weighted.classes_, names[[0, 2]])
-
-
-def test_truth_values_are_labels():
-    model = GaussianClassifier().fit(X, CODES == 2)
-    assert model.classes_.tolist() == [False, True]
-    assert model.predict(X).dtype == bool
-    two = GaussianClassifier().fit(X, (CODES == 2).astype(int))
-    np.testing.assert_array_equal(model.predict_proba(X), two.predict_proba(X))
-
-
 def test_labels_may_be_a_list_a_series_or_a_column():
     names = [f"class {k}" for k in CODES]
     expected = GaussianClassifier().fit(X, np.array(names)).predict(X)
     for y in (names, pd.Series(names), pl.Series(names), pd.Series(names, dtype="category")):
         np.testing.assert_array_equal(GaussianClassifier().fit(X, y).predict(X), expected)
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        np.random.default_rng(0).normal(size=len(CODES)),
-        np.where(CODES == 0, np.nan, CODES),
-        np.array([1, "a", None], dtype=object)[CODES],
-        np.array(["a", None, "b"], dtype=object)[CODES],
-        np.eye(3)[CODES],
-    ],
-    ids=["continuous", "nan", "mixed", "none", "one-hot"],
-)
-def test_what_is_no_label_is_refused(y):
-    with pytest.raises(ValueError, match="."):
-        GaussianClassifier().fit(X, y)
 
 
 # --- rows ------------------------------------------------------------------------------------
@@ -218,21 +167,6 @@ def test_rows_of_another_width_are_refused_when_predicting(rows):
     for method in ("predict", "predict_proba", "log_density", "impute", "conditional"):
         with pytest.raises(ValueError, match="."):
             getattr(FITTED["full"], method)(rows)
-
-
-@pytest.mark.parametrize(
-    ("weights", "error", "text"),
-    [
-        (np.ones(3), ShapeError, "one sample weight per row"),
-        (np.zeros(len(CODES)), InputError, "not all zero"),
-        (-np.ones(len(CODES)), InputError, "at least zero"),
-        (np.full(len(CODES), np.nan), InputError, "finite"),
-        (np.full(len(CODES), np.inf), InputError, "finite"),
-    ],
-)
-def test_wrong_weights_are_refused(weights, error, text):
-    with pytest.raises(error, match=text):
-        GaussianClassifier().fit(X, CODES, weights)
 
 
 def test_a_failed_fit_leaves_the_classifier_as_it_was():

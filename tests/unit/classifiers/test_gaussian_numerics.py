@@ -14,29 +14,6 @@ CORRELATED = pytest.mark.parametrize("shape", oracle.CORRELATED)
 # --- units and places ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [s for s in oracle.SHAPES if "spherical" not in s])
-@pytest.mark.parametrize("units", [(1000, 1000, 1000), (1e-8, 1, 1e8), (1e-4, 1e-4, 1e-4)])
-def test_the_unit_of_a_feature_changes_no_posterior(shape, units):
-    plain = GaussianClassifier(shape, singular="error").fit(X, CODES)
-    other = GaussianClassifier(shape, singular="error").fit(X * units, CODES)
-    np.testing.assert_allclose(
-        other.predict_log_proba(X * units), plain.predict_log_proba(X), rtol=1e-9, atol=1e-9
-    )
-    np.testing.assert_allclose(
-        other.log_density(X * units), plain.log_density(X) - np.log(units).sum(), rtol=1e-9
-    )
-
-
-@SHAPES
-@pytest.mark.parametrize("factor", [1e-60, 1e-4, 1000, 1e60])
-def test_one_unit_for_all_features_changes_no_posterior(shape, factor):
-    plain = GaussianClassifier(shape, singular="error").fit(X, CODES)
-    other = GaussianClassifier(shape, singular="error").fit(X * factor, CODES)
-    np.testing.assert_allclose(
-        other.predict_log_proba(X * factor), plain.predict_log_proba(X), rtol=1e-9, atol=1e-9
-    )
-
-
 @CORRELATED
 def test_mixing_features_changes_no_posterior(shape):
     mixer = np.array([[1.0, 2.0, 0.0], [0.5, -1.0, 3.0], [0.0, 1.0, 1.0]])

@@ -82,16 +82,6 @@ def test_diagonal_is_gaussian_naive_bayes(data):
     assert_same(ours, peer, X)
 
 
-def test_streams_agree_with_gaussian_naive_bayes():
-    X, y = DATA["wine"]
-    peer, ours = GaussianNB(var_smoothing=0), GaussianClassifier("diagonal")
-    order = np.random.default_rng(1).permutation(len(y))
-    for part in np.array_split(order, 6):
-        peer.partial_fit(X[part], y[part], classes=[0, 1, 2])
-        ours.partial_fit(X[part], y[part])
-    assert_same(ours, peer, X)
-
-
 def test_auto_shrinkage_of_full_is_ledoit_wolf_of_each_class(data):
     X, y = data
     ours = GaussianClassifier(shrinkage="auto").fit(X, y)
@@ -144,13 +134,3 @@ def test_a_subspace_is_principal_components_before_the_model(subspace, shape):
     np.testing.assert_allclose(ours.log_density(X), inner.log_density(Z), rtol=1e-8, atol=1e-8)
     assert ours.log_likelihood_ == pytest.approx(inner.log_likelihood_, rel=1e-8)
     assert ours.n_parameters_ == inner.n_parameters_
-
-
-@pytest.mark.parametrize("shape", ["full", "tied"])
-def test_auto_shrinkage_counts_a_weight_of_two_as_the_row_twice(shape):
-    X, y = load_iris(return_X_y=True)
-    times = np.random.default_rng(7).integers(1, 5, len(y))
-    weighted = GaussianClassifier(shape, shrinkage="auto").fit(X, y, times)
-    repeated = GaussianClassifier(shape, shrinkage="auto").fit(X.repeat(times, 0), y.repeat(times))
-    assert np.all(np.asarray(repeated.shrinkage_) > 0)
-    np.testing.assert_allclose(weighted.shrinkage_, repeated.shrinkage_, rtol=1e-10)

@@ -106,12 +106,6 @@ def test_a_feature_seen_once_counts_once():
     assert model.covariances_[0, 1] == pytest.approx(pooled / 2, rel=1e-9)
 
 
-def test_models_of_different_detail_say_why_they_do_not_merge():
-    tied, full = (GaussianClassifier(shape).fit(X, Y) for shape in ("tied", "full"))
-    with pytest.raises(InputError, match="'tied' scatter cannot be merged with 'full'.*'full'"):
-        tied.merge(full)
-
-
 def test_masked_entries_are_missing():
     masked = np.ma.masked_array(X, mask=np.random.default_rng(2).random(X.shape) < 0.1)
     plain = np.ma.filled(masked, np.nan)

@@ -144,19 +144,6 @@ def test_nothing_is_learned_from_constants_only(shape):
         GaussianClassifier(shape).fit(X[:1], Y[:1])
 
 
-@SHAPES
-@pytest.mark.parametrize("weight", [0.0, 2.0])
-def test_a_class_whose_rows_all_have_weight_zero_does_not_exist(shape, weight):
-    rows = np.vstack([X, [[np.nan, np.inf, 1e300]]])
-    y, weights = np.append(Y, "dog"), np.append(np.full(len(Y), 2.0), 0.0)
-    weights[0] = weight
-    model = GaussianClassifier(shape).fit(rows, y, weights)
-    assert model.classes_.tolist() == ["ant", "bee", "cat"]
-    kept = weights[:-1] > 0
-    plain = GaussianClassifier(shape).fit(X[kept], Y[kept])
-    np.testing.assert_allclose(model.log_joint(X), plain.log_joint(X), rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize("shape", oracle.CORRELATED)
 @pytest.mark.parametrize("rubbish", [[np.inf] * 4, [np.nan] * 4, [1e300] * 4, [-np.inf, 0, 0, 1]])
 def test_rows_of_weight_zero_do_not_disturb_the_shrinkage(shape, rubbish):

@@ -6,7 +6,6 @@ from credo import GaussianClassifier
 from credo.exceptions import InputError
 
 X, CODES = oracle.rows_of(160, counts=(30, 35, 40), n_features=5)
-WEIGHTS = np.random.default_rng(161).integers(1, 4, len(CODES)).astype(float)
 
 
 def components_of(rows, number):
@@ -39,15 +38,6 @@ def test_a_share_keeps_the_fewest_components_that_explain_it(share):
     expected = next(q for q in range(1, 6) if shares[:q].sum() >= share)
     model = GaussianClassifier("tied", subspace=share).fit(X, CODES)
     assert len(model.components_) == expected
-
-
-def test_weights_count_as_rows():
-    weighted = GaussianClassifier("full", subspace=2).fit(X, CODES, WEIGHTS)
-    times = WEIGHTS.astype(int)
-    repeated = GaussianClassifier("full", subspace=2)
-    repeated.fit(np.repeat(X, times, axis=0), np.repeat(CODES, times))
-    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
-    np.testing.assert_allclose(weighted.log_joint(X), repeated.log_joint(X), rtol=1e-8)
 
 
 @pytest.mark.parametrize("shape", oracle.LINEAR)

@@ -6,6 +6,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array, issparse
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from tests.oracles import naive_bayes as oracle
 
 from credo import NaiveBayes
@@ -123,6 +126,23 @@ def test_arrays_of_numbers_of_every_type_give_the_same(kind, order):
     model = NaiveBayes("poisson").fit(X, y)
     np.testing.assert_allclose(model.log_joint(X), expected.log_joint(X.astype(int)), rtol=1e-12)
     assert model.predict_proba(X).dtype == np.float64
+
+
+def test_a_pipeline_may_prepare_some_columns():
+    X = pd.DataFrame(COLUMNS)[["age", "visits", "town"]].fillna({"age": 40.0})
+    prepared = make_column_transformer(
+        (StandardScaler(), ["age", "visits"]),
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    ).set_output(transform="pandas")
+    piped = make_pipeline(prepared, NaiveBayes()).fit(X, Y)
+    plain = NaiveBayes().fit(X, Y)
+    assert piped[-1].families_ == {
+        "age": "gaussian",
+        "visits": "gaussian",
+        "town": "categorical",
+    }
+    np.testing.assert_allclose(piped.predict_proba(X), plain.predict_proba(X), rtol=1e-8)
 
 
 # --- samples ---------------------------------------------------------------------------------

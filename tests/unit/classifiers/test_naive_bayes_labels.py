@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from credo import NaiveBayes, TextClassifier
-from credo.exceptions import InputError, NumericalError
+from credo.exceptions import InputError
 
 FRAME = pd.DataFrame({1: [1.0, 2.0, 3.0, 5.0], 2: [0, 1, 0, 2], 3: list("xyxy")})
 Y = list("aabb")
@@ -44,19 +44,6 @@ def test_wrong_priors_are_refused_at_the_first_batch():
         NaiveBayes(priors="foo").partial_fit(FRAME, Y)
     with pytest.raises(InputError, match="priors of TextClassifier must be None, 'uniform'"):
         TextClassifier(priors="foo").partial_fit(["a word"], ["a"])
-
-
-def test_a_stream_may_begin_without_all_classes_of_the_priors():
-    for model, first, second in (
-        (NaiveBayes(priors={"a": 0.9, "b": 0.1}), [[1.0], [2.0]], [[3.0], [5.0]]),
-        (TextClassifier(priors={"a": 0.9, "b": 0.1}), ["one two", "two"], ["two three", "one"]),
-    ):
-        model.partial_fit(first, ["a", "a"])
-        with pytest.raises(NumericalError, match="'b'"):
-            model.predict(first)
-        model.partial_fit(second, ["b", "b"])
-        assert model.priors_.tolist() == [0.9, 0.1]
-        assert model.predict(first).tolist() == ["a", "a"]
 
 
 def test_classes_of_prior_zero_are_not_compared():

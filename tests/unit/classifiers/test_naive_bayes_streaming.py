@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from tests.oracles import naive_bayes as oracle
 
-from credo import GaussianClassifier, NaiveBayes
-from credo.exceptions import InputError, LabelError, NumericalError, SingularWarning
+from credo import NaiveBayes
+from credo.exceptions import InputError, NumericalError, SingularWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::credo.exceptions.SingularWarning")
 
@@ -19,14 +19,6 @@ ROWS, Y = oracle.mixed_rows(90, seed=30, holes=0.15)
 WEIGHTS = np.random.default_rng(31).integers(1, 4, 90).astype(float)
 NEW, _ = oracle.mixed_rows(20, seed=32, holes=0.2)
 NEW[0][3] = "never seen"
-SORTED = np.argsort(Y, kind="stable")
-#: Ways to cut the rows into batches; sorted rows bring one class after the other.
-SPLITS = {
-    "halves": np.array_split(np.arange(90), 2),
-    "sevenths backwards": np.array_split(np.arange(90)[::-1], 7),
-    "class by class": np.array_split(SORTED, 5),
-    "row by row": [np.array([i]) for i in range(90)],
-}
 
 
 def of(rows, places):
@@ -46,27 +38,7 @@ def assert_same(one, other, rows=NEW, tol=1e-9):
     np.testing.assert_array_equal(one.variance_floored_, other.variance_floored_)
 
 
-def whole_fit(**options):
-    return NaiveBayes(oracle.EVERY_FAMILY, **options).fit(ROWS, Y, WEIGHTS)
-
-
 # --- streams ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("target", ["uniform", "marginal"])
-def test_batches_in_any_order_equal_one_fit(split, target):
-    model = NaiveBayes(oracle.EVERY_FAMILY, smoothing_target=target)
-    for places in SPLITS[split]:
-        model.partial_fit(of(ROWS, places), Y[places], sample_weight=WEIGHTS[places])
-    assert_same(model, whole_fit(smoothing_target=target))
-
-
-def test_a_batch_without_a_class_keeps_the_class():
-    model = NaiveBayes().partial_fit([[1.0, "x"], [2.0, "y"], [4.0, "x"], [7.0, "z"]], list("aabb"))
-    model.partial_fit([[3.0, "x"], [5.0, "z"]], list("aa"))
-    rows = [[1.0, "x"], [2.0, "y"], [4.0, "x"], [7.0, "z"], [3.0, "x"], [5.0, "z"]]
-    assert_same(model, NaiveBayes().fit(rows, list("aabbaa")), rows)
 
 
 def test_a_new_class_and_a_new_category_may_come_at_any_time():
@@ -102,49 +74,7 @@ def test_until_the_rows_determine_a_model_predicting_says_why():
     assert_same(model, NaiveBayes("gamma").fit(rows, list("aaabbb")), rows)
 
 
-def test_a_fit_starts_again_and_a_stream_does_not():
-    rows, y = [["x", 1.0], ["y", 3.0], ["y", 2.0], ["x", 5.0]], [0, 0, 1, 1]
-    model = NaiveBayes().fit(rows, y).partial_fit(rows, y)
-    assert_same(model, NaiveBayes().fit(rows * 2, y * 2), rows)
-    assert_same(model.fit(rows, y), NaiveBayes().fit(rows, y), rows)
-
-
-def test_declared_classes_catch_others():
-    model = NaiveBayes().partial_fit([[1.0], [2.0]], [0, 1], classes=[0, 1])
-    before = model.predict_proba([[1.5]])
-    with pytest.raises(LabelError, match="no class 7"):
-        model.partial_fit([[1.0]], [7], classes=[0, 1])
-    np.testing.assert_array_equal(model.predict_proba([[1.5]]), before)
-
-
 # --- merges ----------------------------------------------------------------------------------
-
-
-def test_models_of_parts_merge_to_the_model_of_all_in_any_order():
-    parts = [
-        NaiveBayes({3: "categorical", 2: "bernoulli"}).fit(
-            [row[:4] for row in of(ROWS, p)], Y[p], WEIGHTS[p]
-        )
-        for p in np.split(SORTED, [40, 65])
-    ]
-    whole = NaiveBayes().fit([row[:4] for row in ROWS], Y, WEIGHTS)
-    new = [row[:4] for row in NEW]
-    assert_same(parts[0].merge(parts[1]).merge(parts[2]), whole, new)
-    assert_same(parts[2].merge(parts[0].merge(parts[1])), whole, new)
-
-
-def test_merging_changes_neither_and_keeps_the_options_of_the_first():
-    one = NaiveBayes(smoothing=0.5).fit([["x"], ["y"]], ["a", "b"])
-    other = NaiveBayes(smoothing=9.0).fit([["z"]], ["c"])
-    before = one.log_joint([["x"]]), other.log_joint([["x"]])
-    merged = one.merge(other)
-    assert merged.smoothing == 0.5
-    assert merged.classes_.tolist() == ["a", "b", "c"]
-    assert one.classes_.tolist() == ["a", "b"]
-    np.testing.assert_array_equal(one.log_joint([["x"]]), before[0])
-    np.testing.assert_array_equal(other.log_joint([["x"]]), before[1])
-    expected = NaiveBayes(smoothing=0.5).fit([["x"], ["y"], ["z"]], ["a", "b", "c"])
-    assert_same(merged, expected, [["x"], ["z"], ["w"]])
 
 
 def test_models_of_other_columns_or_families_do_not_merge():
@@ -163,23 +93,7 @@ def test_models_of_other_columns_or_families_do_not_merge():
         numbered.merge(named)
 
 
-def test_another_classifier_does_not_merge():
-    model = NaiveBayes().fit([[1.0], [2.0], [3.0], [5.0]], [0, 0, 1, 1])
-    other = GaussianClassifier().fit([[1.0], [2.0], [3.0], [5.0]], [0, 0, 1, 1])
-    with pytest.raises(InputError, match="NaiveBayes.merge"):
-        model.merge(other)
-
-
 # --- weights ---------------------------------------------------------------------------------
-
-
-def test_a_weight_of_two_is_the_row_twice():
-    weights = WEIGHTS.astype(int)
-    places = np.repeat(np.arange(90), weights)
-    twice = NaiveBayes(oracle.EVERY_FAMILY).fit(of(ROWS, places), Y[places])
-    assert_same(whole_fit(), twice)
-    twin = oracle.fit(ROWS, Y, oracle.EVERY_FAMILY, weights=WEIGHTS)
-    np.testing.assert_allclose(twice.log_joint(NEW), twin.log_joint(NEW), rtol=1e-9, atol=1e-9)
 
 
 def test_a_weight_of_zero_is_no_row_not_even_its_class_or_category():
@@ -210,46 +124,6 @@ def test_a_class_with_one_row_has_the_floor_and_a_finite_posterior():
 
 # --- failures --------------------------------------------------------------------------------
 
-GOOD = [[1.0, "x", 1], [2.0, "y", 0], [4.0, "x", 1], [7.0, None, 0]]
-BAD = {
-    "text for a number": ([["oops", "x", 1]], ["a"]),
-    "a half": ([[1.0, "x", 0.5]], ["a"]),
-    "a column more": ([[1.0, "x", 1, 2]], ["a"]),
-    "infinite": ([[np.inf, "x", 1]], ["a"]),
-    "labels of another kind": ([[1.0, "x", 1]], [3]),
-    "a label too many": ([[1.0, "x", 1]], ["a", "b"]),
-    "a dictionary": ([[1.0, {}, 1]], ["a"]),
-}
-
-
-#: Another table is no fault of a new fit.
-ONLY_STREAMS = ("a column more", "labels of another kind")
-
-
-@pytest.mark.parametrize(
-    ("method", "case"),
-    [("partial_fit", case) for case in BAD]
-    + [("fit", case) for case in BAD if case not in ONLY_STREAMS],
-)
-def test_a_failed_fit_leaves_the_classifier_as_it_was(method, case):
-    families = {0: "gaussian", 1: "categorical", 2: "bernoulli"}
-    model = NaiveBayes(families).fit(GOOD, list("aabb"))
-    X, y = BAD[case]
-    before, joint = dict(vars(model)), model.log_joint(GOOD)
-    with pytest.raises(ValueError, match=r"\w"):
-        getattr(model, method)(X, y)
-    assert vars(model).keys() == before.keys()
-    assert all(vars(model)[name] is value for name, value in before.items())
-    np.testing.assert_array_equal(model.log_joint(GOOD), joint)
-
-
-def test_a_failed_first_fit_leaves_nothing():
-    for method in ("fit", "partial_fit"):
-        model = NaiveBayes("poisson")
-        with pytest.raises(InputError):
-            getattr(model, method)([[-1]], [0])
-        assert set(vars(model)) == set(vars(NaiveBayes()))
-
 
 # --- what is kept ----------------------------------------------------------------------------
 
@@ -268,27 +142,6 @@ def test_a_fitted_model_does_not_keep_the_rows():
         assert watch() is None
         sizes.append(len(pickle.dumps(model)))
     assert sizes[1] < sizes[0] + 200
-
-
-def test_the_users_rows_labels_and_weights_are_not_changed():
-    X = np.array([row[:1] + row[4:8] for row in oracle.mixed_rows(30, seed=34)[0]])
-    X[3, 0] = np.nan
-    y, weights = np.arange(30) % 2, np.arange(30) / 7.0
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    copies = X.copy(), y.copy(), weights.copy(), frame.copy()
-    for rows in (X, frame):
-        model = NaiveBayes().fit(rows, y, weights).partial_fit(rows, y)
-        model.predict(rows), model.log_density(rows), model.posterior(rows)
-    np.testing.assert_array_equal(X, copies[0])
-    np.testing.assert_array_equal(y, copies[1])
-    np.testing.assert_array_equal(weights, copies[2])
-    pd.testing.assert_frame_equal(frame, copies[3])
-
-
-def test_read_only_rows_are_taken():
-    X = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, np.nan]])
-    X.flags.writeable = False
-    assert NaiveBayes().fit(X, [0, 0, 1]).predict(X).shape == (3,)
 
 
 @pytest.mark.filterwarnings("default::credo.exceptions.SingularWarning")

@@ -412,19 +412,6 @@ def test_a_model_that_is_lost_is_not_shown():
     assert model.merge(GaussianRegressor(singular="error").fit(X[8:], Y[8:])).variance_ > 0
 
 
-def test_partial_fit_adds_to_what_was_fitted():
-    model = GaussianRegressor().fit(X[:60], Y[:60]).partial_fit(X[60:], Y[60:])
-    np.testing.assert_allclose(model.coef_, GaussianRegressor().fit(X, Y).coef_, rtol=1e-9)
-
-
-def test_merge_gives_a_new_regressor():
-    first, second = GaussianRegressor().fit(X[:50], Y[:50]), GaussianRegressor().fit(X[50:], Y[50:])
-    coefficients = first.coef_.copy()
-    both = first.merge(second)
-    np.testing.assert_allclose(both.coef_, GaussianRegressor().fit(X, Y).coef_, rtol=1e-9)
-    np.testing.assert_array_equal(first.coef_, coefficients)
-
-
 def test_merge_refuses_what_does_not_fit_together():
     model = GaussianRegressor().fit(X, Y)
     with pytest.raises(InputError, match="Got LinearRegression"):

@@ -86,13 +86,6 @@ def test_a_summary_stays_as_it_was(shape):
         summary.classes = NAMES
 
 
-def test_a_summary_continues_a_stream():
-    model = GaussianClassifier("full").fit_summary(credo.summarise(X[:60], Y[:60]))
-    model.partial_fit(X[60:], Y[60:])
-    expected = GaussianClassifier("full").fit(X, Y)
-    np.testing.assert_allclose(model.log_joint(X), expected.log_joint(X), rtol=1e-9)
-
-
 def test_names_of_columns_are_kept_and_must_agree():
     summary = credo.summarise(FRAME, Y)
     assert summary.feature_names == ("a", "b", "c")

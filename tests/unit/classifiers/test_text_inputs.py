@@ -5,7 +5,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from credo import TextClassifier
 from credo.exceptions import InputError
@@ -57,11 +56,6 @@ def test_labels_may_come_in_any_column(labels, fitted):
     model = TextClassifier().fit(DOCS, labels)
     assert model.predict(DOCS).tolist() == fitted.predict(DOCS).tolist()
     assert model.classes_.tolist() == ["ham", "spam"]
-
-
-@pytest.mark.parametrize("labels", [[1, 1, 0, 0, 0], [True, True, False, False, False]], ids=str)
-def test_labels_may_be_numbers_or_booleans(labels):
-    assert TextClassifier().fit(DOCS, labels).predict(DOCS[:1]).tolist() == [labels[0]]
 
 
 @pytest.mark.parametrize(
@@ -195,26 +189,6 @@ def test_a_failed_fit_leaves_the_classifier_as_it_was(fitted):
     with pytest.raises(InputError):
         fresh.fit(["", ""], [0, 1])
     assert vars(fresh) == vars(TextClassifier())
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda m: m.predict(DOCS),
-        lambda m: m.posterior(DOCS),
-        lambda m: m.explain("win"),
-        lambda m: m.top_words(),
-        lambda m: m.mutual_information(),
-        lambda m: m.log_odds_weights("ham", "spam"),
-        lambda m: m.merge(TextClassifier().fit(DOCS, LABELS)),
-        lambda m: m.with_priors("uniform"),
-        lambda m: TextClassifier().fit(DOCS, LABELS).merge(m),
-    ],
-    ids=range(9),
-)
-def test_an_unfitted_classifier_says_so(ask):
-    with pytest.raises(NotFittedError):
-        ask(TextClassifier())
 
 
 def test_a_document_with_every_sign_there_is_can_be_read(fitted):
