@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -320,6 +321,13 @@ def test_merged_parts_equal_one_fit_in_any_order(name):
         models = [case.stream([p], WEIGHTS) for p in SPLITS[split]]
         assert_same(reduce(lambda a, b: a.merge(b), models), whole, case.asked)
         assert_same(reduce(lambda a, b: b.merge(a), models), whole, case.asked)
+        if isinstance(whole, GaussianClassifier):
+            parts = [
+                credo.summarise(case.X.iloc[p], Y[p], WEIGHTS[p], covariance=whole.covariance)
+                for p in SPLITS[split]
+            ]
+            model = case.make().fit_summary(reduce(lambda a, b: b.merge(a), parts))
+            assert_same(model, whole, case.asked)
 
 
 @cases(["gaussian full", "naive mixed missing", "text multinomial", "regressor None"])
@@ -423,6 +431,63 @@ def test_the_order_of_named_columns_does_not_matter(name):
     np.testing.assert_allclose(
         answers(model, case.asked[turned]), answers(case.fit(), case.asked), rtol=1e-6, atol=1e-8
     )
+
+
+FORMS = {
+    "list": lambda x: x.tolist(),
+    "tuple": lambda x: tuple(map(tuple, x)),
+    "fortran": np.asfortranarray,
+    "strided": lambda x: np.repeat(np.repeat(x, 2, axis=0), 2, axis=1)[::2, ::2],
+    "reversed": lambda x: np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1],
+    "read-only": lambda x: np.broadcast_to(x, x.shape),
+    "object": lambda x: x.astype(object),
+    "long": lambda x: x.astype(np.longdouble),
+    "float32": lambda x: x.astype(np.float32),
+    "int8": lambda x: x.astype(np.int8),
+    "masked": np.ma.masked_invalid,
+    "pandas": pd.DataFrame,
+    "nullable": lambda x: pd.DataFrame(x).astype("Float64"),
+    "polars": lambda x: pl.DataFrame(x).with_columns(pl.all().fill_nan(None)),
+}
+
+
+@cases(
+    [
+        *("gaussian full", "gaussian proportional", "gaussian tied_spherical", "gaussian em"),
+        *("gaussian diagonal missing", "gaussian subspace", "regressor None", "logistic"),
+    ]
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_any_table_of_numbers_gives_the_same_in_double_precision(name, form):
+    case = CASES[name]
+    rows = np.round(16 * case.X.to_numpy())  # whole numbers, which are the same in every type
+    if form == "int8" and np.isnan(rows).any():
+        return
+    y = np.round(64 * case.y) if name in REGRESSORS else case.y
+    model, expected = case.make().fit(FORMS[form](rows), y), case.make().fit(rows, y)
+    found = answers(model, FORMS[form](rows))
+    tol = 1e-4 if name == "logistic" and found.dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(found, answers(expected, rows), rtol=tol, atol=tol)
+    if name not in REGRESSORS:
+        narrow = np.float32 if form == "float32" else np.float64
+        assert model.predict_proba(FORMS[form](rows)).dtype == narrow
+        assert model.posterior(FORMS[form](rows)).probabilities.dtype == np.float64
+
+
+@cases([n for n in CASES if n.startswith(("gaussian", "regressor"))])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity_is_refused_with_its_place(name, value):
+    case = CASES[name]
+    rows = case.X.to_numpy()
+    model = case.make().fit(rows, case.y)
+    rows = np.nan_to_num(rows)
+    rows[7, 1] = value
+    with pytest.raises(InputError, match="infinity, in column 1"):
+        case.make().fit(rows, case.y)
+    for method in ("predict", "predict_proba", "log_joint", "log_density", "mahalanobis"):
+        if hasattr(model, method) and not (name in REGRESSORS and method == "log_density"):
+            with pytest.raises(InputError, match="infinity, in row 7, column 1"):
+                getattr(model, method)(rows)
 
 
 @cases([name for name in CASES if CASES[name].units])
@@ -610,6 +675,19 @@ def test_any_kind_of_label_works(name, kind):
     np.testing.assert_array_equal(model.predict_proba(case.X), expected.predict_proba(case.X))
 
 
+@cases([*KINDS, "logistic"])
+@pytest.mark.parametrize(
+    "labels",
+    [list, pd.Series, pl.Series, pa.array, lambda y: pd.Series(y, dtype="category")],
+    ids=["list", "pandas", "polars", "arrow", "categories"],
+)
+def test_labels_come_in_every_form(name, labels):
+    case = CASES[name]
+    model = case.make().fit(case.X, labels(Y.tolist()))
+    assert model.classes_.tolist() == NAMES.tolist()
+    np.testing.assert_array_equal(answers(model, case.X), answers(case.fit(), case.X))
+
+
 @cases([name for name in VARIED if name in CLASSIFIERS])
 def test_booleans_are_labels(name):
     case = CASES[name]
@@ -695,6 +773,10 @@ WRONG_ROWS = {
     "no labels": lambda case: (case.X, None, None),
     "no rows": lambda case: (take(case.X, []), case.y[:0], None),
     "no table": lambda case: (5, case.y, None),
+    "no columns": lambda case: (np.empty((N, 0)), case.y, None),
+    "one column": lambda case: (np.ones(N), case.y, None),
+    "a cube": lambda case: (np.ones((N, 2, 2)), case.y, None),
+    "complex numbers": lambda case: (np.ones((N, 2)) + 1j, case.y, None),
     "labels of no kind": lambda case: (case.X, np.where(CODES == 0, np.nan, CODES), None),
     "labels of two kinds": lambda case: (case.X, np.array([1, "a", None], object)[CODES], None),
     "a missing label": lambda case: (case.X, np.array(["b", None, "a"], object)[CODES], None),

@@ -1,10 +1,11 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import logsumexp
 from tests.oracles import gaussians as oracle
 
 from credo import GaussianClassifier
-from credo.exceptions import InputError, LabelError
+from credo.exceptions import CredoError, InputError, LabelError
 from credo.families.gaussians.boundary import Hyperplane, Quadric
 
 X, CODES = oracle.rows_of(100, counts=(25, 30, 40))
@@ -177,3 +178,44 @@ def test_wrong_options_are_refused_when_fitting(options, text):
     with pytest.raises(InputError, match=text):
         model.fit(X, Y)
     assert not hasattr(model, "classes_")
+
+
+# --- names and failures ----------------------------------------------------------------------
+
+
+def test_names_of_columns_are_used_in_messages():
+    frame = pd.DataFrame(X, columns=["age", "height", "weight"])
+    frame["copy"] = 2 * frame["age"]
+    with pytest.raises(CredoError, match="'copy'.*'age'|'age'.*'copy'"):
+        GaussianClassifier(singular="error").fit(frame, CODES)
+    frame["age"] = np.nan
+    with pytest.raises(InputError, match="class 0 has no observed value in column 'age'"):
+        GaussianClassifier().fit(frame, CODES)
+
+
+@pytest.mark.parametrize("rows", [X[:, :2], X[0], X[:0], np.column_stack([X, X])])
+def test_rows_of_another_width_are_refused_when_predicting(rows):
+    model = GaussianClassifier().fit(X, Y)
+    for method in ("predict", "predict_proba", "log_density", "impute", "conditional"):
+        with pytest.raises(ValueError, match="."):
+            getattr(model, method)(rows)
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_a_fit_that_fails_on_the_way_leaves_the_classifier_as_it_was(fitted):
+    twins, stop = np.column_stack([X, X[:, 0]]), GaussianClassifier(progress=_interrupt)
+    strict = GaussianClassifier(singular="error")
+    for model, rows in [
+        *((strict, twins), (strict, np.full_like(X, np.nan)), (strict, np.ones_like(X))),
+        (stop, oracle.with_holes(X, 4)),
+    ]:
+        if fitted:
+            model.fit(X, Y)
+        before = dict(vars(model))
+        with pytest.raises((CredoError, KeyboardInterrupt)):
+            model.fit(rows, Y)
+        assert vars(model) == before
+
+
+def _interrupt(*_):
+    raise KeyboardInterrupt

@@ -2,14 +2,12 @@ import numpy as np
 import pytest
 from tests.oracles import gaussians as oracle
 
-import credo
 from credo import GaussianClassifier
 from credo.exceptions import CredoError, InputError, NumericalError, ShapeError
 
 X, CODES = oracle.rows_of(120, counts=(30, 35, 40))
 NAMES = np.array(["ant", "bee", "cat"])
 Y = NAMES[CODES]
-WEIGHTS = np.random.default_rng(121).uniform(0.2, 3.0, len(Y))
 SORTED = np.argsort(CODES, kind="stable")
 
 #: Ways to cut the rows into batches; sorted rows bring one class after the other.
@@ -31,18 +29,6 @@ def assert_same(one, other, tol=1e-9):
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=tol, atol=tol)
     assert one.log_likelihood_ == pytest.approx(other.log_likelihood_, rel=tol)
     assert one.n_parameters_ == other.n_parameters_
-
-
-@pytest.mark.parametrize("shape", oracle.SHAPES)
-def test_summaries_of_parts_fit_the_model_of_all(shape):
-    parts = [
-        credo.summarise(X[r], Y[r], WEIGHTS[r], covariance=shape)
-        for r in np.split(SORTED, [20, 70])
-    ]
-    merged = parts[1].merge(parts[0]).merge(parts[2])
-    model = GaussianClassifier(shape).fit_summary(merged)
-    assert_same(model, GaussianClassifier(shape).fit(X, Y, WEIGHTS))
-    assert model.n_features_in_ == 3
 
 
 @pytest.mark.parametrize("shape", oracle.CORRELATED)

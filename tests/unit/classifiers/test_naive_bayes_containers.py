@@ -106,17 +106,6 @@ def test_a_model_of_one_library_predicts_tables_of_another(one, other):
     np.testing.assert_allclose(model.log_joint(TABLES[one]()), double.log_joint(ROWS), rtol=1e-11)
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [list, np.array, pd.Series, pl.Series, pa.array, lambda y: pd.Series(y, dtype="category")],
-    ids=["list", "array", "pandas", "Polars", "Arrow", "category"],
-)
-def test_labels_come_in_every_form(labels):
-    model = NaiveBayes().fit(ROWS, labels(Y.tolist()))
-    assert model.classes_.tolist() == ["no", "yes"]
-    assert set(model.predict(ROWS)) <= {"no", "yes"}
-
-
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int8, np.int64, np.uint16, ">f8"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_arrays_of_numbers_of_every_type_give_the_same(kind, order):

@@ -2,7 +2,6 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy.stats import multivariate_normal, norm
 from sklearn.covariance import ledoit_wolf
@@ -438,43 +437,6 @@ def test_summaries_have_no_missing_values_and_no_fourth_moments():
 
 
 # --- what goes in ------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "convert",
-    [
-        lambda x: x.tolist(),
-        np.asfortranarray,
-        lambda x: np.ascontiguousarray(x[::-1])[::-1],
-        pd.DataFrame,
-        lambda x: pl.DataFrame(x, schema=[f"c{i}" for i in range(x.shape[1])]),
-    ],
-    ids=["list", "fortran", "reversed", "pandas", "polars"],
-)
-def test_any_table_gives_the_same(convert):
-    plain = GaussianRegressor().fit(X, Y)
-    with np.errstate(all="raise"):
-        model = GaussianRegressor().fit(convert(X), Y)
-    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
-    np.testing.assert_allclose(model.predict(convert(HOLES)), plain.predict(HOLES), rtol=1e-9)
-
-
-def test_read_only_rows_stay_as_they_are():
-    rows, target = HOLES.copy(), Y.copy()
-    rows.flags.writeable = target.flags.writeable = False
-    model = GaussianRegressor().fit(rows, target)
-    model.predictive(rows)
-    np.testing.assert_array_equal(rows, HOLES)
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.int16])
-def test_narrow_numbers_are_computed_in_float64(kind):
-    rows = np.round(1000 * X).astype(kind)
-    model = GaussianRegressor().fit(rows, Y.astype(kind))
-    wide = GaussianRegressor().fit(rows.astype(np.float64), Y)
-    np.testing.assert_array_equal(model.coef_, wide.coef_)
-    assert model.predict(rows).dtype == np.float64
-    np.testing.assert_array_equal(model.predict(rows), wide.predict(rows.astype(np.float64)))
 
 
 def test_columns_keep_their_names():

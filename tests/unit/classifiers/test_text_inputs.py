@@ -48,17 +48,6 @@ def test_documents_may_come_from_a_generator(fitted):
 
 
 @pytest.mark.parametrize(
-    "labels",
-    [np.array(LABELS), pd.Series(LABELS), pl.Series(LABELS), tuple(LABELS)],
-    ids=["array", "pandas", "polars", "tuple"],
-)
-def test_labels_may_come_in_any_column(labels, fitted):
-    model = TextClassifier().fit(DOCS, labels)
-    assert model.predict(DOCS).tolist() == fitted.predict(DOCS).tolist()
-    assert model.classes_.tolist() == ["ham", "spam"]
-
-
-@pytest.mark.parametrize(
     ("cell", "shown"),
     [
         (None, "None"),
