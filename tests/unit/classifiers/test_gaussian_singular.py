@@ -128,15 +128,6 @@ def test_a_class_of_one_row_is_fine_if_the_covariance_is_shared(shape):
 
 
 @SHAPES
-def test_a_single_class_is_certain_and_has_a_density(shape):
-    model = GaussianClassifier(shape).fit(X, ["all"] * len(X))
-    assert (model.predict(X) == "all").all()
-    assert (model.predict_proba(X) == 1).all()
-    twin = oracle.fit(X, np.array(["all"] * len(X)), shape, priors=[1.0])
-    np.testing.assert_allclose(model.log_density(X), oracle.log_joint(X, twin)[:, 0], rtol=1e-9)
-
-
-@SHAPES
 def test_nothing_is_learned_from_constants_only(shape):
     with pytest.raises(InputError, match="every feature is constant"):
         GaussianClassifier(shape).fit(np.full_like(X, 0.3), Y)

@@ -69,9 +69,6 @@ def test_all_families_in_one_table_agree_with_the_twin(rows, y):
 
 def test_the_prior_is_counted_once_however_many_families_there_are():
     model = NaiveBayes(oracle.EVERY_FAMILY).fit(ROWS, Y)
-    nothing = [[None] * oracle.N_COLUMNS]
-    np.testing.assert_allclose(model.predict_proba(nothing)[0], model.priors_, rtol=1e-14)
-    np.testing.assert_allclose(model.log_density(nothing), 0.0, atol=1e-14)
     parts = [model.log_joint([_only(NEW[0], key)])[0] for key in oracle.EVERY_FAMILY]
     surplus = (len(parts) - 1) * np.log(model.priors_)
     np.testing.assert_allclose(model.log_joint(NEW[:1])[0], sum(parts) - surplus, rtol=1e-11)
@@ -308,6 +305,3 @@ def test_what_is_constant_in_a_class_does_not_depend_on_the_unit(family):
         answers.append(model.predict_log_proba(new * unit))
     np.testing.assert_allclose(answers[1], answers[0], rtol=1e-9)
     np.testing.assert_allclose(answers[2], answers[0], rtol=1e-9)
-
-
-# --- priors ----------------------------------------------------------------------------------

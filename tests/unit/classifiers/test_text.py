@@ -255,14 +255,13 @@ def test_a_frequent_word_tells_more_than_a_rare_one_of_a_larger_ratio():
     assert fitted.top_words(2)["a"] == ["common", "rare"]
 
 
-def test_one_class_has_no_telling_words_and_a_posterior_of_one():
+def test_one_class_has_no_telling_words():
     fitted = TextClassifier().fit(DOCS, ["a"] * 7)
     assert fitted.top_words() == {"a": []}
-    assert fitted.predict_proba(NEW).tolist() == [[1.0]] * len(NEW)
     np.testing.assert_allclose(fitted.mutual_information(), 0, atol=1e-15)
 
 
-# --- priors and decisions --------------------------------------------------------------------
+# --- decisions -------------------------------------------------------------------------------
 
 
 def test_a_posterior_can_be_decided_on_with_a_reject_act():

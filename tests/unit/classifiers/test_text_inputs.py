@@ -117,27 +117,15 @@ def test_what_is_no_list_is_refused(documents, fitted):
 def test_no_documents_are_refused(fitted):
     with pytest.raises(InputError, match="minimum of 1"):
         fitted.predict([])
-    with pytest.raises(InputError, match="minimum of 1"):
-        TextClassifier().fit([], [])
-
-
-def test_one_label_per_document():
     with pytest.raises(InputError, match="5 documents and 4 labels"):
         TextClassifier().fit(DOCS, LABELS[:4])
-    with pytest.raises(ValueError, match="requires y"):
-        TextClassifier().fit(DOCS, None)
 
 
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
-@pytest.mark.parametrize("documents", [["", ""], ["a", "b !"]], ids=["empty", "letters"])
+@pytest.mark.parametrize("documents", [["", ""], ["a", "b !"], ["the and", "of"]], ids=str)
 def test_documents_without_words_are_refused(model, documents):
     with pytest.raises(InputError, match="no words"):
-        TextClassifier(model).fit(documents, [0, 1])
-
-
-def test_stop_words_alone_are_no_words():
-    with pytest.raises(InputError, match="no words"):
-        TextClassifier(vocabulary="no_stop_words").fit(["the and", "of"], [0, 1])
+        TextClassifier(model, vocabulary="no_stop_words").fit(documents, [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -163,21 +151,12 @@ def test_wrong_options_are_named(options, message):
         TextClassifier(**options).fit(DOCS, LABELS)
 
 
-def test_a_failed_fit_leaves_the_classifier_as_it_was(fitted):
-    before = dict(vars(fitted))
-    for wrong in ((["a b", None], [0, 1]), (["", ""], [0, 1]), (DOCS, LABELS[:2])):
+def test_documents_without_words_leave_the_classifier_as_it_was(fitted):
+    for model in (fitted, TextClassifier()):
+        before = dict(vars(model))
         with pytest.raises(InputError):
-            fitted.fit(*wrong)
-        assert vars(fitted) == before
-    fitted.set_params(max_words=-1)
-    words = fitted.words_
-    with pytest.raises(InputError):
-        fitted.fit(["new words"], ["new"])
-    assert fitted.words_ is words
-    fresh = TextClassifier()
-    with pytest.raises(InputError):
-        fresh.fit(["", ""], [0, 1])
-    assert vars(fresh) == vars(TextClassifier())
+            model.fit(["", ""], [0, 1])
+        assert vars(model) == before
 
 
 def test_a_document_with_every_sign_there_is_can_be_read(fitted):
