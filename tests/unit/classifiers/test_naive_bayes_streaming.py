@@ -11,6 +11,7 @@ import pytest
 
 from credo import NaiveBayes, TextClassifier
 from credo.exceptions import InputError, NumericalError, SingularWarning
+from credo.families import Laplace
 
 pytestmark = pytest.mark.filterwarnings("ignore::credo.exceptions.SingularWarning")
 
@@ -178,7 +179,23 @@ def test_the_tables_for_scoring_are_not_part_of_a_copy_on_disk():
     assert len(pickle.dumps(model)) == size
 
 
-def test_summaries_are_read_only():
-    model = NaiveBayes().fit(FRAME, list("aabb"))
+def test_summaries_are_of_the_rows_and_not_of_the_options_and_read_only():
+    one = NaiveBayes(smoothing=1).fit(FRAME, list("aabb"))
+    other = NaiveBayes(smoothing=7, priors="uniform").fit(FRAME, list("aabb"))
+    joined = one.merge(other)
+    assert joined.smoothing == 1
+    assert joined.summary_.weights.tolist() == [4.0, 4.0]
     with pytest.raises(ValueError, match="read-only"):
-        model.summary_.weights[0] = 100.0
+        joined.summary_.weights[0] = 100.0
+
+
+def test_a_laplace_scale_is_raised_where_it_is_below_the_least():
+    x = np.array([[1.0, 10.0], [2.0, 10.0], [6.0, 10.0]])
+    summary = Laplace.summarise(x)
+    np.testing.assert_allclose(Laplace.estimate(summary, [0.1, 0.5]).scale, [5 / 3, 0.5])
+    np.testing.assert_allclose(Laplace.estimate(summary, 3.0).scale, [3.0, 3.0])
+    np.testing.assert_allclose(Laplace.estimate(summary, 3.0).location, [2.0, 10.0])
+    with pytest.raises(InputError, match="equal"):
+        Laplace.estimate(summary)
+    with pytest.raises(InputError, match="least_scale"):
+        Laplace.estimate(summary, np.nan)
