@@ -11,13 +11,14 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo import _checks as check
+from credo._records import field_of
 from credo._results import Storable
 from credo._types import F64, Label, PerLabel
 from credo.classifiers._labels import without_mask
@@ -283,10 +284,26 @@ class LearnsFromSummary(ABC):
     and tables follow from these.
     """
 
+    #: What rows are: an array of numbers, a table of columns, or documents.
+    kind: ClassVar[Literal["numbers", "columns", "documents"]]
+    #: The record that is merged, and the one that predictions need, in ``_fitted``; None if that
+    #: is learned again from a summary.
+    Summary: ClassVar[Any]
+    Fitted: ClassVar[Any] = None
+    #: Models with a record of their own, by name: these can be stored.
+    known: ClassVar[dict[str, type]] = {}
+
     summary_: Any
     _problem: str | None = None
     #: Told of a repair already, so that a stream is not told at every batch.
     _warned: bool = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "Summary" in vars(cls):
+            for name in ("Summary", "Fitted") if cls.Fitted is not None else ("Summary",):
+                field_of(getattr(cls, name), f"{cls.__name__}.{name}")
+            LearnsFromSummary.known[cls.__name__] = cls
 
     @abstractmethod
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
@@ -376,6 +393,9 @@ class LearnsFromSummary(ABC):
         summary = self.summary_.merge(other.summary_)
         return copy.copy(self)._restart(summary)  # noqa: SLF001 - of its own copy
 
+    def _check_loaded(self) -> None:  # noqa: B027 - most models have nothing to check
+        """Refuse parts from a file that do not fit each other."""
+
     def _fit_summary(self, summary: Any, n_features: int | None = None, names: Any = None) -> Self:
         """Fit from the summary of all rows, of so many columns, with these names or none."""
         with unchanged_on_error(self):
@@ -391,11 +411,10 @@ class LearnsFromSummary(ABC):
 
     def _restart(self, summary: Any) -> Self:
         """Continue from a summary; if it does not determine a model yet, remember why."""
-        seen = getattr(summary, "classes", None)
-        self._check_parameters(() if seen is None else seen.tolist())
+        self._check_parameters(summary.classes.tolist())
         self.summary_ = summary
-        if seen is not None:
-            self.classes_ = seen
+        if isinstance(self, ScoredClassifier):
+            self.classes_ = summary.classes
         try:
             self._learn(summary)
         except CredoError as problem:
@@ -429,6 +448,11 @@ def warn_user(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("credo."):
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, category, stacklevel=depth)
+
+
+def row_weights(given: Any, n: int, owner: str) -> F64 | None:
+    """Check sample weights; None if all are one."""
+    return None if given is None else check.weights(given, n, f"sample weights of {owner}")
 
 
 def prior_probabilities(priors: Any, classes: Any, weights: F64, owner: str) -> F64:

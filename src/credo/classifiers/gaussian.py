@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from credo.classifiers._base import (
     log_totals,
     prior_probabilities,
     refuse_priors,
+    row_weights,
     warn_user,
 )
 from credo.classifiers._labels import encode_labels, without_mask
@@ -36,91 +37,96 @@ from credo.families.class_gaussians import (
     refuse_infinite,
 )
 from credo.families.covariances import (
-    Estimate,
+    GaussianFit,
     Names,
     Recipe,
     Shrinkage,
+    check_spread,
     checked_shape,
     detail_for,
     estimate,
-    fourth_moments,
     n_covariance_parameters,
 )
 from credo.families.em import fit_missing
-from credo.families.moments import ClassMoments, Detail, Rows, RowsView
+from credo.families.moments import ClassMoments, Detail, Rows
+from credo.families.subspace import Projection
 
 _OWNER = "GaussianClassifier"
 #: Called with the step and the log-likelihood so far.
 Progress = Callable[[int, float], None]
-#: Variance below this part of the largest, times the number of features, is rounding.
-_ROUNDING = 64 * float(np.finfo(np.float64).eps)
 #: Most bytes of covariances that are given back.
 _MOST_BYTES = 2 * 2**30
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a fit is to do, checked."""
+class GaussianModel(LearnsFromSummary):
+    """Base of Gaussian classifiers and regressors: their parameters, and what they warn of."""
 
-    owner: str
-    recipe: Recipe
-    subspace: float | None
-    tol: float
-    max_iter: int
-    progress: Progress | None
+    kind = "numbers"
+    #: Shape of the covariances, of models that do not let it be chosen.
+    covariance: Shape = "tied"
+    shrinkage: Any
+    singular: Any
+    tol: Any
+    max_iter: Any
+    progress: Any
 
-    @classmethod
-    def checked(cls, estimator: Any) -> Options:
-        """Check the parameters of an estimator."""
-        owner, tol = type(estimator).__name__, estimator.tol
-        shape = checked_shape(getattr(estimator, "covariance", "full"), owner)
-        check.one_of(estimator.singular, ("repair", "error"), f"singular of {owner}")
-        if not isinstance(tol, (int, float, np.number)) or not 0 <= tol < np.inf:
-            raise InputError(f"The tol of {owner} must be a number, at least 0. Got {tol!r}.")
-        shrinkage = _shrinkage(estimator.shrinkage, shape, owner)
-        return cls(
-            owner,
-            Recipe(shape, shrinkage, estimator.singular == "repair"),
-            _subspace(getattr(estimator, "subspace", None), owner),
-            float(tol),
-            check.count(estimator.max_iter, f"max_iter of {owner}"),
-            estimator.progress,
+    def _recipe(self) -> Recipe:
+        """Check the parameters."""
+        owner, progress = type(self).__name__, self.progress
+        shape = checked_shape(self.covariance, owner)
+        check.one_of(self.singular, ("repair", "error"), f"singular of {owner}")
+        if progress is not None and not callable(progress):
+            raise InputError(f"The progress of {owner} must be None or callable. Got {progress!r}.")
+        return Recipe(
+            shape,
+            _shrinkage(self.shrinkage, shape, owner),
+            self.singular == "repair",
+            _number(self.tol, f"tol of {owner}"),
+            check.count(self.max_iter, f"max_iter of {owner}"),
+            progress,
         )
 
-    @property
-    def detail(self) -> Detail:
-        """Give the least detail of scatter that the options need."""
-        if self.subspace is None:
-            return detail_for(self.recipe.shape)
-        return "tied" if self.recipe.shape in LINEAR else "full"
-
-    def refuse_fourth_moments(self) -> None:
-        """Refuse a shrinkage that no summary gives."""
-        if isinstance(self.recipe.shrinkage, str) and self.recipe.shrinkage == "auto":
+    def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
+        recipe = self._recipe()
+        if seen is not None and isinstance(recipe.shrinkage, str) and recipe.shrinkage == "auto":
             raise InputError(
-                f"{self.owner}: shrinkage='auto' (Ledoit-Wolf) needs fourth moments of all rows, "
-                "which a summary does not give. For streams, tables and merging pass "
+                f"{type(self).__name__}: shrinkage='auto' (Ledoit-Wolf) needs fourth moments of "
+                "all rows, which a summary does not give. For streams, tables and merging pass "
                 "shrinkage='oas', which needs second moments only, or a number."
             )
 
-    def fit_missing(self, rows: Rows, names: Names, shape: Shape) -> Fitted:
-        """Fit rows with NaN by EM; they have no fourth moments, so OAS stands in for Ledoit-Wolf."""
-        shrinkage = "oas" if isinstance(self.recipe.shrinkage, str) else self.recipe.shrinkage
-        recipe = replace(self.recipe, shape=shape, shrinkage=shrinkage)
-        how = {"tol": self.tol, "max_iter": self.max_iter, "progress": self.progress}
-        em = fit_missing(rows, recipe, names, **how)
-        if not em.converged:
+    def _fit_missing(self, rows: Rows, names: Names) -> GaussianFit:
+        """Fit rows with NaN, by EM; OAS stands in for Ledoit-Wolf, which has no fourth moments."""
+        recipe = self._recipe()
+        if isinstance(recipe.shrinkage, str):
+            recipe = replace(recipe, shrinkage="oas")
+        fit = fit_missing(rows, recipe, names)
+        if not fit.converged:
             warn_user(
-                f"{self.owner}: EM stopped after max_iter={self.max_iter} steps before the "
-                f"log-likelihood stood still to tol={self.tol:g}. Raise max_iter or tol.",
+                f"{names.owner}: EM stopped after max_iter={recipe.max_iter} steps before the "
+                f"log-likelihood stood still to tol={recipe.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
-        return Fitted(em.found, em.weights, em.trace, em.converged)
+        return fit
+
+
+def _number(value: Any, what: str, most: float = np.inf) -> float:
+    """Check a number that is at least zero, and no boolean."""
+    if isinstance(value, (bool, np.bool_, str)):
+        raise InputError(f"The {what} must be a number, at least 0. Got {value!r}.")
+    return check.number(value, what, 0, most)
 
 
 def _shrinkage(value: Any, shape: Shape, owner: str) -> Shrinkage:
-    """Check the shrinkage."""
-    if value is None:
+    """Check the shrinkage; none at all is zero."""
+    if isinstance(value, str) and value not in ("auto", "oas"):
+        raise InputError(
+            f"The shrinkage of {owner} must be None, 'auto', 'oas' or a number between 0 and 1. "
+            f"Got {value!r}."
+        )
+    if value is None or (
+        not isinstance(value, str) and not _number(value, f"shrinkage of {owner}", 1)
+    ):
         return None
     if shape not in WITH_CORRELATIONS:
         raise InputError(
@@ -128,20 +134,13 @@ def _shrinkage(value: Any, shape: Shape, owner: str) -> Shrinkage:
             "none. Pass shrinkage=None, or another covariance."
         )
     if isinstance(value, str):
-        if value not in ("auto", "oas"):
-            raise InputError(
-                f"The shrinkage of {owner} must be None, 'auto', 'oas' or a number between 0 and "
-                f"1. Got {value!r}."
-            )
         return "auto" if value == "auto" else "oas"
-    if isinstance(value, bool):
-        raise InputError(f"The shrinkage of {owner} must not be a truth value. Got {value!r}.")
-    return check.number(value, f"shrinkage of {owner}", 0, 1)
+    return float(value)
 
 
 def _subspace(value: Any, owner: str) -> float | None:
     """Check the subspace: a number of components, or a share of the variance."""
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_, str)):
         raise InputError(f"The subspace of {owner} must be None or a number. Got {value!r}.")
     if isinstance(value, (int, np.integer)):
         return check.count(int(value), f"subspace of {owner}")
@@ -150,93 +149,9 @@ def _subspace(value: Any, owner: str) -> float | None:
     return check.level(value, f"subspace (if not a whole number) of {owner}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Projection:
-    """The first principal components: unit rows of shape (Q, D), about the mean of all rows."""
-
-    components: F64
-    centre: F64
-    #: Share of the variance that each component explains, (Q,).
-    shares: F64
-
-    @classmethod
-    def of(cls, moments: ClassMoments, subspace: float, owner: str) -> Projection:
-        """Find them in the scatter of all rows, within and between the classes."""
-        centre = moments.grand_mean()
-        gaps = moments.means - centre
-        total = moments.pooled() + (moments.weights[:, None] * gaps).T @ gaps
-        values, vectors = np.linalg.eigh(0.5 * (total + total.T))
-        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
-        if not values.sum() > 0:
-            raise InputError(f"{owner}: no feature varies, so there are no principal components.")
-        shares = values / values.sum()
-        spanned = int((values > len(values) * _ROUNDING * values[0]).sum())
-        if not isinstance(subspace, (int, np.integer)):
-            slack = 1 - spanned * np.finfo(np.float64).eps
-            reached = np.cumsum(shares[:spanned]) >= subspace * slack
-            kept = int(reached.argmax()) + 1 if reached.any() else spanned
-        elif subspace > spanned:
-            raise InputError(
-                f"{owner}: subspace={subspace}, but the rows span only {spanned} dimensions, "
-                f"to rounding. Pass at most {spanned}."
-            )
-        else:
-            kept = int(subspace)
-        largest = np.abs(vectors[:kept]).argmax(axis=1)
-        signs = np.sign(vectors[np.arange(kept), largest])
-        return cls(signs[:, None] * vectors[:kept], centre, shares[:kept])
-
-    def rows(self, X: Any) -> RowsView:
-        """Give rows in the subspace, made when they are read."""
-
-        def read(rows: Any) -> F64:
-            z = np.subtract(X[rows], self.centre, dtype=np.float64)
-            if not np.isfinite(z.sum()):
-                refuse_infinite(z, np.arange(len(X))[rows])
-                if np.isnan(z).any():
-                    raise InputError(
-                        f"{_OWNER}: X contains NaN, which cannot be projected on a subspace. Fit "
-                        "with subspace=None to marginalise missing values."
-                    )
-            return np.asarray(z @ self.components.T, dtype=np.float64)
-
-        return RowsView((len(X), len(self.components)), read)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
-    """What a fit found, whatever the priors."""
-
-    found: Estimate
-    #: Weight of each class, (K,).
-    weights: F64
-    #: Σ w log p(x | y) before each step of EM and at the end; one entry if closed form.
-    trace: F64
-    converged: bool
-    projection: Projection | None = None
-
-    @classmethod
-    def of(
-        cls, moments: ClassMoments, options: Options, names: Names, rows: Rows | None = None
-    ) -> Fitted:
-        """Fit in closed form; Ledoit-Wolf needs the rows too."""
-        projection = None
-        if options.subspace is not None:
-            projection = Projection.of(moments, options.subspace, options.owner)
-            moments = moments.projected(projection.components, projection.centre)
-            names = replace(
-                names, features=tuple(f"component {i}" for i in range(moments.n_features))
-            )
-            rows = None if rows is None else replace(rows, X=projection.rows(rows.X))
-        second_pass = None if rows is None else lambda *how: fourth_moments(rows, *how)
-        found = estimate(moments, options.recipe, names, second_pass)
-        trace = np.array([found.model.log_likelihood(moments)])
-        return cls(found, moments.weights, trace, converged=True, projection=projection)
-
-
 def _streams(classifier: Any) -> bool:
     """Offer partial_fit unless the shrinkage needs all rows at once."""
-    if classifier.shrinkage == "auto":
+    if isinstance(classifier.shrinkage, str) and classifier.shrinkage == "auto":
         raise AttributeError(
             f"{_OWNER}.partial_fit: shrinkage='auto' (Ledoit-Wolf) needs all rows at once. For a "
             "stream pass shrinkage='oas', which needs second moments only, or a number."
@@ -244,7 +159,7 @@ def _streams(classifier: Any) -> bool:
     return True
 
 
-class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
+class GaussianClassifier(GaussianModel, GenerativeClassifier):
     r"""Classify with one Gaussian per class; missing values are marginalised.
 
     .. math:: p(k \mid x) \propto \pi_k\, \mathcal{N}(x \mid \mu_k, \Sigma_k)
@@ -354,6 +269,9 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
     array([1])
     """
 
+    Summary = ClassSummary
+    Fitted = GaussianFit
+
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name
         self,
         covariance: Shape = "full",
@@ -369,7 +287,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         self.covariance = covariance
         self.shrinkage = shrinkage
         self.singular = singular
-        self.subspace = subspace
+        self.subspace: Any = subspace
         self.priors = priors
         self.tol = tol
         self.max_iter = max_iter
@@ -421,10 +339,9 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         return self._fit_summary(summary, summary.moments.n_features, summary.feature_names)
 
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
-        options = Options.checked(self)
+        _subspace(self.subspace, _OWNER)
         refuse_priors(self.priors, _OWNER, seen or ())
-        if seen is not None:
-            options.refuse_fourth_moments()
+        super()._check_parameters(seen)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         if reset:
@@ -432,43 +349,63 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         rows, labels = validate_data(
             self, without_mask(X), y, reset=reset, dtype="numeric", ensure_all_finite=False
         )
-        weights = (
-            None
-            if sample_weight is None
-            else check.weights(sample_weight, len(rows), f"sample weights of {_OWNER}")
-        )
+        weights = row_weights(sample_weight, len(rows), _OWNER)
         classes, codes = encode_labels(labels, weights)
         return Rows(rows, codes, weights, len(classes)), classes
 
+    def _detail(self) -> Detail:
+        """Return the least detail of scatter that the parameters need."""
+        if self.subspace is None:
+            return detail_for(self.covariance)
+        return "tied" if self.covariance in LINEAR else "full"
+
     def _summarise(self, batch: tuple[Rows, Any]) -> ClassSummary | None:
         rows, classes = batch
-        moments = rows.moments(Options.checked(self).detail, _OWNER)
+        if isinstance(self.subspace, (int, np.integer)) and self.subspace > self.n_features_in_:
+            raise InputError(
+                f"{_OWNER}: subspace={self.subspace}, but the rows span only "
+                f"{self.n_features_in_} dimensions, their features. Pass at most these."
+            )
         columns = getattr(self, "feature_names_in_", None)
         names = None if columns is None else tuple(columns.tolist())
+        moments = rows.moments(self._detail(), _OWNER, names)
         return None if moments is None else ClassSummary(classes, moments, names)
 
     def _learn(self, summary: ClassSummary | None, batch: Any = None) -> None:
-        options = Options.checked(self)
-        rows, classes = (None, None) if batch is None else batch
-        classes = classes if summary is None else summary.classes
+        rows: Any = None if batch is None else batch[0]
+        classes = batch[1] if summary is None else summary.classes
         columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         labels = check.labels(classes, f"classes of {_OWNER}")
         names = Names(_OWNER, labels, check.labels(columns, f"columns of {_OWNER}"))
         if summary is not None:
-            fitted = Fitted.of(summary.moments, options, names, rows)
-        elif options.subspace is not None:
+            fit = self._closed_form(summary.moments, names, rows)
+        elif self.subspace is not None:
             raise InputError(
                 f"{_OWNER}: X contains NaN, which cannot be projected on a subspace. Pass "
                 "subspace=None to fit by EM, or impute first."
             )
         else:
-            fitted = options.fit_missing(rows, names, options.recipe.shape)
-        self._set(fitted, classes, summary)
-        self._tell(fitted.found.repair, SingularWarning)
+            fit = self._fit_missing(rows, names)
+        self._set(fit, classes, summary)
+        self._tell(fit.repair, SingularWarning)
 
-    def _set(self, fitted: Fitted, classes: Any, summary: ClassSummary | None) -> None:
+    def _closed_form(self, moments: ClassMoments, names: Names, rows: Rows | None) -> GaussianFit:
+        """Fit from moments; Ledoit-Wolf needs the rows too."""
+        projection = None
+        if self.subspace is not None:
+            check_spread(moments, "tied", ~moments.constant_features(), names)
+            projection = Projection.of(moments, self.subspace, _OWNER)
+            moments = projection.moments(moments)
+            components = tuple(f"component {i}" for i in range(moments.n_features))
+            names = replace(names, features=components)
+            rows = None if rows is None else replace(rows, X=projection.rows(rows.X))
+        fit = estimate(moments, self._recipe(), names, rows)
+        trace = np.array([fit.model.log_likelihood(moments)])
+        return replace(fit, trace=trace, projection=projection)
+
+    def _set(self, fitted: GaussianFit, classes: Any, summary: ClassSummary | None) -> None:
         """Keep a fit and show what it learned."""
-        model, amounts = fitted.found.model, fitted.found.amounts
+        model, amounts = fitted.model, fitted.amounts
         self._fitted, self._model, self._problem = fitted, model, None
         self.classes_, self.summary_ = classes, summary
         self.means_, self.covariances_ = model.means, model.covariances
@@ -486,6 +423,17 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
             self.constant_features_ = np.zeros(self.n_features_in_, dtype=bool)
         self._set_priors()
 
+    def _check_loaded(self) -> None:
+        """Check that a model from a file is one of its features."""
+        fitted = getattr(self, "_fitted", None)
+        if fitted is None:  # it waits for more rows
+            return
+        size = (
+            self.n_features_in_ if fitted.projection is None else len(fitted.projection.components)
+        )
+        if fitted.model.n_features != size or not len(fitted.trace):
+            raise InputError("The model does not fit its features, or has no likelihood.")
+
     def _set_priors(self) -> Self:
         fitted = self._fitted
         self.priors_ = prior_probabilities(self.priors, self.classes_, fitted.weights, _OWNER)
@@ -500,14 +448,14 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         return self
 
     def _linear(self, log_priors: F64) -> tuple[F64, F64]:
-        """Give weights and offsets of the linear scores, in terms of the features."""
+        """Return weights and offsets of the linear scores, in terms of the features."""
         means, projection = self._model.means, self._fitted.projection
-        gaps, priors, middle = means, log_priors, 0.5 * means
+        gaps, priors, ends = means, log_priors, means
         if len(means) == 2:  # the log odds of the second class, about the middle of the means
             gaps, priors = np.diff(means, axis=0), np.diff(log_priors)
-            middle = means.mean(axis=0, keepdims=True)
+            ends = means.sum(axis=0, keepdims=True)
         coefficients = self._model.pulls(gaps)
-        offsets = priors - (coefficients * middle).sum(axis=1)
+        offsets = priors - 0.5 * np.vecdot(coefficients, ends)  # without a second large array
         if projection is not None:
             offsets -= coefficients @ (projection.components @ projection.centre)
             coefficients = coefficients @ projection.components
@@ -517,11 +465,9 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
 
     def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:
         log_priors = self._log_priors()[:, None]
-        for block, scores in self._model_scores(
-            rows, "densities" if densities else "discriminants"
-        ):
-            scores += log_priors
-            yield block, scores
+        kind: Kind = "densities" if densities else "discriminants"
+        for block, scores in self._model_scores(rows, kind):
+            yield block, np.add(scores, log_priors, out=scores)
 
     def _model_scores(self, X: Any, kind: Kind) -> Blocks:
         """Yield scores without the priors."""
@@ -533,7 +479,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
             yield block, self._model.scores(rows[block], kind, block.start)
 
     def mahalanobis(self, X: Any) -> F64:
-        r"""Give squared distances :math:`(x - \mu_k)^T \Sigma_k^{-1} (x - \mu_k)`.
+        r"""Return squared distances :math:`(x - \mu_k)^T \Sigma_k^{-1} (x - \mu_k)`.
 
         Parameters
         ----------
@@ -552,7 +498,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         return table
 
     def boundary(self, i: Label, j: Label) -> Hyperplane | Quadric:
-        """Give the surface where two classes are equally probable.
+        """Return the surface where two classes are equally probable.
 
         Parameters
         ----------
@@ -600,7 +546,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         return rows, self.classes_[codes]
 
     def conditional(self, X: Any, label: Label | None = None) -> Conditional:
-        """Give mean and covariance of missing features given the observed ones.
+        """Return mean and covariance of missing features given the observed ones.
 
         Parameters
         ----------
@@ -653,7 +599,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         return rows, np.array([check.position(label, labels, "class", owner)])
 
     def _filled(self, rows: Any, classes: Int, covariance: F64 | None = None) -> F64:
-        """Give rows with missing entries by their mean over some classes; add its covariance."""
+        """Return rows with missing entries by their mean over some classes; add its covariance."""
         result = np.array(rows, dtype=np.float64)
         for block in check.blocks(len(rows), check.block_rows(rows.shape[1] * len(classes))):
             refuse_infinite(result[block], np.arange(block.start, block.stop))
@@ -677,7 +623,7 @@ class GaussianClassifier(LearnsFromSummary, GenerativeClassifier):
         return result
 
     def _shares(self, x: F64, classes: Int, numbers: Int) -> F64:
-        """Give the posterior of some classes by what is observed of rows, (C, n)."""
+        """Return the posterior of some classes by what is observed of rows, (C, n)."""
         if len(classes) == 1:
             return np.ones((1, len(x)))
         with np.errstate(over="ignore", invalid="ignore"):

@@ -298,7 +298,7 @@ class NaiveSummary:
     #: Names of the columns, or a range if they have none.
     columns: Annotated[Labels | range, "D"]
     #: Library of the data frames that the rows came in; None for arrays.
-    frame: str | None
+    frame: Literal["pandas", "polars", "pyarrow", "modin", "cudf"] | None
     parts: Annotated[tuple[PartSummary, ...], "K"]
 
     def __post_init__(self) -> None:
@@ -451,7 +451,7 @@ class NaiveBayes(TermClassifier):
     Summary: ClassVar[type] = NaiveSummary
     kind: ClassVar[Literal["numbers", "columns", "documents"]] = "columns"
     #: Parts, names of columns and library of frames, until there is a summary that holds them.
-    _settled: tuple[tuple[Part, ...], Labels | range, str | None] | None = None
+    _settled: tuple[tuple[Part, ...], Labels | range, Any]
 
     # --- learning -------------------------------------------------------------------------------
 
@@ -485,6 +485,30 @@ class NaiveBayes(TermClassifier):
                 family_name(family, _OWNER)
         refuse_priors(self.priors, _OWNER, seen or ())
 
+    def _plain_parameters(self) -> dict[str, Any]:
+        """Return the parameters for a file, which holds families by name."""
+
+        def named(family: Any) -> str:
+            return "auto" if _is_auto(family) else family_name(family, _OWNER)
+
+        given = self.families
+        several = isinstance(given, Mapping)
+        names = {key: named(each) for key, each in given.items()} if several else named(given)
+        return {**self.get_params(deep=False), "families": names}
+
+    def _check_loaded(self) -> None:
+        self._check_parameters()
+        columns, width = [each.part.columns for each in self.summary_.parts], self.n_features_in_
+        is_sparse = isinstance(columns[0], range) if columns else False
+        if is_sparse:
+            fits = columns == [range(width)]
+        else:
+            placed = sorted(j for each in columns for j in each[: width + 1])
+            fits = len(placed) == width and placed == list(range(len(placed)))
+        names = self.summary_.columns
+        if not fits or (isinstance(names, range) and names != range(width)):
+            raise InputError(f"The summary of {_OWNER} is not one of its columns.")
+
     def _smoothing(self) -> Smoothing:
         """Check the options of the estimates."""
         options = self.smoothing, self.smoothing_target, self.unknown, self.variance_floor
@@ -514,6 +538,8 @@ class NaiveBayes(TermClassifier):
             self._settle(rows, kind_of(X))
         elif isinstance(rows, SparseRows) != self._is_sparse():
             raise InputError(f"{_OWNER}.partial_fit needs all rows sparse, or all dense.")
+        else:
+            self._keep(self.summary_)
         return Rows(rows, codes, weights, len(classes)), classes
 
     def _settle(self, rows: Table | SparseRows, frame: str | None = "pyarrow") -> None:
@@ -527,22 +553,31 @@ class NaiveBayes(TermClassifier):
         parts = plan(self.families, rows, ColumnNames(_OWNER, columns))
         self._settled = parts, columns, frame
 
+    def _keep(self, summary: NaiveSummary) -> None:
+        """Go on with the families of a summary; refuse others that were named since."""
+        parts, given = tuple(each.part for each in summary.parts), self.families
+        names = ColumnNames(_OWNER, summary.columns)
+        of_all = None if isinstance(given, Mapping) else given
+        for part in () if _is_auto(given) else parts:
+            for column in names.keys(part) if of_all is None else names.keys(part)[:1]:
+                family = given.get(column, "auto") if of_all is None else of_all
+                if not _is_auto(family) and family_name(family, _OWNER) != part.family:
+                    raise InputError(
+                        f"{_OWNER}: column {column!r} was learned as {part.family!r}, and "
+                        f"families= says {family_name(family, _OWNER)!r} now. Fit all rows again, "
+                        "or set families back."
+                    )
+        self._settled = parts, summary.columns, summary.frame
+
     def _summarise(self, batch: tuple[Rows, Any]) -> NaiveSummary:
         rows, classes = batch
-        before = getattr(self, "summary_", None)
-        if self._settled is None and before is None:
-            self._settle(rows.X)
-        if self._settled is not None:
-            parts, columns, frame = self._settled
-        else:
-            parts = tuple(each.part for each in before.parts)
-            columns, frame = before.columns, before.frame
+        parts, columns, frame = self._settled
         names = ColumnNames(_OWNER, columns)
         found = tuple(PartSummary(part, part.term.summarise(rows, part, names)) for part in parts)
         return NaiveSummary(classes, class_weights(rows), columns, frame, found)
 
     def _learn(self, summary: NaiveSummary, batch: Any = None) -> None:  # noqa: ARG002 - as others
-        self._settled = None
+        self._forget("_settled")
         how, names = self._smoothing(), ColumnNames(_OWNER, summary.columns)
         terms = tuple(estimate_term(p.part, p.summary, how, names) for p in summary.parts)
         self._terms, self._problem = terms, None

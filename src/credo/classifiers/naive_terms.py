@@ -37,13 +37,13 @@ from credo.families import (
     MultivariateGaussian,
     Poisson,
     PositiveSummary,
-    ScatterSummary,
+    MomentSummary,
     SketchSummary,
     SumSummary,
 )
-from credo.families._support import Support
+from credo.families.family import Support
 from credo.families.class_gaussians import ClassGaussians
-from credo.families.covariances import flat_features, with_variation
+from credo.families.covariances import with_variation
 from credo.families.moments import ClassMoments, Rows, RowsView, class_sums, rounding_variance
 
 FamilyName = Literal[
@@ -116,7 +116,7 @@ class Part:
     """A family and the positions of its columns: a range if the rows are sparse."""
 
     family: FamilyName
-    columns: Annotated[tuple[int, ...] | range, "P"]
+    columns: Annotated[tuple[int, ...] | range, "D", "distinct"]
 
     @property
     def distribution(self) -> type[AbstractFamily[Any]]:
@@ -345,7 +345,7 @@ class Smoothing:
 class CategorySummary:
     """The weight of each category of a column in each class."""
 
-    categories: Annotated[Labels, "C"]
+    categories: Annotated[Labels, "C", "distinct"]
     counts: Annotated[F64, "K C", ">= 0"]
 
     def __post_init__(self) -> None:
@@ -378,7 +378,7 @@ def _check_cells(n_classes: int, categories: Labels) -> None:
 
 #: What a part is learned from; all merge, and have a leading axis of classes.
 Summary = (
-    ClassMoments | SumSummary | CategorySummary | PositiveSummary | SketchSummary | ScatterSummary
+    ClassMoments | SumSummary | CategorySummary | PositiveSummary | SketchSummary | MomentSummary
 )
 
 
@@ -388,7 +388,34 @@ class PartSummary:
     """A part, and what is known of its columns."""
 
     part: Part
-    summary: Annotated[Summary, "K"]
+    summary: Annotated[Summary, "K D"]
+
+    def _check(self) -> None:
+        """Refuse the summary of another family."""
+        part, found = self.part, self.summary
+        right = type(found) is _LEARNED_FROM.get(part.family, SumSummary)
+        if right and isinstance(found, ClassMoments):
+            right = found.detail == "diagonal"
+        elif right and isinstance(found, CategorySummary):
+            right = len(part.columns) == 1 and not part.is_sparse
+        elif right:
+            axes = {"beta": 3, "multivariate_gaussian": 3}.get(part.family, 2)
+            last: Any = getattr(found, "scatter", getattr(found, "mean", None))
+            name, weight = found.family, found.weight  # type: ignore[union-attr]
+            right = name == part.distribution.__name__ and weight.ndim == 2 - part.is_vector
+            right = right and (last is None or last.ndim == axes)
+        if not right or (part.is_sparse and part.family not in SPARSE):
+            raise InputError(f"A {type(found).__name__} is not what {part.family!r} learns from.")
+
+
+#: What families learn from, if not from sums.
+_LEARNED_FROM: dict[FamilyName, type] = {
+    "gaussian": ClassMoments,
+    "laplace": SketchSummary,
+    "categorical": CategorySummary,
+    **dict.fromkeys(("gamma", "beta", "dirichlet"), PositiveSummary),
+    "multivariate_gaussian": MomentSummary,
+}
 
 
 def estimate_term(part: Part, summary: Any, how: Smoothing, names: ColumnNames) -> Term:
@@ -572,7 +599,7 @@ class GaussianTerm(Term):
         between = (weights * (summary.means - centre) ** 2).sum(axis=0)
         overall = (summary.pooled_diagonal() + between) / np.where(total > 0, total, 1.0)
         active = ~summary.constant_features() & (overall > 0)
-        flat = flat_features(summary, "diagonal", active) & ~unseen
+        flat = summary.flat() & active & ~unseen
         varied = with_variation(summary, flat) if flat.any() else summary
         means, variances = summary.means, varied.diagonals() / np.where(unseen, 1.0, weights)
         if unseen.any():

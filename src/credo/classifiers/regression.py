@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, overload
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import validate_data
 
+from credo import _checks as check
 from credo._results import Storable
-from credo._types import F64, Label
-from credo._validation.arrays import as_floats, as_vector
-from credo._validation.labels import listing
-from credo._validation.probabilities import as_weights, block_rows, blocks
-from credo.classifiers._base import LearnsFromSummary
+from credo._types import F64
+from credo.classifiers._base import row_weights
 from credo.classifiers._labels import without_mask
-from credo.classifiers.gaussian import Options, Progress
+from credo.classifiers.gaussian import GaussianModel, Progress
+from credo.classifiers.summary import ClassSummary
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
 from credo.families import Gaussian
 from credo.families.class_gaussians import ClassGaussians, refuse_infinite
 from credo.families.covariances import (
     Names,
     SingularCovarianceError,
-    fourth_moments,
+    check_spread,
+    constant_in_all,
     n_covariance_parameters,
     oas_amount,
     shrinkage_amounts,
@@ -34,6 +33,8 @@ from credo.families.covariances import (
 from credo.families.moments import MOST_BYTES, ClassMoments, Rows, RowsView
 
 _OWNER = "GaussianRegressor"
+#: All rows are one class, and the target is the last column.
+_CLASSES, _TARGET = np.array(["rows"]), "target y"
 #: Squares of larger targets are no longer numbers.
 _MOST = 1e150
 #: Rounding moves each correlation by some units in the last place, and the variance that is left
@@ -48,14 +49,18 @@ class Joint:
     Only the block of the features is factored, so that the target may be a function of them.
     """
 
-    #: Of features and target, (D + 1,) and (D + 1, D + 1).
-    mean: F64
-    covariance: F64
+    #: Of features and target.
+    mean: Annotated[F64, "E"]
+    covariance: Annotated[F64, "E E"]
     #: The features alone, a single class.
     features: ClassGaussians
-    #: Slopes, (D,), zero for features that do not vary; and Var[t | x] if all of x is observed.
-    slopes: F64
+    #: Slopes, zero for features that do not vary; and Var[t | x] if all of x is observed.
+    slopes: Annotated[F64, "D"]
     variance: float
+    #: Shrinkage, log-likelihood before each step of EM and at the end, and whether it stood still.
+    amount: float = 0.0
+    trace: Annotated[F64, "T", "any"] = field(default_factory=lambda: np.empty(0))
+    converged: bool = True
 
     @classmethod
     def of(cls, mean: F64, covariance: F64, names: Names, n_rows: int) -> Joint:
@@ -74,9 +79,15 @@ class Joint:
         return replace(joint, variance=left if left > joint._rounding(slopes) else 0.0)
 
     def _rounding(self, slopes: F64) -> Any:
-        """Give the variance that rounding may leave, by the slopes, (..., D)."""
-        squares = slopes**2 @ np.diagonal(self.covariance)[:-1]
-        return _ULPS * (self.covariance[-1, -1] + squares)
+        """Return the variance that rounding may leave, by the slopes, (..., D)."""
+        standardised = slopes * np.sqrt(np.diagonal(self.covariance)[:-1])
+        return _ULPS * (self.covariance[-1, -1] + (standardised**2).sum(axis=-1))
+
+    def _check(self) -> None:
+        """Check that the parts are of the same features."""
+        sizes = {len(self.mean) - 1, len(self.slopes), self.features.n_features}
+        if len(sizes) > 1 or self.features.n_classes > 1 or not len(self.trace):
+            raise InputError("The joint Gaussian does not fit its features.")
 
     @property
     def n_parameters(self) -> int:
@@ -85,7 +96,7 @@ class Joint:
         return size + n_covariance_parameters("tied", 1, size)
 
     def log_likelihood(self, moments: ClassMoments) -> float:
-        r"""Give :math:`\sum_i w_i \log p(x_i) p(t_i \mid x_i)`, infinite if the fit is exact."""
+        r"""Return :math:`\sum_i w_i \log p(x_i) p(t_i \mid x_i)`, infinite if the fit is exact."""
         n, total = float(moments.weights[0]), 0.0
         if self.features.active.any():
             inner = replace(
@@ -101,10 +112,10 @@ class Joint:
         return total - 0.5 * (n * np.log(2 * np.pi * self.variance) + squares / self.variance)
 
     def predict(self, X: Any) -> tuple[F64, F64]:
-        """Give mean and variance of the target of each row; NaN is marginalised."""
+        """Return mean and variance of the target of each row; NaN is marginalised."""
         mean, variance = np.empty(len(X)), np.full(len(X), self.variance)
         with np.errstate(over="ignore", invalid="ignore"):
-            for block in blocks(len(X), block_rows(X.shape[1])):
+            for block in check.blocks(len(X), check.block_rows(X.shape[1])):
                 z = np.subtract(X[block], self.mean[:-1], dtype=np.float64)
                 mean[block] = z @ self.slopes
                 odd = np.flatnonzero(~np.isfinite(mean[block]))
@@ -122,7 +133,7 @@ class Joint:
         return mean, variance
 
     def _of_observed(self, z: F64) -> tuple[F64, F64]:
-        """Give mean and variance of the target, less its mean, of gaps with missing entries.
+        """Return mean and variance of the target, less its mean, of gaps with missing entries.
 
         The variance grows by that of what the missing features would have said.
         """
@@ -130,7 +141,7 @@ class Joint:
         z, slopes = z[:, active], self.slopes[active]
         mean, variance = np.empty(len(z)), np.empty(len(z))
         for part in self.features.parts(z):
-            free = self.features.free(0, part)
+            free: Any = self.features.free(0, part)
             gaps = np.where(part.hidden, 0.0, z[part.rows])
             expected, more = free.pulled(slopes, gaps)
             mean[part.rows] = gaps @ slopes + expected
@@ -140,7 +151,7 @@ class Joint:
         return mean, variance
 
 
-class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimator):
+class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
     r"""Regress with the joint Gaussian of features and target.
 
     .. math:: E[t \mid x] = \mu_t + \Sigma_{tx} \Sigma_{xx}^{-1} (x - \mu_x), \qquad
@@ -196,9 +207,9 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         False if EM stopped at ``max_iter``.
     n_iter_ : int
         Steps of EM; 1 in closed form.
-    summary_ : ClassMoments or None
-        Weight, mean and scatter of the rows, which ``partial_fit`` and ``merge`` continue from;
-        None after EM.
+    summary_ : ClassSummary or None
+        Weight, mean and scatter of features and target, as of one class, which ``partial_fit`` and
+        ``merge`` continue from; None after EM.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -239,6 +250,9 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
     array([274.6, 181.8])
     """
 
+    Summary = Annotated[ClassSummary, ""]  # of one column more than the features
+    Fitted = Joint
+
     def __init__(
         self,
         *,
@@ -274,7 +288,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         """
         return self._add(X, y, sample_weight)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Rows:
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         if reset:
             self._forget("schema_")
         how = {"dtype": "numeric", "ensure_all_finite": False, "y_numeric": True}
@@ -286,13 +300,16 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
                 f"{n_bytes / 2**30:.1f} GiB, above {MOST_BYTES / 2**30:.0f} GiB. Select fewer "
                 "features."
             )
-        target = as_floats(target, _OWNER, "targets y")
+        target = check.floats(target, f"targets y of {_OWNER}")
         if np.abs(target).max() > _MOST:
             raise InputError(
                 f"{_OWNER}: y contains {np.abs(target).max():g}, whose square is not a number. "
                 "Rescale y."
             )
-        weights = None if sample_weight is None else as_weights(sample_weight, len(rows), _OWNER)
+        return self._joined(rows, target, row_weights(sample_weight, len(rows), _OWNER))
+
+    def _joined(self, rows: Any, target: F64, weights: F64 | None) -> tuple[Rows, Any]:
+        """Join features and target, as rows of one class that are made when they are read."""
         kept = np.arange(len(rows)) if weights is None else np.flatnonzero(weights)
         weights = None if weights is None else weights[kept]
         every = len(kept) == len(rows)
@@ -302,116 +319,95 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
             return np.column_stack([rows[here], target[here]])
 
         view = RowsView((len(kept), rows.shape[1] + 1), joined)
-        return Rows(view, np.zeros(len(kept), dtype=np.intp), weights, 1)
+        return Rows(view, np.zeros(len(kept), dtype=np.intp), weights, 1), _CLASSES
 
-    def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
-        options = Options.checked(self)
-        if seen is not None:
-            options.refuse_fourth_moments()
+    def _summarise(self, batch: tuple[Rows, Any]) -> ClassSummary | None:
+        rows, classes = batch
+        columns = getattr(self, "feature_names_in_", None)
+        names = None if columns is None else (*columns.tolist(), _TARGET)
+        moments = rows.moments("tied", _OWNER, (*range(rows.X.shape[1] - 1), _TARGET))
+        return None if moments is None else ClassSummary(classes, moments, names)
 
-    def _summarise(self, batch: Rows) -> ClassMoments | None:
-        return batch.moments("tied", _OWNER)
-
-    def _learn(self, summary: ClassMoments | None, batch: Rows | None = None) -> None:
-        options = Options.checked(self)
+    def _learn(self, summary: ClassSummary | None, batch: Any = None) -> None:
         columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        names = Names(_OWNER, ("rows",), tuple(columns.tolist()), "the covariance")
-        if batch is not None and len(batch.X) < 2:
+        names = Names(_OWNER, ("rows",), (*columns.tolist(), _TARGET), "the covariance")
+        rows: Any = None if batch is None else batch[0]
+        if rows is not None and len(rows.X) < 2:
             raise InputError(
                 f"{_OWNER} needs at least 2 rows of positive weight. Got 1 sample, which has no "
                 "covariance."
             )
         if summary is None:
-            self._learn_missing(batch, options, names)
-            return
-        n_rows, weight = int(summary.counts[0]), float(summary.weights[0])
+            joint, repair = self._of_missing(rows, names)
+        else:
+            joint, repair = self._of_moments(summary.moments, names, rows)
+        self._set(joint, _CLASSES, summary)
+        self._tell(repair, SingularWarning)
+
+    def _of_moments(
+        self, moments: ClassMoments, names: Names, rows: Rows | None
+    ) -> tuple[Joint, str | None]:
+        """Fit in closed form, and say what was repaired; Ledoit-Wolf needs the rows too."""
+        recipe, repair = self._recipe(), None
+        n_rows, weight = int(moments.counts[0]), float(moments.weights[0])
         if n_rows < 2:
             raise NumericalError(f"{_OWNER}: one row has no covariance. Add rows.")
-        varying = ~summary.constant_features()
-        covariance = np.where(np.outer(varying, varying), summary.scatter / weight, 0.0)
-        second_pass = None if batch is None else lambda *how: fourth_moments(batch, *how)
-        shrinkage, repair = options.recipe.shrinkage, None
-        amount = float(shrinkage_amounts(covariance, summary, shrinkage, names, second_pass))
+        varying = ~moments.constant_features()
+        if not recipe.repair and not varying[:-1].all():
+            raise constant_in_all(~varying & (np.arange(len(varying)) < len(varying) - 1), names)
+        check_spread(moments, "tied", varying, names)
+        covariance = np.where(np.outer(varying, varying), moments.scatter / weight, 0.0)
+        amount = float(shrinkage_amounts(covariance, moments, recipe.shrinkage, _OWNER, rows))
         covariance = shrunk(covariance, amount)
         try:
-            joint = Joint.of(summary.means[0], covariance, names, n_rows)
+            joint = Joint.of(moments.means[0], covariance, names, n_rows)
         except SingularCovarianceError as singular:
-            if not options.recipe.repair:
-                kind = "oas" if batch is None else "auto"
+            if not recipe.repair:
+                kind = "oas" if rows is None else "auto"
                 remedy = f"Drop columns, add rows, or pass shrinkage={kind!r} or singular='repair'."
                 raise SingularCovarianceError(singular.fault, remedy) from None
             more = oas_amount(covariance, weight)
             covariance, amount = shrunk(covariance, more), 1 - (1 - amount) * (1 - more)
-            joint = Joint.of(summary.means[0], covariance, names, n_rows)
+            joint = Joint.of(moments.means[0], covariance, names, n_rows)
             repair = f"{singular.fault} Repaired with shrinkage {amount:.3g}."
-        self._set(joint, summary, amount, np.array([joint.log_likelihood(summary)]), converged=True)
-        self._tell(repair, SingularWarning)
+        trace = np.array([joint.log_likelihood(moments)])
+        return replace(joint, amount=amount, trace=trace), repair
 
-    def _learn_missing(self, rows: Rows, options: Options, names: Names) -> None:
-        """Fit rows with NaN, by EM."""
-        seen = ClassMoments.of(rows.X, rows.codes, rows.weights, 1, "diagonal")
-        unseen = np.flatnonzero(seen.feature_weights[0] == 0)
-        if unseen.size:
-            raise InputError(
-                f"{_OWNER}: no value is observed in {names.columns(unseen)}. Drop these columns."
-            )
+    def _of_missing(self, rows: Rows, names: Names) -> tuple[Joint, str | None]:
+        """Fit rows with NaN by EM, and say what was repaired."""
         try:
-            both = replace(names, features=(*names.features, "target y"))
-            em = options.fit_missing(rows, both, "tied")
-            model = em.found.model
+            fit = self._fit_missing(rows, names)
+            model = fit.model
             covariance = np.where(np.outer(model.active, model.active), model.covariances, 0.0)
-            joint = Joint.of(model.means[0], covariance, names, int(seen.counts[0]))
+            joint = Joint.of(model.means[0], covariance, names, len(rows.X))
         except SingularCovarianceError as singular:
             remedy = "Fit the rows without NaN alone, drop columns, or pass shrinkage='oas'."
             raise SingularCovarianceError(singular.fault, remedy) from None
-        self._set(joint, None, float(em.found.amounts), em.trace, converged=em.converged)
-        self._tell(em.found.repair, SingularWarning)
+        amount, trace, converged = float(fit.amounts), fit.trace, fit.converged
+        return replace(joint, amount=amount, trace=trace, converged=converged), fit.repair
 
-    def _set(
-        self,
-        joint: Joint,
-        summary: ClassMoments | None,
-        amount: float,
-        trace: F64,
-        *,
-        converged: bool,
-    ) -> None:
+    def _check_loaded(self) -> None:
+        """Check that a model from a file has a summary of its features and the target."""
+        wanted, summary = (1, self.n_features_in_ + 1), self.summary_
+        if summary is not None and (
+            summary.means.shape != wanted or summary.moments.detail != "tied"
+        ):
+            raise InputError("The summary does not fit the features.")
+
+    def _set(self, fitted: Joint, classes: Any, summary: ClassSummary | None) -> None:  # noqa: ARG002 - of all models
         """Keep a fit and show what it learned."""
-        self._joint, self._problem, self.summary_ = joint, None, summary
-        self.coef_, self.variance_ = joint.slopes, joint.variance
-        self.intercept_ = float(joint.mean[-1] - joint.mean[:-1] @ self.coef_)
-        self.mean_, self.covariance_, self.shrinkage_ = joint.mean, joint.covariance, amount
-        self.constant_features_ = ~joint.features.active
-        self.n_parameters_ = joint.n_parameters
-        self.log_likelihood_trace_, self.log_likelihood_ = trace, float(trace[-1])
-        self.converged_, self.n_iter_ = converged, max(1, len(trace) - 1)
-
-    def merge(self, other: Self) -> Self:
-        """Give a regressor fitted to the rows of both; see ``GaussianClassifier.merge``.
-
-        Parameters
-        ----------
-        other : GaussianRegressor
-            Fitted to other rows of the same columns.
-
-        Returns
-        -------
-        GaussianRegressor
-            A new one.
-        """
-        sizes = [getattr(each, "n_features_in_", None) for each in (self, other)]
-        if isinstance(other, GaussianRegressor) and None not in sizes and sizes[0] != sizes[1]:
-            raise ShapeError(
-                f"{_OWNER}.merge: {sizes[0]} features cannot be merged with {sizes[1]}. Fit the "
-                "same columns."
-            )
-        mine, theirs = (list(getattr(each, "feature_names_in_", [])) for each in (self, other))
-        if mine and theirs and mine != theirs:
-            raise InputError(
-                f"{_OWNER}.merge: the columns differ: {listing(mine)} and {listing(theirs)}. Put "
-                "them in the same order."
-            )
-        return super().merge(other)
+        self._fitted, self._problem, self.summary_ = fitted, None, summary
+        self.coef_, self.variance_ = fitted.slopes, fitted.variance
+        self.intercept_ = float(fitted.mean[-1] - fitted.mean[:-1] @ self.coef_)
+        self.mean_, self.covariance_, self.shrinkage_ = (
+            fitted.mean,
+            fitted.covariance,
+            fitted.amount,
+        )
+        self.constant_features_ = ~fitted.features.active
+        self.n_parameters_ = fitted.n_parameters
+        self.log_likelihood_trace_, self.log_likelihood_ = fitted.trace, float(fitted.trace[-1])
+        self.converged_, self.n_iter_ = fitted.converged, max(1, len(fitted.trace) - 1)
 
     @overload
     def predict(self, X: Any, *, return_std: Literal[False] = False) -> F64: ...
@@ -420,7 +416,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
     def predict(self, X: Any, *, return_std: Literal[True]) -> tuple[F64, F64]: ...
 
     def predict(self, X: Any, *, return_std: bool = False) -> F64 | tuple[F64, F64]:
-        """Give the mean of the target of each row, and its standard deviation if asked.
+        """Return the mean of the target of each row, and its standard deviation if asked.
 
         Parameters
         ----------
@@ -440,7 +436,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def predictive(self, X: Any) -> Gaussian:
-        """Give the distribution of the target of each row, for ``credo.decide_value``.
+        """Return the distribution of the target of each row, for ``credo.decide_value``.
 
         Parameters
         ----------
@@ -467,7 +463,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         return Gaussian(mean, variance)
 
     def log_density(self, X: Any, y: Any) -> F64:
-        r"""Give :math:`\log p(t \mid x)` of each row; low values are outliers.
+        r"""Return :math:`\log p(t \mid x)` of each row; low values are outliers.
 
         Parameters
         ----------
@@ -482,7 +478,7 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
             In float64.
         """
         predictive = self.predictive(X)
-        target = as_vector(y, f"{_OWNER}.log_density", "targets y")
+        target = check.vector(y, f"targets y of {_OWNER}.log_density")
         if target.shape != predictive.mean.shape:
             raise ShapeError(
                 f"{_OWNER}.log_density needs one target per row, {len(predictive.mean)}. Got "
@@ -491,12 +487,12 @@ class GaussianRegressor(LearnsFromSummary, Storable, RegressorMixin, BaseEstimat
         return predictive.logpdf(target)
 
     def _predict(self, X: Any) -> tuple[F64, F64]:
-        """Give mean and variance of the target of each row."""
+        """Return mean and variance of the target of each row."""
         self._check_ready()
         rows = validate_data(
             self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False
         )
-        return self._joint.predict(rows)
+        return self._fitted.predict(rows)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -372,6 +372,18 @@ class TextClassifier(TermClassifier):
         self.n_parameters_ = len(self.classes_) + term.n_parameters
         self._set_priors()
 
+    def _check_loaded(self) -> None:
+        self._check_parameters()
+        reader, words = self._make_vectorizer(), self.summary_.words
+        try:
+            reader.build_analyzer()
+        except (re.error, TypeError) as error:
+            raise InputError(f"The words of {_OWNER} have no proper pattern: {error}.") from None
+        hashes = isinstance(reader, HashingVectorizer)
+        fits = words == range(reader.n_features) if hashes else not isinstance(words, range)
+        if self.model != self.summary_.model or not fits:
+            raise InputError(f"The summary of {_OWNER} is not one of what it counts.")
+
     # --- answers --------------------------------------------------------------------------------
 
     def _rows(self, X: Any) -> SparseRows:

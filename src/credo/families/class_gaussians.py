@@ -1,4 +1,4 @@
-"""``ClassGaussians``: fitted Gaussians of K classes: densities, missing values, fillings, samples."""
+"""``ClassGaussians``: fitted Gaussians of K classes; densities, missing values, samples."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.blas import dtrmm
+import scipy
 
+from credo import _checks as check
 from credo._types import F64, Bool, Int
-from credo._validation.probabilities import BLOCK_BYTES, blocks
 from credo.exceptions import InputError
 from credo.families.moments import ClassMoments
 
@@ -41,7 +40,7 @@ _LOG_2PI = float(np.log(2 * np.pi))
 #: deviations, squared: the expansion then loses at most 14 of the 53 bits.
 _NEAR = 2.0**14
 #: Bytes of the factors of patterns that are worked on at once.
-_FACTOR_BYTES = BLOCK_BYTES
+_FACTOR_BYTES = check.BLOCK_BYTES
 
 
 @final
@@ -99,7 +98,7 @@ class ClassGaussians:
     means: Annotated[F64, "K D"]
     #: In the parsimonious shape; the shared matrix if proportional.
     covariances: Annotated[F64, COVARIANCES, "shape"]
-    #: Lower triangular W, columns contiguous; without correlations the inverse deviations.
+    #: Lower triangular W; without correlations the inverse deviations.
     whiteners: Annotated[F64, {**COVARIANCES, "spherical": "K D", "tied_spherical": "D"}, "shape"]
     #: log |Σ_k|.
     log_determinants: Annotated[F64, "K"]
@@ -117,6 +116,11 @@ class ClassGaussians:
         logs = np.broadcast_to(np.log(used).sum(axis=-1), len(means)).copy()
         whiteners = np.where(active, 1 / np.sqrt(used), 0.0)
         return cls(shape, means, variances, whiteners, logs, active)
+
+    def _check(self) -> None:
+        """Check that proportional covariances, and only these, have factors."""
+        if (self.factors is None) == (self.shape == "proportional"):
+            raise InputError("The factors of the covariances do not fit their shape.")
 
     @property
     def n_classes(self) -> int:
@@ -146,22 +150,22 @@ class ClassGaussians:
 
     @cached_property
     def _factors(self) -> F64:
-        """Give the proportions, (K,); one unless the shape has some."""
+        """Return the proportions, (K,); one unless the shape has some."""
         return np.ones(self.n_classes) if self.factors is None else self.factors
 
     def whitener_of(self, k: int) -> F64:
-        """Give the factor of one class: a matrix, or a vector of inverse deviations."""
+        """Return the factor of one class: a matrix, or a vector of inverse deviations."""
         return self._stack[k % len(self._stack)] / np.sqrt(self._factors[k])
 
     def covariance_of(self, k: int) -> F64:
-        """Give the covariance matrix of one class, (D, D)."""
+        """Return the covariance matrix of one class, (D, D)."""
         own = self.covariances if len(self._stack) == 1 else self.covariances[k]
         if not self.has_correlations:
             return np.diag(np.broadcast_to(own, self.n_features))
         return np.asarray(own * self._factors[k])
 
     def precision_of(self, k: int) -> F64:
-        """Give the inverse covariance of one class, (D, D), zero for features without part."""
+        """Return the inverse covariance of one class, (D, D), zero for features without part."""
         w = self.whitener_of(k)
         return np.asarray(w.T @ w if w.ndim == 2 else np.diag(w**2))
 
@@ -171,14 +175,14 @@ class ClassGaussians:
         return np.asarray(gaps @ w.T if w.ndim == 2 else gaps * w)
 
     def pulls(self, gaps: F64) -> F64:
-        r"""Give :math:`\Sigma^{-1}` gap of rows, for a shared covariance."""
+        r"""Return :math:`\Sigma^{-1}` gap of rows, for a shared covariance."""
         w = self._stack[0]
         return np.asarray(self.whitened(gaps) @ w if w.ndim == 2 else gaps * w**2)
 
     # --- where the means are --------------------------------------------------------------------
 
     def _furthest(self, gaps: F64) -> float:
-        """Give the largest squared length of one gap per class, in standard deviations."""
+        """Return the largest squared length of one gap per class, in standard deviations."""
         if self.shape == "full":
             return np.inf  # each class is centred on its own mean
         white = self.whitened(gaps) if self.has_correlations else gaps * self._stack
@@ -186,7 +190,7 @@ class ClassGaussians:
 
     @cached_property
     def centre(self) -> F64:
-        """Give the point that rows are centred on: the middle of the means, or the origin.
+        """Return the point that rows are centred on: the middle of the means, or the origin.
 
         The origin if all means are near it in standard deviations: centring would save no digits.
         """
@@ -200,7 +204,7 @@ class ClassGaussians:
         return self._furthest(self.means - self.centre) <= _NEAR
 
     def _centred(self, x: Any) -> F64:
-        """Give rows less the centre, in float64; the rows themselves if that is the origin."""
+        """Return rows less the centre, in float64; the rows themselves if that is the origin."""
         if self.centre.any():
             return np.asarray(np.subtract(x, self.centre, dtype=np.float64))
         return np.asarray(x, dtype=np.float64)
@@ -230,30 +234,31 @@ class ClassGaussians:
 
     @cached_property
     def constants(self) -> F64:
-        """Give the log density at the mean of each class, (K,)."""
+        """Return the log density at the mean of each class, (K,)."""
         return np.asarray(-0.5 * (self.active.sum() * _LOG_2PI + self.log_determinants))
 
     @cached_property
     def _linear(self) -> tuple[F64, F64]:
-        r"""Give :math:`\Sigma^{-1} (\mu_k - c)` and the offsets at the centre c, if shared."""
+        r"""Return :math:`\Sigma^{-1} (\mu_k - c)` and the offsets at the centre c, if shared."""
         gaps = self.means - self.centre
         return self.pulls(gaps), -0.5 * (self.whitened(gaps) ** 2).sum(axis=1)
 
     def log_densities(self, x: Any) -> F64:
-        """Give the log density of each row under each class, (K, B)."""
+        """Return the log density of each row under each class, (K, B)."""
         result = self.distances(x)
         result *= -0.5
         result += self.constants[:, None]
         return result
 
     def distances(self, x: Any) -> F64:
-        """Give squared Mahalanobis distances of rows to each mean, (K, B)."""
+        """Return squared Mahalanobis distances of rows to each mean, (K, B)."""
         result = np.empty((self.n_classes, len(x)))
         if self.has_correlations and not self.is_linear:
             z = np.empty((len(x), self.n_features))
             for k in range(self.n_classes if len(x) else 0):
                 np.subtract(x, self.means[k], out=z)
-                dtrmm(1.0, self._stack[k % len(self._stack)], z.T, lower=1, overwrite_b=1)
+                w = self._stack[k % len(self._stack)]
+                scipy.linalg.blas.dtrmm(1.0, w.T, z.T, trans_a=1, overwrite_b=1)
                 np.einsum("ij,ij->i", z, z, out=result[k])
             result /= self._factors[:, None]
             return result
@@ -301,7 +306,7 @@ class ClassGaussians:
         return result
 
     def filled(self, x: F64, k: int) -> Iterator[tuple[Int, F64, Int, F64, F64]]:
-        """Give rows with missing entries in parts, these replaced by their conditional means.
+        """Return rows with missing entries in parts, these replaced by their conditional means.
 
         Each part has the numbers of its rows, their values, the columns (n, m) that were missing
         and their conditional covariances, (n, m, m), and the log density of what was observed.
@@ -329,7 +334,7 @@ class ClassGaussians:
         for n in np.unique(n_gone):
             members = np.flatnonzero(n_gone == n)
             most = max(1, _FACTOR_BYTES // (8 * max(x.shape[1], 1) * max(int(n), 1)))
-            for block in blocks(len(members), most):
+            for block in check.blocks(len(members), most):
                 rows = members[block]
                 gone = np.nonzero(hidden[rows])[1].reshape(len(rows), n)
                 yield _Part(rows, hidden[rows], gone, *_distinct(hidden[rows]))
@@ -343,7 +348,7 @@ class ClassGaussians:
     # --- from moments, and back -----------------------------------------------------------------
 
     def log_likelihood(self, moments: ClassMoments) -> float:
-        r"""Give :math:`\sum_i w_i \log p(x_i \mid y_i)` of the rows behind the moments.
+        r"""Return :math:`\sum_i w_i \log p(x_i \mid y_i)` of the rows behind the moments.
 
         .. math:: -\tfrac12 \sum_k n_k (D \log 2\pi + \log |\Sigma_k|)
                   + \operatorname{tr}(\Sigma_k^{-1} S_k), \qquad
@@ -377,7 +382,9 @@ class ClassGaussians:
             z = noise[here][:, self.active]
             if w.ndim == 2:
                 inner = w[np.ix_(self.active, self.active)]
-                rows[np.ix_(here, self.active)] += solve_triangular(inner, z.T, lower=True).T
+                rows[np.ix_(here, self.active)] += scipy.linalg.solve_triangular(
+                    inner, z.T, lower=True
+                ).T
             else:
                 rows[np.ix_(here, self.active)] += z / w[self.active]
         return rows, codes
@@ -429,18 +436,18 @@ class _Free:
         return np.asarray(gaps @ self._w.T)
 
     def residuals(self, gaps: F64) -> F64:
-        """Give rows, zero where missing, in the space where their length is the distance."""
+        """Return rows, zero where missing, in the space where their length is the distance."""
         white = self.whitened(gaps)
         return white - self._projected(white)[1]
 
     def residuals_of(self, gap: F64) -> F64:
-        """Give the same for one gap of all rows, which is factored once for each pattern."""
+        """Return the same for one gap of all rows, which is factored once for each pattern."""
         white = self.whitened(np.where(self._part.hidden[self._part.patterns], 0.0, gap))
         near = self._q @ (self._q.swapaxes(1, 2) @ white[:, :, None])
         return np.asarray((white - near[:, :, 0])[self._which])
 
     def fitted(self, white: F64) -> tuple[F64, F64]:
-        """Give the missing entries with the opposite sign, zero elsewhere, and the residuals."""
+        """Return the missing entries with the opposite sign, zero elsewhere, and the residuals."""
         inner, near = self._projected(white)
         guesses = np.zeros_like(white)
         values = (self._inverse[self._which] @ inner[:, :, None])[:, :, 0]
@@ -448,14 +455,14 @@ class _Free:
         return guesses, white - near
 
     def _projected(self, white: F64) -> tuple[F64, F64]:
-        """Give Qᵀ of each row, and the part of the row that lies in Q."""
+        """Return Qᵀ of each row, and the part of the row that lies in Q."""
         q = self._q[self._which]
         inner = (white[:, None, :] @ q)[:, 0]
         return inner, (q @ inner[:, :, None])[:, :, 0]
 
     @cached_property
     def _inverse(self) -> F64:
-        """Give R⁻¹ of each pattern, (S, m, m)."""
+        """Return R⁻¹ of each pattern, (S, m, m)."""
         return np.linalg.inv(self._r)
 
     @property
@@ -464,7 +471,7 @@ class _Free:
         return (self._inverse @ self._inverse.swapaxes(1, 2))[self._which]
 
     def pulled(self, slopes: F64, gaps: F64) -> tuple[F64, F64]:
-        """Give mean and variance of slopes · missing entries of each row, given the others."""
+        """Return mean and variance of slopes · missing entries of each row, given the others."""
         own = (self._inverse.swapaxes(1, 2) @ slopes[self._gone][:, :, None])[:, :, 0]
         inner = self._projected(self.whitened(gaps))[0]
         mean = -np.einsum("ij,ij->i", own[self._which], inner)
@@ -476,7 +483,7 @@ class _Independent:
 
     def __init__(self, scales: F64, part: _Part) -> None:
         self._scales, self._part = scales, part
-        self.log_determinants: F64 = -2 * (~part.hidden @ np.log(scales))
+        self.log_determinants: F64 = np.asarray(~part.hidden @ (-2 * np.log(scales)))
 
     def whitened(self, gaps: F64) -> F64:
         """Multiply rows by the inverse deviations."""
@@ -485,11 +492,11 @@ class _Independent:
     residuals = whitened
 
     def residuals_of(self, gap: F64) -> F64:
-        """Give the same for one gap of all rows."""
+        """Return the same for one gap of all rows."""
         return self.whitened(np.where(self._part.hidden, 0.0, gap))
 
     def fitted(self, white: F64) -> tuple[F64, F64]:
-        """Give the missing entries, which are the mean, and the residuals."""
+        """Return the missing entries, which are the mean, and the residuals."""
         return np.zeros_like(white), white
 
     @property
@@ -500,7 +507,7 @@ class _Independent:
 
 
 def _distinct(hidden: Bool) -> tuple[Int, Int]:
-    """Give a row of each distinct pattern, and the pattern of each row."""
+    """Return a row of each distinct pattern, and the pattern of each row."""
     packed = np.packbits(hidden, axis=1)
     words = np.zeros((len(packed), -(-max(packed.shape[1], 1) // 8) * 8), dtype=np.uint8)
     words[:, : packed.shape[1]] = packed

@@ -1,21 +1,20 @@
-"""From moments to fitted covariances: seven shapes, shrinkage, and a repair or a reasoned refusal."""
+"""From moments to fitted covariances: seven shapes, shrinkage, a repair or a reasoned refusal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dpocon, dpotrf, dpstrf, dtrtri
+import scipy
 
+from credo import _checks as check
 from credo._types import F64, Bool, Int, Labels
-from credo._validation.labels import listing, one_of
-from credo._validation.probabilities import block_rows, blocks
 from credo.exceptions import InputError, NumericalError
 from credo.families.class_gaussians import LINEAR, WITH_CORRELATIONS, ClassGaussians, Shape
-from credo.families.moments import ClassMoments, Detail, Rows, rounding_variance
+from credo.families.moments import ClassMoments, Detail, Rows
+from credo.families.subspace import Projection
 
 #: Every shape, from the richest to the poorest.
 SHAPES: tuple[Shape, ...] = (
@@ -30,9 +29,10 @@ SHAPES: tuple[Shape, ...] = (
 _SPHERICAL = ("spherical", "tied_spherical")
 #: One amount, one for each covariance, how to find them, or None for maximum likelihood.
 Shrinkage = float | F64 | Literal["auto", "oas"] | None
-#: Fourth moments by class from means and inverse deviations (K, D): a second pass over the rows.
-SecondPass = Callable[[F64, F64], F64]
 
+#: The least variance of which rounding costs no more digits than of any other: its squares are
+#: off by half the least number of float64, which is this times its unit in the last place.
+_LEAST = float(np.finfo(np.float64).tiny)
 #: A correlation matrix of D features whose reciprocal condition number is below D times this
 #: is singular: its inverse would keep no trustworthy digit.
 _SINGULAR = 64 * float(np.finfo(np.float64).eps)
@@ -69,29 +69,41 @@ class Names:
 
     def columns(self, which: Int) -> str:
         """List columns."""
-        return listing([self.features[j] for j in which])
+        return check.listing([self.features[j] for j in which])
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How covariances are to be estimated."""
+    """How Gaussians are to be estimated."""
 
     shape: Shape
     #: Amount, or how to find it; None for maximum likelihood.
     shrinkage: Shrinkage = None
     #: Mend a singular covariance and tell, instead of refusing it.
     repair: bool = False
+    #: EM stops when the log-likelihood of a row gains less, or after so many steps.
+    tol: float = 1e-9
+    max_iter: int = 1000
+    #: Called with each step of EM and the log-likelihood before it.
+    progress: Callable[[int, float], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimate:
-    """Fitted Gaussians, and what was done to their covariances."""
+class GaussianFit:
+    """Fitted Gaussians, whatever the priors, and how they were found."""
 
-    model: ClassGaussians
-    #: Shrinkage of each covariance, (K,), or of the shared one, ().
-    amounts: F64
+    model: Annotated[ClassGaussians, "K"]
+    #: Weight of each class.
+    weights: Annotated[F64, "K", ">= 0"]
+    #: Shrinkage of each covariance, or of the shared one.
+    amounts: Annotated[F64, ("", "K")]
     #: What was singular and how it was repaired; None if nothing was.
     repair: str | None = None
+    #: Σ w log p(x | y) before each step of EM and at the end; one entry if closed form.
+    trace: Annotated[F64, "T", "any"] = field(default_factory=lambda: np.empty(0))
+    converged: bool = True
+    #: None if the features themselves are modelled.
+    projection: Projection | None = None
 
 
 # --- shapes --------------------------------------------------------------------------------------
@@ -99,13 +111,11 @@ class Estimate:
 
 def checked_shape(name: Any, owner: str) -> Shape:
     """Check the name of a covariance shape."""
-    one_of(name, SHAPES, owner, "covariance")
-    shape: Shape = name
-    return shape
+    return check.one_of(name, SHAPES, f"covariance of {owner}")
 
 
 def detail_for(shape: Shape) -> Detail:
-    """Give the least detail of scatter that the shape is estimated from."""
+    """Return the least detail of scatter that the shape is estimated from."""
     if shape not in WITH_CORRELATIONS:
         return "diagonal"
     return "tied" if shape == "tied" else "full"
@@ -121,7 +131,7 @@ def n_covariance_parameters(shape: Shape, n_classes: int, n_features: int) -> in
 
 
 def maximum_likelihood(moments: ClassMoments, shape: Shape) -> F64:
-    """Give the covariances of every shape but the proportional one, without any shrinkage."""
+    """Return the covariances of every shape but the proportional one, without any shrinkage."""
     weights = moments.feature_weights
     if shape == "full":
         return np.asarray(moments.scatter / moments.weights[:, None, None])
@@ -141,7 +151,7 @@ def maximum_likelihood(moments: ClassMoments, shape: Shape) -> F64:
 
 
 def shrunk(covariance: F64, amount: float) -> F64:
-    r"""Give :math:`(1 - \lambda) \Sigma + \lambda \operatorname{diag}(\Sigma)`.
+    r"""Return :math:`(1 - \lambda) \Sigma + \lambda \operatorname{diag}(\Sigma)`.
 
     The variances stay, so the unit of a feature does not matter.
     """
@@ -151,7 +161,7 @@ def shrunk(covariance: F64, amount: float) -> F64:
 
 
 def oas_amount(covariance: F64, weight: float) -> float:
-    r"""Give the oracle-approximating amount of Chen et al. (2010), equation 23, for correlations.
+    r"""Return the oracle-approximating amount of Chen et al. (2010), equation 23, for correlations.
 
     .. math:: \min\left(1, \frac{(1 - 2/D) \operatorname{tr} R^2 + D^2}
               {(n + 1 - 2/D)(\operatorname{tr} R^2 - D)}\right)
@@ -165,7 +175,7 @@ def oas_amount(covariance: F64, weight: float) -> float:
 
 
 def ledoit_wolf_amount(covariance: F64, weight: float, fourth: float) -> float:
-    r"""Give the amount of Ledoit and Wolf (2004), section 3.3, for correlations.
+    r"""Return the amount of Ledoit and Wolf (2004), section 3.3, for correlations.
 
     ``fourth`` is :math:`\sum_i w_i (\sum_d z_{id}^2)^2` of the standardised rows.
     """
@@ -178,7 +188,7 @@ def ledoit_wolf_amount(covariance: F64, weight: float, fourth: float) -> float:
 
 
 def _squared_correlations(covariance: F64) -> tuple[int, float]:
-    """Give how many features vary, and the sum of their squared correlations."""
+    """Return how many features vary, and the sum of their squared correlations."""
     variances = np.diagonal(covariance)
     varying = np.flatnonzero(variances > 0)
     scale = np.sqrt(variances[varying])
@@ -187,13 +197,13 @@ def _squared_correlations(covariance: F64) -> tuple[int, float]:
 
 
 def fourth_moments(rows: Rows, means: F64, scales: F64) -> F64:
-    r"""Give :math:`\sum_i w_i (\sum_d z_{id}^2)^2` of each class, z standardised by its class.
+    r"""Return :math:`\sum_i w_i (\sum_d z_{id}^2)^2` of each class, z standardised by its class.
 
     ``scales`` holds the inverse standard deviation of each class and feature, zero to leave a
     feature out. A second pass over the rows, in blocks.
     """
     result = np.zeros(len(means))
-    for block in blocks(len(rows.codes), block_rows(rows.X.shape[1])):
+    for block in check.blocks(len(rows.codes), check.block_rows(rows.X.shape[1])):
         part = rows.codes[block]
         with np.errstate(over="ignore", invalid="ignore"):  # rows of weight zero hold anything
             z = (rows.X[block] - means[part]) * scales[part]
@@ -209,11 +219,11 @@ def shrinkage_amounts(
     matrices: F64,
     moments: ClassMoments,
     shrinkage: Shrinkage,
-    names: Names,
-    second_pass: SecondPass | None,
+    owner: str,
+    rows: Rows | None,
     factors: F64 | None = None,
 ) -> F64:
-    """Give the amount of shrinkage of each matrix."""
+    """Return the amount of shrinkage of each matrix; Ledoit-Wolf needs the rows too."""
     shared = matrices.ndim == 2
     if not isinstance(shrinkage, str):
         return np.full(() if shared else len(matrices), 0.0 if shrinkage is None else shrinkage)
@@ -221,10 +231,10 @@ def shrinkage_amounts(
     weights = moments.weights.sum(keepdims=True) if shared else moments.weights
     if shrinkage == "oas":
         amounts = [oas_amount(*each) for each in zip(stack, weights, strict=True)]
-    elif second_pass is None:
+    elif rows is None:
         raise InputError(
-            f"{names.owner}: shrinkage='auto' (Ledoit-Wolf) needs fourth moments, which a summary "
-            "does not give. Pass shrinkage='oas', which needs second moments only, or a number."
+            f"{owner}: shrinkage='auto' (Ledoit-Wolf) needs fourth moments, which a summary does "
+            "not give. Pass shrinkage='oas', which needs second moments only, or a number."
         )
     else:
         variances = np.diagonal(matrices, axis1=-2, axis2=-1)
@@ -232,7 +242,7 @@ def shrinkage_amounts(
             variances = variances * factors[:, None]
         with np.errstate(divide="ignore"):
             inverse = np.where(variances > 0, 1 / np.sqrt(variances), 0.0)
-        fourth = second_pass(moments.means, np.broadcast_to(inverse, moments.means.shape))
+        fourth = fourth_moments(rows, moments.means, np.broadcast_to(inverse, moments.means.shape))
         fourth = fourth.sum(keepdims=True) if shared else fourth
         amounts = [ledoit_wolf_amount(*each) for each in zip(stack, weights, fourth, strict=True)]
     return np.array(amounts[0] if shared else amounts)
@@ -254,11 +264,11 @@ def whiten(
     scale = np.sqrt(np.diagonal(covariance)[active])
     correlation = covariance[kept] / scale / scale[:, None]
     norm = np.abs(correlation).sum(axis=0).max()
-    factor, failed = dpotrf(correlation.T, lower=1, clean=1)
-    if failed or dpocon(factor, norm, uplo="L")[0] <= len(scale) * _SINGULAR:
+    factor, failed = scipy.linalg.lapack.dpotrf(correlation.T, lower=1, clean=1)
+    if failed or scipy.linalg.lapack.dpocon(factor, norm, uplo="L")[0] <= len(scale) * _SINGULAR:
         raise _collinear(correlation, np.flatnonzero(active), names, k, n_rows)
     out[...] = 0.0
-    out[kept] = dtrtri(factor, lower=1)[0] / scale
+    out[kept] = scipy.linalg.lapack.dtrtri(factor, lower=1)[0] / scale
     return 2 * float(np.log(np.diagonal(factor)).sum() + np.log(scale).sum())
 
 
@@ -277,7 +287,7 @@ def _collinear(
             f"at least {size + classes} are needed.",
             f"Drop columns, {remedy}",
         )
-    order, rank = dpstrf(correlation, lower=1, tol=size * _SINGULAR)[1:3]
+    order, rank = scipy.linalg.lapack.dpstrf(correlation, lower=1, tol=size * _SINGULAR)[1:3]
     rank = min(int(rank), size - 1)
     kept, dropped = order[:rank] - 1, order[rank] - 1
     inner = correlation[np.ix_(kept, kept)]
@@ -291,47 +301,70 @@ def _collinear(
     )
 
 
-def active_features(moments: ClassMoments, shape: Shape, names: Names) -> Bool:
-    """Tell which features take part: those that are not constant in all rows.
+def choose_features(moments: ClassMoments, recipe: Recipe, names: Names) -> tuple[Bool, Bool]:
+    """Tell which features take part, and which of these are flat: have no spread within classes.
 
-    The spherical shapes have no use for leaving any out.
+    Constant features are left out, if that may be repaired; the spherical shapes have no use for
+    it. Flat features are told by class, (K, D), or (D,) if the covariance is shared; of shapes
+    with one number of spread per class only in classes that are points.
     """
-    constant = moments.constant_features()
+    _check_observed(moments, names)
+    constant, spherical = moments.constant_features(), recipe.shape in _SPHERICAL
     if constant.all():
         raise InputError(
             f"{names.owner}: every feature is constant ({int(moments.counts.sum())} sample(s)), so "
             "there is nothing to learn from. Check the columns, or give more rows."
         )
-    return np.ones_like(constant) if shape in _SPHERICAL else ~constant
-
-
-def flat_features(moments: ClassMoments, shape: Shape, active: Bool) -> Bool:
-    """Tell which features have no spread but rounding: (K, D), or (D,) if it is shared.
-
-    Of shapes with one number of spread per class, only classes that are points are told.
-    """
-    rounding = moments.feature_weights * rounding_variance(moments.means)
-    if shape in LINEAR:
-        flat = (moments.pooled_diagonal() <= rounding.sum(axis=0)) & active
-    else:
-        flat = (moments.diagonals() <= rounding) & active
-    if shape in (*_SPHERICAL, "proportional"):
+    if constant.any() and not spherical and not recipe.repair:
+        raise constant_in_all(constant, names)
+    active = np.full_like(constant, fill_value=True) if spherical else ~constant
+    flat = moments.flat(pooled=recipe.shape in LINEAR) & active
+    if spherical or recipe.shape == "proportional":
         points = (flat | ~active).all(axis=-1, keepdims=True)
-        flat &= points | (flat.all(axis=0) & (shape == "proportional"))
-    return np.asarray(flat)
+        flat &= points | (flat.all(axis=0) & (recipe.shape == "proportional"))
+    if flat.any() and not recipe.repair:
+        raise _constant_within(flat, moments, names)
+    return active, flat
+
+
+def check_spread(moments: ClassMoments, shape: Shape, active: Bool, names: Names) -> None:
+    """Refuse features that vary by more, or by less, than the squares of float64 can tell."""
+    pooled = shape in LINEAR or shape == "proportional"
+    squares = moments.pooled_diagonal()[None] if pooled else moments.diagonals()
+    n = np.maximum(moments.feature_weights, moments.counts[:, None])
+    n = n.sum(axis=0, keepdims=True) if pooled else n
+    if shape in _SPHERICAL:
+        squares = np.broadcast_to(squares.sum(axis=1, keepdims=True), squares.shape)
+    few, many = (squares < n * _LEAST) & active, ~np.isfinite(squares) & active
+    for wrong, what, remedy in (few, "little", "multiply"), (many, "much", "divide"):
+        if wrong.any():
+            which = names.columns(np.flatnonzero(wrong.any(axis=0)))
+            raise InputError(
+                f"{names.owner}: the variance of {which} is no number of float64 with all its "
+                f"digits: the values vary too {what}. Rescale: {remedy} by 1e170, say."
+            )
+
+
+def constant_in_all(constant: Bool, names: Names) -> SingularCovarianceError:
+    """Say which columns do not vary at all."""
+    return SingularCovarianceError(
+        f"{names.owner}: {names.shared} is singular: constant in all rows: "
+        f"{names.columns(np.flatnonzero(constant))}.",
+        "Drop these columns, or pass singular='repair', which leaves them out.",
+    )
 
 
 def with_variation(moments: ClassMoments, flat: Bool) -> ClassMoments:
-    """Give flat features a share of the variance that they have over all classes.
+    """Return flat features a share of the variance that they have over all classes.
 
     That of one more row that varies, 1 / (n + 1), of their pooled variance within classes, or of
     the total variance if that is zero too. They get no correlations.
     """
     weights = moments.feature_weights
     total, within = weights.sum(axis=0), moments.pooled_diagonal()
-    rounding = (weights * rounding_variance(moments.means)).sum(axis=0)
-    between = (weights * (moments.means - moments.grand_mean()) ** 2).sum(axis=0)
-    spare = np.where(within > rounding, within, within + between) / total
+    with np.errstate(over="ignore"):
+        between = (weights * (moments.means - moments.grand_mean()) ** 2).sum(axis=0)
+    spare = np.where(moments.flat(pooled=True), within + between, within) / total
     shared, each = flat.ndim == 1, np.broadcast_to(flat, moments.means.shape)
     n = total if shared else weights
     extra = np.broadcast_to(n / (n + 1) * spare, each.shape)
@@ -347,7 +380,7 @@ def with_variation(moments: ClassMoments, flat: Bool) -> ClassMoments:
     return replace(moments, scatter=scatter)
 
 
-def constant_within(flat: Bool, moments: ClassMoments, names: Names) -> SingularCovarianceError:
+def _constant_within(flat: Bool, moments: ClassMoments, names: Names) -> SingularCovarianceError:
     """Say which class and which columns do not vary."""
     if flat.ndim == 1:
         return SingularCovarianceError(
@@ -372,12 +405,13 @@ def estimate(
     moments: ClassMoments,
     recipe: Recipe,
     names: Names,
-    second_pass: SecondPass | None = None,
-    flat: Bool | None = None,
-) -> Estimate:
-    """Fit Gaussians; ``second_pass`` is what Ledoit-Wolf needs, None if the rows are gone.
+    rows: Rows | None = None,
+    features: tuple[Bool, Bool] | None = None,
+) -> GaussianFit:
+    """Fit Gaussians in closed form; Ledoit-Wolf needs the rows too.
 
-    ``flat`` tells features without spread, if the moments cannot: those that EM expects have some.
+    ``features`` are those that are active and those that are flat, if the moments cannot tell:
+    what EM expects always has some spread.
     """
     shape, detail = recipe.shape, moments.detail
     if detail not in ("full", detail_for(shape)) and not (detail == "tied" and shape in LINEAR):
@@ -385,74 +419,63 @@ def estimate(
             f"{names.owner}: covariance={shape!r} cannot be estimated from a summary of detail "
             f"{detail!r}. Summarise with covariance='full', which serves every shape."
         )
-    check_observed(moments, names)
-    active = active_features(moments, shape, names)
-    if flat is None:
-        flat = flat_features(moments, shape, active)
+    active, flat = choose_features(moments, recipe, names) if features is None else features
     notes = []
     if flat.any():
-        fault = constant_within(flat, moments, names)
-        if not recipe.repair:
-            raise fault
+        fault = _constant_within(flat, moments, names)
         weights = moments.feature_weights
         share = 1 / ((weights.sum(axis=0) if flat.ndim == 1 else weights)[flat][0] + 1)
         moments = with_variation(moments, flat)
         notes.append(f"{fault.fault} Repaired with {share:.3g} of its variance elsewhere.")
+    check_spread(moments, shape, active, names)
     if shape in WITH_CORRELATIONS:
-        model, amounts, more = _matrices(moments, recipe, active, names, second_pass)
+        model, amounts, more = _matrices(moments, recipe, active, names, rows)
         notes += more
     else:
         variances, amounts = maximum_likelihood(moments, shape), np.zeros(())
         model = ClassGaussians.of_variances(shape, moments.means, variances, active)
-    return Estimate(model, amounts, " ".join(notes) or None)
+    return GaussianFit(model, moments.weights, amounts, " ".join(notes) or None)
 
 
-def check_observed(moments: ClassMoments, names: Names) -> None:
+def _check_observed(moments: ClassMoments, names: Names) -> None:
     """Check that every class has seen every feature."""
     unseen = moments.feature_weights == 0
     if unseen.any():
         k, j = (int(i) for i in np.argwhere(unseen)[0])
+        alone = len(names.classes) == 1
+        who = "no value is" if alone else f"class {names.classes[k]!r} has no"
         raise InputError(
-            f"{names.owner}: class {names.classes[k]!r} has no observed value in column "
-            f"{names.features[j]!r}, so its mean is unknown. Drop the column or the class."
+            f"{names.owner}: {who} observed {'' if alone else 'value '}in column "
+            f"{names.features[j]!r}, so its mean is unknown. Drop the column"
+            f"{'' if alone else ' or the class'}."
         )
 
 
 def _matrices(
-    moments: ClassMoments,
-    recipe: Recipe,
-    active: Bool,
-    names: Names,
-    second_pass: SecondPass | None,
+    moments: ClassMoments, recipe: Recipe, active: Bool, names: Names, rows: Rows | None
 ) -> tuple[ClassGaussians, F64, list[str]]:
     """Fit matrices, shrink and factor them; those that are singular are shrunk more, if allowed."""
-    factors, notes = None, []
+    factors, notes = None, list[str]()
     if recipe.shape == "proportional":
         matrices, factors, notes = _proportional(moments, recipe, active, names)
     else:
         matrices = maximum_likelihood(moments, recipe.shape)
-    amounts = shrinkage_amounts(matrices, moments, recipe.shrinkage, names, second_pass, factors)
+    amounts = shrinkage_amounts(matrices, moments, recipe.shrinkage, names.owner, rows, factors)
     shared = matrices.ndim == 2
-    whiteners = np.empty(matrices.shape).swapaxes(-1, -2)  # columns contiguous, as BLAS wants them
+    whiteners = np.empty(matrices.shape)
     stack, out = (matrices[None], whiteners[None]) if shared else (matrices, whiteners)
     used = amounts.reshape(-1)
     weights = moments.weights.sum(keepdims=True) if shared else moments.weights
     counts = moments.counts.sum(keepdims=True) if shared else moments.counts
-    determinants, faults = np.empty(len(stack)), []
+    determinants, faults = np.empty(len(stack)), list[str]()
     for i, matrix in enumerate(stack):
         if used[i]:
             matrix[...] = shrunk(matrix, used[i])
         whose = active, names, None if shared else i, int(counts[i])
-        try:
-            determinants[i] = whiten(matrix, out[i], *whose)
-        except SingularCovarianceError as singular:
-            if not recipe.repair:
-                raise
-            more = oas_amount(matrix, float(weights[i]))
-            matrix[...] = shrunk(matrix, more)
+        determinants[i], more, fault = _factor(matrix, out[i], whose, weights[i], recipe)
+        if fault is not None:
             used[i] = 1 - (1 - used[i]) * (1 - more)
-            determinants[i] = whiten(matrix, out[i], *whose)
-            faults.append(f"{singular.fault} Repaired with shrinkage {used[i]:.3g}.")
+            faults.append(f"{fault} Repaired with shrinkage {used[i]:.3g}.")
     if faults:
         notes.append(faults[0] + (f" (And {len(faults) - 1} more.)" if len(faults) > 1 else ""))
     if factors is not None:
@@ -462,10 +485,24 @@ def _matrices(
     return model, amounts, notes
 
 
+def _factor(
+    matrix: F64, out: F64, whose: tuple[Bool, Names, int | None, int], weight: float, recipe: Recipe
+) -> tuple[float, float, str | None]:
+    """Factor a covariance; a singular one is shrunk, if allowed, by an amount and for a reason."""
+    try:
+        return whiten(matrix, out, *whose), 0.0, None
+    except SingularCovarianceError as singular:
+        if not recipe.repair:
+            raise
+        more = oas_amount(matrix, float(weight))
+        matrix[...] = shrunk(matrix, more)
+        return whiten(matrix, out, *whose), more, singular.fault
+
+
 def _proportional(
     moments: ClassMoments, recipe: Recipe, active: Bool, names: Names
 ) -> tuple[F64, F64, list[str]]:
-    """Give the shared matrix, the factors, and what had to be repaired."""
+    """Return the shared matrix, the factors, and what had to be repaired."""
     scatters = moments.scatter[:, active][:, :, active]
     pooled = maximum_likelihood(moments, "tied")
     kept, notes = np.ix_(active, active), []
@@ -509,7 +546,9 @@ def proportional_covariances(scatters: F64, weights: F64, owner: str) -> tuple[F
     for _ in range(_MOST_STEPS):
         shared = np.tensordot(1 / factors, scatters, axes=1) / total
         try:
-            inverse = cho_solve(cho_factor(shared, lower=True), np.eye(size))
+            inverse = scipy.linalg.cho_solve(
+                scipy.linalg.cho_factor(shared, lower=True), np.eye(size)
+            )
         except np.linalg.LinAlgError:
             raise collapse from None
         new = np.einsum("ij,kij->k", inverse, scatters) / (weights * size)

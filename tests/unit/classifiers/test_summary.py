@@ -101,7 +101,7 @@ def test_a_model_fitted_to_names_forgets_them_with_a_summary_without():
 
 def test_what_does_not_fit_together_does_not_merge():
     summary = credo.summarise(X, Y)
-    with pytest.raises(ShapeError, match="3 features cannot be merged with 2"):
+    with pytest.raises(ShapeError, match="3 columns cannot be merged with 2"):
         summary.merge(credo.summarise(X[:, :2], Y))
     with pytest.raises(InputError, match="of two kinds"):
         summary.merge(credo.summarise(X, CODES))

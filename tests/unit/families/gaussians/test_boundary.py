@@ -4,7 +4,7 @@ from scipy.stats import norm
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError, ShapeError
-from credo.families.gaussians.boundary import Hyperplane, Quadric, boundary_between
+from credo.families.boundary import Hyperplane, Quadric, boundary_between
 
 X, Y = oracle.rows_of(70)
 PRIORS = np.array([0.2, 0.3, 0.5])

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import multivariate_normal
 from tests.oracles import gaussians as oracle
 
-from credo.families.gaussians.class_gaussians import ClassGaussians
+from credo.families.class_gaussians import ClassGaussians
 
 X, Y = oracle.rows_of(20)
 #: Distance between the classes: expanded into products if near, one by one if far.

@@ -3,9 +3,9 @@ import pytest
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError
-from credo.families.gaussians import conditional
-from credo.families.gaussians.class_gaussians import ClassGaussians
-from credo.families.gaussians.conditional import condition_rows, impute_rows
+from credo.families import conditional
+from credo.families.class_gaussians import ClassGaussians
+from credo.families.class_gaussians import condition_rows, impute_rows
 
 X, Y = oracle.rows_of(80, counts=(20, 25, 30), n_features=4)
 PRIORS = np.array([0.2, 0.3, 0.5])

@@ -5,7 +5,7 @@ import pytest
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import NumericalError
-from credo.families.gaussians.definite import Names, SingularCovarianceError, Where, whiten
+from credo.families.covariances import Names, SingularCovarianceError, Where, whiten
 
 ALL = np.ones(4, dtype=bool)
 NAMES = Names("Owner", ("yes", "no"), ("a", "b", "c", "d"))

@@ -3,11 +3,11 @@ import pytest
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError
-from credo.families.gaussians import em
-from credo.families.gaussians.definite import Names
-from credo.families.gaussians.em import fit_missing
-from credo.families.gaussians.estimate import Recipe
-from credo.families.gaussians.reduction import Rows
+from credo.families import em
+from credo.families.covariances import Names
+from credo.families.em import fit_missing
+from credo.families.covariances import Recipe
+from credo.families.reduction import Rows
 
 X, Y = oracle.rows_of(60, counts=(30, 35, 40))
 HOLES = oracle.with_holes(X, 61)

@@ -3,9 +3,9 @@ import pytest
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError
-from credo.families.gaussians.definite import Names, SingularCovarianceError
-from credo.families.gaussians.estimate import Recipe, check_moments, estimate
-from credo.families.gaussians.moments import ClassMoments
+from credo.families.covariances import Names, SingularCovarianceError
+from credo.families.covariances import Recipe, check_moments, estimate
+from credo.families.moments import ClassMoments
 
 X, Y = oracle.rows_of(10)
 WEIGHTS = np.random.default_rng(11).uniform(0.2, 3.0, len(Y))

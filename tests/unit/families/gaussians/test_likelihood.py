@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from tests.oracles import gaussians as oracle
 
-from credo.families.gaussians.likelihood import log_likelihood, maximum_log_likelihood
-from credo.families.gaussians.moments import ClassMoments
-from credo.families.gaussians.shapes import is_enough
+from credo.families.class_gaussians import log_likelihood, maximum_log_likelihood
+from credo.families.moments import ClassMoments
+from credo.families.covariances import is_enough
 
 X, Y = oracle.rows_of(50)
 WEIGHTS = np.random.default_rng(51).uniform(0.2, 3.0, len(Y))

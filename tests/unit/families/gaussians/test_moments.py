@@ -3,8 +3,8 @@ import pytest
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError, ShapeError
-from credo.families.gaussians.moments import ClassMoments, check_size, rounding_variance
-from credo.families.gaussians.reduction import reduce_rows
+from credo.families.moments import ClassMoments, check_size, rounding_variance
+from credo.families.reduction import reduce_rows
 
 DETAILS = ("full", "tied", "diagonal")
 X, Y = oracle.rows_of(0)

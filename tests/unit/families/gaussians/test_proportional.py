@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from tests.oracles import gaussians as oracle
 
-from credo.families.gaussians import proportional
-from credo.families.gaussians.definite import SingularCovarianceError
-from credo.families.gaussians.proportional import proportional_covariances
+from credo.families import proportional
+from credo.families.covariances import SingularCovarianceError
+from credo.families.covariances import proportional_covariances
 
 
 def scatters_of(seed, counts=(14, 19, 23), n_features=3):

@@ -3,8 +3,8 @@ import pytest
 from scipy.stats import chi2
 from tests.oracles import gaussians as oracle
 
-from credo.families.gaussians.class_gaussians import ClassGaussians
-from credo.families.gaussians.sampling import sample_rows
+from credo.families.class_gaussians import ClassGaussians
+from credo.families.class_gaussians import sample_rows
 
 X, Y = oracle.rows_of(90)
 PRIORS = np.array([0.2, 0.0, 0.8])

@@ -4,8 +4,8 @@ from scipy.special import logsumexp, softmax
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError
-from credo.families.gaussians import scores
-from credo.families.gaussians.scores import (
+from credo.families import scores
+from credo.families.class_gaussians import (
     labels_into,
     log_probabilities_into,
     log_totals,

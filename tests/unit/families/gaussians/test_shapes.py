@@ -3,8 +3,8 @@ import pytest
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError
-from credo.families.gaussians.moments import ClassMoments
-from credo.families.gaussians.shapes import (
+from credo.families.moments import ClassMoments
+from credo.families.covariances import (
     LINEAR,
     SHAPES,
     WITH_CORRELATIONS,

@@ -3,8 +3,8 @@ import pytest
 from sklearn.covariance import ledoit_wolf_shrinkage
 from tests.oracles import gaussians as oracle
 
-from credo.families.gaussians import shrinkage
-from credo.families.gaussians.shrinkage import (
+from credo.families import shrinkage
+from credo.families.covariances import (
     fourth_moments,
     ledoit_wolf_amount,
     oas_amount,

@@ -3,9 +3,9 @@ import pytest
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError
-from credo.families.gaussians.definite import Names
-from credo.families.gaussians.shapes import detail_for
-from credo.families.gaussians.variation import (
+from credo.families.covariances import Names
+from credo.families.covariances import detail_for
+from credo.families.covariances import (
     active_features,
     flat_features,
     refusal,
