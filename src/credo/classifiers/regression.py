@@ -381,7 +381,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
             covariance = np.where(np.outer(model.active, model.active), model.covariances, 0.0)
             joint = Joint.of(model.means[0], covariance, names, len(rows.X))
         except SingularCovarianceError as singular:
-            remedy = "Fit the rows without NaN alone, drop columns, or pass shrinkage='oas'."
+            remedy = "Fit the rows without NaN alone, drop columns, or pass shrinkage='oas'"
+            remedy += "." if self.singular == "repair" else " or singular='repair'."
             raise SingularCovarianceError(singular.fault, remedy) from None
         amount, trace, converged = float(fit.amounts), fit.trace, fit.converged
         return replace(joint, amount=amount, trace=trace, converged=converged), fit.repair
