@@ -141,7 +141,7 @@ class Joint:
         z, slopes = z[:, active], self.slopes[active]
         mean, variance = np.empty(len(z)), np.empty(len(z))
         for part in self.features.parts(z):
-            free: Any = self.features.free(0, part)
+            free = self.features.free(0, part)
             gaps = np.where(part.hidden, 0.0, z[part.rows])
             expected, more = free.pulled(slopes, gaps)
             mean[part.rows] = gaps @ slopes + expected
