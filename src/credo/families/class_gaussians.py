@@ -308,7 +308,7 @@ class ClassGaussians:
                     if linear:
                         result[k, part.rows] = np.einsum("ij,ij->i", own, left - 0.5 * own)
                         continue
-                    gap = left - own
+                    gap = left - own if shared else left
                     squares = np.einsum("ij,ij->i", gap, gap) / self._factors[k]
                     if kind != "distances":
                         squares = self._log_density(squares, free, part, k)
@@ -456,7 +456,8 @@ class _Free:
         self._w, self._part = factor, part
         self._patterns, self._which = part.patterns
         self._gone = part.gone[self._patterns]
-        self._q, self._r = np.linalg.qr(factor[:, self._gone].transpose(1, 0, 2))
+        q, self._r = np.linalg.qr(factor[:, self._gone].transpose(1, 0, 2))
+        self._q = np.ascontiguousarray(q.swapaxes(1, 2))  # (S, m, D), as the sums run over D
         logs = np.log(np.abs(np.diagonal(self._r, axis1=1, axis2=2))).sum(axis=1)
         base = -2 * float(np.log(np.diagonal(factor)).sum())
         #: log |Σ_oo| of each row, without the proportions.
@@ -474,22 +475,22 @@ class _Free:
     def residuals_of(self, gap: F64) -> F64:
         """Return the same for one gap of all rows, which is factored once for each pattern."""
         white = self.whitened(np.where(self._part.hidden[self._patterns], 0.0, gap))
-        near = self._q @ (self._q.swapaxes(1, 2) @ white[:, :, None])
-        return np.asarray((white - near[:, :, 0])[self._which])
+        inner = np.einsum("nd,nmd->nm", white, self._q)
+        return np.asarray((white - np.einsum("nm,nmd->nd", inner, self._q))[self._which])
 
     def fitted(self, white: F64) -> tuple[F64, F64]:
         """Return the missing entries with the opposite sign, zero elsewhere, and the residuals."""
         inner, near = self._projected(white)
         guesses = np.zeros_like(white)
-        values = (self._inverse[self._which] @ inner[:, :, None])[:, :, 0]
+        values = np.einsum("nij,nj->ni", self._inverse[self._which], inner)
         np.put_along_axis(guesses, self._part.gone, values, axis=1)
         return guesses, white - near
 
     def _projected(self, white: F64) -> tuple[F64, F64]:
         """Return Qᵀ of each row, and the part of the row that lies in Q."""
         q = self._q[self._which]
-        inner = (white[:, None, :] @ q)[:, 0]
-        return inner, (q @ inner[:, :, None])[:, :, 0]
+        inner = np.einsum("nd,nmd->nm", white, q)
+        return inner, np.einsum("nm,nmd->nd", inner, q)
 
     @cached_property
     def _inverse(self) -> F64:
@@ -503,7 +504,7 @@ class _Free:
 
     def pulled(self, slopes: F64, gaps: F64) -> tuple[F64, F64]:
         """Return mean and variance of slopes · missing entries of each row, given the others."""
-        own = (self._inverse.swapaxes(1, 2) @ slopes[self._gone][:, :, None])[:, :, 0]
+        own = np.einsum("nji,nj->ni", self._inverse, slopes[self._gone])
         inner = self._projected(self.whitened(gaps))[0]
         mean = -np.einsum("ij,ij->i", own[self._which], inner)
         return mean, (own**2).sum(axis=1)[self._which]
