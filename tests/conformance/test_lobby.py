@@ -97,7 +97,7 @@ def test_no_public_name_is_also_a_module_that_would_take_its_place():
     for package in ("classifiers", "decisions", "families"):
         home = importlib.import_module(f"credo.{package}")
         modules = {path.stem for path in Path(home.__file__).parent.glob("*.py")}
-        assert not modules & set(dir(home))
+        assert not modules & set(home.__all__)
 
 
 def test_a_room_opens_by_its_name():

@@ -274,3 +274,4 @@ MULTIVARIATE = Case(
     (),
     vectors=True,
 )
+EVERY = {**CASES, "MultivariateGaussian": MULTIVARIATE}

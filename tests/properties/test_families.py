@@ -5,9 +5,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from tests.oracles.families import CASES, MULTIVARIATE
+from tests.oracles.families import CASES, EVERY
 
-EVERY = {**CASES, "MultivariateGaussian": MULTIVARIATE}
 ALL = pytest.mark.parametrize("name", EVERY)
 #: Those whose summaries take rows with missing entries.
 WITH_MISSING = pytest.mark.parametrize("name", CASES)

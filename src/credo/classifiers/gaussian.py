@@ -62,7 +62,6 @@ class GaussianModel(LearnsFromSummary):
     """Base of Gaussian classifiers and regressors: their parameters, and what they warn of."""
 
     kind = "numbers"
-    Summary = ClassSummary
     #: Shape of the covariances, of models that do not let it be chosen.
     covariance: Shape = "tied"
     shrinkage: Any
@@ -270,6 +269,7 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     array([1])
     """
 
+    Summary = ClassSummary
     Fitted = GaussianFit
 
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name
@@ -425,7 +425,9 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
 
     def _check_loaded(self) -> None:
         """Check that a model from a file is one of its features."""
-        fitted = self._fitted
+        fitted = getattr(self, "_fitted", None)
+        if fitted is None:  # it waits for more rows
+            return
         size = (
             self.n_features_in_ if fitted.projection is None else len(fitted.projection.components)
         )
@@ -448,12 +450,12 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     def _linear(self, log_priors: F64) -> tuple[F64, F64]:
         """Return weights and offsets of the linear scores, in terms of the features."""
         means, projection = self._model.means, self._fitted.projection
-        gaps, priors, middle = means, log_priors, 0.5 * means
+        gaps, priors, ends = means, log_priors, means
         if len(means) == 2:  # the log odds of the second class, about the middle of the means
             gaps, priors = np.diff(means, axis=0), np.diff(log_priors)
-            middle = means.mean(axis=0, keepdims=True)
+            ends = means.sum(axis=0, keepdims=True)
         coefficients = self._model.pulls(gaps)
-        offsets = priors - (coefficients * middle).sum(axis=1)
+        offsets = priors - 0.5 * np.vecdot(coefficients, ends)  # without a second large array
         if projection is not None:
             offsets -= coefficients @ (projection.components @ projection.centre)
             coefficients = coefficients @ projection.components

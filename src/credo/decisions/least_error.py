@@ -23,8 +23,7 @@ from credo.decisions.line import regions
 from credo.decisions.loss import Loss
 from credo.decisions.normal_classes import Normal, distance
 from credo.exceptions import InputError, ShapeError
-from credo.families.gaussian import Gaussian
-from credo.families.multivariate import MultivariateGaussian
+from credo.families.gaussian import Gaussian, MultivariateGaussian
 
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -12,7 +12,7 @@ from credo.graphs.grid_coordinates import Coordinates
 from credo.graphs.variables import Same, as_states
 from credo.storage._faults import Fault
 from credo.storage._json import Json
-from credo.storage._kinds import Kind, Labels, Numbers, Record
+from credo.storage._kinds import Kind, Labels, Numbers, check_fields
 from credo.storage._page import Page, Scope
 
 
@@ -49,55 +49,32 @@ def _pixels(shape: Json, path: str, scope: Scope) -> Coordinates:
 class States(Kind):
     """States of V variables: lists of which each is written once."""
 
-    _same = Labels("N", tuple)
-    _table = Record(
-        dict,
-        {
-            "labels": Labels("N", list),
-            "ends": Numbers("U", "<i8", least=0),
-            "which": Numbers("V", "<i8", least=0),
-        },
-    )
+    _listed, _which = Labels("N", tuple), Numbers("V", "<i8", least=0)
 
     def write(self, value: Any, path: str, page: Page) -> Json:
         """Write each list of states once; 1, 1.0 and True are not the same state."""
         if isinstance(value, Same):
-            return {"same": self._same.write(tuple(value.item), path, page)}
+            return {"same": self._listed.write(tuple(value.item), path, page)}
         numbers: dict[tuple[Any, ...], int] = {}
         which = [numbers.setdefault((s, tuple(map(type, s))), len(numbers)) for s in value]
-        distinct = [states for states, _ in numbers]
-        table = _Listed(
-            [label for states in distinct for label in states],
-            np.cumsum([len(states) for states in distinct], dtype=np.int64),
-            np.array(which, dtype=np.int64),
-        )
-        return self._table.write(table, path, page)
+        distinct = [tuple(states) for states, _ in numbers]
+        return {
+            "lists": self._listed.write_all(distinct, path, page) if distinct else None,
+            "which": self._which.write(np.array(which, dtype=np.int64), f"{path}.which", page),
+        }
 
     def read(self, node: Json, path: str, scope: Scope) -> Any:
         """Read one list of states per variable."""
         inner = scope.inner(own_sizes=True)
         if isinstance(node, dict) and set(node) == {"same"}:
-            states = self._same.read(node["same"], path, inner)
+            states = self._listed.read(node["same"], path, inner)
             return Same(as_states(states, path), scope.sizes["V"])
-        found = self._table.read(node, path, inner)
-        labels, ends, which = found["labels"], found["ends"].tolist(), found["which"]
-        starts = [0, *ends[:-1]] if ends else []
-        if any(a > b for a, b in zip(starts, ends, strict=True)) or len(labels) != (
-            ends[-1] if ends else 0
-        ):
-            raise Fault(f"the states of {path} do not fit their ends")
-        if which.size and which.max() >= len(ends):
+        check_fields(node, {"lists", "which"}, {"lists", "which"}, path)
+        which = self._which.read(node["which"], path, scope)
+        count = int(which.max(initial=-1)) + 1
+        if count > len(which):  # each list is that of some variable
             raise Fault(f"{path} refers to states that are not there")
-        pairs = zip(starts, ends, strict=True)
-        distinct = [as_states(tuple(labels[a:b]), path) for a, b in pairs]
+        own = [scope.inner(own_sizes=True) for _ in range(count)]
+        found = self._listed.read_all(node["lists"], path, own) if count else []
+        distinct = [as_states(states, path) for states in found]
         return tuple(distinct[number] for number in which.tolist())
-
-
-@final
-class _Listed:
-    """Distinct lists of states, one after the other, and which of them each variable has."""
-
-    __slots__ = ("ends", "labels", "which")
-
-    def __init__(self, labels: list[Any], ends: Any, which: Any) -> None:
-        self.labels, self.ends, self.which = labels, ends, which

@@ -1,15 +1,26 @@
 """What every family can do, checked for all of them next to SciPy's."""
 
 import copy
+import subprocess
+import sys
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import pytest
-from tests.oracles.families import CASES
+from tests.oracles.families import CASES, EVERY
 
 from credo.exceptions import InputError, ShapeError
+from credo.families import Dirichlet, Poisson
 
-ALL = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+ALL = pytest.mark.parametrize("case", EVERY.values(), ids=EVERY)
+#: All but the one whose summaries need complete rows, and whose covariances must be symmetric.
+OTHERS = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+#: Families with a spread, which constant data have none of.
+SPREAD = [
+    *("Gaussian", "DiagonalGaussian", "MultivariateGaussian"),
+    *("Laplace", "Gamma", "Beta", "Dirichlet"),
+]
 
 #: Numbers that break formulas.
 EXTREMES = [-np.inf, -1e308, -1.0, 0.0, 5e-324, 1e-300, 0.5, 1.0, 3.0, 1e100, 1e308, np.inf]
@@ -67,7 +78,7 @@ def test_a_batch_may_have_several_axes(case):
     )
 
 
-@ALL
+@OTHERS
 def test_outside_of_the_support_the_log_density_is_minus_infinity(case):
     for value in case.outside:
         assert (_batch(case).log_density(value) == -np.inf).all()
@@ -136,20 +147,24 @@ def test_the_log_partition_rises_by_the_mean_of_the_statistics(case):
 
 
 def _nudges(case, parameters):
-    """Ways to change one number of the parameters; probabilities are rescaled to sum to one."""
+    """Ways to change one number of the parameters."""
     for i, parameter in enumerate(parameters):
         if case.family.__name__ == "Laplace" and i == 0:
             continue  # an exponential family for a known location only
         for j in np.ndindex(parameter.shape):
+            yield lambda h, i=i, j=j: _nudged(case, parameters, (i, *j), h)
 
-            def changed(h, i=i, j=j):
-                new = [np.array(p) for p in parameters]
-                new[i][j] += h * (abs(new[i][j]) or 1.0)
-                if case.family.__name__ in ("Categorical", "Multinomial"):
-                    new[i] /= new[i].sum()
-                return new
 
-            yield changed
+def _nudged(case, parameters, place, h):
+    """Change a number by a share of itself; covariances stay symmetric, probabilities sum to 1."""
+    i, *j = place
+    new = [np.array(p) for p in parameters]
+    new[i][tuple(j)] += h * (abs(new[i][tuple(j)]) or 1.0)
+    if case.family.__name__ in ("Categorical", "Multinomial"):
+        new[i] /= new[i].sum(axis=-1, keepdims=True)
+    if case.family.__name__ == "MultivariateGaussian" and i == 1:
+        new[1] = (new[1] + new[1].swapaxes(-1, -2)) / 2
+    return new
 
 
 @ALL
@@ -247,10 +262,11 @@ def test_bad_parameters_are_refused_by_name(case):
 
 
 def test_the_number_of_free_parameters_is_known():
-    counts = {name: _batch(case).n_parameters for name, case in CASES.items()}
+    counts = {name: _batch(case).n_parameters for name, case in EVERY.items()}
     assert counts == {
         "Gaussian": 6,
         "DiagonalGaussian": 12,
+        "MultivariateGaussian": 15,
         "Laplace": 6,
         "Bernoulli": 3,
         "Categorical": 6,
@@ -275,12 +291,9 @@ def test_no_nearby_parameters_are_more_likely_than_the_estimate(case):
     found = [getattr(fitted, name) for name in _names(case)]
     for i, values in enumerate(found):
         for j in np.ndindex(values.shape):
-            for factor in (0.999, 1.001):
-                nearby = [p.copy() for p in found]
-                nearby[i][j] *= factor
-                if case.family.__name__ in ("Categorical", "Multinomial"):
-                    nearby[i] /= nearby[i].sum(axis=-1, keepdims=True)
-                assert _log_likelihood(case.family(*nearby), rows, weight) < best
+            for h in (-0.001, 0.001):
+                nearby = case.family(*_nudged(case, found, (i, *j), h))
+                assert _log_likelihood(nearby, rows, weight) < best
 
 
 @ALL
@@ -320,12 +333,16 @@ def test_a_summary_does_not_change(case):
                 value[...] = 1.0
 
 
-@ALL
+@OTHERS
 def test_a_column_without_rows_is_named(case):
     rows = _rows(case)
     rows[:, 1] = np.nan
     with pytest.raises(InputError, match=r"(weight is 0|nothing was counted) at index \[1[],]"):
         case.family.fit(rows)
+
+
+@ALL
+def test_a_group_without_rows_is_named(case):
     groups = np.repeat([0, 2], 20)
     summary = case.family.summarise(_rows(case)[:, 0], groups=groups, n_groups=4)
     with pytest.raises(InputError, match=r"(weight is 0|nothing was counted) at index \[1[],]"):
@@ -392,15 +409,13 @@ def test_weights_and_groups_must_be_one_per_row(case):
         case.family.summarise(1.0)
 
 
-@pytest.mark.parametrize(
-    "name", ["Gaussian", "DiagonalGaussian", "Laplace", "Gamma", "Beta", "Dirichlet"]
-)
+@pytest.mark.parametrize("name", SPREAD)
 def test_constant_data_are_refused_by_index(name):
-    case = CASES[name]
+    case = EVERY[name]
     for scale in (1.0, 0.1, 1 / 3):  # sums of the last two are rounded
         rows = _rows(case)
         rows[:, 1] = rows[0, 1] * (scale if name in ("Gaussian", "Laplace", "Gamma") else 1.0)
-        place = r"\[1\]" if name != "DiagonalGaussian" else r"\[1, 0\]"
+        place = r"\[1, 0\]" if name in ("DiagonalGaussian", "MultivariateGaussian") else r"\[1\]"
         with pytest.raises(InputError, match=f"all values at index {place}.* are equal"):
             case.family.fit(rows)
         halves = case.family.summarise(rows[:13]).merge(case.family.summarise(rows[13:]))
@@ -408,3 +423,48 @@ def test_constant_data_are_refused_by_index(name):
             case.family.estimate(halves)
     with pytest.raises(InputError, match="are equal"):
         case.family.fit(rows[:1])
+
+
+@pytest.mark.parametrize("name", ["Multinomial", "MultivariateGaussian"])
+def test_events_of_another_length_do_not_merge(name):
+    two, three = (EVERY[name].family.summarise(np.eye(d)) for d in (2, 3))
+    with pytest.raises(ShapeError, match="events have the same length"):
+        two.merge(three)
+
+
+# --- the caller's words ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("family", "row", "message"),
+    [
+        (Poisson, [1.0, -2.0], "whole numbers, 0 or more. Got -2 in row 102, column 'b'."),
+        (Dirichlet, [0.5, 0.2], "that sum to 1. Got [0.5, 0.2] in row 102, columns 'a', 'b'."),
+    ],
+)
+def test_the_caller_may_say_what_rows_and_columns_are_called(family, row, message):
+    """As naive Bayes does for blocks of a table."""
+    rows = np.array([[0.5, 0.5], row]) if family is Dirichlet else np.array([[1.0, 2.0], row])
+    with pytest.raises(InputError) as caught:
+        family._support.refuse_others(rows, "Model: the family 'x'", [100, 102], ["a", "b"])
+    assert str(caught.value).startswith("Model: the family 'x' needs ")
+    assert str(caught.value).endswith(message)
+
+
+# --- starting up -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "import credo.families",
+        "import credo; credo.decide(credo.Posterior([0.2, 0.8], [0, 1]), credo.Loss.zero_one([0, 1]))",
+    ],
+)
+def test_nothing_of_scipy_is_loaded_before_it_is_called(start):
+    known = ("special", "sparse", "linalg", "optimize", "stats")
+    script = f"{start}; import sys; print([m for m in {known} if f'scipy.{{m}}' in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -172,11 +172,6 @@ def test_probabilities_are_checked_and_rescaled():
     assert Categorical([0.333333, 0.333333, 0.333334]).probabilities.sum() == 1
 
 
-def test_events_of_another_length_do_not_merge():
-    with pytest.raises(ShapeError, match="events have the same length"):
-        Multinomial.summarise([[1, 2]]).merge(Multinomial.summarise([[1, 2, 3]]))
-
-
 def test_categorical_statistics_name_a_code_too_large():
     with pytest.raises(InputError, match="codes from 0 to 1. Got 2"):
         Categorical([0.5, 0.5]).sufficient_statistics([0, 2])

@@ -1,24 +1,34 @@
-"""Likelihood equations without a closed form: gamma shapes and Dirichlet concentrations."""
+"""Likelihood equations of gamma and Dirichlet, and logarithms without cancellation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import digamma
+import scipy
 
 from credo._types import F64
 from credo.exceptions import NumericalError
-from credo.families._degenerate import ROUNDING, refuse_constant, refuse_empty
-from credo.families._logarithms import log_minus_digamma, scaled_trigamma_minus_one
-from credo.families._parameters import MOST
-from credo.families.summaries import PositiveSummary
 
 #: Newton's method squares the error: after a step of the root of a unit of rounding, what is left
 #: is below the unit.
 _LAST_STEP = float(np.sqrt(np.finfo(np.float64).eps))
 #: Bisection alone would come from 1e-100 ... 1e100 (460 in logarithms) to the last step in 35.
 _MOST_STEPS = 50
+#: Sums of concentrations are looked for between one over this and this, in logarithms: the largest
+#: parameter of a family is 1e100.
+_LOG_MOST = 100.0 * float(np.log(10.0))
+#: Bernoulli numbers B2, B4, ..., B14, for the expansions of the digamma function at infinity.
+_BERNOULLI = np.array([1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6])
+#: From here on the expansion is exact to rounding: the first term left out, B16 / (16 a^16), is
+#: 9e-16 of the result at 10.
+_LARGE = 10.0
+#: Below this |r| < 0.053, and six terms of the series of atanh are exact: the next one is
+#: r^13 / 15 < 2e-18 of the result.
+_NEAR = 0.1
+
+
+# --- equations ------------------------------------------------------------------------------------
 
 
 def gamma_shape(gap: F64) -> F64:
@@ -37,16 +47,6 @@ def gamma_shape(gap: F64) -> F64:
     low, high = -np.log(2.0 * gap), -np.log(gap)
     start = low + np.log((1.0 + 2.0 * gap) / (1.0 + gap))  # near 1/2g if g is small, 1/g if large
     return np.exp(_root(equation, start, low, high))
-
-
-def concentration_of(summary: PositiveSummary) -> F64:
-    """Give the Dirichlet concentration of maximum likelihood, or refuse columns without one."""
-    owner = f"{summary.family}.estimate"
-    refuse_empty(owner, summary.weight)
-    gap = summary.divergence / summary.weight[..., None]
-    constant = np.asarray((gap <= 0.5 * ROUNDING**2).all(axis=-1))
-    refuse_constant(owner, constant, "the concentration would be infinite")
-    return dirichlet_concentration(summary.mean, gap)
 
 
 def dirichlet_concentration(mean: F64, gap: F64) -> F64:
@@ -70,7 +70,7 @@ def dirichlet_concentration(mean: F64, gap: F64) -> F64:
         log_total = np.log1p(beyond)  # about (C - 1) / 2s - pull, so that its log is a line
         return np.log1p(log_total / pull), drift / (1.0 + beyond) / (log_total + pull)
 
-    edge = np.full(pull.shape, np.log(MOST))
+    edge = np.full(pull.shape, _LOG_MOST)
     start = np.log((mean.shape[-1] - 1) / (2.0 * pull))
     s = np.exp(_root(equation, start, -edge, edge))[..., None]
     return s * mean * np.exp(_log_ratios(s, mean, gap))
@@ -86,7 +86,9 @@ def _log_ratios(s: F64, mean: F64, gap: F64) -> F64:
     offset = log_minus_digamma(s) + gap
     goal = np.log(s * mean) - offset
     with np.errstate(divide="ignore"):
-        alpha = np.where(goal >= -2.22, np.exp(goal) + 0.5, -1.0 / (goal - digamma(1.0)))
+        alpha = np.where(
+            goal >= -2.22, np.exp(goal) + 0.5, -1.0 / (goal - scipy.special.digamma(1.0))
+        )
     u = np.log(alpha / (s * mean))
     for _ in range(_MOST_STEPS):
         alpha = s * mean * np.exp(u)
@@ -123,3 +125,57 @@ def _not_converged() -> NumericalError:
         f"The likelihood equation was not solved in {_MOST_STEPS} steps. Rescale the data, or drop "
         "columns that are nearly constant."
     )
+
+
+# --- logarithms -----------------------------------------------------------------------------------
+
+
+def excess(x: F64, centre: F64, rest: F64) -> F64:
+    r"""Return :math:`x/c - 1 - \log(x/c)` of positive numbers, without cancellation.
+
+    c is the sum of the centre and a rest below its rounding. With :math:`\delta = x/c - 1` and
+    :math:`r = \delta / (2 + \delta)`, near zero it is
+    :math:`r (\delta - 2 r^2 (1/3 + r^2/5 + r^4/7 + \dots))`, because
+    :math:`\log(1 + \delta) = 2 \operatorname{atanh} r`.
+    """
+    delta = ((x - centre) - rest) / centre
+    near = np.abs(delta) < _NEAR
+    small = np.where(near, delta, 0.0)
+    r = small / (2.0 + small)
+    square = r * r
+    series = np.zeros_like(square)
+    for k in range(13, 1, -2):
+        series = series * square + 1.0 / k
+    with np.errstate(divide="ignore"):  # x may be too small to be seen beside the centre
+        logs = np.where(delta > -0.5, np.log1p(delta), np.log(x) - np.log(centre))
+    return np.where(near, r * (small - 2.0 * square * series), delta - logs)
+
+
+def log_minus_digamma(a: F64) -> F64:
+    r"""Return :math:`\log a - \psi(a)`, which lies between 1 / (2a) and 1 / a."""
+    large = np.maximum(a, _LARGE)
+    orders = 2.0 * np.arange(1, len(_BERNOULLI) + 1)
+    expansion = 0.5 / large + _even_powers(large, _BERNOULLI / orders)
+    return np.where(a < _LARGE, np.log(a) - scipy.special.digamma(a), expansion)
+
+
+def scaled_trigamma_minus_one(a: F64) -> F64:
+    r"""Return :math:`a\, \psi'(a) - 1`, minus the slope of the above in :math:`\log a`."""
+    large = np.maximum(a, _LARGE)
+    expansion = 0.5 / large + _even_powers(large, _BERNOULLI)
+    return np.where(a < _LARGE, a * scipy.special.zeta(2.0, a) - 1.0, expansion)
+
+
+def _even_powers(a: F64, coefficients: F64) -> F64:
+    """Add up c1 / a² + c2 / a⁴ + ..., by Horner's rule."""
+    square = (1.0 / a) ** 2
+    total = np.zeros_like(square)
+    for coefficient in coefficients[::-1]:
+        total = (total + coefficient) * square
+    return total
+
+
+def log_of(p: F64) -> F64:
+    """Return the logarithm, minus infinity at zero, without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.log(p)

@@ -1,0 +1,310 @@
+"""Continuous families of numbers: Exponential, Gamma and Laplace; Gaussians are in ``gaussian``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import numpy as np
+import scipy
+
+from credo import _checks as check
+from credo._types import F64
+from credo.exceptions import InputError
+from credo.families.family import (
+    MOST,
+    REALS,
+    ROUNDING,
+    TINY,
+    AbstractFamily,
+    Support,
+    log_gammas,
+    place,
+    positive,
+    refuse_constant,
+)
+from credo.families.likelihood import gamma_shape
+from credo.families.summaries import PositiveSummary, SketchSummary, SumSummary
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Exponential(AbstractFamily[SumSummary]):
+    r"""Describe a waiting time by its rate.
+
+    .. math:: \log p(x) = \log \lambda - \lambda x, \qquad x \ge 0
+
+    Parameters
+    ----------
+    rate : float or array-like
+        Rate :math:`\lambda`, one over the mean, positive.
+
+    Raises
+    ------
+    InputError
+        If a rate is not positive.
+
+    See Also
+    --------
+    credo.families.Gamma : A shape parameter more.
+
+    Notes
+    -----
+    Exact to rounding. The estimate is one over the mean. Natural form:
+    :math:`\eta = -\lambda`, T(x) = x, :math:`A = -\log \lambda`.
+
+    References
+    ----------
+    .. [1] N. L. Johnson, S. Kotz, N. Balakrishnan, *Continuous Univariate Distributions*,
+       vol. 1, 2nd ed., 1994, section 19.7.
+
+    Examples
+    --------
+    >>> from credo.families import Exponential
+    >>> Exponential.fit([0.5, 3.5])
+    Exponential(rate=array(0.5))
+    """
+
+    rate: F64
+
+    _support = Support(lambda x: (x >= 0) & (x < np.inf), "numbers that are 0 or more", 1.0)
+    _summary = SumSummary
+
+    def __init__(self, rate: Any) -> None:
+        self._set(rate=positive(rate, "Exponential", "rate"))
+
+    @property
+    def mean(self) -> F64:
+        """Mean, one over the rate."""
+        return 1.0 / self.rate
+
+    @property
+    def variance(self) -> F64:
+        """Variance, the square of the mean."""
+        return self.rate**-2.0
+
+    @property
+    def natural_parameters(self) -> F64:
+        """Natural parameter, minus the rate."""
+        return -self.rate[..., None]
+
+    @property
+    def log_partition(self) -> F64:
+        """Log partition, minus the log rate."""
+        return -np.log(self.rate)
+
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> F64:
+        return rng.exponential(1.0 / self.rate, shape)
+
+    @classmethod
+    def _estimate(cls, summary: SumSummary) -> Self:
+        zero = summary.total <= 0
+        if zero.any():
+            raise InputError(
+                f"Exponential.estimate: all values{place(zero)} are 0, so that the rate would be "
+                "infinite. Drop that column, or add rows."
+            )
+        return cls(summary.weight / summary.total)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Gamma(AbstractFamily[PositiveSummary]):
+    r"""Describe a positive number by a shape and a rate.
+
+    .. math:: \log p(x) = (a - 1) \log x - b x + a \log b - \log \Gamma(a), \qquad x > 0
+
+    Parameters
+    ----------
+    shape : float or array-like
+        Shape a, positive.
+    rate : float or array-like
+        Rate b, one over the scale, positive; broadcast against the shape.
+
+    Raises
+    ------
+    InputError
+        If a parameter is not positive.
+
+    See Also
+    --------
+    credo.families.Exponential : Shape one, and 0 is a value too.
+
+    Notes
+    -----
+    The log density is exact up to the rounding of its terms. The estimate solves
+    :math:`\log a - \psi(a) = \log \bar x - \overline{\log x}` by Newton's method to rounding, in
+    at most a handful of steps, for nearly constant data too. Natural form:
+    :math:`\eta = (a - 1, -b)`, :math:`T(x) = (\log x, x)`. Draws below 2.2e-308 are given as that.
+
+    References
+    ----------
+    .. [1] N. L. Johnson, S. Kotz, N. Balakrishnan, *Continuous Univariate Distributions*,
+       vol. 1, 2nd ed., 1994, section 17.7.2.
+
+    Examples
+    --------
+    >>> from credo.families import Gamma
+    >>> fitted = Gamma.fit([1.0, 2.0, 4.0])
+    >>> round(float(fitted.shape), 4), round(float(fitted.shape / fitted.rate), 4)
+    (3.4012, 2.3333)
+    """
+
+    shape: F64
+    rate: F64
+
+    _support = Support(lambda x: (x > 0) & (x < np.inf), "numbers above 0", 1.0)
+    _summary = PositiveSummary
+
+    def __init__(self, shape: Any, rate: Any) -> None:
+        self._set(shape=positive(shape, "Gamma", "shape"), rate=positive(rate, "Gamma", "rate"))
+
+    @property
+    def mean(self) -> F64:
+        """Mean, shape over rate."""
+        return self.shape / self.rate
+
+    @property
+    def variance(self) -> F64:
+        """Variance, shape over the square of the rate."""
+        return self.shape / self.rate**2
+
+    @property
+    def natural_parameters(self) -> F64:
+        """Natural parameters (shape - 1, -rate)."""
+        return np.stack([self.shape - 1.0, -self.rate], axis=-1)
+
+    @property
+    def log_partition(self) -> F64:
+        r"""Log partition :math:`\log \Gamma(a) - a \log b`."""
+        return scipy.special.gammaln(self.shape) - self.shape * np.log(self.rate)
+
+    def _statistics(self, values: F64) -> F64:
+        return np.stack([np.log(values), values], axis=-1)
+
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> F64:
+        logs = log_gammas(rng, self.shape, shape) - np.log(self.rate)
+        return np.maximum(np.exp(logs), TINY)
+
+    @classmethod
+    def _estimate(cls, summary: PositiveSummary) -> Self:
+        gap = summary.divergence / summary.weight
+        refuse_constant(summary, gap <= 0.5 * ROUNDING**2, "the shape would be infinite")
+        shape = gamma_shape(gap)
+        return cls(shape, shape / summary.mean)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Laplace(AbstractFamily[SketchSummary]):
+    r"""Describe a Laplace distribution by its location and its scale.
+
+    .. math:: \log p(x) = -\frac{|x - m|}{b} - \log(2 b)
+
+    Parameters
+    ----------
+    location : float or array-like
+        Median m.
+    scale : float or array-like
+        Mean absolute deviation b from it, positive; broadcast against the location.
+
+    Raises
+    ------
+    InputError
+        If a scale is not positive.
+
+    See Also
+    --------
+    credo.families.SketchSummary : What it learns from, and when that is exact.
+
+    Notes
+    -----
+    An exponential family for a known location only: :math:`\eta = -1/b` and
+    :math:`T(x) = |x - m|`. The estimates are the median, the middle one of two, and the mean
+    absolute deviation from it; exact for one batch of any size, and for merged batches while
+    their distinct values fit. Summarising sorts: time :math:`O(n \log n)` per column.
+
+    References
+    ----------
+    .. [1] N. L. Johnson, S. Kotz, N. Balakrishnan, *Continuous Univariate Distributions*,
+       vol. 2, 2nd ed., 1995, section 24.5.
+
+    Examples
+    --------
+    >>> from credo.families import Laplace
+    >>> Laplace.fit([0.0, 1.0, 1.0, 2.0, 96.0])
+    Laplace(location=array(1.), scale=array(19.4))
+    """
+
+    location: F64
+    scale: F64
+
+    _support = REALS
+    _summary = SketchSummary
+
+    def __init__(self, location: Any, scale: Any) -> None:
+        centre = check.finite(location, "location of Laplace")
+        if np.abs(centre).max(initial=0.0) > MOST:
+            raise InputError(
+                f"The location of Laplace must be within {MOST:g} of 0. Rescale the unit."
+            )
+        self._set(location=centre, scale=positive(scale, "Laplace", "scale"))
+
+    @property
+    def mean(self) -> F64:
+        """Mean, the location."""
+        return self.location
+
+    @property
+    def variance(self) -> F64:
+        """Variance, twice the square of the scale."""
+        return 2.0 * self.scale**2
+
+    @property
+    def natural_parameters(self) -> F64:
+        """Natural parameter -1 / scale, for a known location."""
+        return -1.0 / self.scale[..., None]
+
+    @property
+    def log_partition(self) -> F64:
+        """Log partition log(2 scale)."""
+        return np.log(2.0 * self.scale)
+
+    def _statistics(self, values: F64) -> F64:
+        return np.abs(values - self.location)[..., None]
+
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> F64:
+        return rng.laplace(self.location, self.scale, shape)
+
+    @classmethod
+    def estimate(cls, summary: SketchSummary, least_scale: Any = 0.0) -> Self:
+        """Return median and mean deviation.
+
+        Parameters
+        ----------
+        summary
+            Made by ``Laplace.summarise``, merged or not.
+        least_scale : float or array-like
+            The scale is at least this; broadcast against the estimate.
+
+        Returns
+        -------
+        Laplace
+            By maximum likelihood if no scale had to be raised.
+
+        Raises
+        ------
+        InputError
+            If a column has no weight, or all its values are equal and no scale is given.
+        """
+        cls._check_summary(summary)
+        return cls._estimate(summary, least_scale)
+
+    @classmethod
+    def _estimate(cls, summary: SketchSummary, least_scale: Any = 0.0) -> Self:
+        location = summary.median()
+        scale = summary.mean_deviation(location)
+        scale = np.maximum(scale, check.finite(least_scale, "least_scale of Laplace.estimate"))
+        constant = scale <= ROUNDING * np.abs(location)
+        refuse_constant(summary, constant, "the scale would be 0")
+        return cls(location, scale)
