@@ -33,17 +33,17 @@ from credo.families import (
     Gamma,
     Gaussian,
     Laplace,
+    MomentSummary,
     Multinomial,
     MultivariateGaussian,
     Poisson,
     PositiveSummary,
-    MomentSummary,
     SketchSummary,
     SumSummary,
 )
-from credo.families.family import Support
 from credo.families.class_gaussians import ClassGaussians
 from credo.families.covariances import with_variation
+from credo.families.family import Support
 from credo.families.moments import ClassMoments, Rows, RowsView, class_sums, rounding_variance
 
 FamilyName = Literal[
