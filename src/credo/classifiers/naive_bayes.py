@@ -30,7 +30,6 @@ from credo.classifiers.naive_terms import (
     VECTORS,
     CategoricalTerm,
     ColumnNames,
-    FamilyName,
     GaussianTerm,
     Part,
     PartSummary,
@@ -45,6 +44,8 @@ from credo.families import DiagonalGaussian
 from credo.families.moments import Rows
 
 _OWNER = "NaiveBayes"
+#: Scores of sparse rows that are made at once, 16 MiB: a product of few rows costs far more a row.
+_SCORES = 2**21
 
 
 class TermClassifier(LearnsFromSummary, GenerativeClassifier):
@@ -62,20 +63,27 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
         return self
 
     def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:
-        ready = [term.ready(rows) for term in self._terms]
         priors = self._log_priors()[:, None]
         widest = max((term.width for term in self._terms), default=1)
         size = check.block_rows(max(widest, len(priors)))
-        cuts = rows.blocks(0) if isinstance(rows, SparseRows) else check.blocks(rows.n_rows, size)
-        for block in cuts:
-            with np.errstate(over="ignore", invalid="ignore"):
-                scores = np.repeat(priors, block.stop - block.start, axis=1)
-                for term, each in zip(self._terms, ready, strict=True):
-                    scores += term.score(each, block, whole=densities)
-                best = scores.max(axis=0)
-            if not np.isfinite(best).all():
-                self._refuse_row(rows, block.start + int(np.isfinite(best).argmin()))
-            yield block, scores
+        pieces = [rows]
+        if isinstance(rows, SparseRows):
+            pieces = rows.pieces(max(1, _SCORES // len(priors)))
+        for piece in pieces:
+            ready = [term.ready(piece, whole=densities) for term in self._terms]
+            first = getattr(piece, "first", 0)
+            for block in check.blocks(piece.n_rows, size):
+                with np.errstate(over="ignore", invalid="ignore"):
+                    parts = zip(self._terms, ready, strict=True)
+                    logs = (term.score(each, block, whole=densities) for term, each in parts)
+                    scores = np.add(next(logs), priors, order="C")
+                    for more in logs:
+                        scores += more
+                    best = scores.max(axis=0)
+                here = slice(first + block.start, first + block.stop)
+                if not np.isfinite(best).all():
+                    self._refuse_row(rows, here.start + int(np.isfinite(best).argmin()))
+                yield here, scores
 
     def _refuse_row(self, rows: Any, row: int) -> None:
         """Say why a row has no posterior."""
@@ -149,7 +157,7 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
 # --- families -------------------------------------------------------------------------------------
 
 
-def family_name(family: Any, owner: str) -> FamilyName:
+def family_name(family: Any, owner: str) -> str:
     """Return the name of a family that is given by name or by its class."""
     if family is DiagonalGaussian or (isinstance(family, str) and family == "diagonal_gaussian"):
         return "gaussian"  # the same: independent columns
@@ -178,7 +186,7 @@ def plan(families: Any, rows: Table | SparseRows, names: ColumnNames) -> tuple[P
         return (Part(_sparse_family(families, rows), range(rows.n_columns)),)
     everything = tuple(range(rows.n_columns))
     wanted = families if isinstance(families, Mapping) else {everything: families}
-    pairs: list[tuple[tuple[int, ...], FamilyName]] = []
+    pairs: list[tuple[tuple[int, ...], str]] = []
     seen: set[int] = set()
     for key, family in wanted.items():
         columns = everything if wanted is not families else _columns_of(key, names)
@@ -194,7 +202,7 @@ def plan(families: Any, rows: Table | SparseRows, names: ColumnNames) -> tuple[P
             pairs += [((j,), _family_of(rows, j, family)) for j in columns]
     pairs += [((j,), _family_of(rows, j, "auto")) for j in everything if j not in seen]
     # Columns of families that are worked on together make one part, in the order of the columns.
-    together: dict[FamilyName, list[int]] = {}
+    together: dict[str, list[int]] = {}
     parts = []
     for columns, name in sorted(pairs):
         if name in VECTORS or name == "categorical":
@@ -204,7 +212,7 @@ def plan(families: Any, rows: Table | SparseRows, names: ColumnNames) -> tuple[P
     return (*(Part(name, tuple(each)) for name, each in together.items()), *parts)
 
 
-def _sparse_family(families: Any, rows: SparseRows) -> FamilyName:
+def _sparse_family(families: Any, rows: SparseRows) -> str:
     """Choose the one family of all columns of sparse rows."""
     if isinstance(families, Mapping):
         raise InputError(
@@ -244,7 +252,7 @@ def _column(name: Any, names: ColumnNames) -> int:
     )
 
 
-def _family_of(rows: Table, column: int, family: Any) -> FamilyName:
+def _family_of(rows: Table, column: int, family: Any) -> str:
     """Return the family of a column as named, or chosen by dtype and content.
 
     Text and categories are categorical; booleans, and numbers of which only 0 and 1 occur, are

@@ -13,7 +13,7 @@ from credo import _checks as check
 from credo._types import F64, Bool, Int
 from credo.exceptions import InputError, ShapeError
 from credo.families.likelihood import excess
-from credo.families.moments import ClassMoments, Detail, two_sum
+from credo.families.moments import ClassMoments, Detail, pool_means, two_sum
 
 #: Points that a sketch keeps per column: 64 kB with their weights.
 MOST_POINTS = 4096
@@ -427,18 +427,12 @@ class PositiveSummary(AbstractSummary):
         return cls(rows.family, weight, mean, rest, rows.sum(terms))
 
     def merge(self, other: Self) -> Self:
-        """Pool means and centred logarithms; see ``AbstractSummary.merge``.
-
-        Means are pooled from the heavier one: equal means stay, and small ones are not swamped.
-        """
+        """Pool means and centred logarithms; see ``AbstractSummary.merge``."""
         self._check_mergeable(other)
         self._check_events(self.mean, other.mean)
         mine, theirs = _wide(self.weight, self.mean), _wide(other.weight, other.mean)
-        swap, total = mine < theirs, mine + theirs
-        near, far = np.where(swap, other.mean, self.mean), np.where(swap, self.mean, other.mean)
-        rest, off = np.where(swap, other.rest, self.rest), np.where(swap, self.rest, other.rest)
-        share = np.minimum(mine, theirs) / np.where(total > 0, total, 1.0)
-        mean, rest = two_sum(near, rest + share * ((far - near) + (off - rest)))
+        means, rests = (self.mean, other.mean), (self.rest, other.rest)
+        mean, rest, _ = pool_means(means, rests, (mine, theirs))
         divergence = self.divergence + other.divergence
         divergence = divergence + mine * excess(self.mean, mean, rest - self.rest)
         divergence = divergence + theirs * excess(other.mean, mean, rest - other.rest)

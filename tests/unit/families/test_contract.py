@@ -458,7 +458,7 @@ def test_the_caller_may_say_what_rows_and_columns_are_called(family, row, messag
     "start",
     [
         "import credo.families",
-        "import credo; credo.decide(credo.Posterior([0.2, 0.8], [0, 1]), credo.Loss.zero_one([0, 1]))",
+        "import credo; credo.decide([0.2, 0.8], credo.Loss.zero_one([0, 1]), labels=[0, 1])",
     ],
 )
 def test_nothing_of_scipy_is_loaded_before_it_is_called(start):
