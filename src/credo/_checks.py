@@ -159,12 +159,12 @@ def labels(given: Iterable[Any], what: str = "labels") -> Labels:
     if len(known) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise InputError(f"The {what} must differ. {twice!r} occurs more than once.")
-    if not all(_equals_itself(name) for name in names):
+    if not all(equals_itself(name) for name in names):
         raise InputError(f"The {what} contain NaN, which no label can be matched with.")
     return names
 
 
-def _equals_itself(name: Any) -> bool:
+def equals_itself(name: Any) -> bool:
     """Tell names from NaN and its kin, which are unlike themselves."""
     try:
         return bool(name == name)  # noqa: PLR0124 - that is the question

@@ -6,9 +6,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.oracles.gaussians import SHAPES
 
-from credo import DecisionClassifier, GaussianClassifier, GaussianRegressor
-from credo.families.covariances import SHAPES
+from credo import (
+    DecisionClassifier,
+    GaussianClassifier,
+    GaussianRegressor,
+    LogisticClassifier,
+    NaiveBayes,
+)
 
 ESTIMATORS = [
     *(GaussianClassifier(covariance=shape) for shape in SHAPES),
@@ -16,14 +22,23 @@ ESTIMATORS = [
     GaussianClassifier(covariance="tied", shrinkage="oas"),
     GaussianRegressor(),
     GaussianRegressor(shrinkage="oas"),
+    NaiveBayes(),
+    NaiveBayes("gaussian"),
+    NaiveBayes("categorical"),
+    NaiveBayes(unknown="ignore", smoothing_target="marginal"),
+    LogisticClassifier(),
+    LogisticClassifier(fit_intercept=False),
+    LogisticClassifier(penalty="l2"),
+    LogisticClassifier(penalty="l1"),
     DecisionClassifier(LogisticRegression()),
     DecisionClassifier(DecisionTreeClassifier(random_state=0)),
     DecisionClassifier(KNeighborsClassifier()),
 ]
 
 
-# Some checks fit as many rows as features: the covariance is then repaired, with a warning.
+# Some checks fit as many rows as features, or classes that a direction separates.
 @pytest.mark.filterwarnings("ignore::credo.exceptions.SingularWarning")
+@pytest.mark.filterwarnings("ignore::credo.exceptions.SeparationWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_it_honours_scikit_learns_contract(estimator, check):
     check(estimator)

@@ -9,7 +9,6 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from credo import _checks as check
 from credo._types import F64, Int
-from credo.classifiers.columns.dictionary import is_missing
 from credo.exceptions import InputError
 
 #: Integers in a range of at most this many, or four per row, are counted instead of sorted.
@@ -65,7 +64,8 @@ def without_mask(X: Any) -> Any:
 def refuse_missing_labels(y: Any, owner: str) -> None:
     """Refuse labels that are missing or infinite."""
     if y.dtype.kind == "O":
-        missing = np.array([is_missing(label) for label in y.tolist()], dtype=bool)
+        known = [label is not None and check.equals_itself(label) for label in y.tolist()]
+        missing = ~np.array(known, dtype=bool)
     else:
         missing = ~np.isfinite(y) if y.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if missing.any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -233,8 +233,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         if self.loss is None:
             return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
         chosen = self.decide(X)
-        mean = expected_loss(y, chosen, chosen.loss, sample_weight=sample_weight, n_bootstrap=0)
-        return -float(mean.value)
+        return _score_acts(y, chosen, chosen.loss, sample_weight)
 
     def _loss_for(self, X: Any, loss: Any) -> Loss:
         """Turn whatever was given, or the classifier's own loss, into a Loss."""
@@ -314,33 +313,29 @@ def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Any
     """
     one_matrix(loss, "expected_loss_scorer")
     if from_probabilities:
-        return _ProbabilityScorer(loss)
-    return make_scorer(_of_predicted_acts, loss=loss)
+        return partial(_score_probabilities, loss)
+    return make_scorer(_score_predictions, loss=loss)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ProbabilityScorer:
+def _score_acts(y: Any, acts: Any, loss: Loss, sample_weight: Any) -> float:
+    """Return minus the mean loss of acts."""
+    return -expected_loss(y, acts, loss, sample_weight=sample_weight, n_bootstrap=0).value
+
+
+def _score_probabilities(
+    loss: Loss, estimator: Any, X: Any, y: Any, sample_weight: Any = None
+) -> float:
     """Score an estimator by the best acts under a loss for its probabilities."""
-
-    loss: Loss
-
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return minus the mean loss of the acts."""
-        acts = decide(estimator.predict_proba(X), self.loss, labels=estimator.classes_)
-        return _minus_mean_loss(y, acts, self.loss, sample_weight)
+    acts = decide(estimator.predict_proba(X), loss, labels=estimator.classes_)
+    return _score_acts(y, acts, loss, sample_weight)
 
 
-def _of_predicted_acts(y: Any, acts: Any, loss: Loss, sample_weight: Any = None) -> float:
+def _score_predictions(y: Any, acts: Any, loss: Loss, sample_weight: Any = None) -> float:
     """Score what predict returned; say what to do if these are not the loss's acts."""
     try:
-        return _minus_mean_loss(y, acts, loss, sample_weight)
+        return _score_acts(y, acts, loss, sample_weight)
     except LabelError as error:
         raise LabelError(
             f"{error} expected_loss_scorer takes what predict returns as acts: wrap the "
             "classifier in credo.DecisionClassifier, or pass from_probabilities=True."
         ) from error
-
-
-def _minus_mean_loss(y: Any, acts: Any, loss: Loss, sample_weight: Any) -> float:
-    """Return minus the mean loss of acts."""
-    return -expected_loss(y, acts, loss, sample_weight=sample_weight, n_bootstrap=0).value

@@ -134,7 +134,8 @@ class TextClassifier(TermClassifier):
               \pi_k \prod_w \theta_{kw}^{x_w} (1 - \theta_{kw})^{1 - x_w}
 
     The multinomial model counts words; the Bernoulli model asks which occur, and learns from
-    absent words, too. Both are linear in x.
+    absent words, too. Both are linear in x. ``fit`` and all other methods take documents as a
+    column of text: a list, an array, a Series or an Arrow array of str.
 
     Parameters
     ----------

@@ -35,11 +35,13 @@ def policy():
 
 
 def test_predict_is_decide_on_the_classifiers_probabilities(policy):
-    proba = GaussianNB().fit(X, Y).predict_proba(X)
+    inner = GaussianNB().fit(X, Y)
+    proba = inner.predict_proba(X)
     expected = decide(proba, LOSS, labels=policy.classes_)
     np.testing.assert_array_equal(policy.predict(X), expected.acts)
     np.testing.assert_array_equal(policy.expected_losses(X), expected.expected_losses)
     np.testing.assert_array_equal(policy.predict_proba(X), proba)
+    np.testing.assert_array_equal(policy.predict_log_proba(X), inner.predict_log_proba(X))
     np.testing.assert_allclose(policy.posterior(X).probabilities, proba, rtol=1e-14)
     assert set(policy.predict(X)) == set(LOSS.acts)
 
@@ -53,10 +55,8 @@ def test_without_a_loss_it_is_the_classifier_itself():
 
 
 def test_another_loss_can_be_given_at_predict(policy):
-    zero_one = Loss.zero_one(NAMES)
-    np.testing.assert_array_equal(
-        policy.predict(X, loss=zero_one), GaussianNB().fit(X, Y).predict(X)
-    )
+    inner = GaussianNB().fit(X, Y)
+    np.testing.assert_array_equal(policy.predict(X, Loss.zero_one(NAMES)), inner.predict(X))
 
 
 def test_losses_may_differ_by_row(policy):
@@ -135,13 +135,6 @@ def test_the_scorer_can_decide_for_a_plain_classifier():
         expected_loss_scorer(LOSS)(model, X, Y)
 
 
-def test_a_scorer_needs_one_named_loss():
-    with pytest.raises(InputError, match="needs a Loss with named truths and acts. Got ndarray"):
-        expected_loss_scorer(np.eye(2))
-    with pytest.raises(InputError, match="one matrix for all rows"):
-        expected_loss_scorer(LOSS.per_row(np.ones((2, 3, 4))))
-
-
 def test_one_against_the_rest_keeps_our_threshold():
     # scikit-learn's issue 30050: wrappers that tune thresholds lose them inside OneVsRest.
     rare = Loss.class_costs({0: 1, 1: 50})
@@ -161,11 +154,6 @@ def test_data_frames_pass_through(frame, policy):
     np.testing.assert_array_equal(fitted.predict(table), policy.predict(X))
 
 
-def test_a_classifier_without_probabilities_is_refused():
-    with pytest.raises(InputError, match="needs an estimator with predict_proba.*Calibrated"):
-        DecisionClassifier(RidgeClassifier()).fit(X, Y)
-
-
 def test_a_failed_fit_leaves_the_policy_as_it_was(policy):
     before = policy.predict(X)
     with pytest.raises(LabelError, match="differ in 'other'"):
@@ -182,11 +170,8 @@ def test_one_class_is_certain_where_the_classifier_gives_two_columns():
     policy = DecisionClassifier(model, Loss([[1, 2]], ["a"], ["x", "y"])).fit(X, single)
     assert set(policy.predict(X)) == {"x"}
     assert policy.posterior(X)["a"].min() == 1.0
-
-
-def test_log_probabilities_pass_through(policy):
-    inner = GaussianNB().fit(X, Y)
-    np.testing.assert_array_equal(policy.predict_log_proba(X), inner.predict_log_proba(X))
+    assert not hasattr(policy, "predict_log_proba")  # as its classifier
+    assert (DecisionClassifier(GaussianNB()).fit(X, single).predict_log_proba(X) == 0).all()
 
 
 def test_fit_parameters_pass_through():
@@ -211,13 +196,15 @@ def test_metadata_reaches_the_wrapped_classifier_under_routing():
     np.testing.assert_allclose(fold, expected.coef_)
 
 
-def test_a_bare_matrix_is_no_loss(policy):
+def test_what_is_no_estimator_or_loss_is_refused(policy):
+    matrix = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    with pytest.raises(InputError, match="needs an estimator with predict_proba.*Calibrated"):
+        DecisionClassifier(RidgeClassifier()).fit(X, Y)
     with pytest.raises(InputError, match="needs a Loss, a callable or None. Got list"):
-        DecisionClassifier(GaussianNB(), [[0, 1, 1], [1, 0, 1], [1, 1, 0]]).fit(X, Y)
+        DecisionClassifier(GaussianNB(), matrix).fit(X, Y)
     with pytest.raises(ShapeError, match=r"rows, classes, acts. Got shape \(3, 4\)"):
         policy.predict(X, loss=LOSS.matrix)
-
-
-def test_one_class_has_log_probabilities_too():
-    single = DecisionClassifier(GaussianNB()).fit(X, np.zeros(len(X)))
-    assert (single.predict_log_proba(X) == 0).all()
+    with pytest.raises(InputError, match="needs a Loss with named truths and acts. Got list"):
+        expected_loss_scorer(matrix)
+    with pytest.raises(InputError, match="one matrix for all rows"):
+        expected_loss_scorer(LOSS.per_row(np.ones((2, 3, 4))))

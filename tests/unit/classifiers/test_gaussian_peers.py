@@ -5,7 +5,6 @@ import pytest
 import sklearn
 from sklearn.covariance import ledoit_wolf
 from sklearn.datasets import load_iris, load_wine
-from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -43,20 +42,6 @@ def test_tied_is_linear_discriminant_analysis(solver, data):
     assert_same(ours, peer, X)
 
 
-def test_given_priors_move_no_covariance_whatever_peers_do():
-    """With priors given, 'lsqr' and 'eigen' weight the class covariances by them; we never do."""
-    X, y = DATA["iris"]
-    priors = [0.8, 0.15, 0.05]
-    ours = GaussianClassifier("tied", priors=priors).fit(X, y)
-    plain = GaussianClassifier("tied").fit(X, y)
-    np.testing.assert_array_equal(ours.covariances_, plain.covariances_)
-    peer = LinearDiscriminantAnalysis(solver="lsqr", priors=priors).fit(X, y)
-    assert np.abs(peer.covariance_ - ours.covariances_).max() > 1e-2
-    svd = LinearDiscriminantAnalysis(solver="svd", priors=priors).fit(X, y)
-    if DIVIDES_BY_N:
-        assert_same(ours, svd, X)
-
-
 @pytest.mark.parametrize("solver", ["svd", "eigen"])
 def test_full_is_quadratic_discriminant_analysis(solver, data):
     if not DIVIDES_BY_N:
@@ -79,16 +64,6 @@ def test_diagonal_is_gaussian_naive_bayes(data):
     np.testing.assert_allclose(ours.means_, peer.theta_, rtol=1e-10)
     np.testing.assert_allclose(ours.covariances_, peer.var_, rtol=1e-8)
     np.testing.assert_allclose(ours.log_joint(X), peer.predict_joint_log_proba(X), rtol=1e-8)
-    assert_same(ours, peer, X)
-
-
-def test_streams_agree_with_gaussian_naive_bayes():
-    X, y = DATA["wine"]
-    peer, ours = GaussianNB(var_smoothing=0), GaussianClassifier("diagonal")
-    order = np.random.default_rng(1).permutation(len(y))
-    for part in np.array_split(order, 6):
-        peer.partial_fit(X[part], y[part], classes=[0, 1, 2])
-        ours.partial_fit(X[part], y[part])
     assert_same(ours, peer, X)
 
 
@@ -116,41 +91,3 @@ def test_auto_shrinkage_of_tied_has_one_amount_for_all_rows():
     covariance, amount = ledoit_wolf(gaps / scale, assume_centered=True)
     assert ours.shrinkage_ == pytest.approx(amount, rel=1e-8)
     np.testing.assert_allclose(ours.covariances_, covariance * np.outer(scale, scale), rtol=1e-8)
-
-
-def test_a_single_class_is_ledoit_wolf_itself():
-    X = DATA["iris"][0]
-    ours = GaussianClassifier("tied", shrinkage="auto").fit(X, np.zeros(150, dtype=int))
-    scaler = StandardScaler().fit(X)
-    covariance, amount = ledoit_wolf(scaler.transform(X))
-    assert ours.shrinkage_ == pytest.approx(amount, rel=1e-8)
-    np.testing.assert_allclose(
-        ours.covariances_, covariance * np.outer(scaler.scale_, scaler.scale_), rtol=1e-8
-    )
-
-
-@pytest.mark.parametrize("subspace", [1, 2, 3, 0.8, 0.95, 0.999])
-@pytest.mark.parametrize("shape", ["full", "tied", "diagonal", "spherical"])
-def test_a_subspace_is_principal_components_before_the_model(subspace, shape):
-    X, y = DATA["iris"]
-    pca = PCA(n_components=subspace, svd_solver="full").fit(X)
-    Z = pca.transform(X)
-    ours = GaussianClassifier(shape, subspace=subspace).fit(X, y)
-    inner = GaussianClassifier(shape).fit(Z, y)
-    assert ours.components_.shape == pca.components_.shape
-    cosines = np.abs((ours.components_ * pca.components_).sum(axis=1))
-    np.testing.assert_allclose(cosines, 1, rtol=1e-9)
-    np.testing.assert_allclose(ours.predict_proba(X), inner.predict_proba(Z), rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(ours.log_density(X), inner.log_density(Z), rtol=1e-8, atol=1e-8)
-    assert ours.log_likelihood_ == pytest.approx(inner.log_likelihood_, rel=1e-8)
-    assert ours.n_parameters_ == inner.n_parameters_
-
-
-@pytest.mark.parametrize("shape", ["full", "tied"])
-def test_auto_shrinkage_counts_a_weight_of_two_as_the_row_twice(shape):
-    X, y = load_iris(return_X_y=True)
-    times = np.random.default_rng(7).integers(1, 5, len(y))
-    weighted = GaussianClassifier(shape, shrinkage="auto").fit(X, y, times)
-    repeated = GaussianClassifier(shape, shrinkage="auto").fit(X.repeat(times, 0), y.repeat(times))
-    assert np.all(np.asarray(repeated.shrinkage_) > 0)
-    np.testing.assert_allclose(weighted.shrinkage_, repeated.shrinkage_, rtol=1e-10)

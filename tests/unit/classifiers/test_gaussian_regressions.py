@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from credo import GaussianClassifier, GaussianRegressor, summarise
+from credo import GaussianClassifier, summarise
 from credo.exceptions import InputError, SingularWarning
 
 RNG = np.random.default_rng(0)
@@ -26,15 +26,6 @@ def test_em_keeps_a_repair_and_tells_of_it():
     assert model.converged_
     assert 0 < model.shrinkage_ < 1
     assert np.linalg.cond(model.covariances_) < 1e6
-
-
-def test_a_release_in_the_middle_overwrites_no_scores(monkeypatch):
-    model = GaussianClassifier("diagonal").fit(X, Y)
-    rows = X.copy()
-    rows[::2, 0] = np.nan
-    expected = model.predict_proba(rows)
-    monkeypatch.setattr("credo.classifiers.gaussian.check.block_rows", lambda _: 7)
-    np.testing.assert_allclose(model.predict_proba(rows), expected, rtol=1e-12)
 
 
 def test_signed_and_unsigned_labels_stay_integers():
@@ -67,16 +58,6 @@ def test_far_rows_keep_their_linear_odds_if_an_entry_is_missing(shape):
     np.testing.assert_allclose(far, model.predict_proba([[1e9, 1.0, 0.0]]), rtol=1e-4, atol=1e-12)
 
 
-def test_float32_moves_probabilities_by_less_than_it_says():
-    codes = np.arange(5000) % 50
-    centres = RNG.normal(size=(50, 2)) * 33
-    rows = (RNG.normal(size=(5000, 2)) + centres[codes]).astype(np.float32)
-    for shape in ("tied", "full", "proportional", "spherical", "diagonal"):
-        model = GaussianClassifier(shape).fit(rows, codes)
-        moved = model.predict_proba(rows) - model.predict_proba(rows.astype(np.float64))
-        assert np.abs(moved).max() < 6.2e-5
-
-
 @pytest.mark.parametrize("shape", ["full", "tied", "diagonal"])
 def test_an_outlier_of_tiny_weight_costs_no_digits(shape):
     rows, weights = RNG.normal(size=(1000, 1)), np.ones(1000)
@@ -102,21 +83,6 @@ def test_a_feature_seen_once_counts_once():
         model = GaussianClassifier("diagonal").fit(rows, Y)
     pooled = sum(((rows[k == Y, 1] - rows[k == Y, 1].mean()) ** 2).sum() for k in (1, 2)) / 41
     assert model.covariances_[0, 1] == pytest.approx(pooled / 2, rel=1e-9)
-
-
-def test_models_of_different_detail_say_why_they_do_not_merge():
-    tied, full = (GaussianClassifier(shape).fit(X, Y) for shape in ("tied", "full"))
-    with pytest.raises(InputError, match="'tied' scatter cannot be merged with 'full'.*'full'"):
-        tied.merge(full)
-
-
-def test_masked_entries_are_missing():
-    masked = np.ma.masked_array(X, mask=np.random.default_rng(2).random(X.shape) < 0.1)
-    plain = np.ma.filled(masked, np.nan)
-    for model in (GaussianClassifier("tied"), GaussianRegressor()):
-        model.fit(masked, Y)
-        np.testing.assert_array_equal(model.predict(masked), model.predict(plain))
-        np.testing.assert_array_equal(model.predict(plain), model.fit(plain, Y).predict(plain))
 
 
 def test_truth_values_are_no_amounts():

@@ -6,7 +6,6 @@ from credo import GaussianClassifier
 from credo.exceptions import InputError
 
 X, CODES = oracle.rows_of(160, counts=(30, 35, 40), n_features=5)
-WEIGHTS = np.random.default_rng(161).integers(1, 4, len(CODES)).astype(float)
 
 
 def components_of(rows, number):
@@ -41,15 +40,6 @@ def test_a_share_keeps_the_fewest_components_that_explain_it(share):
     assert len(model.components_) == expected
 
 
-def test_weights_count_as_rows():
-    weighted = GaussianClassifier("full", subspace=2).fit(X, CODES, WEIGHTS)
-    times = WEIGHTS.astype(int)
-    repeated = GaussianClassifier("full", subspace=2)
-    repeated.fit(np.repeat(X, times, axis=0), np.repeat(CODES, times))
-    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
-    np.testing.assert_allclose(weighted.log_joint(X), repeated.log_joint(X), rtol=1e-8)
-
-
 @pytest.mark.parametrize("shape", oracle.LINEAR)
 def test_linear_scores_are_in_terms_of_the_features(shape):
     model = GaussianClassifier(shape, subspace=2).fit(X, CODES)
@@ -80,16 +70,6 @@ def test_missing_values_cannot_be_projected():
     for method in ("predict", "predict_proba", "log_density", "mahalanobis"):
         with pytest.raises(InputError, match="NaN, which cannot be projected"):
             getattr(model, method)(holes)
-
-
-@pytest.mark.parametrize("number", [1, 3])
-@pytest.mark.parametrize("column", range(5))
-def test_infinity_is_refused_with_its_row_and_its_own_column(number, column):
-    model = GaussianClassifier("full", subspace=number).fit(X, CODES)
-    rows = X.copy()
-    rows[7, column] = np.inf
-    with pytest.raises(InputError, match=f"infinity, in row 7, column {column}"):
-        model.predict_proba(rows)
 
 
 def test_two_infinities_that_cancel_are_refused_too():

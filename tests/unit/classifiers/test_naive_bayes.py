@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import logsumexp
 from tests.oracles import naive_bayes as oracle
 
 from credo import GaussianClassifier, NaiveBayes, families
@@ -70,9 +69,6 @@ def test_all_families_in_one_table_agree_with_the_twin(rows, y):
 
 def test_the_prior_is_counted_once_however_many_families_there_are():
     model = NaiveBayes(oracle.EVERY_FAMILY).fit(ROWS, Y)
-    nothing = [[None] * oracle.N_COLUMNS]
-    np.testing.assert_allclose(model.predict_proba(nothing)[0], model.priors_, rtol=1e-14)
-    np.testing.assert_allclose(model.log_density(nothing), 0.0, atol=1e-14)
     parts = [model.log_joint([_only(NEW[0], key)])[0] for key in oracle.EVERY_FAMILY]
     surplus = (len(parts) - 1) * np.log(model.priors_)
     np.testing.assert_allclose(model.log_joint(NEW[:1])[0], sum(parts) - surplus, rtol=1e-11)
@@ -309,35 +305,3 @@ def test_what_is_constant_in_a_class_does_not_depend_on_the_unit(family):
         answers.append(model.predict_log_proba(new * unit))
     np.testing.assert_allclose(answers[1], answers[0], rtol=1e-9)
     np.testing.assert_allclose(answers[2], answers[0], rtol=1e-9)
-
-
-# --- priors ----------------------------------------------------------------------------------
-
-
-def test_priors_are_frequencies_or_as_given():
-    X, y = [[0], [1], [1], [1]], list("abbb")
-    assert NaiveBayes("bernoulli").fit(X, y).priors_.tolist() == [0.25, 0.75]
-    assert NaiveBayes("bernoulli", priors="uniform").fit(X, y).priors_.tolist() == [0.5, 0.5]
-    given = NaiveBayes("bernoulli", priors={"b": 0.1, "a": 0.9}).fit(X, y)
-    assert given.priors_.tolist() == [0.9, 0.1]
-    changed = NaiveBayes("bernoulli").fit(X, y).with_priors([0.9, 0.1])
-    np.testing.assert_array_equal(changed.predict_proba(X), given.predict_proba(X))
-
-
-def test_a_prior_of_zero_rules_a_class_out():
-    model = NaiveBayes("bernoulli", priors=[0, 1]).fit([[0], [1], [1]], list("abb"))
-    assert model.predict_proba([[0], [1]]).tolist() == [[0.0, 1.0], [0.0, 1.0]]
-
-
-def test_two_classes_have_one_decision_the_log_odds_of_the_second():
-    two = NaiveBayes().fit([["x", 1.0], ["y", 2.0], ["x", 3.5], ["z", 1.5]], [0, 1, 1, 0])
-    new = [["x", 2.0], ["z", None]]
-    logs = two.predict_log_proba(new)
-    np.testing.assert_allclose(two.decision_function(new), logs[:, 1] - logs[:, 0], rtol=1e-10)
-
-
-def test_three_classes_have_decisions_that_normalise_to_the_posterior():
-    three = NaiveBayes(oracle.EVERY_FAMILY).fit(ROWS, Y)
-    scores = three.decision_function(NEW)
-    expected = scores - logsumexp(scores, axis=1, keepdims=True)
-    np.testing.assert_allclose(three.predict_log_proba(NEW), expected, rtol=1e-9, atol=1e-12)

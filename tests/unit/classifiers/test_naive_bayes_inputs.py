@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from credo import NaiveBayes
 from credo.exceptions import InputError, ShapeError, SingularWarning
@@ -236,55 +235,12 @@ def test_what_is_no_table_is_refused(X, error):
         NaiveBayes().fit(X, Y)
 
 
-@pytest.mark.parametrize(
-    "y",
-    [list("aab"), list("aabbb"), [0.5, 1.5, 2.25, 3.0], ["a", None, "b", "b"], [["a", "b"]] * 4],
-)
-def test_wrong_labels_are_refused(y):
-    with pytest.raises(ValueError, match=r"\w"):
-        NaiveBayes().fit(GOOD, y)
-    with pytest.raises(ValueError, match="requires y"):
-        NaiveBayes().fit(GOOD, None)
-
-
-@pytest.mark.parametrize("weights", [[1, 1, 1], [1, 1, 1, -1], [0] * 4, [1, 1, 1, np.nan], "abcd"])
-def test_wrong_weights_are_refused(weights):
-    with pytest.raises(InputError, match=r"NaiveBayes"):
-        NaiveBayes().fit(GOOD, Y, weights)
-
-
 def test_another_number_of_columns_is_refused():
     model = NaiveBayes().fit(GOOD, Y)
     with pytest.raises(ValueError, match="expecting 4 features"):
         model.predict([row[:3] for row in GOOD])
     with pytest.raises(ValueError, match="expecting 4 features"):
         model.partial_fit([[*row, 1] for row in GOOD], Y)
-
-
-def test_columns_in_another_order_or_of_other_names_are_refused():
-    with pytest.raises(ValueError, match="same order"):
-        MODEL.predict(FRAME[NAMES[::-1]])
-    with pytest.raises(ValueError, match="feature names"):
-        MODEL.predict(FRAME.rename(columns={"age": "Age"}))
-    with pytest.raises(ValueError, match="same order"):
-        NaiveBayes(MIXED).fit(FRAME, Y).partial_fit(FRAME[NAMES[::-1]], Y)
-    with pytest.warns(UserWarning, match="valid feature names"):
-        MODEL.predict(GOOD)
-
-
-def test_text_where_numbers_were_fitted_is_refused_with_the_column():
-    with pytest.raises(InputError, match=r"column 'age'.*numbers"):
-        MODEL.predict(changed("age", "old"))
-
-
-def test_an_unfitted_classifier_says_so():
-    for method in ("predict", "predict_proba", "log_density", "explain", "sufficient_statistics"):
-        with pytest.raises(NotFittedError):
-            getattr(NaiveBayes(), method)(GOOD)
-    with pytest.raises(NotFittedError):
-        NaiveBayes().sample()
-    with pytest.raises(NotFittedError):
-        MODEL.merge(NaiveBayes())
 
 
 def test_a_family_that_cannot_be_estimated_names_its_columns():

@@ -1,4 +1,4 @@
-"""Streams, merges and weights of ``NaiveBayes`` equal one fit."""
+"""What ``NaiveBayes`` keeps of its rows, and how columns and labels are named on the way."""
 
 import gc
 import pickle  # noqa: TID251 - to weigh a model
@@ -8,65 +8,24 @@ import weakref
 import numpy as np
 import pandas as pd
 import pytest
-from tests.oracles import naive_bayes as oracle
 
-from credo import GaussianClassifier, NaiveBayes
-from credo.exceptions import InputError, LabelError, NumericalError, SingularWarning
+from credo import NaiveBayes, TextClassifier
+from credo.exceptions import InputError, NumericalError, SingularWarning
+from credo.families import Laplace
 
 pytestmark = pytest.mark.filterwarnings("ignore::credo.exceptions.SingularWarning")
 
-ROWS, Y = oracle.mixed_rows(90, seed=30, holes=0.15)
-WEIGHTS = np.random.default_rng(31).integers(1, 4, 90).astype(float)
-NEW, _ = oracle.mixed_rows(20, seed=32, holes=0.2)
-NEW[0][3] = "never seen"
-SORTED = np.argsort(Y, kind="stable")
-#: Ways to cut the rows into batches; sorted rows bring one class after the other.
-SPLITS = {
-    "halves": np.array_split(np.arange(90), 2),
-    "sevenths backwards": np.array_split(np.arange(90)[::-1], 7),
-    "class by class": np.array_split(SORTED, 5),
-    "row by row": [np.array([i]) for i in range(90)],
-}
+FRAME = pd.DataFrame({1: [1.0, 2.0, 3.0, 5.0], 2: [0, 1, 0, 2], 3: list("xyxy")})
 
 
-def of(rows, places):
-    return [rows[i] for i in places]
-
-
-def assert_same(one, other, rows=NEW, tol=1e-9):
-    np.testing.assert_array_equal(one.classes_, other.classes_)
-    np.testing.assert_allclose(one.priors_, other.priors_, rtol=1e-13)
-    np.testing.assert_allclose(one.log_joint(rows), other.log_joint(rows), rtol=tol, atol=tol)
+def assert_same(one, other, rows):
+    assert one.classes_.tolist() == other.classes_.tolist()
     assert one.families_ == other.families_
-    assert one.n_parameters_ == other.n_parameters_
-    assert {k: set(v) for k, v in one.categories_.items()} == {
-        k: set(v) for k, v in other.categories_.items()
-    }
-    np.testing.assert_array_equal(one.constant_features_, other.constant_features_)
-    np.testing.assert_array_equal(one.variance_floored_, other.variance_floored_)
-
-
-def whole_fit(**options):
-    return NaiveBayes(oracle.EVERY_FAMILY, **options).fit(ROWS, Y, WEIGHTS)
+    assert one.categories_ == other.categories_
+    np.testing.assert_allclose(one.log_joint(rows), other.log_joint(rows), rtol=1e-9, atol=1e-9)
 
 
 # --- streams ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("target", ["uniform", "marginal"])
-def test_batches_in_any_order_equal_one_fit(split, target):
-    model = NaiveBayes(oracle.EVERY_FAMILY, smoothing_target=target)
-    for places in SPLITS[split]:
-        model.partial_fit(of(ROWS, places), Y[places], sample_weight=WEIGHTS[places])
-    assert_same(model, whole_fit(smoothing_target=target))
-
-
-def test_a_batch_without_a_class_keeps_the_class():
-    model = NaiveBayes().partial_fit([[1.0, "x"], [2.0, "y"], [4.0, "x"], [7.0, "z"]], list("aabb"))
-    model.partial_fit([[3.0, "x"], [5.0, "z"]], list("aa"))
-    rows = [[1.0, "x"], [2.0, "y"], [4.0, "x"], [7.0, "z"], [3.0, "x"], [5.0, "z"]]
-    assert_same(model, NaiveBayes().fit(rows, list("aabbaa")), rows)
 
 
 def test_a_new_class_and_a_new_category_may_come_at_any_time():
@@ -102,49 +61,7 @@ def test_until_the_rows_determine_a_model_predicting_says_why():
     assert_same(model, NaiveBayes("gamma").fit(rows, list("aaabbb")), rows)
 
 
-def test_a_fit_starts_again_and_a_stream_does_not():
-    rows, y = [["x", 1.0], ["y", 3.0], ["y", 2.0], ["x", 5.0]], [0, 0, 1, 1]
-    model = NaiveBayes().fit(rows, y).partial_fit(rows, y)
-    assert_same(model, NaiveBayes().fit(rows * 2, y * 2), rows)
-    assert_same(model.fit(rows, y), NaiveBayes().fit(rows, y), rows)
-
-
-def test_declared_classes_catch_others():
-    model = NaiveBayes().partial_fit([[1.0], [2.0]], [0, 1], classes=[0, 1])
-    before = model.predict_proba([[1.5]])
-    with pytest.raises(LabelError, match="no class 7"):
-        model.partial_fit([[1.0]], [7], classes=[0, 1])
-    np.testing.assert_array_equal(model.predict_proba([[1.5]]), before)
-
-
 # --- merges ----------------------------------------------------------------------------------
-
-
-def test_models_of_parts_merge_to_the_model_of_all_in_any_order():
-    parts = [
-        NaiveBayes({3: "categorical", 2: "bernoulli"}).fit(
-            [row[:4] for row in of(ROWS, p)], Y[p], WEIGHTS[p]
-        )
-        for p in np.split(SORTED, [40, 65])
-    ]
-    whole = NaiveBayes().fit([row[:4] for row in ROWS], Y, WEIGHTS)
-    new = [row[:4] for row in NEW]
-    assert_same(parts[0].merge(parts[1]).merge(parts[2]), whole, new)
-    assert_same(parts[2].merge(parts[0].merge(parts[1])), whole, new)
-
-
-def test_merging_changes_neither_and_keeps_the_options_of_the_first():
-    one = NaiveBayes(smoothing=0.5).fit([["x"], ["y"]], ["a", "b"])
-    other = NaiveBayes(smoothing=9.0).fit([["z"]], ["c"])
-    before = one.log_joint([["x"]]), other.log_joint([["x"]])
-    merged = one.merge(other)
-    assert merged.smoothing == 0.5
-    assert merged.classes_.tolist() == ["a", "b", "c"]
-    assert one.classes_.tolist() == ["a", "b"]
-    np.testing.assert_array_equal(one.log_joint([["x"]]), before[0])
-    np.testing.assert_array_equal(other.log_joint([["x"]]), before[1])
-    expected = NaiveBayes(smoothing=0.5).fit([["x"], ["y"], ["z"]], ["a", "b", "c"])
-    assert_same(merged, expected, [["x"], ["z"], ["w"]])
 
 
 def test_models_of_other_columns_or_families_do_not_merge():
@@ -158,28 +75,9 @@ def test_models_of_other_columns_or_families_do_not_merge():
     numbered = NaiveBayes().fit([[1.0, 2.0], [3.0, 4.0]], [0, 1])
     with pytest.raises(InputError, match="same columns"):
         one.merge(numbered)
-    named = NaiveBayes().fit([[1.0, 2.0], [3.0, 4.0]], ["x", "y"])
-    with pytest.raises(InputError, match="labels are of two kinds"):
-        numbered.merge(named)
-
-
-def test_another_classifier_does_not_merge():
-    model = NaiveBayes().fit([[1.0], [2.0], [3.0], [5.0]], [0, 0, 1, 1])
-    other = GaussianClassifier().fit([[1.0], [2.0], [3.0], [5.0]], [0, 0, 1, 1])
-    with pytest.raises(InputError, match="NaiveBayes.merge"):
-        model.merge(other)
 
 
 # --- weights ---------------------------------------------------------------------------------
-
-
-def test_a_weight_of_two_is_the_row_twice():
-    weights = WEIGHTS.astype(int)
-    places = np.repeat(np.arange(90), weights)
-    twice = NaiveBayes(oracle.EVERY_FAMILY).fit(of(ROWS, places), Y[places])
-    assert_same(whole_fit(), twice)
-    twin = oracle.fit(ROWS, Y, oracle.EVERY_FAMILY, weights=WEIGHTS)
-    np.testing.assert_allclose(twice.log_joint(NEW), twin.log_joint(NEW), rtol=1e-9, atol=1e-9)
 
 
 def test_a_weight_of_zero_is_no_row_not_even_its_class_or_category():
@@ -187,7 +85,7 @@ def test_a_weight_of_zero_is_no_row_not_even_its_class_or_category():
     y, weights = ["a", "a", "gone", "b", "a", "b"], [1, 1, 0, 1, 0, 2]
     model = NaiveBayes().fit(rows, y, weights)
     kept = [i for i, w in enumerate(weights) if w]
-    absent = NaiveBayes().fit(of(rows, kept), of(y, kept), of(weights, kept))
+    absent = NaiveBayes().fit(*([each[i] for i in kept] for each in (rows, y, weights)))
     assert_same(model, absent, [*rows, ["new", None]])
     assert model.categories_ == {0: ["x", "y"]}
     assert model.classes_.tolist() == ["a", "b"]
@@ -198,57 +96,6 @@ def test_a_row_of_weight_zero_does_not_decide_a_family_nor_break_one():
     model = NaiveBayes().fit(rows, [0, 1, 1, 0], [1, 1, 0, 1])
     assert model.families_[0] == "bernoulli"
     NaiveBayes("bernoulli").fit([[0], [1], [0.5]], [0, 1, 1], [1, 1, 0])
-
-
-def test_a_class_with_one_row_has_the_floor_and_a_finite_posterior():
-    model = NaiveBayes().fit([[1.0, "x"], [2.0, "y"], [7.0, "y"]], ["a", "a", "b"])
-    assert model.variance_floored_.tolist() == [[False, False], [True, False]]
-    p = model.predict_proba([[7.0, "y"], [1.0, "z"], [1e3, None]])
-    assert np.isfinite(p).all()
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-
-
-# --- failures --------------------------------------------------------------------------------
-
-GOOD = [[1.0, "x", 1], [2.0, "y", 0], [4.0, "x", 1], [7.0, None, 0]]
-BAD = {
-    "text for a number": ([["oops", "x", 1]], ["a"]),
-    "a half": ([[1.0, "x", 0.5]], ["a"]),
-    "a column more": ([[1.0, "x", 1, 2]], ["a"]),
-    "infinite": ([[np.inf, "x", 1]], ["a"]),
-    "labels of another kind": ([[1.0, "x", 1]], [3]),
-    "a label too many": ([[1.0, "x", 1]], ["a", "b"]),
-    "a dictionary": ([[1.0, {}, 1]], ["a"]),
-}
-
-
-#: Another table is no fault of a new fit.
-ONLY_STREAMS = ("a column more", "labels of another kind")
-
-
-@pytest.mark.parametrize(
-    ("method", "case"),
-    [("partial_fit", case) for case in BAD]
-    + [("fit", case) for case in BAD if case not in ONLY_STREAMS],
-)
-def test_a_failed_fit_leaves_the_classifier_as_it_was(method, case):
-    families = {0: "gaussian", 1: "categorical", 2: "bernoulli"}
-    model = NaiveBayes(families).fit(GOOD, list("aabb"))
-    X, y = BAD[case]
-    before, joint = dict(vars(model)), model.log_joint(GOOD)
-    with pytest.raises(ValueError, match=r"\w"):
-        getattr(model, method)(X, y)
-    assert vars(model).keys() == before.keys()
-    assert all(vars(model)[name] is value for name, value in before.items())
-    np.testing.assert_array_equal(model.log_joint(GOOD), joint)
-
-
-def test_a_failed_first_fit_leaves_nothing():
-    for method in ("fit", "partial_fit"):
-        model = NaiveBayes("poisson")
-        with pytest.raises(InputError):
-            getattr(model, method)([[-1]], [0])
-        assert set(vars(model)) == set(vars(NaiveBayes()))
 
 
 # --- what is kept ----------------------------------------------------------------------------
@@ -270,27 +117,6 @@ def test_a_fitted_model_does_not_keep_the_rows():
     assert sizes[1] < sizes[0] + 200
 
 
-def test_the_users_rows_labels_and_weights_are_not_changed():
-    X = np.array([row[:1] + row[4:8] for row in oracle.mixed_rows(30, seed=34)[0]])
-    X[3, 0] = np.nan
-    y, weights = np.arange(30) % 2, np.arange(30) / 7.0
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    copies = X.copy(), y.copy(), weights.copy(), frame.copy()
-    for rows in (X, frame):
-        model = NaiveBayes().fit(rows, y, weights).partial_fit(rows, y)
-        model.predict(rows), model.log_density(rows), model.posterior(rows)
-    np.testing.assert_array_equal(X, copies[0])
-    np.testing.assert_array_equal(y, copies[1])
-    np.testing.assert_array_equal(weights, copies[2])
-    pd.testing.assert_frame_equal(frame, copies[3])
-
-
-def test_read_only_rows_are_taken():
-    X = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, np.nan]])
-    X.flags.writeable = False
-    assert NaiveBayes().fit(X, [0, 0, 1]).predict(X).shape == (3,)
-
-
 @pytest.mark.filterwarnings("default::credo.exceptions.SingularWarning")
 def test_a_stream_is_told_of_a_floor_once_and_where_it_was_called():
     model = NaiveBayes("gaussian")
@@ -299,3 +125,77 @@ def test_a_stream_is_told_of_a_floor_once_and_where_it_was_called():
         for i in range(5):
             model.partial_fit([[1.0], [float(i)]], ["a", "b"])
     assert [w.filename for w in told] == [__file__]
+
+
+# --- numbered columns, and labels that are missing ---------------------------------------------
+
+
+def test_a_number_names_the_column_with_that_label():
+    model = NaiveBayes({2: "categorical"}).fit(FRAME, list("aabb"))
+    assert model.families_ == {1: "gaussian", 2: "categorical", 3: "categorical"}
+    assert model.categories_ == {2: [0, 1, 2], 3: ["x", "y"]}
+    assert model.explain({1: 2.0, 2: 1, 3: "x"}).log_odds > 0
+
+
+def test_numbered_columns_are_sampled_as_a_frame():
+    X, _ = NaiveBayes().fit(FRAME, list("aabb")).sample(3, 0)
+    assert X.columns.tolist() == [1, 2, 3]
+    assert set(X[3]) <= {"x", "y"}
+
+
+def test_the_labels_of_an_earlier_fit_are_forgotten():
+    model = NaiveBayes().fit(FRAME, list("aabb")).fit(FRAME.to_numpy(), list("aabb"))
+    assert list(model.families_) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA], ids=str)
+@pytest.mark.parametrize("classifier", [NaiveBayes(), TextClassifier()], ids=str)
+def test_a_missing_label_is_named_by_its_row(classifier, gap):
+    X = [["one two"], ["two"]] if isinstance(classifier, NaiveBayes) else ["one two", "two"]
+    with pytest.raises(InputError, match="Input y contains NaN or infinity, in row 1"):
+        classifier.fit(X, np.array(["a", gap], dtype=object))
+
+
+def test_wrong_priors_are_refused_at_the_first_batch():
+    with pytest.raises(InputError, match="priors of NaiveBayes must be None, 'uniform'"):
+        NaiveBayes(priors="foo").partial_fit(FRAME, list("aabb"))
+    with pytest.raises(InputError, match="priors of TextClassifier must be None, 'uniform'"):
+        TextClassifier(priors="foo").partial_fit(["a word"], ["a"])
+
+
+def test_classes_of_prior_zero_are_not_compared():
+    rows = [[1.0], [2.0], [2.5], [3.0], [4.0], [6.0]]
+    model = NaiveBayes().fit(rows, list("aabbcc")).with_priors([1.0, 0.0, 0.0])
+    with pytest.raises(InputError, match="priors of 'b' and 'c' are both zero"):
+        model.explain([2.0], "b", "c")
+
+
+def test_the_tables_for_scoring_are_not_part_of_a_copy_on_disk():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 5, (50, 2000)), rng.integers(0, 2, 50)
+    model = NaiveBayes("multinomial").fit(X, y)
+    size = len(pickle.dumps(model))
+    model.predict_proba(X)
+    assert len(pickle.dumps(model)) == size
+
+
+def test_summaries_are_of_the_rows_and_not_of_the_options_and_read_only():
+    one = NaiveBayes(smoothing=1).fit(FRAME, list("aabb"))
+    other = NaiveBayes(smoothing=7, priors="uniform").fit(FRAME, list("aabb"))
+    joined = one.merge(other)
+    assert joined.smoothing == 1
+    assert joined.summary_.weights.tolist() == [4.0, 4.0]
+    with pytest.raises(ValueError, match="read-only"):
+        joined.summary_.weights[0] = 100.0
+
+
+def test_a_laplace_scale_is_raised_where_it_is_below_the_least():
+    x = np.array([[1.0, 10.0], [2.0, 10.0], [6.0, 10.0]])
+    summary = Laplace.summarise(x)
+    np.testing.assert_allclose(Laplace.estimate(summary, [0.1, 0.5]).scale, [5 / 3, 0.5])
+    np.testing.assert_allclose(Laplace.estimate(summary, 3.0).scale, [3.0, 3.0])
+    np.testing.assert_allclose(Laplace.estimate(summary, 3.0).location, [2.0, 10.0])
+    with pytest.raises(InputError, match="equal"):
+        Laplace.estimate(summary)
+    with pytest.raises(InputError, match="least_scale"):
+        Laplace.estimate(summary, np.nan)

@@ -2,16 +2,14 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy.stats import multivariate_normal, norm
 from sklearn.covariance import ledoit_wolf
 from sklearn.datasets import load_diabetes
-from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.linear_model import LinearRegression
 
-from credo import decide_value
-from credo.classifiers.regression import GaussianRegressor
+from credo import GaussianRegressor, decide_value
 from credo.decisions import Pinball
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
 
@@ -127,20 +125,6 @@ def test_many_rows_go_through_in_blocks():
         np.testing.assert_allclose([mean[i], std[i] ** 2], row, rtol=1e-9)
 
 
-def test_a_large_mean_costs_no_digits():
-    rng = np.random.default_rng(2)
-    x = rng.integers(-99, 100, size=(300, 3)) / 16.0  # so that adding the offset is exact
-    t = np.round(16 * (x @ [1.0, -2.0, 0.5] + rng.normal(size=300))) / 16
-    near = GaussianRegressor().fit(x, t)
-    far = GaussianRegressor().fit(x + 1e8, t - 1e8)
-    holes = np.where(rng.random(x.shape) < 0.3, np.nan, x)
-    for rows in (x, holes):
-        a, b = near.predict(rows, return_std=True), far.predict(rows + 1e8, return_std=True)
-        np.testing.assert_allclose(b[0] + 1e8, a[0], rtol=0, atol=3e-8)  # what float64 holds at 1e8
-        np.testing.assert_allclose(b[1], a[1], rtol=1e-10)
-    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-10)
-
-
 # --- the best number to say --------------------------------------------------
 
 
@@ -244,17 +228,6 @@ def test_one_feature_is_enough():
 
 
 # --- shrinkage ---------------------------------------------------------------
-
-
-def test_shrinkage_acts_on_the_joint_correlations():
-    mean, covariance = joint_moments(X, Y)
-    covariance = 0.7 * covariance + 0.3 * np.diag(np.diag(covariance))
-    model = GaussianRegressor(shrinkage=0.3).fit(X, Y)
-    np.testing.assert_allclose(model.covariance_, covariance, rtol=1e-9, atol=1e-12)
-    mean, std = model.predict(HOLES, return_std=True)
-    expected = np.array([conditional(model.mean_, covariance, row) for row in HOLES])
-    np.testing.assert_allclose(mean, expected[:, 0], rtol=1e-10)
-    np.testing.assert_allclose(std**2, expected[:, 1], rtol=1e-10)
 
 
 def test_full_shrinkage_leaves_the_mean():
@@ -412,19 +385,6 @@ def test_a_model_that_is_lost_is_not_shown():
     assert model.merge(GaussianRegressor(singular="error").fit(X[8:], Y[8:])).variance_ > 0
 
 
-def test_partial_fit_adds_to_what_was_fitted():
-    model = GaussianRegressor().fit(X[:60], Y[:60]).partial_fit(X[60:], Y[60:])
-    np.testing.assert_allclose(model.coef_, GaussianRegressor().fit(X, Y).coef_, rtol=1e-9)
-
-
-def test_merge_gives_a_new_regressor():
-    first, second = GaussianRegressor().fit(X[:50], Y[:50]), GaussianRegressor().fit(X[50:], Y[50:])
-    coefficients = first.coef_.copy()
-    both = first.merge(second)
-    np.testing.assert_allclose(both.coef_, GaussianRegressor().fit(X, Y).coef_, rtol=1e-9)
-    np.testing.assert_array_equal(first.coef_, coefficients)
-
-
 def test_merge_refuses_what_does_not_fit_together():
     model = GaussianRegressor().fit(X, Y)
     with pytest.raises(InputError, match="Got LinearRegression"):
@@ -433,14 +393,6 @@ def test_merge_refuses_what_does_not_fit_together():
         model.merge(GaussianRegressor().fit(X[:, :9], Y))
     with pytest.raises(InputError, match="fitted to missing values by EM"):
         model.merge(GaussianRegressor().fit(HOLES, Y))
-    with pytest.raises(NotFittedError):
-        model.merge(GaussianRegressor())
-    frames = [pd.DataFrame(X[:, :2], columns=names) for names in (["a", "b"], ["b", "a"])]
-    models = [GaussianRegressor().fit(frame, Y) for frame in frames]
-    with pytest.raises(
-        InputError, match="the columns differ: 'a', 'b', 'target y' and 'b', 'a', 'target y'"
-    ):
-        models[0].merge(models[1])
 
 
 def test_summaries_have_no_missing_values_and_no_fourth_moments():
@@ -455,47 +407,8 @@ def test_summaries_have_no_missing_values_and_no_fourth_moments():
 # --- what goes in ------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "convert",
-    [
-        lambda x: x.tolist(),
-        np.asfortranarray,
-        lambda x: np.ascontiguousarray(x[::-1])[::-1],
-        pd.DataFrame,
-        lambda x: pl.DataFrame(x, schema=[f"c{i}" for i in range(x.shape[1])]),
-    ],
-    ids=["list", "fortran", "reversed", "pandas", "polars"],
-)
-def test_any_table_gives_the_same(convert):
-    plain = GaussianRegressor().fit(X, Y)
-    with np.errstate(all="raise"):
-        model = GaussianRegressor().fit(convert(X), Y)
-    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
-    np.testing.assert_allclose(model.predict(convert(HOLES)), plain.predict(HOLES), rtol=1e-9)
-
-
-def test_read_only_rows_stay_as_they_are():
-    rows, target = HOLES.copy(), Y.copy()
-    rows.flags.writeable = target.flags.writeable = False
-    model = GaussianRegressor().fit(rows, target)
-    model.predictive(rows)
-    np.testing.assert_array_equal(rows, HOLES)
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.int16])
-def test_narrow_numbers_are_computed_in_float64(kind):
-    rows = np.round(1000 * X).astype(kind)
-    model = GaussianRegressor().fit(rows, Y.astype(kind))
-    wide = GaussianRegressor().fit(rows.astype(np.float64), Y)
-    np.testing.assert_array_equal(model.coef_, wide.coef_)
-    assert model.predict(rows).dtype == np.float64
-    np.testing.assert_array_equal(model.predict(rows), wide.predict(rows.astype(np.float64)))
-
-
-def test_columns_keep_their_names():
+def test_columns_that_depend_on_each_other_are_named():
     frame = pd.DataFrame(X[:, :3], columns=["age", "sex", "bmi"])
-    model = GaussianRegressor(singular="error").fit(frame, pd.Series(Y))
-    assert model.feature_names_in_.tolist() == ["age", "sex", "bmi"]
     frame["twice"] = frame["age"] + 2 * frame["bmi"]
     with pytest.raises(NumericalError, match="a combination of '.*', '.*'; 1 of 4") as caught:
         GaussianRegressor(singular="error").fit(frame, Y)
@@ -515,18 +428,15 @@ def test_a_column_of_targets_is_flattened_with_a_warning():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"X": np.where(np.arange(10) == 3, np.inf, X)}, "X contains infinity, in column 3"),
         ({"X": 1e200 * X}, "squares are not numbers"),
         ({"X": X[:1], "y": Y[:1]}, "at least 2 rows of positive weight"),
         ({"sample_weight": np.arange(442) == 5}, "at least 2 rows of positive weight"),
-        ({"sample_weight": -Y}, "sample weights of GaussianRegressor must be at least"),
         ({"X": np.ones((2, 30000)), "y": [0.0, 1.0]}, "needs 6.7 GiB, above 4 GiB"),
         ({"y": np.where(Y > 300, np.inf, Y)}, "infinity"),
         ({"y": np.where(Y > 300, np.nan, Y)}, "NaN"),
         ({"y": 1e160 * Y}, "whose square is not a number. Rescale y"),
         ({"y": np.array(["a"] * 442)}, "The targets y of GaussianRegressor must be numbers"),
         ({"y": np.column_stack([Y, Y])}, "1d array"),
-        ({"y": Y[:5]}, "inconsistent numbers of samples"),
     ],
 )
 def test_wrong_rows_are_refused(change, message):
@@ -548,24 +458,17 @@ def test_wrong_options_are_refused(options, message):
         GaussianRegressor(**options).fit(X, Y)
 
 
-def test_too_few_rows_are_refused_with_the_remedy():
-    with pytest.raises(NumericalError, match="6 rows are too few for 10 features.*'auto'"):
-        GaussianRegressor(singular="error").fit(X[:6], Y[:6])
-
-
-def test_a_failed_fit_leaves_the_regressor_as_it_was():
-    model = GaussianRegressor(singular="error").fit(X, Y)
+@pytest.mark.parametrize("fitted", [False, True])
+def test_too_few_rows_are_refused_with_the_remedy_and_leave_the_regressor_as_it_was(fitted):
+    model = GaussianRegressor(singular="error")
+    if fitted:
+        model.fit(X, Y)
     before = dict(vars(model))
-    with pytest.raises(NumericalError):
-        model.fit(X[:6, :8], Y[:6])
+    with pytest.raises(NumericalError, match="6 rows are too few for 10 features.*'auto'"):
+        model.fit(X[:6], Y[:6])
     with pytest.raises(InputError):
         model.partial_fit(HOLES, Y)
     assert vars(model) == before
-    fresh = GaussianRegressor(singular="error")
-    with pytest.raises(NumericalError):
-        fresh.fit(X[:6], Y[:6])
-    with pytest.raises(NotFittedError):
-        fresh.predict(X)
 
 
 @pytest.mark.parametrize("shrinkage", [None, 1.0])

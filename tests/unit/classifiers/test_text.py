@@ -2,12 +2,16 @@
 
 import itertools
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import BernoulliNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 from tests.oracles import text as oracle
 
 import credo
@@ -251,28 +255,13 @@ def test_a_frequent_word_tells_more_than_a_rare_one_of_a_larger_ratio():
     assert fitted.top_words(2)["a"] == ["common", "rare"]
 
 
-def test_one_class_has_no_telling_words_and_a_posterior_of_one():
+def test_one_class_has_no_telling_words():
     fitted = TextClassifier().fit(DOCS, ["a"] * 7)
     assert fitted.top_words() == {"a": []}
-    assert fitted.predict_proba(NEW).tolist() == [[1.0]] * len(NEW)
     np.testing.assert_allclose(fitted.mutual_information(), 0, atol=1e-15)
 
 
-# --- priors and decisions --------------------------------------------------------------------
-
-
-@MODELS
-def test_other_priors_move_the_log_odds_by_their_own(model):
-    fitted = TextClassifier(model).fit(DOCS, LABELS)
-    moved = fitted.with_priors({"a": 0.1, "b": 0.1, "c": 0.8})
-    shift = np.log([0.1, 0.1, 0.8]) - np.log([3 / 7, 2 / 7, 2 / 7])
-    gaps = moved.log_joint(NEW) - fitted.log_joint(NEW)
-    np.testing.assert_allclose(gaps, np.tile(shift, (len(NEW), 1)), rtol=1e-12)
-    again = TextClassifier(model, priors=[0.1, 0.1, 0.8]).fit(DOCS, LABELS)
-    np.testing.assert_array_equal(again.predict_proba(NEW), moved.predict_proba(NEW))
-    assert fitted.priors_.tolist() == pytest.approx([3 / 7, 2 / 7, 2 / 7])
-    uniform = fitted.with_priors("uniform")
-    np.testing.assert_allclose(uniform.priors_, 1 / 3)
+# --- decisions -------------------------------------------------------------------------------
 
 
 def test_a_posterior_can_be_decided_on_with_a_reject_act():
@@ -289,3 +278,77 @@ def test_a_posterior_can_be_decided_on_with_a_reject_act():
     acts = np.array(["show", "hide", "reject"])[by_hand.argmin(axis=0)]
     assert acts.tolist() == expected
     assert [str(act) for act in credo.decide(posterior, loss).acts] == expected
+
+
+# --- other processes, and large numbers --------------------------------------------------------
+
+
+def test_its_tags_say_that_it_reads_one_column_of_text():
+    tags = get_tags(TextClassifier()).input_tags
+    assert (tags.one_d_array, tags.string, tags.two_d_array) == (True, True, False)
+
+
+SCRIPT = """
+import hashlib
+import credo
+docs = ["zeta alpha beta", "beta gamma", "delta alpha", "eps zeta zeta", "eta theta", "iota"]
+y = ["b", "a", "c", "a", "b", "c"]
+shown = []
+for options in ({}, {"max_words": 3}, {"model": "bernoulli", "vocabulary": "relevant",
+                "max_words": 4}, {"hashing": 16}, {"vocabulary": "no_stop_words",
+                "stop_words": ["alpha", "iota"]}):
+    model = credo.TextClassifier(**options)
+    for i in (0, 2, 4):
+        model.partial_fit(docs[i : i + 2], y[i : i + 2])
+    shown.append([list(model.words_), model.log_joint(docs).tolist(), repr(model.explain(docs[0])),
+                  model.top_words(3), model.mutual_information().tolist()])
+print(hashlib.sha256(repr(shown).encode()).hexdigest())
+"""
+
+
+def test_the_hash_seed_changes_nothing():
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", SCRIPT],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for seed in ("0", "77")
+    ]
+    one, other = (run.communicate(timeout=120)[0] for run in runs)
+    assert len(one.strip()) == 64
+    assert one == other
+
+
+def assert_normalised(model, X):
+    p = model.predict_proba(X)
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    logs = model.predict_log_proba(X)
+    assert np.isfinite(logs).all()
+    assert np.isfinite(model.log_density(X)).all()
+    return logs
+
+
+@MODELS
+def test_scores_of_ten_thousand_stay_finite_and_exact(model):
+    words = [f"w{i}" for i in range(4000)]
+    long = " ".join(words * 8)
+    fitted = TextClassifier(model, smoothing=1e-3).fit([long, "other words", "w1 w2"], [0, 1, 2])
+    logs = assert_normalised(fitted, [long, "other", ""])
+    assert logs.min() < -1e4
+    gap = logs[0, 0] - logs[0, 1]
+    w, w0 = fitted.log_odds_weights(0, 1)
+    reader = CountVectorizer(vocabulary=list(fitted.words_), binary=model == "bernoulli")
+    assert gap == pytest.approx(float((reader.transform([long]) @ w)[0] + w0), rel=1e-10)
+    assert fitted.explain(long, 0, 1).log_odds == pytest.approx(gap, rel=1e-10)
+
+
+@MODELS
+def test_a_million_slots_give_a_finite_posterior(model):
+    fitted = TextClassifier(model, hashing=2**20).fit(DOCS, LABELS)
+    assert fitted.log_probabilities_.shape == (3, 2**20)
+    assert_normalised(fitted, [*NEW, " ".join(DOCS * 100)])
+    if model == "multinomial":
+        np.testing.assert_allclose(np.exp(fitted.log_probabilities_).sum(axis=1), 1, rtol=1e-9)

@@ -5,11 +5,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 from credo import TextClassifier
-from credo.exceptions import InputError, NumericalError
+from credo.exceptions import InputError
 
 DOCS = ["win cash now", "cash prize win", "lunch at noon", "see you at lunch", ""]
 LABELS = ["spam", "spam", "ham", "ham", "ham"]
@@ -48,22 +47,6 @@ def test_documents_may_come_in_any_column(column, fitted):
 def test_documents_may_come_from_a_generator(fitted):
     model = TextClassifier().fit((text for text in DOCS), LABELS)
     assert model.words_ == fitted.words_
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [np.array(LABELS), pd.Series(LABELS), pl.Series(LABELS), tuple(LABELS)],
-    ids=["array", "pandas", "polars", "tuple"],
-)
-def test_labels_may_come_in_any_column(labels, fitted):
-    model = TextClassifier().fit(DOCS, labels)
-    assert model.predict(DOCS).tolist() == fitted.predict(DOCS).tolist()
-    assert model.classes_.tolist() == ["ham", "spam"]
-
-
-@pytest.mark.parametrize("labels", [[1, 1, 0, 0, 0], [True, True, False, False, False]], ids=str)
-def test_labels_may_be_numbers_or_booleans(labels):
-    assert TextClassifier().fit(DOCS, labels).predict(DOCS[:1]).tolist() == [labels[0]]
 
 
 @pytest.mark.parametrize(
@@ -136,27 +119,15 @@ def test_what_is_no_list_is_refused(documents, fitted):
 def test_no_documents_are_refused(fitted):
     with pytest.raises(InputError, match="minimum of 1"):
         fitted.predict([])
-    with pytest.raises(InputError, match="minimum of 1"):
-        TextClassifier().fit([], [])
-
-
-def test_one_label_per_document():
     with pytest.raises(InputError, match="5 documents and 4 labels"):
         TextClassifier().fit(DOCS, LABELS[:4])
-    with pytest.raises(ValueError, match="requires y"):
-        TextClassifier().fit(DOCS, None)
 
 
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
-@pytest.mark.parametrize("documents", [["", ""], ["a", "b !"]], ids=["empty", "letters"])
+@pytest.mark.parametrize("documents", [["", ""], ["a", "b !"], ["the and", "of"]], ids=str)
 def test_documents_without_words_are_refused(model, documents):
     with pytest.raises(InputError, match="no words"):
-        TextClassifier(model).fit(documents, [0, 1])
-
-
-def test_stop_words_alone_are_no_words():
-    with pytest.raises(InputError, match="no words"):
-        TextClassifier(vocabulary="no_stop_words").fit(["the and", "of"], [0, 1])
+        TextClassifier(model, vocabulary="no_stop_words").fit(documents, [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -207,51 +178,12 @@ def test_wrong_options_are_refused_when_a_stream_goes_on(options):
     assert vars(model) == before
 
 
-@pytest.mark.parametrize("priors", [{"ham": 0.9, "spam": 0.1}, [0.9, 0.1]], ids=["named", "list"])
-def test_priors_of_classes_yet_to_come_are_remembered(priors):
-    model = TextClassifier(priors=priors).partial_fit(DOCS[:2], LABELS[:2])
-    with pytest.raises(NumericalError, match="priors of TextClassifier"):
-        model.predict(DOCS)
-    model.partial_fit(DOCS[2:], LABELS[2:])
-    whole = TextClassifier(priors=priors).fit(DOCS, LABELS)
-    np.testing.assert_array_equal(model.predict_proba(DOCS), whole.predict_proba(DOCS))
-
-
-def test_a_failed_fit_leaves_the_classifier_as_it_was(fitted):
-    before = dict(vars(fitted))
-    for wrong in ((["a b", None], [0, 1]), (["", ""], [0, 1]), (DOCS, LABELS[:2])):
+def test_documents_without_words_leave_the_classifier_as_it_was(fitted):
+    for model in (fitted, TextClassifier()):
+        before = dict(vars(model))
         with pytest.raises(InputError):
-            fitted.fit(*wrong)
-        assert vars(fitted) == before
-    fitted.set_params(max_words=-1)
-    words = fitted.words_
-    with pytest.raises(InputError):
-        fitted.fit(["new words"], ["new"])
-    assert fitted.words_ is words
-    fresh = TextClassifier()
-    with pytest.raises(InputError):
-        fresh.fit(["", ""], [0, 1])
-    assert vars(fresh) == vars(TextClassifier())
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda m: m.predict(DOCS),
-        lambda m: m.posterior(DOCS),
-        lambda m: m.explain("win"),
-        lambda m: m.top_words(),
-        lambda m: m.mutual_information(),
-        lambda m: m.log_odds_weights("ham", "spam"),
-        lambda m: m.merge(TextClassifier().fit(DOCS, LABELS)),
-        lambda m: m.with_priors("uniform"),
-        lambda m: TextClassifier().fit(DOCS, LABELS).merge(m),
-    ],
-    ids=range(9),
-)
-def test_an_unfitted_classifier_says_so(ask):
-    with pytest.raises(NotFittedError):
-        ask(TextClassifier())
+            model.fit(["", ""], [0, 1])
+        assert vars(model) == before
 
 
 def test_a_document_with_every_sign_there_is_can_be_read(fitted):
