@@ -72,18 +72,15 @@ class GroupedRows:
 
     def entries(self) -> tuple[Int, F64, F64]:
         """List the observed numbers: place among groups and columns, value, weight."""
-        tall = (-1, *(1,) * len(self.batch))
+        tall, shape = (-1, *(1,) * len(self.batch)), self.values.shape
         places = np.arange(int(np.prod(self.batch)), dtype=np.intp).reshape(self.batch)
         if self.groups is not None:
             places = places + (self.groups * places.size).reshape(tall)
-        shape = self.values.shape
-        seen = np.ones(shape, bool) if self.observed is None else self.observed
-        places = np.broadcast_to(places, shape)[seen]
-        return (
-            places,
-            self.values[seen],
-            np.broadcast_to(self.row_weight.reshape(tall), shape)[seen],
-        )
+        weights = np.broadcast_to(self.row_weight.reshape(tall), shape)
+        places, seen = np.broadcast_to(places, shape), self.observed
+        if seen is None:
+            return places.ravel(), self.values.ravel(), weights.ravel()
+        return places[seen], self.values[seen], weights[seen]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
