@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo import _checks as check
+from credo._records import field_of
 from credo._results import Storable
 from credo._types import F64, Label, PerLabel
 from credo.classifiers._labels import without_mask
@@ -287,13 +288,22 @@ class LearnsFromSummary(ABC):
     kind: ClassVar[Literal["numbers", "columns", "documents"]]
     #: The record that is merged, and the one that predictions need, in ``_fitted``; None if that
     #: is learned again from a summary.
-    Summary: ClassVar[type]
-    Fitted: ClassVar[type | None] = None
+    Summary: ClassVar[Any]
+    Fitted: ClassVar[Any] = None
+    #: Models with a record of their own, by name: these can be stored.
+    known: ClassVar[dict[str, type]] = {}
 
     summary_: Any
     _problem: str | None = None
     #: Told of a repair already, so that a stream is not told at every batch.
     _warned: bool = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "Summary" in vars(cls):
+            for name in ("Summary", "Fitted") if cls.Fitted is not None else ("Summary",):
+                field_of(getattr(cls, name), f"{cls.__name__}.{name}")
+            LearnsFromSummary.known[cls.__name__] = cls
 
     @abstractmethod
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
@@ -372,7 +382,7 @@ class LearnsFromSummary(ABC):
         """
         owner = type(self).__name__
         if not isinstance(other, type(self)):
-            raise InputError(f"{owner}.merge needs another one. Got {type(other).__name__}.")
+            raise InputError(f"{owner}.merge needs a {owner}. Got {type(other).__name__}.")
         check_is_fitted(self)
         check_is_fitted(other)
         if self.summary_ is None or other.summary_ is None:
@@ -383,13 +393,17 @@ class LearnsFromSummary(ABC):
         summary = self.summary_.merge(other.summary_)
         return copy.copy(self)._restart(summary)  # noqa: SLF001 - of its own copy
 
-    def _fit_summary(self, summary: Any, n_features: int, names: Any) -> Self:
-        """Fit from the summary of all rows, of columns with these names or none."""
+    def _check_loaded(self) -> None:  # noqa: B027 - most models have nothing to check
+        """Refuse parts from a file that do not fit each other."""
+
+    def _fit_summary(self, summary: Any, n_features: int | None = None, names: Any = None) -> Self:
+        """Fit from the summary of all rows, of so many columns, with these names or none."""
         with unchanged_on_error(self):
             self._warned = False
             self._check_parameters(())
             self._forget("feature_names_in_", "schema_")
-            self.n_features_in_ = n_features
+            if n_features is not None:
+                self.n_features_in_ = n_features
             if names is not None:
                 self.feature_names_in_ = np.array(names, dtype=object)
             self._learn(summary)

@@ -1,4 +1,4 @@
-"""From labels to class codes, fast for integers."""
+"""Labels: as class codes, fast for integers; missing ones; those of two summaries joined."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from credo import _checks as check
 from credo._types import F64, Int
+from credo.classifiers.columns.dictionary import is_missing
 from credo.exceptions import InputError
 
 #: Integers in a range of at most this many, or four per row, are counted instead of sorted.
@@ -17,7 +19,7 @@ _MOST = 2**62
 
 
 def encode_labels(y: Any, weights: F64 | None) -> tuple[Any, Int]:
-    """Give the sorted classes of rows with positive weight, and the code of each row.
+    """Return the sorted classes of rows with positive weight, and the code of each row.
 
     Rows of weight zero whose class occurs nowhere else get code 0.
     """
@@ -56,36 +58,39 @@ def _counted(y: Any, weights: F64 | None, low: int, high: int) -> tuple[Any, Int
 
 
 def without_mask(X: Any) -> Any:
-    """Give a masked array as plain numbers, NaN where masked; anything else as it is."""
+    """Return a masked array as plain numbers, NaN where masked; anything else as it is."""
     return np.ma.filled(X.astype(np.float64), np.nan) if np.ma.isMaskedArray(X) else X
 
 
+def refuse_missing_labels(y: Any, owner: str) -> None:
+    """Refuse labels that are missing or infinite."""
+    if y.dtype.kind == "O":
+        missing = np.array([is_missing(label) for label in y.tolist()], dtype=bool)
+    else:
+        missing = ~np.isfinite(y) if y.dtype.kind == "f" else np.zeros(0, dtype=bool)
+    if missing.any():
+        raise InputError(
+            f"{owner}: Input y contains NaN or infinity, in row {int(missing.argmax())}. Every row "
+            "needs a label."
+        )
+
+
 def union_of(first: Any, second: Any, owner: str) -> tuple[Any, Int, Int]:
-    """Give the sorted union of two sets of classes, and where each of them went."""
-    if {first.dtype.kind, second.dtype.kind} == {"i", "u"}:
-        first, second = _as_integers(first, second)
-    kinds = {_kind(a) for a in (first, second) if a.size}
-    if len(kinds) > 1:
+    """Return the sorted union of two sets of classes, and where each of them went."""
+    mixed = {first.dtype.kind, second.dtype.kind} == {"i", "u"}
+    if mixed:  # NumPy would join them as floats
+        first, second = first.astype(object), second.astype(object)
+    elif len({_kind(each) for each in (first, second) if each.size}) > 1:
         raise InputError(
             f"{owner}: the labels are of two kinds: {first[:3].tolist()} and "
             f"{second[:3].tolist()}. Use the same kind."
         )
     both = np.union1d(first, second)
-    return both, np.searchsorted(both, first), np.searchsorted(both, second)
+    places = np.searchsorted(both, first), np.searchsorted(both, second)
+    return check.names_array(both.tolist()) if mixed else both, *places
 
 
 def _kind(labels: Any) -> str:
     """Tell text, numbers and the rest apart."""
     kind = labels.dtype.kind
     return "text" if kind in "UO" else "number" if kind in "iufb" else str(kind)
-
-
-def _as_integers(first: Any, second: Any) -> tuple[Any, Any]:
-    """Bring signed and unsigned integers to one type that holds them; floats would not."""
-    high = max(int(a.max(initial=0)) for a in (first, second))
-    low = min(int(a.min(initial=0)) for a in (first, second))
-    if high < 2**63:
-        return first.astype(np.int64), second.astype(np.int64)
-    if low >= 0:
-        return first.astype(np.uint64), second.astype(np.uint64)
-    return first.astype(object), second.astype(object)

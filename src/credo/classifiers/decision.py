@@ -1,28 +1,28 @@
-"""``DecisionClassifier``: any probabilistic classifier, acting under a loss."""
+"""``DecisionClassifier``: any probabilistic classifier, acting under a loss; and its scorer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from credo import _checks as check
 from credo._results import Storable
 from credo._types import F64
-from credo._validation.arrays import as_floats
-from credo._validation.labels import as_labels
 from credo.decisions.act import Decisions, decide
 from credo.decisions.empirical import expected_loss
 from credo.decisions.loss import Loss
-from credo.decisions.loss_matching import rows_for
-from credo.exceptions import InputError, ShapeError
+from credo.decisions.loss_matching import one_matrix, rows_for
+from credo.exceptions import InputError, LabelError, ShapeError
 from credo.posterior import Posterior
 
 
@@ -129,7 +129,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
     def _adopt(self, fitted: Any) -> Self:
         """Decide by a fitted classifier from now on."""
         if isinstance(self.loss, Loss):
-            classes = as_labels(fitted.classes_, "DecisionClassifier", "classes")
+            classes = check.labels(fitted.classes_, "classes of DecisionClassifier")
             rows_for(self.loss, classes, "DecisionClassifier")
         self.estimator_ = fitted
         self.classes_ = fitted.classes_
@@ -140,7 +140,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         return self
 
     def decide(self, X: Any, loss: Any = None) -> Decisions:
-        """Give acts with their risk, margin and expected losses.
+        """Return acts with their risk, margin and expected losses.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         return decide(self.predict_proba(X), self._loss_for(X, loss), labels=self.classes_)
 
     def predict(self, X: Any, loss: Any = None) -> Any:
-        """Give the act for each row, under the classifier's loss or the one given.
+        """Return the act for each row, under the classifier's loss or the one given.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         return self.classes_[chosen.act_index] if own_labels else chosen.acts
 
     def expected_losses(self, X: Any, loss: Any = None) -> F64:
-        """Give the expected loss of every act, shape (n, A).
+        """Return the expected loss of every act, shape (n, A).
 
         Parameters
         ----------
@@ -194,12 +194,12 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         return self.decide(X, loss).expected_losses
 
     def posterior(self, X: Any) -> Posterior:
-        """Give the classifier's posterior over ``classes_``, one row per row of ``X``."""
+        """Return the classifier's posterior over ``classes_``, one row per row of ``X``."""
         return Posterior.from_probabilities(self.predict_proba(X), self.classes_)
 
     @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """Give the classifier's probabilities, columns in the order of ``classes_``."""
+        """Return the classifier's probabilities, columns in the order of ``classes_``."""
         check_is_fitted(self)
         if len(self.classes_) == 1:  # some classifiers fail or give two columns here
             return np.ones((len(self.estimator_.predict(X)), 1))
@@ -207,14 +207,14 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
 
     @available_if(_estimator_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Any:
-        """Give the classifier's log-probabilities."""
+        """Return the classifier's log-probabilities."""
         check_is_fitted(self)
         if len(self.classes_) == 1:
             return np.log(self.predict_proba(X))
         return self.estimator_.predict_log_proba(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Give minus the mean loss of the acts; the accuracy if the loss is None.
+        """Return minus the mean loss of the acts; the accuracy if the loss is None.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         base = self.loss if isinstance(self.loss, Loss) else Loss.zero_one(self.classes_)
         if chosen is None:
             return base
-        array = as_floats(chosen, "DecisionClassifier", "losses")
+        array = check.floats(chosen, "losses of DecisionClassifier")
         if array.ndim != 3:
             raise ShapeError(
                 f"DecisionClassifier needs a Loss, or losses of shape (n, {len(self.classes_)}, "
@@ -261,14 +261,9 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         sklearn.utils.metadata_routing.MetadataRouter
             What ``fit`` gets, the wrapped classifier's ``fit`` may ask for.
         """
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                estimator=self.estimator,
-                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-            )
-        )
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -276,3 +271,76 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         tags.input_tags = inner.input_tags
         tags.classifier_tags.multi_class = getattr(inner.classifier_tags, "multi_class", True)
         return tags
+
+
+def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Any:
+    r"""Make a scorer from a loss, for ``cross_val_score`` and ``GridSearchCV``.
+
+    The score is :math:`-\frac1n \sum_i L[y_i, a_i]`: higher is better.
+
+    Parameters
+    ----------
+    loss
+        Losses by truth and act, one matrix for all rows.
+    from_probabilities
+        False: the acts are what the estimator's ``predict`` returns, so that an estimator is
+        judged by what it does. True: the acts are the best ones under ``loss`` for the
+        estimator's ``predict_proba``.
+
+    Returns
+    -------
+    callable
+        A scorer ``scorer(estimator, X, y, sample_weight=None)``. With ``from_probabilities=False``
+        it is one of scikit-learn's own, so it also works where those are asked for, such as in
+        ``TunedThresholdClassifierCV``.
+
+    See Also
+    --------
+    credo.DecisionClassifier : A classifier whose ``predict`` returns acts.
+    credo.decisions.expected_loss : The same with an interval.
+
+    Examples
+    --------
+    >>> import credo
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> loss = credo.Loss.zero_one([0, 1, 2]).with_reject(0.2)
+    >>> policy = credo.DecisionClassifier(GaussianNB(), loss)
+    >>> scores = cross_val_score(policy, X, y, scoring=credo.expected_loss_scorer(loss))
+    >>> print(round(scores.mean(), 4))
+    -0.0347
+    """
+    one_matrix(loss, "expected_loss_scorer")
+    if from_probabilities:
+        return _ProbabilityScorer(loss)
+    return make_scorer(_of_predicted_acts, loss=loss)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ProbabilityScorer:
+    """Score an estimator by the best acts under a loss for its probabilities."""
+
+    loss: Loss
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return minus the mean loss of the acts."""
+        acts = decide(estimator.predict_proba(X), self.loss, labels=estimator.classes_)
+        return _minus_mean_loss(y, acts, self.loss, sample_weight)
+
+
+def _of_predicted_acts(y: Any, acts: Any, loss: Loss, sample_weight: Any = None) -> float:
+    """Score what predict returned; say what to do if these are not the loss's acts."""
+    try:
+        return _minus_mean_loss(y, acts, loss, sample_weight)
+    except LabelError as error:
+        raise LabelError(
+            f"{error} expected_loss_scorer takes what predict returns as acts: wrap the "
+            "classifier in credo.DecisionClassifier, or pass from_probabilities=True."
+        ) from error
+
+
+def _minus_mean_loss(y: Any, acts: Any, loss: Loss, sample_weight: Any) -> float:
+    """Return minus the mean loss of acts."""
+    return -expected_loss(y, acts, loss, sample_weight=sample_weight, n_bootstrap=0).value

@@ -62,7 +62,6 @@ class GaussianModel(LearnsFromSummary):
     """Base of Gaussian classifiers and regressors: their parameters, and what they warn of."""
 
     kind = "numbers"
-    Summary = ClassSummary
     #: Shape of the covariances, of models that do not let it be chosen.
     covariance: Shape = "tied"
     shrinkage: Any
@@ -270,6 +269,7 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     array([1])
     """
 
+    Summary = ClassSummary
     Fitted = GaussianFit
 
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name
@@ -425,7 +425,9 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
 
     def _check_loaded(self) -> None:
         """Check that a model from a file is one of its features."""
-        fitted = self._fitted
+        fitted = getattr(self, "_fitted", None)
+        if fitted is None:  # it waits for more rows
+            return
         size = (
             self.n_features_in_ if fitted.projection is None else len(fitted.projection.components)
         )

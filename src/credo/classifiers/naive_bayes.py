@@ -2,29 +2,329 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self, final
 
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from credo._types import Label, PerLabel, RandomState
-from credo._validation.arrays import generator, positive_int
-from credo._validation.labels import as_labels, positions
-from credo.classifiers._base import unchanged_on_error
-from credo.classifiers._naive_state import NaiveState
+from credo import _checks as check
+from credo._types import F64, Bool, Label, Labels, PerLabel, RandomState
+from credo.classifiers._base import (
+    Blocks,
+    GenerativeClassifier,
+    LearnsFromSummary,
+    prior_probabilities,
+    refuse_priors,
+)
+from credo.classifiers._labels import encode_labels, refuse_missing_labels, union_of
 from credo.classifiers.columns.rebuilt import kind_of, rebuilt
-from credo.classifiers.naive.explanation import Explanation
-from credo.classifiers.naive.learning import NaiveSummary
-from credo.classifiers.naive.log_odds import LogOddsWeights, statistics_of
-from credo.classifiers.naive.planning import plan
-from credo.classifiers.naive.sampling import sample_columns, sample_sparse, totals_of
-from credo.classifiers.naive.sparse import SparseRows
-from credo.exceptions import InputError
+from credo.classifiers.columns.table import Numbers, Table, read_table
+from credo.classifiers.columns.weighted import with_weight
+from credo.classifiers.explanation import Explanation, LogOddsWeights, explain, linear_form
+from credo.classifiers.naive_terms import (
+    FAMILIES,
+    SPARSE,
+    VECTORS,
+    CategoricalTerm,
+    ColumnNames,
+    FamilyName,
+    GaussianTerm,
+    Part,
+    PartSummary,
+    Smoothing,
+    SparseRows,
+    Term,
+    class_weights,
+    estimate_term,
+)
+from credo.exceptions import InputError, SingularWarning
+from credo.families import DiagonalGaussian
+from credo.families.moments import Rows
 
 _OWNER = "NaiveBayes"
 
 
-class NaiveBayes(NaiveState):
+class TermClassifier(LearnsFromSummary, GenerativeClassifier):
+    """Base of classifiers whose log p(x, k) is a sum of terms: of columns, or of words.
+
+    A subclass sets ``_terms``, ``classes_`` and ``summary_``, which has the ``weights`` of the
+    classes, and writes ``_rows``.
+    """
+
+    _terms: tuple[Term, ...]
+
+    def _set_priors(self) -> Self:
+        weights, owner = self.summary_.weights, type(self).__name__
+        self.priors_ = prior_probabilities(self.priors, self.classes_, weights, owner)
+        return self
+
+    def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:
+        ready = [term.ready(rows) for term in self._terms]
+        priors = self._log_priors()[:, None]
+        widest = max((term.width for term in self._terms), default=1)
+        size = check.block_rows(max(widest, len(priors)))
+        cuts = rows.blocks(0) if isinstance(rows, SparseRows) else check.blocks(rows.n_rows, size)
+        for block in cuts:
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = np.repeat(priors, block.stop - block.start, axis=1)
+                for term, each in zip(self._terms, ready, strict=True):
+                    scores += term.score(each, block, whole=densities)
+                best = scores.max(axis=0)
+            if not np.isfinite(best).all():
+                self._refuse_row(rows, block.start + int(np.isfinite(best).argmin()))
+            yield block, scores
+
+    def _refuse_row(self, rows: Any, row: int) -> None:
+        """Say why a row has no posterior."""
+        possible = np.isfinite(self._log_priors())
+        wrong: list[Any] = []
+        for term in self._terms:
+            best = term.contributions(rows, row)[possible].max(axis=0)
+            impossible, columns = np.isneginf(best) | np.isnan(best), term.part.columns
+            if len(impossible) < len(columns):  # one event
+                wrong += [term.names.of(columns)] * int(impossible[0])
+            else:
+                wrong += [term.names.names[columns[j]] for j in np.flatnonzero(impossible).tolist()]
+        where = f"the values in {check.listing(wrong)} are" if wrong else "its values together are"
+        raise InputError(
+            f"{type(self).__name__}: row {row} has probability zero under every class: {where} "
+            "impossible or beyond what numbers hold. Pass smoothing > 0, or check the row."
+        )
+
+    def _explain(self, rows: Any, a: Label | None, b: Label | None) -> Explanation:
+        """Split the log odds of one row; by default of the most probable classes."""
+        owner = f"{type(self).__name__}.explain"
+        best = np.argsort(-self._table(rows)[0], kind="stable").tolist()
+        if len(best) < 2:
+            raise InputError(f"{owner} compares two classes, and the model has one.")
+        j = None if b is None else self._position(b, owner)
+        i = next(k for k in best if k != j) if a is None else self._position(a, owner)
+        j = next(k for k in best if k != i) if j is None else j
+        logs, labels = self._log_priors(), self.classes_.tolist()
+        if np.isneginf(logs[[i, j]]).all():
+            raise InputError(
+                f"{owner}: the priors of {labels[i]!r} and {labels[j]!r} are both zero. Compare "
+                "other classes."
+            )
+        return explain(self._terms, rows, (i, j), (labels[i], labels[j]), float(logs[i] - logs[j]))
+
+    def _position(self, label: Label, owner: str) -> int:
+        """Find a class."""
+        return check.position(label, check.labels(self.classes_), "class", owner)
+
+    def log_odds_weights(self, a: Label, b: Label) -> LogOddsWeights:
+        r"""Return the log odds of two classes as a linear form, from the natural parameters.
+
+        .. math:: \log \frac{p(a \mid x)}{p(b \mid x)} = w \cdot T(x) + w_0
+
+        Parameters
+        ----------
+        a, b : label
+            Two of ``classes_``.
+
+        Returns
+        -------
+        LogOddsWeights
+            Unpacks to w and :math:`w_0`. T(x) is x itself for Bernoulli, Poisson, exponential and
+            multinomial columns; the posterior is then linear in x. A Gaussian adds the square of
+            x, with weight zero if the classes share the variance.
+
+        Raises
+        ------
+        InputError
+            If a column is Laplace, or a weight is infinite.
+        """
+        self._check_ready()
+        owner = f"{type(self).__name__}.log_odds_weights"
+        i, j = self._position(a, owner), self._position(b, owner)
+        logs = self._log_priors()
+        if not np.isfinite(logs[[i, j]]).all():
+            raise InputError(f"{owner}: the prior of {a!r} or {b!r} is zero.")
+        return linear_form(self._terms, (i, j), (a, b), float(logs[i] - logs[j]))
+
+
+# --- families -------------------------------------------------------------------------------------
+
+
+def family_name(family: Any, owner: str) -> FamilyName:
+    """Return the name of a family that is given by name or by its class."""
+    if family is DiagonalGaussian or (isinstance(family, str) and family == "diagonal_gaussian"):
+        return "gaussian"  # the same: independent columns
+    for name, known in FAMILIES.items():
+        if family is known or (isinstance(family, str) and family == name):
+            return name
+    if isinstance(family, (list, tuple, np.ndarray)):
+        raise InputError(
+            f"The families of {owner} are one name for all columns, or a mapping from column to "
+            "family, such as {0: 'gaussian', 1: 'poisson'}. Got a list."
+        )
+    shown = family if isinstance(family, str) else getattr(family, "__name__", family)
+    raise InputError(
+        f"{owner} does not know the family {shown!r}. Choose one of {', '.join(FAMILIES)}."
+    )
+
+
+def _is_auto(family: Any) -> bool:
+    """Tell whether a family is to be chosen by what a column holds."""
+    return isinstance(family, str) and family == "auto"
+
+
+def plan(families: Any, rows: Table | SparseRows, names: ColumnNames) -> tuple[Part, ...]:
+    """Give each column a family: as named, or by what it holds."""
+    if isinstance(rows, SparseRows):
+        return (Part(_sparse_family(families, rows), range(rows.n_columns)),)
+    everything = tuple(range(rows.n_columns))
+    wanted = families if isinstance(families, Mapping) else {everything: families}
+    pairs: list[tuple[tuple[int, ...], FamilyName]] = []
+    seen: set[int] = set()
+    for key, family in wanted.items():
+        columns = everything if wanted is not families else _columns_of(key, names)
+        for column in columns:
+            if column in seen:
+                raise InputError(
+                    f"The families of {_OWNER} name column {names.names[column]!r} twice."
+                )
+            seen.add(column)
+        if not _is_auto(family) and family_name(family, _OWNER) in VECTORS:
+            pairs.append((columns, family_name(family, _OWNER)))
+        else:
+            pairs += [((j,), _family_of(rows, j, family)) for j in columns]
+    pairs += [((j,), _family_of(rows, j, "auto")) for j in everything if j not in seen]
+    # Columns of families that are worked on together make one part, in the order of the columns.
+    together: dict[FamilyName, list[int]] = {}
+    parts = []
+    for columns, name in sorted(pairs):
+        if name in VECTORS or name == "categorical":
+            parts.append(Part(name, columns))
+        else:
+            together.setdefault(name, []).extend(columns)
+    return (*(Part(name, tuple(each)) for name, each in together.items()), *parts)
+
+
+def _sparse_family(families: Any, rows: SparseRows) -> FamilyName:
+    """Choose the one family of all columns of sparse rows."""
+    if isinstance(families, Mapping):
+        raise InputError(
+            f"{_OWNER}: sparse rows have one family for all columns, such as "
+            "families='multinomial'. Got a mapping. Use a table for columns of several kinds."
+        )
+    if _is_auto(families):
+        return "bernoulli" if np.isin(rows.X.data, (0, 1)).all() else "multinomial"
+    name = family_name(families, _OWNER)
+    if name not in SPARSE:
+        raise InputError(
+            f"{_OWNER}: sparse rows can be of the families {', '.join(SPARSE)}. Got {name!r}, "
+            "under which every zero has a density of its own. Pass X.toarray() if it fits into "
+            "memory."
+        )
+    return name
+
+
+def _columns_of(key: Any, names: ColumnNames) -> tuple[int, ...]:
+    """Find the columns that a key of the mapping names: one, or a tuple of them."""
+    if isinstance(key, tuple) and not key:
+        raise InputError(f"The families of {_OWNER} name an empty group of columns.")
+    group = key if isinstance(key, tuple) and key not in names.names else (key,)
+    return tuple(_column(name, names) for name in group)
+
+
+def _column(name: Any, names: ColumnNames) -> int:
+    """Find a column by its name, or by its number."""
+    if not isinstance(name, bool):
+        if name in names.names:
+            return names.names.index(name)
+        if isinstance(name, (int, np.integer)) and 0 <= name < len(names.names):
+            return int(name)
+    raise InputError(
+        f"The families of {_OWNER} name the column {name!r}, which is not there. Known: "
+        f"{check.listing(names.names)}."
+    )
+
+
+def _family_of(rows: Table, column: int, family: Any) -> FamilyName:
+    """Return the family of a column as named, or chosen by dtype and content.
+
+    Text and categories are categorical; booleans, and numbers of which only 0 and 1 occur, are
+    Bernoulli; other numbers are Gaussian. Counts are not guessed: a Poisson model of counts that
+    vary more than it allows is far too sure of itself.
+    """
+    if not _is_auto(family):
+        return family_name(family, _OWNER)
+    if rows.matrix is None:
+        found = rows.column(column)
+        if not isinstance(found, Numbers):
+            return "categorical"
+        if found.is_bool:
+            return "bernoulli"
+    elif rows.matrix.dtype == np.bool_:
+        return "bernoulli"
+    return "bernoulli" if _is_zero_one(rows, column) else "gaussian"
+
+
+def _is_zero_one(rows: Table, column: int) -> bool:
+    """Tell whether zeros and ones occur, and nothing else but missing values."""
+    zeros = ones = False
+    for block in check.blocks(rows.n_rows, check.block_rows(1)):
+        x = rows.floats([column], block)
+        zero, one = x == 0, x == 1
+        if not (zero | one | np.isnan(x)).all():
+            return False
+        zeros, ones = zeros or bool(zero.any()), ones or bool(one.any())
+    return zeros and ones
+
+
+# --- summary --------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NaiveSummary:
+    """Class weights and the summaries of all parts; immutable, and a monoid."""
+
+    classes: Annotated[Any, "K"]
+    weights: Annotated[F64, "K", ">= 0"]
+    #: Names of the columns, or a range if they have none.
+    columns: Annotated[Labels | range, "D"]
+    #: Library of the data frames that the rows came in; None for arrays.
+    frame: Literal["pandas", "polars", "pyarrow", "modin", "cudf"] | None
+    parts: Annotated[tuple[PartSummary, ...], "K"]
+
+    def __post_init__(self) -> None:
+        check.frozen(self.weights)
+
+    def merge(self, other: Self) -> NaiveSummary:
+        """Join two summaries of the same parts; the classes of both are kept."""
+        owner = f"{_OWNER}.merge"
+        mine, theirs = ([each.part for each in one.parts] for one in (self, other))
+        if self.columns != other.columns or mine[0].is_sparse != theirs[0].is_sparse:
+            raise InputError(f"{owner} needs the same columns, in the same order, in both.")
+        if mine != theirs:
+            shown = [
+                check.listing(
+                    [f"{each.family} of columns {list(each.columns[:8])}" for each in one]
+                )
+                for one in (mine, theirs)
+            ]
+            raise InputError(
+                f"{owner}: the columns have other families: {shown[0]} and {shown[1]}. Pass the "
+                "same families= to both."
+            )
+        classes, here, there = union_of(self.classes, other.classes, owner)
+        n = len(classes)
+        weights = np.zeros(n)
+        weights[here] += self.weights
+        weights[there] += other.weights
+        parts = tuple(
+            PartSummary(a.part, a.summary.spread(here, n).merge(b.summary.spread(there, n)))
+            for a, b in zip(self.parts, other.parts, strict=True)
+        )
+        return NaiveSummary(classes, weights, self.columns, self.frame, parts)
+
+
+class NaiveBayes(TermClassifier):
     r"""Classify rows of mixed columns, taken as independent within a class.
 
     .. math:: p(k \mid x) \propto \pi_k \prod_j p_j(x_j \mid \theta_{jk})
@@ -137,31 +437,14 @@ class NaiveBayes(NaiveState):
         self.variance_floor = variance_floor
         self.priors = priors
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to rows; a failed fit leaves the classifier as it was.
+    summary_: NaiveSummary
+    n_features_in_: int
+    Summary: ClassVar[type] = NaiveSummary
+    kind: ClassVar[Literal["numbers", "columns", "documents"]] = "columns"
+    #: Parts, names of columns and library of frames, until there is a summary that holds them.
+    _settled: tuple[tuple[Part, ...], Labels | range, Any]
 
-        Parameters
-        ----------
-        X : array-like, data frame or sparse array of shape (n, D)
-            Rows; NaN, None and null are missing.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            Weight of each row: 2 counts as the row twice, 0 as no row.
-
-        Returns
-        -------
-        NaiveBayes
-            Itself.
-        """
-        with unchanged_on_error(self):
-            self._warned = False
-            rows, classes = self._read(X, y, sample_weight, reset=True)
-            parts = plan(self.families, rows.rows, rows.names)
-            summary = NaiveSummary.of(rows, classes, parts)
-            self._kind = kind_of(X)
-            self._set(summary, sparse=isinstance(rows.rows, SparseRows))
-        return self
+    # --- learning -------------------------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those seen before; the result is that of one fit to all of them.
@@ -183,73 +466,176 @@ class NaiveBayes(NaiveState):
             Itself. If the rows so far do not determine all distributions, predicting says why
             until more have come.
         """
-        before = getattr(self, "summary_", None)
-        with unchanged_on_error(self):
-            rows, found = self._read(X, y, sample_weight, reset=before is None)
-            if classes is not None:
-                positions(found, as_labels(classes, _OWNER, "classes"), _OWNER, "class")
-            sparse = isinstance(rows.rows, SparseRows)
-            if before is None:
-                self._kind = kind_of(X)
-                parts = plan(self.families, rows.rows, rows.names)
-                return self._restart(NaiveSummary.of(rows, found, parts), sparse=sparse)
-            if sparse != self._sparse:
-                raise InputError(f"{_OWNER}.partial_fit needs all rows sparse, or all dense.")
-            parts = tuple(each.part for each in before.parts)
-            added = NaiveSummary.of(rows, found, parts)
-            return self._restart(before.merge(added, f"{_OWNER}.partial_fit"), sparse=sparse)
+        return self._add(X, y, sample_weight, classes)
 
-    def merge(self, other: Self) -> Self:
-        """Give a classifier fitted to the rows of both, with the parameters of this one.
+    def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
+        self._smoothing()
+        given = self.families
+        for family in given.values() if isinstance(given, Mapping) else [given]:
+            if not _is_auto(family):
+                family_name(family, _OWNER)
+        refuse_priors(self.priors, _OWNER, seen or ())
 
-        Parameters
-        ----------
-        other : NaiveBayes
-            Fitted to other rows of the same columns, with the same families.
+    def _plain_parameters(self) -> dict[str, Any]:
+        """Return the parameters for a file, which holds families by name."""
 
-        Returns
-        -------
-        NaiveBayes
-            A new one.
-        """
-        check_is_fitted(self)
-        if not isinstance(other, NaiveBayes):
-            raise InputError(f"{_OWNER}.merge needs a NaiveBayes. Got {type(other).__name__}.")
-        check_is_fitted(other)
-        mine, theirs = (each._column_names().names for each in (self, other))  # noqa: SLF001
-        if mine != theirs or self._sparse != other._sparse:
-            raise InputError(f"{_OWNER}.merge needs the same columns, in the same order, in both.")
-        summary = self.summary_.merge(other.summary_, f"{_OWNER}.merge")
-        merged = copy.copy(self)
-        return merged._restart(summary, sparse=self._sparse)  # noqa: SLF001 - its own copy
+        def named(family: Any) -> str:
+            return "auto" if _is_auto(family) else family_name(family, _OWNER)
 
-    def log_odds_weights(self, a: Label, b: Label) -> LogOddsWeights:
-        r"""Give the log odds of two classes as a linear form, from the natural parameters.
+        given = self.families
+        several = isinstance(given, Mapping)
+        names = {key: named(each) for key, each in given.items()} if several else named(given)
+        return {**self.get_params(deep=False), "families": names}
 
-        .. math:: \log \frac{p(a \mid x)}{p(b \mid x)} = w \cdot T(x) + w_0
+    def _check_loaded(self) -> None:
+        self._check_parameters()
+        columns, width = [each.part.columns for each in self.summary_.parts], self.n_features_in_
+        is_sparse = isinstance(columns[0], range) if columns else False
+        if is_sparse:
+            fits = columns == [range(width)]
+        else:
+            placed = sorted(j for each in columns for j in each[: width + 1])
+            fits = len(placed) == width and placed == list(range(len(placed)))
+        names = self.summary_.columns
+        if not fits or (isinstance(names, range) and names != range(width)):
+            raise InputError(f"The summary of {_OWNER} is not one of its columns.")
 
-        Parameters
-        ----------
-        a, b : label
-            Two of ``classes_``.
+    def _smoothing(self) -> Smoothing:
+        """Check the options of the estimates."""
+        options = self.smoothing, self.smoothing_target, self.unknown, self.variance_floor
+        return Smoothing.checked(_OWNER, *options)
 
-        Returns
-        -------
-        LogOddsWeights
-            Unpacks to w and :math:`w_0`. T(x) is x itself for Bernoulli, Poisson, exponential and
-            multinomial columns; the posterior is then linear in x. A Gaussian adds the square of
-            x, with weight zero if the classes share the variance.
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
+        if reset:
+            self._forget("schema_")
+        rows = _open(X)
+        validate_data(self, X, y, reset=reset, skip_check_array=True)
+        labels = column_or_1d(y, warn=True)
+        weights = None
+        if sample_weight is not None:
+            weights = check.weights(sample_weight, len(labels), f"sample weights of {_OWNER}")
+            if not weights.all():
+                check_consistent_length(X, labels)
+                rows, kept = _open(with_weight(X, weights, _OWNER)), weights > 0
+                labels, weights = labels[kept], weights[kept]
+        if rows.n_rows != len(labels):
+            raise InputError(
+                f"{_OWNER}: X has {rows.n_rows} rows and y has {len(labels)} labels, inconsistent "
+                "numbers of samples. Pass one label per row."
+            )
+        refuse_missing_labels(labels, _OWNER)
+        classes, codes = encode_labels(labels, None)
+        if reset:
+            self._settle(rows, kind_of(X))
+        elif isinstance(rows, SparseRows) != self._is_sparse():
+            raise InputError(f"{_OWNER}.partial_fit needs all rows sparse, or all dense.")
+        else:
+            self._keep(self.summary_)
+        return Rows(rows, codes, weights, len(classes)), classes
 
-        Raises
-        ------
-        InputError
-            If a column is Laplace, or a weight is infinite.
-        """
+    def _settle(self, rows: Table | SparseRows, frame: str | None = "pyarrow") -> None:
+        """Choose the families of columns, by the first rows, and keep what they are called."""
+        named = None if isinstance(rows, SparseRows) else rows.labels
+        if named is None:
+            named = getattr(self, "feature_names_in_", None)
+        columns = range(rows.n_columns)
+        if named is not None:
+            columns = check.labels(named, f"columns of {_OWNER}")
+        parts = plan(self.families, rows, ColumnNames(_OWNER, columns))
+        self._settled = parts, columns, frame
+
+    def _keep(self, summary: NaiveSummary) -> None:
+        """Go on with the families of a summary; refuse others that were named since."""
+        parts, given = tuple(each.part for each in summary.parts), self.families
+        names = ColumnNames(_OWNER, summary.columns)
+        of_all = None if isinstance(given, Mapping) else given
+        for part in () if _is_auto(given) else parts:
+            for column in names.keys(part) if of_all is None else names.keys(part)[:1]:
+                family = given.get(column, "auto") if of_all is None else of_all
+                if not _is_auto(family) and family_name(family, _OWNER) != part.family:
+                    raise InputError(
+                        f"{_OWNER}: column {column!r} was learned as {part.family!r}, and "
+                        f"families= says {family_name(family, _OWNER)!r} now. Fit all rows again, "
+                        "or set families back."
+                    )
+        self._settled = parts, summary.columns, summary.frame
+
+    def _summarise(self, batch: tuple[Rows, Any]) -> NaiveSummary:
+        rows, classes = batch
+        parts, columns, frame = self._settled
+        names = ColumnNames(_OWNER, columns)
+        found = tuple(PartSummary(part, part.term.summarise(rows, part, names)) for part in parts)
+        return NaiveSummary(classes, class_weights(rows), columns, frame, found)
+
+    def _learn(self, summary: NaiveSummary, batch: Any = None) -> None:  # noqa: ARG002 - as others
+        self._forget("_settled")
+        how, names = self._smoothing(), ColumnNames(_OWNER, summary.columns)
+        terms = tuple(estimate_term(p.part, p.summary, how, names) for p in summary.parts)
+        self._terms, self._problem = terms, None
+        self.summary_, self.classes_ = summary, summary.classes
+        self._set_priors()
+        pairs = [
+            (term.part.columns[i], key, term.part.family)
+            for term in terms
+            for i, key in enumerate(names.keys(term.part))
+        ]
+        self.families_ = {key: family for _, key, family in sorted(pairs, key=lambda p: p[0])}
+        self.categories_ = {
+            names.names[t.part.columns[0]]: list(t.categories.values)
+            for t in terms
+            if isinstance(t, CategoricalTerm)
+        }
+        self.n_parameters_ = len(self.classes_) + sum(term.n_parameters for term in terms)
+        self.constant_features_ = np.zeros(self.n_features_in_, dtype=bool)
+        for term in terms:
+            if isinstance(term, GaussianTerm):
+                self.constant_features_[list(term.part.columns)] = ~term.model.active
+        self.variance_floored_ = self._marked([term.raised for term in terms])
+        unseen = self._marked([term.borrowed for term in terms]) & ~self.constant_features_
+        told = [
+            f"{what} in class {label!r}: {names.of(np.flatnonzero(row).tolist())}"
+            for which, what in ((self.variance_floored_, "raised"), (unseen, "unknown"))
+            for label, row in zip(self.classes_.tolist(), which, strict=True)
+            if row.any()
+        ]
+        if told:
+            more = f"; and {len(told) - 4} more" if len(told) > 4 else ""
+            self._tell(
+                f"{_OWNER}: variances were {'; '.join(told[:4])}{more}. What is constant in a "
+                "class of n rows gets 1/(n + 1) of its variance within classes; the least is "
+                "variance_floor × the variance over all rows; what a class never shows, it takes "
+                "from all classes.",
+                SingularWarning,
+            )
+
+    def _marked(self, marks: Sequence[Bool | None]) -> Bool:
+        """Put the marks of terms where their columns are, (K, D)."""
+        result = np.zeros((len(self.classes_), self.n_features_in_), dtype=bool)
+        for term, each in zip(self._terms, marks, strict=True):
+            if each is not None:
+                result[:, list(term.part.columns)] = each
+        return result
+
+    def _is_sparse(self) -> bool:
+        """Tell whether it was fitted to sparse rows."""
+        return self.summary_.parts[0].part.is_sparse
+
+    # --- answers --------------------------------------------------------------------------------
+
+    def _rows(self, X: Any) -> Any:
         self._check_ready()
-        return self._linear_form(a, b)
+        rows = _open(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if isinstance(rows, Table) and self._is_sparse():
+            return SparseRows.of(csr_array(rows.floats(range(rows.n_columns), slice(None))), _OWNER)
+        if isinstance(rows, SparseRows) and not self._is_sparse():
+            raise InputError(
+                f"{_OWNER} was fitted to dense rows. Got sparse rows: use X.toarray()."
+            )
+        return rows
 
     def sufficient_statistics(self, X: Any) -> Any:
-        """Give T(x) of each row, in the order of the weights of ``log_odds_weights``.
+        """Return T(x) of each row, in the order of the weights of ``log_odds_weights``.
 
         Parameters
         ----------
@@ -259,13 +645,14 @@ class NaiveBayes(NaiveState):
         Returns
         -------
         ndarray of shape (n, S)
-            Dense; NaN where a value is missing. Sparse rows are their own statistics, and are
-            given back as they are.
+            Dense; NaN where a value is missing. Sparse rows are their own statistics, and come
+            back as they are.
         """
         rows = self._rows(X)
         if isinstance(rows, SparseRows):
             return rows.X
-        return statistics_of(self._terms, rows, slice(0, len(rows)))
+        block = slice(0, len(rows))
+        return np.concatenate([term.statistics(rows, block) for term in self._terms], axis=1)
 
     def explain(self, x: Any, a: Label | None = None, b: Label | None = None) -> Explanation:
         """Split the log odds of one row into what each feature adds, sorted.
@@ -282,7 +669,29 @@ class NaiveBayes(NaiveState):
         Explanation
             The largest contributions first.
         """
-        return self._explained(self._one_row(x), a, b)
+        return self._explain(self._one_row(x), a, b)
+
+    def _one_row(self, x: Any) -> Any:
+        """Check one row: a mapping from column to value, a list of values, or a table."""
+        owner = f"{_OWNER}.explain"
+        self._check_ready()
+        if isinstance(x, Mapping):
+            columns = tuple(self.summary_.columns)
+            check.order(columns, tuple(x), f"row of {owner}")
+            x = [x[name] for name in columns]
+        rows: Any
+        if isinstance(x, (list, tuple)) or getattr(x, "ndim", 2) == 1:
+            cells = list(x)
+            rows = _open(csr_array([cells]) if self._is_sparse() else [cells])
+            if rows.n_columns != self.n_features_in_:
+                raise InputError(
+                    f"{owner} needs {self.n_features_in_} values. Got {rows.n_columns}."
+                )
+        else:
+            rows = self._rows(x)
+        if len(rows) != 1:
+            raise InputError(f"{owner} needs one row. Got {len(rows)}.")
+        return rows
 
     def sample(self, n: int = 1, random_state: RandomState = None, total: int | None = None) -> Any:
         """Draw synthetic rows and their labels.
@@ -300,18 +709,57 @@ class NaiveBayes(NaiveState):
         Returns
         -------
         X : ndarray, sparse array or data frame of shape (n, D)
-            Rows in an array or a frame of the library that was fitted; truth values as 0 and 1,
+            Rows in an array or a frame of the library that was fitted; booleans as 0 and 1,
             Gaussian columns as floats, categories as they are.
         y : ndarray of shape (n,)
             Labels, drawn by the priors.
         """
         self._check_ready()
-        size = positive_int(n, f"{_OWNER}.sample", "n")
-        rng = generator(random_state, f"{_OWNER}.sample")
+        size = check.count(n, f"n of {_OWNER}.sample")
+        rng = check.generator(random_state, f"random_state of {_OWNER}.sample")
         codes = rng.choice(len(self.classes_), size, p=self.priors_)
-        totals = totals_of(self.summary_, total, f"{_OWNER}.sample")
-        if self._sparse:
-            return sample_sparse(self._terms[0], codes, totals[0], rng), self.classes_[codes]
-        columns = sample_columns(self._terms, codes, totals, rng)
+        if total is not None:
+            check.count(total, f"total of {_OWNER}.sample", least=0)
+        columns: dict[int, Any] = {}
+        for term, each in zip(self._terms, self.summary_.parts, strict=True):
+            sums = _mean_total(each) if total is None else total
+            drawn = term.sample(codes, sums, rng)
+            if term.part.is_sparse:
+                return drawn, self.classes_[codes]
+            columns.update(zip(term.part.columns, drawn, strict=True))
         ordered = [columns[j] for j in range(self.n_features_in_)]
-        return rebuilt(ordered, self._column_names().names, self._kind), self.classes_[codes]
+        summary = self.summary_
+        return rebuilt(ordered, summary.columns, summary.frame), self.classes_[codes]
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)
+        if getattr(self, "families_", None) is None:
+            return text
+        shown = []
+        for family in dict.fromkeys(term.part.family for term in self._terms):
+            columns = [c for t in self._terms if t.part.family == family for c in t.part.columns]
+            names = [self._terms[0].names.called(j) for j in columns[:8]]
+            more = f", … ({len(columns)} in all)" if len(columns) > 8 else ""
+            shown.append(f"{family} {', '.join(names)}{more}")
+        return f"{text} with {'; '.join(shown)}"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        name = self.families if isinstance(self.families, str) else None
+        tags.input_tags.sparse = name in ("auto", *SPARSE)
+        tags.input_tags.positive_only = name in SPARSE
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
+def _open(X: Any) -> Table | SparseRows:
+    """Read rows of any kind."""
+    return SparseRows.of(X, _OWNER) if issparse(X) else read_table(X, _OWNER)
+
+
+def _mean_total(learned: PartSummary) -> int:
+    """Return the mean total of a group of counts, rounded; zero for others."""
+    summary: Any = learned.summary
+    if learned.part.family != "multinomial" or not summary.weight.sum() > 0:
+        return 0
+    return round(float(summary.total.sum()) / float(summary.weight.sum()))

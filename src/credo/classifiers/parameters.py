@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from credo._validation.arrays import positive_int
+from credo import _checks as check
 from credo.classifiers.naive_bayes import NaiveBayes
 from credo.exceptions import InputError
 
@@ -69,9 +69,8 @@ class ParameterCount:
 
 
 def _short(count: int) -> str:
-    """Write a count, in powers of ten if it is long."""
-    digits = str(count) if count < 10**12 else ""
-    return digits or f"about 1e{math.floor(math.log10(count))}"
+    """Return a count as text, in powers of ten if it is long."""
+    return str(count) if count < 10**12 else f"about 1e{math.floor(math.log10(count))}"
 
 
 def count_parameters(states: Any, n_classes: int = 2) -> ParameterCount:
@@ -119,15 +118,15 @@ def count_parameters(states: Any, n_classes: int = 2) -> ParameterCount:
     if isinstance(states, NaiveBayes):
         sizes, n_classes = _of_model(states), len(states.classes_)
     elif np.iterable(states):
-        sizes = tuple(positive_int(size, _OWNER, "states") for size in states)
+        sizes = tuple(check.count(size, f"states of {_OWNER}") for size in states)
     else:
-        sizes = (2,) * positive_int(states, _OWNER, "states")
-    k = positive_int(n_classes, _OWNER, "n_classes")
+        sizes = (2,) * check.count(states, f"states of {_OWNER}")
+    k = check.count(n_classes, f"n_classes of {_OWNER}")
     return ParameterCount(sizes, k, math.prod(sizes) - 1, sum(sizes) - len(sizes))
 
 
 def _of_model(model: NaiveBayes) -> tuple[int, ...]:
-    """Give the number of values of each column of a model."""
+    """Return the number of values of each column of a model."""
     if not hasattr(model, "families_"):
         raise InputError(f"{_OWNER} needs a fitted NaiveBayes. Call fit first.")
     sizes = []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, final
+from typing import Annotated, Literal, TypeAlias, final
 
-from credo._types import Label
+from credo._types import Labels
 
 #: What a column is to a model: numbers, truth values, categories (of text; of numbers that are
 #: names), or running text.
@@ -40,7 +40,7 @@ class ColumnSpec:
 
     name: str
     kind: ColumnKind
-    categories: tuple[Label, ...] = ()
+    categories: Annotated[Labels, "C"] = ()
 
     @property
     def is_category(self) -> bool:
@@ -91,7 +91,7 @@ class TableSchema:
     label_kind: LabelKind
     features: tuple[ColumnSpec, ...]
     weight: str | None = None
-    missing: tuple[str, ...] = ()
+    missing: Annotated[tuple[str, ...], "M"] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -2,27 +2,131 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Any, Literal, Self
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self, final
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+import scipy
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.utils.validation import column_or_1d
 
-from credo._types import F64, Label, PerLabel
-from credo._validation.arrays import positive_int
-from credo._validation.labels import as_labels, positions
-from credo.classifiers._base import unchanged_on_error
-from credo.classifiers._text_state import TextState
-from credo.classifiers.naive.explanation import Explanation
-from credo.classifiers.naive.log_odds import LogOddsWeights
-from credo.classifiers.words.choosing import mutual_information
-from credo.classifiers.words.reading import Reader
+from credo import _checks as check
+from credo._types import F64, Int, Label, PerLabel
+from credo.classifiers._base import refuse_priors
+from credo.classifiers._labels import encode_labels, refuse_missing_labels, union_of
+from credo.classifiers.explanation import Explanation
+from credo.classifiers.naive_bayes import TermClassifier
+from credo.classifiers.naive_terms import (
+    ColumnNames,
+    Part,
+    Smoothing,
+    SparseRows,
+    SparseTerm,
+    check_size,
+    class_weights,
+    estimate_term,
+)
 from credo.exceptions import InputError
+from credo.families.moments import Rows
 
 _OWNER = "TextClassifier"
+#: What would choose words batch by batch, and what it must be.
+_CHOICES = {"min_df": 1, "max_df": 1.0, "max_features": None}
 
 
-class TextClassifier(TextState):
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class WordSummary:
+    """Documents of each class, and the counts of words in them; immutable, and a monoid."""
+
+    model: Literal["multinomial", "bernoulli"]
+    classes: Annotated[Any, "K"]
+    #: Weight of the documents of each class.
+    documents: Annotated[F64, "K", ">= 0"]
+    #: Sorted words, or a range of slots.
+    words: Annotated[tuple[str, ...] | range, "V", "distinct"]
+    counts: Annotated[F64, "K V", ">= 0"]
+
+    def __post_init__(self) -> None:
+        check.frozen(self.documents)
+        check.frozen(self.counts)
+
+    @property
+    def weights(self) -> F64:
+        """Weight of each class, which is that of its documents."""
+        return self.documents
+
+    def merge(self, other: Self) -> WordSummary:
+        """Join two summaries: classes and words of both are kept."""
+        if (self.model, type(self.words)) != (other.model, type(other.words)):
+            raise InputError(f"{_OWNER} can only join what has the same model and vectorizer.")
+        classes, here, there = union_of(self.classes, other.classes, _OWNER)
+        words, mine, theirs = self._join_words(other)
+        check_size(len(classes), len(words), _OWNER)
+        counts, documents = np.zeros((len(classes), len(words))), np.zeros(len(classes))
+        counts[np.ix_(here, mine)] += self.counts
+        counts[np.ix_(there, theirs)] += other.counts
+        documents[here] += self.documents
+        documents[there] += other.documents
+        return WordSummary(self.model, classes, documents, words, counts)
+
+    def _join_words(self, other: Self) -> tuple[Any, Any, Any]:
+        """Return the words of both, sorted, and where those of each went."""
+        if self.words == other.words:
+            return self.words, np.arange(len(self.words)), np.arange(len(self.words))
+        if isinstance(self.words, range):
+            raise InputError(
+                f"{_OWNER}: {len(self.words)} slots cannot be joined with {len(other.words)}. Use "
+                "the same hashing."
+            )
+        both = tuple(sorted({*self.words, *other.words}))
+        place = {word: w for w, word in enumerate(both)}
+        mine, theirs = ([place[w] for w in words] for words in (self.words, other.words))
+        return both, np.array(mine, dtype=np.intp), np.array(theirs, dtype=np.intp)
+
+    def mutual_information(self) -> F64:
+        r"""Return the mutual information of each word and the class, in nats, (V,).
+
+        .. math:: I = \sum_{t, k} p(t, k) \log \frac{p(t, k)}{p(t)\, p(k)}
+
+        For the Bernoulli model t says whether a document has the word; for the multinomial model,
+        whether a position holds it.
+        """
+        totals = self.documents if self.model == "bernoulli" else self.counts.sum(axis=1)
+        everything = totals.sum()
+        result = np.zeros(len(self.words))
+        if not everything > 0:
+            return result
+        p_class = (totals / everything)[:, None]
+        for block in check.blocks(len(result), check.block_rows(len(totals))):
+            present = self.counts[:, block] / everything
+            for joint in (present, np.maximum(p_class - present, 0.0)):
+                apart = joint.sum(axis=0) * p_class  # what is impossible adds nothing
+                ratio = np.divide(joint, apart, out=np.ones_like(joint), where=joint > 0)
+                result[block] += scipy.special.xlogy(joint, ratio).sum(axis=0)
+        return np.maximum(result, 0.0)
+
+    def choose(self, vocabulary: str, max_words: int | None) -> Int:
+        """Return the positions of the words to use, in order."""
+        often = self.counts.sum(axis=0)
+        chosen = np.flatnonzero(often > 0)
+        if vocabulary in ("frequent", "relevant") or max_words is not None:
+            values = self.mutual_information() if vocabulary == "relevant" else often
+            most = 1000 if max_words is None else max_words
+            chosen = np.sort(chosen[np.argsort(-values[chosen], kind="stable")[:most]])
+        elif isinstance(self.words, range):
+            chosen = np.arange(len(self.words))
+        if not len(chosen):
+            raise InputError(
+                f"{_OWNER}: no words are left to learn from. Pass documents with words."
+            )
+        return chosen
+
+
+class TextClassifier(TermClassifier):
     r"""Classify documents by their words, with naive Bayes.
 
     .. math:: p(k \mid x) \propto \pi_k\, \frac{(\sum_w x_w)!}{\prod_w x_w!}
@@ -109,6 +213,9 @@ class TextClassifier(TextState):
       lunch = 1             -1.034
     """
 
+    Summary = WordSummary
+    kind = "documents"
+
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name
         self,
         model: Literal["multinomial", "bernoulli"] = "multinomial",
@@ -132,26 +239,7 @@ class TextClassifier(TextState):
         self.vectorizer = vectorizer
         self.priors = priors
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to documents; a failed fit leaves the classifier as it was.
-
-        Parameters
-        ----------
-        X : sequence of str
-            Documents.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            Weight of each document: 2 counts as the document twice, 0 as none.
-
-        Returns
-        -------
-        TextClassifier
-            Itself.
-        """
-        with unchanged_on_error(self):
-            self.__dict__.pop("schema_", None)
-            return self._set(self._summarise(X, y, sample_weight))
+    # --- learning -------------------------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add documents to those seen before; the result is that of one fit to all of them.
@@ -172,39 +260,140 @@ class TextClassifier(TextState):
         TextClassifier
             Itself.
         """
-        Reader.of(self, _OWNER).refuse_choices(f"{_OWNER}.partial_fit")
-        with unchanged_on_error(self):
-            summary = self._summarise(X, y, sample_weight)
-            if classes is not None:
-                known = as_labels(classes, _OWNER, "classes")
-                positions(summary.classes, known, _OWNER, "class")
-            if hasattr(self, "summary_"):
-                summary = self.summary_.merge(summary, f"{_OWNER}.partial_fit")
-            return self._continue(summary)
+        return self._add(X, y, sample_weight, classes)
 
-    def merge(self, other: Self) -> Self:
-        """Give a classifier fitted to the documents of both, with the parameters of this one.
+    def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
+        check.one_of(self.model, ("multinomial", "bernoulli"), f"model of {_OWNER}")
+        known = "all", "no_stop_words", "frequent", "relevant"
+        check.one_of(self.vocabulary, known, f"vocabulary of {_OWNER}")
+        if self.max_words is not None:
+            check.count(self.max_words, f"max_words of {_OWNER}")
+        Smoothing.checked(_OWNER, self.smoothing, self.smoothing_target)
+        refuse_priors(self.priors, _OWNER, seen or ())
+        made = self._make_vectorizer()
+        choices = [  # 1 is one document, and 1.0 all of them
+            name for name, all_ in _CHOICES.items() if repr(getattr(made, name, all_)) != repr(all_)
+        ]
+        if choices and seen is not None:
+            raise InputError(
+                f"{_OWNER} needs a vectorizer that keeps all words. Got {', '.join(choices)}, "
+                "which chooses anew in each batch. Use vocabulary= and max_words= instead."
+            )
 
-        Parameters
-        ----------
-        other : TextClassifier
-            Fitted to other documents, with the same model and vectorizer.
+    def _make_vectorizer(self) -> Any:
+        """Return a vectorizer that counts as the model needs it, not fitted."""
+        if self.vectorizer is not None:
+            made = _check_counting(self.vectorizer)
+            if self.hashing is not None:
+                raise InputError(f"{_OWNER} takes hashing or a vectorizer, not both.")
+        elif self.hashing is not None:
+            slots = check.count(self.hashing, f"hashing of {_OWNER}")
+            made = HashingVectorizer(n_features=slots, alternate_sign=False, norm=None)
+        else:
+            made = CountVectorizer()
+        made.dtype = np.float64
+        if self.vocabulary == "no_stop_words" and made.stop_words is None:
+            made.stop_words = _check_stop_words(self.stop_words)
+        return made
 
-        Returns
-        -------
-        TextClassifier
-            A new one.
-        """
-        check_is_fitted(self)
-        if not isinstance(other, TextClassifier):
-            raise InputError(f"{_OWNER}.merge needs a TextClassifier. Got {type(other).__name__}.")
-        check_is_fitted(other)
-        Reader.of(self, _OWNER).refuse_choices(f"{_OWNER}.merge")
-        summary = self.summary_.merge(other.summary_, f"{_OWNER}.merge")
-        return copy.copy(self)._continue(summary)  # noqa: SLF001 - its own copy
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
+        if reset:
+            self._forget("schema_")
+        documents = _check_documents(X)
+        if y is None:
+            raise InputError(f"{_OWNER} requires y to be passed, but the target y is None.")
+        labels = column_or_1d(y, warn=True)
+        if len(labels) != len(documents):
+            raise InputError(
+                f"{_OWNER} needs one label per document: inconsistent numbers of samples, "
+                f"{len(documents)} documents and {len(labels)} labels."
+            )
+        weights = None
+        if sample_weight is not None:
+            weights = check.weights(sample_weight, len(documents), f"sample weights of {_OWNER}")
+            kept = np.flatnonzero(weights)
+            documents = [documents[i] for i in kept.tolist()]
+            labels, weights = labels[kept], weights[kept]
+        refuse_missing_labels(labels, _OWNER)
+        classes, codes = encode_labels(labels, None)
+        return Rows(documents, codes, weights, len(classes)), classes
+
+    def _summarise(self, batch: tuple[Rows, Any]) -> WordSummary:
+        rows, classes = batch
+        words, found = self._count_words(rows.X)
+        counts = np.zeros((len(classes), 0))
+        if len(words):
+            sparse = self._sparse(found)
+            counts = sparse.counts(rows.codes, rows.weights, len(classes), self.model)
+        return WordSummary(self.model, classes, class_weights(rows), words, counts)
+
+    def _count_words(self, documents: list[str]) -> tuple[Any, Any]:
+        """Return all words of documents, sorted, or a range of slots, and their counts."""
+        reader = self._make_vectorizer()
+        try:
+            counts = reader.fit_transform(documents)
+        except (ValueError, TypeError, re.error) as error:
+            if "empty vocabulary" in str(error):
+                return (), None
+            raise InputError(f"The vectorizer of {_OWNER} failed: {error}") from error
+        if isinstance(reader, HashingVectorizer):
+            return range(counts.shape[1]), counts
+        words = reader.get_feature_names_out().tolist()
+        order = sorted(range(len(words)), key=words.__getitem__)  # a given vocabulary has its own
+        if order != list(range(len(words))):
+            words, counts = [words[w] for w in order], counts[:, order]
+        return tuple(words), counts
+
+    def _sparse(self, counts: Any) -> SparseRows:
+        """Return counts as the model takes them: ones, if only occurrence matters."""
+        if self.model == "bernoulli":
+            counts.data.fill(1.0)
+        return SparseRows.of(counts, _OWNER)
+
+    def _learn(self, summary: WordSummary, batch: Any = None) -> None:  # noqa: ARG002 - not needed
+        words, chosen = summary.words, summary.choose(self.vocabulary, self.max_words)
+        counts = summary.counts
+        if len(chosen) < len(words):
+            words, counts = tuple(words[w] for w in chosen.tolist()), counts[:, chosen]
+        self._reader = self._make_vectorizer()
+        if not isinstance(self._reader, HashingVectorizer):
+            self._reader.vocabulary = list(words)
+        term = estimate_term(
+            Part(self.model, range(len(words))),
+            SparseTerm.summary_of(self.model, summary.documents, counts),
+            Smoothing.checked(_OWNER, self.smoothing, self.smoothing_target),
+            ColumnNames(_OWNER, words),
+        )
+        self._terms, self._problem, self._chosen = (term,), None, chosen
+        self.summary_, self.classes_, self.words_ = summary, summary.classes, words
+        with np.errstate(divide="ignore"):
+            self.log_probabilities_ = check.frozen(np.log(term.family.mean))
+        self.n_parameters_ = len(self.classes_) + term.n_parameters
+        self._set_priors()
+
+    def _check_loaded(self) -> None:
+        self._check_parameters()
+        reader, words = self._make_vectorizer(), self.summary_.words
+        try:
+            reader.build_analyzer()
+        except (re.error, TypeError) as error:
+            raise InputError(f"The words of {_OWNER} have no proper pattern: {error}.") from None
+        hashes = isinstance(reader, HashingVectorizer)
+        fits = words == range(reader.n_features) if hashes else not isinstance(words, range)
+        if self.model != self.summary_.model or not fits:
+            raise InputError(f"The summary of {_OWNER} is not one of what it counts.")
+
+    # --- answers --------------------------------------------------------------------------------
+
+    def _rows(self, X: Any) -> SparseRows:
+        self._check_ready()
+        counts = self._reader.transform(_check_documents(X))
+        if len(self.words_) < counts.shape[1]:
+            counts = counts[:, list(self.words_)]
+        return self._sparse(counts)
 
     def explain(self, document: str, a: Label | None = None, b: Label | None = None) -> Explanation:
-        """Say which words moved the posterior of a document, sorted.
+        """Return which words moved the posterior of a document, sorted.
 
         Parameters
         ----------
@@ -218,26 +407,10 @@ class TextClassifier(TextState):
         Explanation
             Words and how often they occur; of the Bernoulli model also absent ones, with 0.
         """
-        return self._explained(self._rows([document]), a, b)
-
-    def log_odds_weights(self, a: Label, b: Label) -> LogOddsWeights:
-        r"""Give the log odds of two classes as :math:`w \cdot x + w_0`.
-
-        Parameters
-        ----------
-        a, b : label
-            Two of ``classes_``.
-
-        Returns
-        -------
-        LogOddsWeights
-            One weight per word of ``words_``; unpacks to w and :math:`w_0`.
-        """
-        self._check_ready()
-        return self._linear_form(a, b)
+        return self._explain(self._rows([document]), a, b)
 
     def top_words(self, n: int = 10) -> dict[Label, list[Any]]:
-        r"""Give the words that speak most for each class.
+        r"""Return the words that speak most for each class.
 
         They have the largest :math:`\theta_{kw} \log(\theta_{kw} / \bar\theta_w)`, the terms of the
         divergence of a class from the mixture of all: frequent in the class, and more than
@@ -254,7 +427,7 @@ class TextClassifier(TextState):
             From label to words, the most telling first.
         """
         self._check_ready()
-        size = positive_int(n, f"{_OWNER}.top_words", "n")
+        size = check.count(n, f"n of {_OWNER}.top_words")
         theta = np.exp(self.log_probabilities_)
         mixture = self.priors_ @ theta
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -266,7 +439,7 @@ class TextClassifier(TextState):
         return result
 
     def mutual_information(self) -> F64:
-        r"""Give the mutual information of each word of ``words_`` and the class, in nats.
+        r"""Return the mutual information of each word of ``words_`` and the class, in nats.
 
         Returns
         -------
@@ -274,4 +447,58 @@ class TextClassifier(TextState):
             What ``vocabulary="relevant"`` sorts by.
         """
         self._check_ready()
-        return mutual_information(self.summary_)[self._chosen]
+        return self.summary_.mutual_information()[self._chosen]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = tags.input_tags.allow_nan = False
+        tags.input_tags.one_d_array = tags.input_tags.string = True
+        return tags
+
+
+def _check_documents(X: Any) -> list[str]:
+    """Return a sequence of documents as a list."""
+    if isinstance(X, (str, bytes)) or getattr(X, "ndim", 1) == 0:
+        raise InputError(f"{_OWNER} needs a list of documents. Got one text: pass [text].")
+    if getattr(X, "ndim", 1) > 1 or (hasattr(X, "columns") and not hasattr(X, "to_list")):
+        raise InputError(f"{_OWNER} needs one column of documents. Got a table: pass one column.")
+    if isinstance(X, (AbstractSet, Mapping)) or not isinstance(X, Iterable):
+        raise InputError(f"{_OWNER} needs documents in order, a list. Got {type(X).__name__}.")
+    documents = X.tolist() if isinstance(X, np.ndarray) else list(X)
+    if documents and hasattr(documents[0], "as_py"):
+        documents = [cell.as_py() for cell in documents]  # Arrow
+    for row, document in enumerate(documents):
+        if not isinstance(document, str):
+            raise InputError(
+                f"{_OWNER} needs documents as text. Got {document!r} in row {row}. Leave missing "
+                "documents out, or pass '' for one without words."
+            )
+    if not documents:
+        raise InputError(f"{_OWNER}: found 0 sample(s), while a minimum of 1 is required.")
+    return documents
+
+
+def _check_counting(vectorizer: Any) -> Any:
+    """Return a copy of a vectorizer; refuse one that gives something else than counts."""
+    counts = isinstance(vectorizer, (CountVectorizer, HashingVectorizer))
+    scaled = isinstance(vectorizer, TfidfVectorizer) or getattr(vectorizer, "norm", None)
+    if not counts or scaled or getattr(vectorizer, "alternate_sign", False):
+        raise InputError(
+            f"The vectorizer of {_OWNER} must count words: a CountVectorizer(), or a "
+            "HashingVectorizer(alternate_sign=False, norm=None). Got "
+            f"{vectorizer if counts else type(vectorizer).__name__}."
+        )
+    return clone(vectorizer)
+
+
+def _check_stop_words(words: Any) -> Any:
+    """Return the words to leave out as scikit-learn takes them."""
+    if isinstance(words, str) and words == "english":
+        return words
+    if not isinstance(words, str) and isinstance(words, Iterable):
+        listed = list(words)
+        if all(isinstance(word, str) for word in listed):
+            return sorted(map(str, listed))
+    raise InputError(
+        f"The stop_words of {_OWNER} must be 'english' or a list of words. Got {words!r}."
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.classifiers.learning_curves import LearningCurves
+from credo.classifiers.comparison import LearningCurves
 from credo.plots._draw import COLOURS, axes_for, draw
 
 

@@ -6,22 +6,18 @@ from typing import Any, final
 
 from credo.classifiers.decision import DecisionClassifier
 from credo.decisions import Loss
-from credo.storage._estimators import COLUMNS, Estimator, Plan
+from credo.storage._estimators import SCHEMA, Estimator, Plan
 from credo.storage._faults import Fault
-from credo.storage._gaussian_models import KINDS as GAUSSIANS
 from credo.storage._json import Json
 from credo.storage._kinds import Kind, Labels, Maybe, Numbers, Record, Single, check_fields
-from credo.storage._logistic_models import KINDS as LOGISTIC
-from credo.storage._naive_models import KINDS as NAIVE
 from credo.storage._page import Page, Scope
+from credo.storage._registry import kind_named, kind_of
 
-#: Estimators that a decision classifier may hold, by name.
-_WITHIN: dict[str, tuple[type, Estimator]] = {
-    cls.__name__: (cls, kind)
-    for kinds in (GAUSSIANS, NAIVE, LOGISTIC)
-    for cls, kind in kinds.items()
-    if isinstance(kind, Estimator)
-}
+
+def _within(name: Any) -> Estimator | None:
+    """Return how an estimator of a name is stored that a decision classifier may hold."""
+    kind = kind_named(name) if isinstance(name, str) else None
+    return kind if isinstance(kind, Estimator) and name != DecisionClassifier.__name__ else None
 
 
 def _loss(matrix: Any, truths: Any, acts: Any, reject: Any) -> Loss:
@@ -67,23 +63,22 @@ class _Within(Kind):
     def write(self, value: Any, path: str, page: Page) -> Json:
         """Write the name and what the estimator is made of."""
         name = type(value).__name__
-        known = _WITHIN.get(name)
-        if known is None or known[0] is not type(value):
+        kind = _within(name)
+        if kind is None or kind is not kind_of(value):
             remedy = (
                 "Model files hold Credo's own estimators only. Save the other library's model in "
                 "its own way and the Loss with loss.save(path), and join them after loading."
             )
             raise page.refuse(path, value, remedy)
-        write = known[1].write if self._fitted else known[1].write_parameters
+        write = kind.write if self._fitted else kind.write_parameters
         return {"class": name, "content": write(value, path, page)}
 
     def read(self, node: Json, path: str, scope: Scope) -> Any:
         """Read an estimator of a known name."""
         check_fields(node, {"class", "content"}, {"class", "content"}, path)
-        name = node["class"]
-        if not isinstance(name, str) or name not in _WITHIN:
+        kind, inner = _within(node["class"]), scope.inner(own_sizes=True)
+        if kind is None:
             raise Fault(f"{path} is no estimator that is known")
-        kind, inner = _WITHIN[name][1], scope.inner(own_sizes=True)
         read = kind.read if self._fitted else kind.read_parameters
         return read(node["content"], path, inner)
 
@@ -99,10 +94,9 @@ def _restore(model: Any, found: dict[str, Any]) -> None:
 
 
 _PLAN = Plan(
-    parameters={"estimator": _Within(fitted=False), "loss": _LossOf()},
-    learned={"estimator_": _Within(fitted=True), "schema_": COLUMNS["schema_"]},
+    learned={"estimator_": _Within(fitted=True), "schema_": SCHEMA},
     needed=frozenset({"estimator_"}),
-    remade=frozenset({"classes_", "n_features_in_", "feature_names_in_"}),
+    parameters={"estimator": _Within(fitted=False), "loss": _LossOf()},
     finish=_restore,
 )
 

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, final
 
 import numpy as np
 
-from credo.classifiers.table_schema import ColumnSpec, TableSchema
+from credo._records import field_of
+from credo.classifiers._base import ScoredClassifier
+from credo.classifiers.table_schema import TableSchema
 from credo.exceptions import InputError
+from credo.storage._derived import field_kind, record_kind
 from credo.storage._faults import Fault
 from credo.storage._json import Json
-from credo.storage._kinds import (
-    Choice,
-    Count,
-    Kind,
-    Labels,
-    Maybe,
-    Numbers,
-    Record,
-    Single,
-    check_fields,
-)
+from credo.storage._kinds import CLASSES, Apart, Count, Kind, Labels, Maybe, Single, check_fields
 from credo.storage._page import Page, Scope
 from credo.storage._values import Value
-
-#: What scikit-learn keeps in estimators for itself, and is no part of the model.
-_NOT_THE_MODEL = {"_metadata_request", "_sklearn_output_config"}
-_KINDS_OF_COLUMNS = ("number", "boolean", "category", "code", "text")
-
+from credo.storage._vectorizers import Vectorizer
 
 @final
 class Dropped(Kind):
@@ -41,7 +30,7 @@ class Dropped(Kind):
         return None
 
     def read(self, node: Json, path: str, scope: Scope) -> None:  # noqa: ARG002 - no arrays
-        """Give None."""
+        """Return None."""
         if node is not None:
             raise Fault(f"{path} must be null")
 
@@ -62,76 +51,14 @@ class OfSummary(Kind):
         return self._kind.read(node, path, scope)
 
 
-@final
-class _SchemaKind(Kind):
-    """The schema of a table, with all columns in a few arrays."""
-
-    _table = Record(
-        dict,
-        {
-            "target": Single(str),
-            "label_kind": Choice("text", "number", "boolean"),
-            "weight": Maybe(Single(str)),
-            "missing": Labels("M", tuple),
-            "names": Labels("C", list),
-            "kinds": Labels("C", list),
-            "ends": Numbers("C", "<i8", least=0),
-            "categories": Labels("E", list),
-        },
-    )
-
-    def write(self, value: Any, path: str, page: Page) -> Json:
-        """Write the columns one after the other."""
-        columns = value.features
-        flat = _Flat(
-            value.target,
-            value.label_kind,
-            value.weight,
-            value.missing,
-            [each.name for each in columns],
-            [each.kind for each in columns],
-            np.cumsum([len(each.categories) for each in columns], dtype=np.int64),
-            [category for each in columns for category in each.categories],
-        )
-        return self._table.write(flat, path, page)
-
-    def read(self, node: Json, path: str, scope: Scope) -> TableSchema:
-        """Cut the arrays into columns again."""
-        found = self._table.read(node, path, scope.inner(own_sizes=True))
-        ends, categories = found["ends"], tuple(found["categories"])
-        starts = np.concatenate([[0], ends[:-1]]) if ends.size else ends
-        if (starts > ends).any() or len(categories) != (ends[-1] if ends.size else 0):
-            raise Fault(f"the categories of {path} do not fit the columns")
-        texts = (*found["names"], *found["missing"])
-        if any(type(text) is not str for text in texts):
-            raise Fault(f"{path} has a column whose name is no text")
-        if any(kind not in _KINDS_OF_COLUMNS for kind in found["kinds"]):
-            raise Fault(f"{path} has a column of an unknown kind")
-        columns = zip(found["names"], found["kinds"], starts.tolist(), ends.tolist(), strict=True)
-        features = tuple(ColumnSpec(n, k, categories[a:b]) for n, k, a, b in columns)
-        kept = ("target", "label_kind", "weight", "missing")
-        return TableSchema(features=features, **{name: found[name] for name in kept})
-
-
-@dataclass(frozen=True, slots=True)
-class _Flat:
-    """The columns of a schema as lists."""
-
-    target: str
-    label_kind: str
-    weight: str | None
-    missing: tuple[str, ...]
-    names: list[str]
-    kinds: list[str]
-    ends: Any
-    categories: list[Any]
-
-
+#: Parameters that are not plain values, by name, whatever the estimator.
+_PARAMETERS: dict[str, Kind] = {"progress": Dropped(), "vectorizer": Maybe(Vectorizer())}
+SCHEMA = Apart(record_kind(TableSchema))
 #: What all estimators may have: the columns that they were fitted to.
 COLUMNS: dict[str, Kind] = {
     "n_features_in_": Count("D"),
-    "feature_names_in_": Labels("D", np.ndarray, distinct=str),
-    "schema_": _SchemaKind(),
+    "feature_names_in_": Labels("D", np.ndarray, each=str, distinct=True),
+    "schema_": SCHEMA,
 }
 
 
@@ -140,34 +67,50 @@ COLUMNS: dict[str, Kind] = {
 class Plan:
     """What of an estimator is stored."""
 
-    #: Parameters that are not plain values, and must be there.
-    parameters: Mapping[str, Kind]
     #: What was learned, in the order in which it is read.
     learned: Mapping[str, Kind]
     #: What of it must be there; and what more, if the model is determined.
     needed: frozenset[str]
     ready: frozenset[str] = frozenset()
-    #: Attributes that ``finish`` makes again.
-    remade: frozenset[str] = frozenset()
+    #: Parameters that are not plain values, and must be there.
+    parameters: Mapping[str, Kind] = field(default_factory=dict)
     #: Sets what is made again, from what was read.
     finish: Callable[[Any, dict[str, Any]], None] = field(default=lambda _model, _found: None)
 
 
-@contextmanager
-def as_stored(model: Any, found: dict[str, Any], **methods: Any) -> Iterator[None]:
-    """Let a model show what it learned: without warnings, and without computing some of it."""
-    stand_ins = {"_warned": True, **methods}
-    vars(model).update(stand_ins)
-    yield
-    for name in stand_ins:
-        del vars(model)[name]
-    if "_warned" in found:
-        vars(model)["_warned"] = found["_warned"]
+@cache
+def learner_kind(make: Any) -> Estimator:
+    """Return how models are stored that learn from a summary."""
+    summary, learned = field_kind(field_of(make.Summary, "Summary")), dict(COLUMNS)
+    needed = {"summary_"} if make.kind == "documents" else {"summary_", "n_features_in_"}
+    ready = frozenset[str]()
+    if make.Fitted is not None:
+        if issubclass(make, ScoredClassifier):
+            learned = {"classes_": CLASSES, **learned}
+            needed.add("classes_")
+        summary, ready = OfSummary(summary), frozenset({"_fitted"})
+        learned["_fitted"] = field_kind(field_of(make.Fitted, "Fitted"))
+    learned |= {"summary_": summary, "_problem": Maybe(Single(str)), "_warned": Single(bool)}
+    return Estimator(make, Plan(learned, frozenset(needed), ready, finish=_show))
 
 
-def check_priors(model: Any) -> None:
-    """Check that the classes have some weight."""
-    if not np.isfinite(model.priors_).all():
+def _show(model: Any, found: dict[str, Any]) -> None:
+    """Let a model show what it learned, as a fit does at its end, but without warnings."""
+    summary, warned = found["summary_"], found.get("_warned")
+    if "classes_" not in found and hasattr(summary, "classes") and model.Fitted is None:
+        model.classes_ = summary.classes
+    model._check_loaded()  # noqa: SLF001 - it is there to be called here, as all of these
+    if found.get("_problem") is not None:
+        return
+    model._warned = True  # noqa: SLF001
+    if model.Fitted is None:
+        model._learn(summary)  # noqa: SLF001
+    else:
+        model._set(found["_fitted"], found.get("classes_"), summary)  # noqa: SLF001
+    del model._warned  # noqa: SLF001
+    if warned is not None:
+        model._warned = warned  # noqa: SLF001
+    if not np.isfinite(getattr(model, "priors_", 1.0)).all():
         raise Fault("its classes have no weight")
 
 
@@ -175,16 +118,16 @@ def check_priors(model: Any) -> None:
 class Estimator(Kind):
     """An estimator with parameters and learned attributes."""
 
-    def __init__(self, make: type, plan: Plan) -> None:
+    def __init__(self, make: Any, plan: Plan) -> None:
         self._make, self._plan = make, plan
-        names = make._get_param_names()  # type: ignore[attr-defined]  # noqa: SLF001 - scikit-learn
-        plain = Value()
-        self._parameters = {name: plan.parameters.get(name, plain) for name in names}
+        names = make._get_param_names()  # noqa: SLF001 - scikit-learn's
+        special, plain = {**_PARAMETERS, **plan.parameters}, Value()
+        self._parameters = {name: special.get(name, plain) for name in names}
+        self._needed = frozenset(special) & set(names) - {"progress"}
 
     def write(self, value: Any, path: str, page: Page) -> Json:
         """Write the parameters and what was learned."""
         found = vars(value)
-        self._check_known(found)
         if not self._plan.needed <= set(found):
             raise InputError(
                 f"This {self._make.__name__} is not fitted, so there is nothing to save. Fit it "
@@ -196,22 +139,31 @@ class Estimator(Kind):
                 f"This {self._make.__name__} waits for more rows: {found['_problem']} Without its "
                 "summary nothing would be left of it. Save it with summary=True."
             )
-        learned = {
-            name: kind.write(found[name], f"{path}.{name}", page)
-            for name, kind in self._plan.learned.items()
+        kept = {
+            name: found[name]
+            for name in self._plan.learned
             if name in found and (determined or name not in self._plan.ready)
+        }
+        self._refuse_others(value, kept)
+        learned = {
+            name: self._plan.learned[name].write(each, f"{path}.{name}", page)
+            for name, each in kept.items()
         }
         return {"parameters": self.write_parameters(value, path, page), "learned": learned}
 
     def write_parameters(self, value: Any, path: str, page: Page) -> dict[str, Json]:
         """Write the parameters."""
-        names = self._parameters.items()
-        return {n: k.write(getattr(value, n), f"{path}.{n}", page) for n, k in names}
+        given = value.get_params(deep=False)
+        if hasattr(value, "_plain_parameters"):
+            given = value._plain_parameters()  # noqa: SLF001 - what is named instead of passed
+        return {n: k.write(given[n], f"{path}.{n}", page) for n, k in self._parameters.items()}
 
-    def _check_known(self, found: Mapping[str, Any]) -> None:
-        """Refuse attributes that would be lost."""
-        known = {*self._parameters, *self._plan.learned, *self._plan.remade, *_NOT_THE_MODEL}
-        strange = sorted(set(found) - known)
+    def _refuse_others(self, value: Any, kept: dict[str, Any]) -> None:
+        """Refuse attributes that would be lost: those that no model has which is made of these."""
+        twin = self._make(**value.get_params(deep=False))
+        vars(twin).update(kept)
+        self._plan.finish(twin, kept)
+        strange = sorted(name for name in set(vars(value)) - set(vars(twin)) if name[0] != "_")
         if strange:
             raise InputError(
                 f"This {self._make.__name__} has the attribute {strange[0]!r}, which model files "
@@ -236,7 +188,7 @@ class Estimator(Kind):
 
     def read_parameters(self, node: Json, path: str, scope: Scope) -> Any:
         """Make an unfitted estimator; a plain parameter that is not there has its default."""
-        check_fields(node, set(self._parameters), set(self._plan.parameters), path)
+        check_fields(node, set(self._parameters), set(self._needed), path)
         inner = scope.inner(own_sizes=True)
         read = {n: self._parameters[n].read(v, f"{path}.{n}", inner) for n, v in node.items()}
         return self._make(**read)

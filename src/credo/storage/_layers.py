@@ -14,7 +14,7 @@ from credo.storage._faults import Fault
 from credo.storage._json import Json, parsed, written
 from credo.storage._kinds import check_fields
 from credo.storage._page import Page, Scope
-from credo.storage._registry import STORABLE, kind_named, kind_of
+from credo.storage._registry import kind_named, kind_of, storable
 
 #: Version of the layout. A reader takes every version up to its own.
 FORMAT = 1
@@ -32,7 +32,7 @@ def composed(model: Any, *, summary: bool) -> tuple[str, dict[str, Any]]:
     kind = kind_of(model)
     if kind is None:
         raise InputError(
-            f"A {name} cannot be saved. Model files are for {', '.join(STORABLE)}, not for "
+            f"A {name} cannot be saved. Model files are for {', '.join(storable())}, not for "
             "subclasses of them or models of other libraries."
         )
     page = Page(name, summary=summary)

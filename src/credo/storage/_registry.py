@@ -2,93 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from importlib import import_module
 
+from credo.classifiers._base import LearnsFromSummary
+from credo.storage._derived import record_kind
+from credo.storage._estimators import learner_kind
 from credo.storage._kinds import Kind
 
-Kinds: TypeAlias = Mapping[type, Kind]
-
-
-def _class_summary() -> Kinds:
-    from credo.storage._moments import KINDS  # noqa: PLC0415 - the others are not needed
-
-    return KINDS
-
-
-def _naive_summary() -> Kinds:
-    from credo.storage._naive_summaries import KINDS  # noqa: PLC0415 - the others are not needed
-
-    return KINDS
-
-
-def _gaussian() -> Kinds:
-    from credo.storage._gaussian_models import KINDS  # noqa: PLC0415 - the others are not needed
-
-    return KINDS
-
-
-def _naive() -> Kinds:
-    from credo.storage._naive_models import KINDS  # noqa: PLC0415 - the others are not needed
-
-    return KINDS
-
-
-def _logistic() -> Kinds:
-    from credo.storage._logistic_models import KINDS  # noqa: PLC0415 - the others are not needed
-
-    return KINDS
-
-
-def _decision() -> Kinds:
-    from credo.storage._decision_models import KINDS  # noqa: PLC0415 - the others are not needed
-
-    return KINDS
-
-
-def _network() -> Kinds:
-    from credo.storage._networks import KINDS  # noqa: PLC0415 - the others are not needed
-
-    return KINDS
-
-
-def _grid() -> Kinds:
-    from credo.storage._grids import KINDS  # noqa: PLC0415 - the others are not needed
-
-    return KINDS
-
-
-#: By the name of the class: what loads how it is stored.
-_HOMES: dict[str, Callable[[], Kinds]] = {
-    "BayesianNetwork": _network,
-    "ClassSummary": _class_summary,
-    "DecisionClassifier": _decision,
-    "FactorGraph": _network,
-    "GaussianClassifier": _gaussian,
-    "GaussianRegressor": _gaussian,
-    "GridField": _grid,
-    "LogisticClassifier": _logistic,
-    "Loss": _decision,
-    "MarkovNetwork": _network,
-    "NaiveBayes": _naive,
-    "NaiveSummary": _naive_summary,
-    "TextClassifier": _naive,
-    "WordSummary": _naive_summary,
+#: Models that learn from a summary are stored as they declare, and so are these summaries.
+_RECORDS = {
+    "ClassSummary": "credo.classifiers.summary",
+    "NaiveSummary": "credo.classifiers.naive_bayes",
+    "WordSummary": "credo.classifiers.text",
 }
-#: Names of all classes that can be stored.
-STORABLE = tuple(_HOMES)
+#: The others, by the module that says how.
+_OTHERS = {
+    "BayesianNetwork": "_networks",
+    "DecisionClassifier": "_decision_models",
+    "FactorGraph": "_networks",
+    "GridField": "_grids",
+    "LogisticClassifier": "_logistic_models",
+    "Loss": "_decision_models",
+    "MarkovNetwork": "_networks",
+}
+
+
+def storable() -> tuple[str, ...]:
+    """Name all classes that can be stored."""
+    return tuple(sorted({*LearnsFromSummary.known, *_RECORDS, *_OTHERS}))
 
 
 def kind_named(name: str) -> Kind | None:
-    """Give how the class of a name is stored, or None if it is not."""
-    return next((kind for cls, kind in _found(name).items() if cls.__name__ == name), None)
+    """Return how the class of a name is stored, or None if it is not."""
+    found = _class_named(name)
+    return None if found is None else found[1]
 
 
 def kind_of(value: object) -> Kind | None:
-    """Give how an object is stored, or None; subclasses are other classes."""
-    return _found(type(value).__name__).get(type(value))
+    """Return how an object is stored, or None; subclasses are other classes."""
+    found = _class_named(type(value).__name__)
+    return found[1] if found is not None and found[0] is type(value) else None
 
 
-def _found(name: str) -> Kinds:
-    """Give the classes that are stored in the same way as the one of a name."""
-    return _HOMES[name]() if name in _HOMES else {}
+def _class_named(name: str) -> tuple[type, Kind] | None:
+    """Return the class of a name and how it is stored."""
+    if name in LearnsFromSummary.known:
+        made = LearnsFromSummary.known[name]
+        return made, learner_kind(made)
+    if name in _RECORDS:
+        record = getattr(import_module(_RECORDS[name]), name)
+        return record, record_kind(record)
+    if name in _OTHERS:
+        kinds = import_module(f"credo.storage.{_OTHERS[name]}").KINDS
+        return next((each, kind) for each, kind in kinds.items() if each.__name__ == name)
+    return None

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, final
 
 from credo.classifiers.logistic import LogisticClassifier
-from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.streaming.logistic_passes import fit_by_passes
 from credo.classifiers.streaming.planning import adopt, fitted_learner, learner_of, schema_of
-from credo.classifiers.streaming.reducers import Reducer, reducer_for
+from credo.classifiers.streaming.reducers import Reducer
 from credo.classifiers.table_schema import TableSchema
 from credo.exceptions import InputError
 from credo.tables.batch_threads import map_in_order, with_starts
@@ -168,8 +167,8 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
             )
         schema = fit_by_passes(learner, schema, _reading(opened, progress), owner)
         return adopt(model, learner, schema)
-    head = _head(opened, schema) if isinstance(learner, NaiveBayes) else None
-    reducer = reducer_for(learner, schema, head, owner)
+    head = _head(opened, schema) if learner.kind == "columns" else None
+    reducer = Reducer(learner, schema, owner, head)
     summary = _summary(FitJob(reducer), opened, engine, progress)
     reducer.finish(learner, summary)
     return adopt(model, learner, schema)
@@ -233,7 +232,7 @@ def update_table(
             "all rows at once."
         )
     opened = open_checked(source, schema, owner, labels=True, engine=engine)
-    reducer = reducer_for(learner, schema, None, owner)
+    reducer = Reducer(learner, schema, owner)
     added = _summary(FitJob(reducer), opened, engine, progress)
     changed = learner if learner is model else copy.copy(learner)  # a policy may refuse it yet
     reducer.finish(changed, reducer.merge(before, added))

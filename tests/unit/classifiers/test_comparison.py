@@ -1,10 +1,12 @@
 """``compare_generative_discriminative``: learning curves of two classifiers on the same rows."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
@@ -12,8 +14,11 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
-from credo import GaussianClassifier, LogisticClassifier, compare_generative_discriminative
-from credo.classifiers.comparison import _interleaved, _least_size
+from credo import (
+    GaussianClassifier,
+    LogisticClassifier,
+    compare_generative_discriminative as compare,
+)
 from credo.exceptions import InputError
 
 
@@ -25,78 +30,73 @@ def gaussians(counts, gap=1.5, d=2, seed=0):
 
 
 X, Y = gaussians([150, 150])
+NB = GaussianNB()
 
 
 @pytest.fixture(scope="module")
 def curves():
-    return compare_generative_discriminative(X, Y, sizes=[8, 40, 200], n_repeats=6, random_state=0)
+    return compare(X, Y, sizes=[8, 40, 200], n_repeats=6, random_state=0)
+
+
+class Uniform(ClassifierMixin, BaseEstimator):
+    """Learns nothing, and tells which rows it was fitted to and tested on; X is their numbers."""
+
+    def fit(self, X, y):
+        SEEN.append(X[:, 0].astype(int))
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_log_proba(self, X):
+        SEEN.append(X[:, 0].astype(int))
+        return np.full((len(X), len(self.classes_)), -np.log(len(self.classes_)))
+
+
+SEEN = []
+
+
+def splits(codes, sizes=None, **options):
+    """Sizes, and of each repeat the test rows and the training sets."""
+    SEEN.clear()
+    rows, models = np.arange(len(codes))[:, None], (Uniform(), Uniform())
+    got = compare(rows, codes, sizes=sizes, models=models, **options)
+    n = len(got.sizes)
+    repeats = [SEEN[i : i + 4 * n] for i in range(0, len(SEEN), 4 * n)]  # fit, fit, test, test
+    return got.sizes, [(each[2], each[::4]) for each in repeats]
 
 
 # --- splits ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "counts", [[30, 30], [50, 10], [20, 31, 9], [3, 97], [7, 7, 7, 7]], ids=str
+    "counts",
+    [[30, 30], [50, 10], [20, 31, 9], [3, 97], [7, 7, 7, 7], [4, 40], [6, 11, 23]],
+    ids=str,
 )
-def test_every_stretch_has_the_class_shares(counts):
+def test_training_sets_grow_with_the_class_shares_and_never_hold_test_rows(counts):
     codes = np.random.default_rng(1).permutation(np.repeat(np.arange(len(counts)), counts))
-    order = _interleaved(codes, np.random.default_rng(2))
-    assert sorted(order.tolist()) == list(range(len(codes)))
     shares = np.array(counts) / sum(counts)
-    for m in range(1, len(codes) + 1):
-        found = np.bincount(codes[order[:m]], minlength=len(counts))
-        # half a row by rounding in each class, and one by ties
-        assert (np.abs(found - m * shares) <= 1 + len(counts) / 2).all()
+    (least, *_, most), _ = splits(codes, n_repeats=1)
+    sizes, repeats = splits(codes, range(least, most + 1), n_repeats=30, random_state=2)
+    for test, sets in repeats:
+        assert sorted([*test, *sets[-1]]) == list(range(len(codes)))
+        assert [len(each) for each in sets] == sizes.tolist()
+        assert np.bincount(codes[sets[0]], minlength=len(counts)).min() >= 2
+        for smaller, larger in pairwise(sets):
+            assert larger[:-1].tolist() == smaller.tolist()
+        for each in [test[:0], *sets]:
+            held = np.concatenate([test, each])
+            found = np.bincount(codes[held], minlength=len(counts))
+            # half a row by rounding in each class, and one by ties
+            assert (np.abs(found - len(held) * shares) <= 1 + len(counts) / 2).all()
+    assert len({tuple(test) for test, _ in repeats}) > 1
 
 
-def test_splits_differ_and_take_every_row():
-    codes = np.repeat([0, 1], 20)
-    rng = np.random.default_rng(0)
-    orders = np.array([_interleaved(codes, rng) for _ in range(200)])
-    assert len({tuple(order) for order in orders}) > 190
-    # each row is tested on about as often as others: 12 of 40 places
-    tested = np.bincount(orders[:, :12].ravel(), minlength=40) / 200
-    assert tested.min() > 0.15
+def test_every_row_is_tested_on_about_as_often():
+    _, repeats = splits(np.repeat([0, 1], 20), [28], n_repeats=200, random_state=0)
+    assert len({tuple(test) for test, _ in repeats}) > 190
+    tested = np.bincount(np.concatenate([test for test, _ in repeats]), minlength=40) / 200
+    assert tested.min() > 0.15  # 12 of 40 places
     assert tested.max() < 0.45
-
-
-@pytest.mark.parametrize("counts", [[10, 10], [4, 40], [6, 11, 23], [5, 5, 5]], ids=str)
-@pytest.mark.parametrize("n_test", [3, 5, 8])
-def test_the_least_size_holds_two_rows_of_each_class_however_they_fall(counts, n_test):
-    codes = np.repeat(np.arange(len(counts)), counts)
-    least = _least_size(np.array(counts), n_test)
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        order = _interleaved(codes, rng)
-        found = np.bincount(codes[order[n_test : n_test + least]], minlength=len(counts))
-        assert found.min() >= 2 or least > len(codes) - n_test
-
-
-def test_training_sets_contain_each_other_and_never_test_rows():
-    seen = []
-
-    class Spy(GaussianNB):
-        def fit(self, X, y):
-            seen.append(("fit", {tuple(row) for row in X.tolist()}))
-            return super().fit(X, y)
-
-        def predict_log_proba(self, X):
-            seen.append(("test", {tuple(row) for row in X.tolist()}))
-            return super().predict_log_proba(X)
-
-    compare_generative_discriminative(
-        X, Y, sizes=[10, 50, 210], n_repeats=2, models=(Spy(), GaussianNB()), random_state=3
-    )
-    for r in range(2):
-        mine = seen[6 * r : 6 * r + 6]
-        fits = [rows for kind, rows in mine if kind == "fit"]
-        tests = [rows for kind, rows in mine if kind == "test"]
-        assert [len(rows) for rows in fits] == [10, 50, 210]
-        assert fits[0] < fits[1] < fits[2]
-        assert len(tests[0]) == 90
-        assert tests[0] == tests[1] == tests[2]
-        assert not fits[2] & tests[0]
-    assert seen[1][1] != seen[7][1]
 
 
 # --- results ---------------------------------------------------------------------------------
@@ -112,6 +112,7 @@ def test_results_have_a_place_for_each_model_size_and_repeat(curves):
         np.testing.assert_allclose(curves.mean_log_losses[:, s], mean)
     assert ((curves.error_rates >= 0) & (curves.error_rates <= 1)).all()
     assert (np.abs(curves.agreement) <= 1 + 1e-12).all()
+    assert not curves.separated[-1].any()
 
 
 def test_losses_are_those_of_scikit_learns_metrics():
@@ -122,9 +123,7 @@ def test_losses_are_those_of_scikit_learns_metrics():
             kept.append((X.copy(), self))
             return super().predict_log_proba(X)
 
-    got = compare_generative_discriminative(
-        X, Y, sizes=[100], n_repeats=3, models=(Kept(), GaussianNB()), random_state=0
-    )
+    got = compare(X, Y, sizes=[100], n_repeats=3, models=(Kept(), GaussianNB()), random_state=0)
     truths = {tuple(row): label for row, label in zip(X.tolist(), Y.tolist(), strict=True)}
     for r, (rows, model) in enumerate(kept):
         y = [truths[tuple(row)] for row in rows.tolist()]
@@ -134,8 +133,8 @@ def test_losses_are_those_of_scikit_learns_metrics():
 
 
 def test_the_default_generative_one_is_scikit_learns_lda():
-    ours = compare_generative_discriminative(X, Y, sizes=[60], n_repeats=3, random_state=5)
-    theirs = compare_generative_discriminative(
+    ours = compare(X, Y, sizes=[60], n_repeats=3, random_state=5)
+    theirs = compare(
         X,
         Y,
         sizes=[60],
@@ -149,20 +148,16 @@ def test_the_default_generative_one_is_scikit_learns_lda():
 
 
 def test_the_same_seed_gives_the_same_curves(curves):
-    again = compare_generative_discriminative(
-        X, Y, sizes=[200, 8, 40, 8], n_repeats=6, random_state=np.random.default_rng(0)
-    )
+    again = compare(X, Y, sizes=[200, 8, 40, 8], n_repeats=6, random_state=np.random.default_rng(0))
     np.testing.assert_array_equal(again.log_losses, curves.log_losses)
     np.testing.assert_array_equal(again.agreement, curves.agreement)
-    other = compare_generative_discriminative(X, Y, sizes=[8, 40, 200], n_repeats=6, random_state=1)
+    other = compare(X, Y, sizes=[8, 40, 200], n_repeats=6, random_state=1)
     assert not np.array_equal(other.log_losses, curves.log_losses)
 
 
 def test_two_lines_agree_in_the_limit_and_losses_fall():
     rows, y = gaussians([3000, 3000])
-    got = compare_generative_discriminative(
-        rows, y, sizes=[10, 100, 4200], n_repeats=8, random_state=0
-    )
+    got = compare(rows, y, sizes=[10, 100, 4200], n_repeats=8, random_state=0)
     assert got.agreement[-1].min() > 0.999
     assert got.agreement[-1].mean() > got.agreement[0].mean()
     means = got.mean_log_losses
@@ -170,34 +165,29 @@ def test_two_lines_agree_in_the_limit_and_losses_fall():
     assert (means[:, 0] > means[:, -1]).all()
 
 
-@pytest.mark.parametrize("relabel", [str, bool, float], ids=["text", "boolean", "float"])
-def test_the_kind_of_labels_does_not_matter(relabel, curves):
-    labels = np.array([relabel(k) for k in Y])
-    got = compare_generative_discriminative(
-        X, labels, sizes=[8, 40, 200], n_repeats=6, random_state=0
-    )
+@pytest.mark.parametrize(
+    ("rows", "labels"),
+    [
+        (X, Y.astype(str)),
+        (X, Y.astype(bool)),
+        (X, Y.astype(float)),
+        (pd.DataFrame(X, columns=["a", "b"]), pd.Series(Y)),
+    ],
+    ids=["text", "boolean", "float", "frame"],
+)
+def test_the_kind_of_rows_and_labels_does_not_matter(rows, labels, curves):
+    got = compare(rows, labels, sizes=[8, 40, 200], n_repeats=6, random_state=0)
     np.testing.assert_allclose(got.log_losses, curves.log_losses, rtol=1e-12)
-
-
-def test_a_data_frame_is_taken(curves):
-    got = compare_generative_discriminative(
-        pd.DataFrame(X, columns=["a", "b"]),
-        pd.Series(Y),
-        sizes=[8, 40, 200],
-        n_repeats=6,
-        random_state=0,
-    )
-    np.testing.assert_array_equal(got.log_losses, curves.log_losses)
 
 
 def test_three_classes_are_compared():
     rows, y = load_iris(return_X_y=True)
-    got = compare_generative_discriminative(rows[:, :2], y, n_repeats=4, random_state=0)
+    got = compare(rows[:, :2], y, n_repeats=4, random_state=0)
     assert got.error_rates[:, -1].mean() < 0.35
     assert np.isfinite(got.log_losses).all()
     assert got.agreement[-1].mean() > 0.5
     rows, y = gaussians([1500] * 3, gap=1.0, seed=2)
-    got = compare_generative_discriminative(rows, y, sizes=[3000], n_repeats=3, random_state=0)
+    got = compare(rows, y, sizes=[3000], n_repeats=3, random_state=0)
     assert got.agreement.min() > 0.99
 
 
@@ -205,21 +195,17 @@ def test_separable_rows_are_a_result_and_not_a_warning():
     rows, y = gaussians([40, 40], gap=30)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        got = compare_generative_discriminative(rows, y, n_repeats=3, random_state=0)
+        got = compare(rows, y, n_repeats=3, random_state=0)
     assert got.separated.all()
     assert (got.error_rates == 0).all()
     assert "100 %" in repr(got)
-
-
-def test_rows_that_overlap_are_not_called_separable(curves):
-    assert not curves.separated[-1].any()
 
 
 def test_fewer_rows_than_columns_are_no_warning_either():
     rows, y = gaussians([30, 30], gap=2, d=12)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        got = compare_generative_discriminative(rows, y, sizes=[4, 8, 40], n_repeats=3)
+        got = compare(rows, y, sizes=[4, 8, 40], n_repeats=3)
     assert got.separated[0].all()
     assert not np.isnan(got.log_losses).any()
 
@@ -229,7 +215,7 @@ def test_fewer_rows_than_columns_are_no_warning_either():
 
 def test_other_models_can_be_compared_and_stay_unfitted():
     models = GaussianClassifier("full"), LogisticRegression(C=0.5)
-    got = compare_generative_discriminative(X, Y, sizes=[50], n_repeats=2, models=models)
+    got = compare(X, Y, sizes=[50], n_repeats=2, models=models)
     assert got.names == ("GaussianClassifier", "LogisticRegression")
     assert not hasattr(models[0], "classes_")
     assert not hasattr(models[1], "classes_")
@@ -240,13 +226,13 @@ def test_other_models_can_be_compared_and_stay_unfitted():
 
 def test_logistic_against_itself_agrees_entirely():
     models = LogisticClassifier(penalty="l2"), LogisticClassifier(penalty="l2")
-    got = compare_generative_discriminative(X, Y, sizes=[50, 100], n_repeats=2, models=models)
+    got = compare(X, Y, sizes=[50, 100], n_repeats=2, models=models)
     np.testing.assert_array_equal(got.log_losses[0], got.log_losses[1])
     np.testing.assert_allclose(got.agreement, 1, rtol=1e-12)
 
 
 def test_by_default_eight_sizes_grow_to_all_rows():
-    got = compare_generative_discriminative(X, Y, n_repeats=1, random_state=0)
+    got = compare(X, Y, n_repeats=1, random_state=0)
     assert len(got.sizes) == 8
     assert got.sizes[-1] == 210
     assert (np.diff(got.sizes) > 0).all()
@@ -256,17 +242,13 @@ def test_by_default_eight_sizes_grow_to_all_rows():
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_the_test_share_is_kept(share):
-    got = compare_generative_discriminative(X, Y, n_repeats=1, test_share=share, random_state=0)
-    assert got.sizes[-1] == 300 - round(share * 300)
-
-
-def test_progress_is_told_after_each_repeat():
+def test_the_test_share_is_kept_and_progress_told_after_each_repeat(share):
     told = []
-    compare_generative_discriminative(
-        X, Y, sizes=[20], n_repeats=4, progress=lambda done, of: told.append((done, of))
+    sizes, ((test, _), _) = splits(
+        Y, n_repeats=2, test_share=share, progress=lambda done, of: told.append((done, of))
     )
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert (len(test), sizes[-1]) == (round(share * 300), 300 - round(share * 300))
+    assert told == [(1, 2), (2, 2)]
 
 
 def test_the_table_has_a_line_per_size(curves):
@@ -279,59 +261,33 @@ def test_the_table_has_a_line_per_size(curves):
 
 
 @pytest.mark.parametrize(
-    "sizes", [[3], [211], [], [0], [-5], [20.5], [True], ["20"], 5, 20.0], ids=repr
+    ("option", "values"),
+    [
+        ("sizes", [[3], [211], [], [0], [-5], [20.5], [True], ["20"], 5, 20.0]),
+        ("models", [(NB,), (NB, NB, NB), (GaussianNB, GaussianNB), (NB, SVC()), "ab", NB]),
+        ("n_repeats", [0, 1.5, "2"]),
+        ("test_share", [0.0, 1.0, 2]),
+        ("random_state", ["x"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_impossible_sizes_are_refused(sizes):
-    with pytest.raises(InputError, match="sizes of compare_generative_discriminative"):
-        compare_generative_discriminative(X, Y, sizes=sizes, n_repeats=1)
+def test_wrong_options_are_named(option, values):
+    for value in values:
+        with pytest.raises(InputError, match=f"{option} of compare_generative_discriminative"):
+            compare(X, Y, **{"n_repeats": 1, option: value})
 
 
 @pytest.mark.parametrize(
-    "models",
+    ("rows", "labels", "message"),
     [
-        (GaussianNB(),),
-        (GaussianNB(), GaussianNB(), GaussianNB()),
-        (GaussianNB, GaussianNB),
-        (GaussianNB(), SVC()),
-        "ab",
-        GaussianNB(),
+        (X, np.zeros(300), "two classes or more"),
+        (X[:4], [0, 0, 1, 1], "two training rows of each"),
+        (X, np.append(np.zeros(298), [1, 1]), "two training rows of each"),
+        (np.where(X[3, 1] == X, np.nan, X), Y, "NaN"),
+        (X, Y[:7], "inconsistent"),
     ],
-    ids=["one", "three", "classes", "no probabilities", "text", "alone"],
+    ids=["one class", "few rows", "a rare class", "missing values", "lengths"],
 )
-def test_what_is_no_pair_of_models_is_refused(models):
-    with pytest.raises(InputError, match="models of compare_generative_discriminative"):
-        compare_generative_discriminative(X, Y, sizes=[20], n_repeats=1, models=models)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_repeats": 0}, "n_repeats"),
-        ({"test_share": 0.0}, "test_share"),
-        ({"test_share": 1.0}, "test_share"),
-        ({"random_state": "x"}, "random_state"),
-    ],
-    ids=str,
-)
-def test_wrong_options_are_named(options, message):
-    with pytest.raises(InputError, match=f"{message} of compare_generative_discriminative"):
-        compare_generative_discriminative(X, Y, **options)
-
-
-def test_two_classes_with_rows_to_spare_are_needed():
-    with pytest.raises(InputError, match="two classes or more"):
-        compare_generative_discriminative(X, np.zeros(300))
-    with pytest.raises(InputError, match="two training rows of each"):
-        compare_generative_discriminative(X[:4], [0, 0, 1, 1])
-    rare = np.append(np.zeros(298), [1, 1])
-    with pytest.raises(InputError, match="two training rows of each"):
-        compare_generative_discriminative(X, rare)
-
-
-def test_missing_values_and_wrong_lengths_are_refused():
-    holes = X.copy()
-    holes[3, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        compare_generative_discriminative(holes, Y)
-    with pytest.raises(ValueError, match="inconsistent"):
-        compare_generative_discriminative(X, Y[:7])
+def test_rows_that_cannot_be_split_are_refused(rows, labels, message):
+    with pytest.raises(ValueError, match=message):
+        compare(rows, labels)

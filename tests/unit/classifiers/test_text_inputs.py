@@ -6,12 +6,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 from credo import TextClassifier
-from credo.exceptions import InputError
+from credo.exceptions import InputError, NumericalError
 
 DOCS = ["win cash now", "cash prize win", "lunch at noon", "see you at lunch", ""]
 LABELS = ["spam", "spam", "ham", "ham", "ham"]
+COUNTING = {"alternate_sign": False, "norm": None}
 COLUMNS = {
     "tuple": tuple(DOCS),
     "array": np.array(DOCS),
@@ -165,19 +167,54 @@ def test_stop_words_alone_are_no_words():
         ({"max_words": 0}, "max_words of TextClassifier must be a whole number, at least 1"),
         ({"max_words": 2.0}, "max_words of TextClassifier must be a whole number"),
         ({"max_words": True}, "max_words of TextClassifier must be a whole number"),
-        ({"smoothing": -1}, "smoothing of TextClassifier must be between 0 and 1e100"),
+        ({"smoothing": -1}, "smoothing of TextClassifier must be between 0 and"),
         ({"smoothing": "much"}, "smoothing of TextClassifier must be a number"),
         ({"smoothing": np.nan}, "smoothing of TextClassifier must be finite"),
         ({"smoothing_target": "mean"}, "smoothing_target of TextClassifier must be one of"),
         ({"priors": "flat"}, "priors of TextClassifier"),
         ({"priors": [0.5, 0.4]}, "TextClassifier"),
         ({"priors": {"ham": 0.5, "eggs": 0.5}}, "TextClassifier"),
+        ({"hashing": 8, "vectorizer": CountVectorizer()}, "hashing or a vectorizer, not both"),
+        ({"vectorizer": TfidfVectorizer()}, "vectorizer of TextClassifier must count words"),
+        ({"vectorizer": CountVectorizer(ngram_range=(2, 1))}, "vectorizer of TextClassifier fail"),
+        ({"vectorizer": CountVectorizer(token_pattern="(")}, "vectorizer of TextClassifier fail"),  # noqa: S106 - of text
+        ({"vectorizer": CountVectorizer(lowercase="no")}, "vectorizer of TextClassifier failed"),
+        ({"vectorizer": CountVectorizer(vocabulary=["a", "a"])}, "of TextClassifier failed"),
+        ({"vectorizer": HashingVectorizer(n_features=0, **COUNTING)}, "of TextClassifier failed"),
+        ({"vocabulary": "no_stop_words", "stop_words": "klingon"}, "stop_words of TextClassifier"),
     ],
     ids=str,
 )
-def test_wrong_options_are_named(options, message):
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_wrong_options_are_named_at_once(method, options, message):
+    model = TextClassifier(**options)
+    before = dict(vars(model))
     with pytest.raises(InputError, match=message):
-        TextClassifier(**options).fit(DOCS, LABELS)
+        getattr(model, method)(DOCS, LABELS)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize(
+    "options", [{"smoothing": -1}, {"priors": [0.5, 0.6]}, {"priors": {"ham": 1.0}}], ids=str
+)
+def test_wrong_options_are_refused_when_a_stream_goes_on(options):
+    model = TextClassifier().partial_fit(DOCS, LABELS).set_params(**options)
+    before = dict(vars(model))
+    with pytest.raises(InputError, match="TextClassifier"):
+        model.partial_fit(DOCS, LABELS)
+    with pytest.raises(InputError, match="TextClassifier"):
+        model.merge(TextClassifier().fit(DOCS, LABELS))
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("priors", [{"ham": 0.9, "spam": 0.1}, [0.9, 0.1]], ids=["named", "list"])
+def test_priors_of_classes_yet_to_come_are_remembered(priors):
+    model = TextClassifier(priors=priors).partial_fit(DOCS[:2], LABELS[:2])
+    with pytest.raises(NumericalError, match="priors of TextClassifier"):
+        model.predict(DOCS)
+    model.partial_fit(DOCS[2:], LABELS[2:])
+    whole = TextClassifier(priors=priors).fit(DOCS, LABELS)
+    np.testing.assert_array_equal(model.predict_proba(DOCS), whole.predict_proba(DOCS))
 
 
 def test_a_failed_fit_leaves_the_classifier_as_it_was(fitted):

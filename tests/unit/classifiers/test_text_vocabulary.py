@@ -340,4 +340,4 @@ def test_hashing_and_a_vectorizer_exclude_each_other():
 
 def test_tables_that_would_not_fit_are_refused_before_they_are_made():
     with pytest.raises(InputError, match="GiB"):
-        TextClassifier(hashing=2**31 - 1).fit(DOCS, LABELS)
+        TextClassifier(hashing=2**30).fit(DOCS, LABELS)

@@ -4,7 +4,7 @@ from matplotlib import pyplot as plt
 
 import credo.plots.learning
 from credo import compare_generative_discriminative
-from credo.classifiers.learning_curves import LearningCurves
+from credo.classifiers.comparison import LearningCurves
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from tests.unit.storage.stored_models import codes, documents, rows
 
 import credo
-from credo.classifiers.columns.categories import Categories
 from credo.exceptions import InputError
 from credo.graphs import BayesianNetwork
 from credo.storage import load, pack, save
@@ -74,7 +73,8 @@ def test_parameters_of_other_kinds_are_refused():
 def test_categories_of_other_kinds_are_refused():
     model = credo.NaiveBayes().fit([["a"], ["b"]], [0, 1])
     part = model.summary_.parts[0]
-    odd = replace(part, categories=Categories.of([date(2024, 1, 1), date(2024, 1, 2)]))
+    dates = date(2024, 1, 1), date(2024, 1, 2)
+    odd = replace(part, summary=replace(part.summary, categories=dates))
     with pytest.raises(InputError, match="is of type date"):
         pack(replace(model.summary_, parts=(odd,)))
 
@@ -94,8 +94,8 @@ def test_an_incomplete_network_is_refused():
 
 
 def test_a_description_that_is_too_long_is_refused():
-    model = credo.NaiveBayes().fit(rows(), codes())
-    model.priors = [["x" * 100]] * 20_000
+    model = credo.GaussianRegressor().fit(rows(), codes())
+    model.tol = [["x" * 100]] * 20_000
     with pytest.raises(InputError, match="more than a model file can have"):
         pack(model)
 
@@ -120,8 +120,8 @@ def test_a_model_of_a_file_is_not_shared_with_the_file(tmp_path):
 
 
 def test_a_parameter_that_is_nested_too_deeply_to_be_read_is_not_written():
-    model = credo.NaiveBayes().fit(rows(), codes())
+    model = credo.GaussianRegressor().fit(rows(), codes())
     for _ in range(20):
-        model.priors = [model.priors]
+        model.tol = [model.tol]
     with pytest.raises(InputError, match="nested more than"):
         pack(model)

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import credo
+from credo.classifiers.streaming.reducers import Reducer
 from credo.exceptions import InputError, LabelError, NumericalError, SingularWarning
 from credo.tables import ColumnSpec, FitJob, TableSchema
-from credo.tables.fitting import reducer_for
 from credo.tables.sources.abstract import BATCH_ROWS
 
 N = BATCH_ROWS + 5_000  # more than one batch
@@ -187,7 +187,7 @@ def test_a_table_of_one_batch_or_many_gives_the_same(frame):
 def test_a_job_travels(frame):
     table = pa.Table.from_pandas(frame[:500])
     schema = TableSchema("left", "text", tuple(ColumnSpec(name, "number") for name in NUMBERS))
-    job = FitJob(reducer_for(credo.GaussianClassifier(), schema, table, "fit_table"))
+    job = FitJob(Reducer(credo.GaussianClassifier(), schema, "fit_table"))
     there = pickle.loads(pickle.dumps(job))  # noqa: S301
     batch = table.to_batches()[0]
     first, second = (each.reducer.summarise(batch).means for each in (job, there))

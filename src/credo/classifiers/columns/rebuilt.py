@@ -9,22 +9,15 @@ import numpy as np
 from credo.classifiers.columns.frames import frame_of
 
 
-def kind_of(X: Any) -> Any:
-    """Tell the library of a data frame, or None for arrays and lists."""
+def kind_of(X: Any) -> str | None:
+    """Return the name of a data frame's library, or None for arrays and lists."""
     if isinstance(X, (np.ndarray, list, tuple)) or hasattr(X, "tocsr"):
         return None
     frame = frame_of(X, "NaiveBayes")
-    return None if frame is None else frame.implementation
+    return None if frame is None else str(frame.implementation.value)
 
 
-def arrow_kind() -> Any:
-    """Give what ``kind_of`` gives for Arrow tables."""
-    import narwhals as nw  # noqa: PLC0415 - arrays do without it
-
-    return nw.Implementation.PYARROW
-
-
-def rebuilt(columns: list[Any], names: Any, kind: Any) -> Any:
+def rebuilt(columns: list[Any], names: Any, kind: str | None) -> Any:
     """Put columns together: a data frame of that library, or an array."""
     if kind is not None:
         import narwhals as nw  # noqa: PLC0415 - arrays do without it

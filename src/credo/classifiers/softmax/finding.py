@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from credo._validation.arrays import frozen
 from credo._validation.labels import listing
 from credo.classifiers.softmax.scaling import Scaling
 from credo.classifiers.softmax.separation import Direction, Kind
+from credo.exceptions import InputError
 
 #: Features named in a message, and the least share that is, relative to the largest.
 _SHOWN, _WORTH_NAMING = 3, 0.01
@@ -54,11 +55,16 @@ class Separation:
     """
 
     kind: Kind
-    pairs: tuple[tuple[Label, Label], ...]
-    features: Labels
-    shares: F64
-    coef: F64
-    intercept: F64
+    pairs: Annotated[tuple[tuple[Label, Label], ...], "P"]
+    features: Annotated[Labels, "S"]
+    shares: Annotated[F64, "S"]
+    coef: Annotated[F64, "L D"]
+    intercept: Annotated[F64, "L"]
+
+    def _check(self) -> None:
+        """Refuse what is no pair."""
+        if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in self.pairs):
+            raise InputError("The separation parts something else than pairs of classes.")
 
     @classmethod
     def of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from credo._types import F64, Label, Labels
 from credo._validation.arrays import frozen
 from credo.classifiers.softmax.scaling import Scaling
-from credo.exceptions import NumericalError
+from credo.exceptions import InputError, NumericalError
 
 _HEADS = ("class", "feature", "estimate", "std error", "z", "p value", "lower", "upper")
 #: Lines shown by ``repr``.
@@ -116,9 +116,14 @@ def _cell(value: Any) -> str:
 class Information:
     """The Hessian of the log-likelihood of scaled columns, last of several classes left out."""
 
-    hessian: F64
+    hessian: Annotated[F64, "H H"]
     scaling: Scaling
-    n_classes: int
+    n_classes: Annotated[int, "K"]
+
+    def _check(self) -> None:
+        """Refuse a Hessian of other coefficients."""
+        if len(self.hessian) != max(1, self.n_classes - 1) * self.scaling.n_columns:
+            raise InputError("The Hessian does not fit the coefficients.")
 
     def variances(self, contrasts: F64) -> F64:
         """Give the variance of each combination of logits, per column, in the user's units.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -23,8 +24,8 @@ class Scaling:
     Coefficients θ of u, shape (n_logits, P), belong to coefficients θ / s of x.
     """
 
-    centre: F64
-    scale: F64
+    centre: Annotated[F64, "D"]
+    scale: Annotated[F64, "D"]
     intercept: bool
 
     @property

@@ -9,10 +9,9 @@ import numpy as np
 
 from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers.streaming.cells import labels_of
-from credo.classifiers.streaming.matrices import found_categories, matrix_of
+from credo.classifiers.streaming.matrices import found_categories, inputs_of
 from credo.classifiers.streaming.planning import schema_for_one_hot
 from credo.classifiers.streaming.reducers import Batch
-from credo.classifiers.streaming.scores import refuse_gaps
 from credo.classifiers.table_schema import TableSchema
 from credo.exceptions import InputError
 
@@ -47,8 +46,7 @@ def _numbers(batch: Batch, schema: TableSchema, owner: str) -> tuple[Any, ...]:
     """Give a batch as arrays: features, labels and weights."""
     column = batch.rows.column(schema.target)
     classes, codes = labels_of(column, schema.label_kind, schema.target, owner, batch.number)
-    X = matrix_of(batch.rows, schema, owner, batch.number)
-    refuse_gaps(batch.rows, schema, X, owner, batch.number)
+    X = inputs_of(LogisticClassifier.kind, batch.rows, schema, owner, batch.number)
     weights = np.ones(len(batch)) if batch.weights is None else batch.weights
     return X, classes[codes], weights
 

@@ -6,34 +6,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 
 from credo._validation.labels import listing, position
+from credo.classifiers._base import LearnsFromSummary
 from credo.classifiers.decision import DecisionClassifier
-from credo.classifiers.gaussian import GaussianClassifier
 from credo.classifiers.logistic import LogisticClassifier
-from credo.classifiers.naive_bayes import NaiveBayes
-from credo.classifiers.regression import GaussianRegressor
 from credo.classifiers.table_schema import ColumnKind, ColumnSpec, LabelKind, TableSchema
-from credo.classifiers.text import TextClassifier
 from credo.exceptions import InputError
 
-#: Models that learn from tables, and the kinds of columns they take.
-_KINDS: dict[type, tuple[ColumnKind, ...]] = {
-    GaussianClassifier: ("number", "boolean"),
-    GaussianRegressor: ("number", "boolean"),
-    NaiveBayes: ("number", "boolean", "category", "code"),
-    LogisticClassifier: ("number", "boolean", "category", "code"),
-    TextClassifier: ("text",),
+#: The columns that a model takes, by its kind; "coded" turns categories into zeros and ones.
+_TAKEN: dict[str, tuple[ColumnKind, ...]] = {
+    "numbers": ("number", "boolean"),
+    "columns": ("number", "boolean", "category", "code"),
+    "coded": ("number", "boolean", "category", "code"),
+    "documents": ("text",),
 }
 
 
 def learner_of(model: Any, owner: str) -> Any:
-    """Give the model that learns: itself, or a copy of what a DecisionClassifier holds."""
+    """Return the model that learns: itself, or a copy of what a DecisionClassifier holds."""
     inner = clone(model.estimator) if isinstance(model, DecisionClassifier) else model
-    if type(inner) not in _KINDS:
+    if getattr(inner, "kind", None) not in _TAKEN:
+        known = ", ".join((*LearnsFromSummary.known, LogisticClassifier.__name__))
         raise InputError(
-            f"{owner} needs one of {', '.join(each.__name__ for each in _KINDS)}, or a "
+            f"{owner} needs one of {known}, or a "
             f"DecisionClassifier of one. Got {type(inner).__name__}. Read the table into a frame "
             "and call its fit."
         )
@@ -41,7 +38,7 @@ def learner_of(model: Any, owner: str) -> Any:
 
 
 def fitted_learner(model: Any) -> Any:
-    """Give the fitted model itself, or the one that a fitted DecisionClassifier holds."""
+    """Return the fitted model itself, or the one that a fitted DecisionClassifier holds."""
     return model.estimator_ if isinstance(model, DecisionClassifier) else model
 
 
@@ -119,7 +116,7 @@ def kind_of_type(kind: Any) -> ColumnKind | None:
 
 def _spec(model: Any, field: Any, owner: str) -> ColumnSpec:
     """Say what a column is to a model, or why it is nothing to it."""
-    kind, known = kind_of_type(field.type), _KINDS[type(model)]
+    kind, known = kind_of_type(field.type), _TAKEN[model.kind]
     if kind == "category" and "text" in known:
         kind = "text"
     if kind in known:
@@ -160,9 +157,9 @@ def _label_kind(model: Any, field: Any, owner: str) -> LabelKind:
     kind = kind_of_type(field.type)
     if kind is None:
         raise InputError(_unusable(field, owner))
-    if isinstance(model, GaussianRegressor) and kind not in {"number", "boolean"}:
+    if is_regressor(model) and kind not in {"number", "boolean"}:
         raise InputError(
-            f"{owner}: the target {field.name!r} of a GaussianRegressor must be numbers. Got "
+            f"{owner}: the target {field.name!r} of a {type(model).__name__} must be numbers. Got "
             f"{field.type}."
         )
     kinds: dict[str, LabelKind] = {"category": "text", "code": "number", "boolean": "boolean"}
@@ -172,7 +169,7 @@ def _label_kind(model: Any, field: Any, owner: str) -> LabelKind:
 def schema_for_one_hot(
     schema: TableSchema, categories: dict[str, tuple[Any, ...]], owner: str
 ) -> TableSchema:
-    """Give the schema with the categories that were found in columns of text."""
+    """Return the schema with the categories that were found in columns of text."""
     features = tuple(
         replace(each, categories=categories.get(each.name, ())) for each in schema.features
     )

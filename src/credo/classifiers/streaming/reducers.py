@@ -1,30 +1,19 @@
-"""Reducers: from Arrow batches to the summary that a model is estimated from."""
+"""``Reducer``: from Arrow batches to the summary that a model is estimated from."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 
 from credo._types import F64, Int
-from credo.classifiers.gaussian import GaussianClassifier
-from credo.classifiers.naive.learning import Labelled, NaiveSummary, PartSummary, summarise_part
-from credo.classifiers.naive.parts import ColumnNames, Part, family_name
-from credo.classifiers.naive.planning import plan
-from credo.classifiers.naive_bayes import NaiveBayes
-from credo.classifiers.regression import GaussianRegressor
-from credo.classifiers.streaming.cells import labels_of, numbers_of, texts_of, weights_of
-from credo.classifiers.streaming.matrices import table_of
-from credo.classifiers.summary import ClassSummary
+from credo.classifiers.streaming.cells import labels_of, numbers_of, weights_of
+from credo.classifiers.streaming.matrices import inputs_of
 from credo.classifiers.table_schema import TableSchema
-from credo.classifiers.text import TextClassifier
-from credo.classifiers.words.counting import WordSummary
 from credo.exceptions import InputError
-from credo.families.moments import ClassMoments, Detail, RowsView
+from credo.families.moments import Rows
 
 #: More labels than this in one batch are not classes but names of rows.
 _MOST_CLASSES = 2**15
@@ -56,25 +45,36 @@ class Batch:
         return len(self.rows)
 
     def number(self, row: int) -> int:
-        """Give the number of a row in the table, counted from one."""
+        """Return the number of a row in the table, counted from one."""
         return self.start + (row if self.kept is None else int(self.kept[row])) + 1
 
 
 def _indices(rows: Int) -> Any:
-    """Give numbers of rows as Arrow takes them."""
+    """Return numbers of rows as Arrow takes them."""
     import pyarrow as pa  # noqa: PLC0415 - loaded with the first batch
 
     return pa.array(rows)
 
 
-class Reducer(ABC):
-    """Turns batches into summaries, merges them, and fits a model from one.
+@final
+class Reducer:
+    """Turns batches into summaries of a model, merges them, and fits a model from one.
 
-    Small and without rows: it travels to wherever the rows are.
+    Small and without rows: it travels to wherever the rows are. ``head`` are the first rows, by
+    which a model of columns chooses their families; None of an update, which keeps those it has.
     """
 
-    def __init__(self, model: Any, schema: TableSchema, owner: str) -> None:
-        self.model, self.schema, self.owner = clone(model), schema, owner
+    def __init__(self, model: Any, schema: TableSchema, owner: str, head: Any = None) -> None:
+        self.schema, self.owner, self.model = schema, owner, clone(model)
+        self.model._check_parameters(())  # noqa: SLF001 - of this room, as all of these
+        self._names = None if model.kind == "documents" else schema.inputs
+        if self._names is not None:
+            self.model.n_features_in_ = len(self._names)
+            self.model.feature_names_in_ = np.array(self._names, dtype=object)
+        if model.kind == "columns" and head is None:
+            self.model._keep(model.summary_)  # noqa: SLF001
+        elif model.kind == "columns":
+            self.model._settle(self._inputs(Batch(head, None, 0)))  # noqa: SLF001
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -85,216 +85,59 @@ class Reducer(ABC):
     def summarise(self, batch: Any, start: int = 0) -> Any:
         """Summarise an Arrow batch that begins at that row; None if no row has a weight."""
         rows = Batch.of(batch, self.schema, self.owner, start)
-        return self._summary(rows) if len(rows) else None
+        if not len(rows):
+            return None
+        labelled = self._labelled(rows)
+        try:
+            found = self.model._summarise(labelled)  # noqa: SLF001
+        except InputError as error:  # it counts rows from zero, within the batch
+            told = f"rows {rows.number(0)} to {rows.number(len(rows) - 1)}"
+            where = self._first(rows, np.isinf, "infinity")
+            what = f"{told}, counted from 0 in what follows: {error}" if where is None else where
+            raise InputError(f"{self.owner}: {what}") from error
+        if found is None:
+            raise InputError(
+                f"{self.owner}: {self._first(rows, np.isnan, 'no value')} Correlations are learned "
+                "from missing values by EM over all rows at once: read the table into a frame and "
+                "call fit, or use a model without correlations, such as NaiveBayes."
+            )
+        return found
 
     def merge(self, first: Any, second: Any) -> Any:
         """Join two summaries, either of which may be None."""
         if first is None or second is None:
             return second if first is None else first
-        return self._merged(first, second)
+        return first.merge(second)
 
-    @abstractmethod
-    def _summary(self, batch: Batch) -> Any:
-        """Summarise rows, at least one."""
-
-    def _merged(self, first: Any, second: Any) -> Any:
-        return first.merge(second, self.owner)
-
-    @abstractmethod
     def finish(self, model: Any, summary: Any) -> None:
-        """Fit a model of this kind from the summary of all rows."""
+        """Fit a model from the summary of all rows."""
+        n_features = None if self._names is None else len(self._names)
+        model._fit_summary(summary, n_features, self._names)  # noqa: SLF001
 
-    def _labels(self, batch: Batch) -> tuple[Any, Int]:
-        """Give the classes of a batch and the code of each row."""
-        schema = self.schema
-        column = batch.rows.column(schema.target)
-        found = labels_of(column, schema.label_kind, schema.target, self.owner, batch.number)
-        if len(found[0]) > _MOST_CLASSES:
+    def _inputs(self, batch: Batch) -> Any:
+        """Return the features of a batch as the model takes them."""
+        return inputs_of(self.model.kind, batch.rows, self.schema, self.owner, batch.number)
+
+    def _labelled(self, batch: Batch) -> Any:
+        """Return a batch as the model summarises it: features, codes of the labels, weights."""
+        schema, column = self.schema, batch.rows.column(self.schema.target)
+        if is_regressor(self.model):
+            return self.model._joined(self._inputs(batch), numbers_of(column), batch.weights)  # noqa: SLF001
+        classes, codes = labels_of(
+            column, schema.label_kind, schema.target, self.owner, batch.number
+        )
+        if len(classes) > _MOST_CLASSES:
             raise InputError(
                 f"{self.owner}: column {schema.target!r} has more than {_MOST_CLASSES} labels. Is "
                 "it an identifier? Name the column of labels as the target."
             )
-        return found
+        return Rows(self._inputs(batch), codes, batch.weights, len(classes)), classes
 
-    def _numbers(self, batch: Batch, names: tuple[str, ...]) -> list[F64]:
-        """Give columns of numbers."""
-        return [numbers_of(batch.rows.column(name)) for name in names]
-
-    def _refuse(self, batch: Batch, columns: list[F64], names: tuple[str, ...]) -> str:
-        """Name the first value that no moments can be had of."""
-        for name, column in zip(names, columns, strict=True):
-            bad = ~np.isfinite(column)
+    def _first(self, batch: Batch, is_bad: Any, what: str) -> str | None:
+        """Name the first cell that is bad."""
+        names = [each.name for each in self.schema.features if each.kind in ("number", "boolean")]
+        for name in (*names, *([self.schema.target] if is_regressor(self.model) else [])):
+            bad = is_bad(numbers_of(batch.rows.column(name)))
             if bad.any():
-                row = int(bad.argmax())
-                what = "no value" if np.isnan(column[row]) else "infinity"
-                return f"column {name!r} has {what} in row {batch.number(row)}"
-        return "some values are so large that their squares are not numbers"
-
-
-@final
-class GaussianReducer(Reducer):
-    """For ``GaussianClassifier``."""
-
-    def __init__(self, model: Any, schema: TableSchema, owner: str) -> None:
-        super().__init__(model, schema, owner)
-        model._check_parameters(())  # noqa: SLF001 - of this room
-        self.detail: Detail = model._detail()  # noqa: SLF001 - as above
-
-    def _summary(self, batch: Batch) -> ClassSummary:
-        names = self.schema.names
-        classes, codes = self._labels(batch)
-        columns = self._numbers(batch, names)
-        moments = moments_of(columns, codes, batch.weights, len(classes), self.detail)
-        if moments is None:
-            raise InputError(
-                f"{self.owner}: {self._refuse(batch, columns, names)}. Correlations are learned "
-                "from missing values by EM over all rows at once: read the table into a frame and "
-                "call fit, or use covariance='diagonal' or NaiveBayes."
-            )
-        return ClassSummary(classes, moments, names)
-
-    def _merged(self, first: ClassSummary, second: ClassSummary) -> ClassSummary:
-        return first.merge(second)
-
-    def finish(self, model: GaussianClassifier, summary: ClassSummary) -> None:
-        """Fit the classifier."""
-        model.fit_summary(summary)
-
-
-@final
-class RegressionReducer(Reducer):
-    """For ``GaussianRegressor``: one Gaussian of features and target."""
-
-    def _summary(self, batch: Batch) -> ClassSummary:
-        names = (*self.schema.names, self.schema.target)
-        columns = self._numbers(batch, names)
-        codes = np.zeros(len(batch), dtype=np.intp)
-        moments = moments_of(columns, codes, batch.weights, 1, "tied")
-        if moments is None:
-            raise InputError(
-                f"{self.owner}: {self._refuse(batch, columns, names)}. Missing values are learned "
-                "from by EM over all rows at once: read the table into a frame and call fit."
-            )
-        return ClassSummary(np.array(["rows"]), moments, (*self.schema.inputs, "target y"))
-
-    def _merged(self, first: ClassSummary, second: ClassSummary) -> ClassSummary:
-        return first.merge(second)
-
-    def finish(self, model: GaussianRegressor, summary: ClassSummary) -> None:
-        """Fit the regressor."""
-        names = self.schema.inputs
-        model._fit_summary(summary, len(names), names)  # noqa: SLF001 - of this room
-
-
-@final
-class NaiveReducer(Reducer):
-    """For ``NaiveBayes``; families that are ``"auto"`` come from the first rows, or a fit."""
-
-    def __init__(self, model: Any, schema: TableSchema, owner: str, head: Any) -> None:
-        super().__init__(model, schema, owner)
-        self.names = ColumnNames(owner, schema.names)
-        if head is None:
-            _refuse_other_families(model, owner)
-            self.parts = tuple(each.part for each in model.summary_.parts)
-        else:
-            self.parts = plan(model.families, table_of(head, schema, owner), self.names)
-
-    def _summary(self, batch: Batch) -> NaiveSummary:
-        classes, codes = self._labels(batch)
-        rows: Any = None
-        if any(part.family != "gaussian" for part in self.parts):
-            table = table_of(batch.rows, self.schema, self.owner)
-            rows = Labelled(table, self.names, codes, batch.weights, len(classes))
-        weights = np.bincount(codes, batch.weights, len(classes)).astype(np.float64)
-        parts = tuple(
-            self._moments(part, batch, codes, len(classes))
-            if part.family == "gaussian"
-            else summarise_part(rows, part)
-            for part in self.parts
-        )
-        return NaiveSummary(classes, weights, parts)
-
-    def _moments(self, part: Part, batch: Batch, codes: Int, n_classes: int) -> PartSummary:
-        """Summarise Gaussian columns as they are stored."""
-        names = tuple(self.schema.names[j] for j in part.columns)
-        for j in part.columns:
-            spec = self.schema.features[j]
-            if spec.is_category:
-                raise InputError(
-                    f"{self.owner}: column {spec.name!r} of family 'gaussian' needs numbers. Use "
-                    "the family 'categorical' for text."
-                )
-        columns = self._numbers(batch, names)
-        moments = moments_of(columns, codes, batch.weights, n_classes, "diagonal")
-        if moments is None:
-            raise InputError(f"{self.owner}: {self._refuse(batch, columns, names)}.")
-        return PartSummary(part, moments)
-
-    def finish(self, model: NaiveBayes, summary: NaiveSummary) -> None:
-        """Fit the classifier."""
-        model._fit_summary(summary, self.schema.names)  # noqa: SLF001 - of this room
-
-
-def _refuse_other_families(model: NaiveBayes, owner: str) -> None:
-    """Refuse to go on from a summary with families that were named after it was made."""
-    learned = getattr(model, "families_", {})
-    named = model.families
-    if not isinstance(named, Mapping):
-        named = dict.fromkeys(learned, named)
-    for column, family in named.items():
-        known = learned.get(column)
-        wanted = None if family == "auto" else family_name(family, owner)
-        if known is not None and wanted is not None and known != wanted:
-            raise InputError(
-                f"{owner}: column {column!r} was learned as {known!r}, and families= says "
-                f"{wanted!r} now. Fit all rows again, or set families back."
-            )
-
-
-@final
-class WordReducer(Reducer):
-    """For ``TextClassifier``: one or more columns of text, read one after the other."""
-
-    def _summary(self, batch: Batch) -> WordSummary:
-        labels = self._labels(batch)
-        documents = documents_of(batch.rows, self.schema, self.owner, batch.number)
-        weights = np.ones(len(batch)) if batch.weights is None else batch.weights
-        return self.model._counted(documents, labels, weights)  # noqa: SLF001
-
-    def finish(self, model: TextClassifier, summary: WordSummary) -> None:
-        """Fit the classifier."""
-        model._fit_summary(summary)  # noqa: SLF001 - of this room
-
-
-def documents_of(
-    batch: Any, schema: TableSchema, owner: str, number: Callable[[int], int]
-) -> list[str]:
-    """Give one document per row: the texts of the row's columns, joined."""
-    texts = [texts_of(batch.column(name), name, owner, number) for name in schema.names]
-    return texts[0] if len(texts) == 1 else list(map("\n".join, zip(*texts, strict=True)))
-
-
-def _rows_of(columns: list[F64]) -> RowsView:
-    """Give rows of columns that are stored apart, a block at a time."""
-    shape = len(columns[0]), len(columns)
-    return RowsView(shape, lambda rows: np.column_stack([column[rows] for column in columns]))
-
-
-def moments_of(
-    columns: list[F64], codes: Int, weights: F64 | None, n_classes: int, detail: Detail
-) -> ClassMoments | None:
-    """Summarise columns, by what is observed if something is missing and that can be done."""
-    found = ClassMoments.of(_rows_of(columns), codes, weights, n_classes, detail)
-    return found if np.isfinite(found.means).all() and np.isfinite(found.scatter).all() else None
-
-
-def reducer_for(model: Any, schema: TableSchema, head: Any, owner: str) -> Reducer:
-    """Choose how a model learns from batches; ``head`` are the first rows, None of an update."""
-    if isinstance(model, NaiveBayes):
-        return NaiveReducer(model, schema, owner, head)
-    kinds: dict[type, type[Reducer]] = {
-        GaussianClassifier: GaussianReducer,
-        GaussianRegressor: RegressionReducer,
-        TextClassifier: WordReducer,
-    }
-    return kinds[type(model)](model, schema, owner)
+                return f"column {name!r} has {what} in row {batch.number(int(bad.argmax()))}."
+        return None

@@ -9,14 +9,10 @@ import numpy as np
 
 from credo._types import F64
 from credo.classifiers._base import Blocks, GenerativeClassifier, log_probabilities
-from credo.classifiers.logistic import LogisticClassifier
-from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.regression import GaussianRegressor
-from credo.classifiers.streaming.cells import Number, numbers_of
-from credo.classifiers.streaming.matrices import matrix_of, table_of
-from credo.classifiers.streaming.reducers import documents_of
+from credo.classifiers.streaming.cells import Number
+from credo.classifiers.streaming.matrices import inputs_of
 from credo.classifiers.table_schema import TableSchema
-from credo.classifiers.text import TextClassifier
 from credo.exceptions import InputError
 
 
@@ -49,7 +45,7 @@ def scores_of(model: Any, batch: Any, schema: TableSchema, owner: str, start: in
 def log_posterior_of(
     model: Any, batch: Any, schema: TableSchema, owner: str, start: int = 0
 ) -> F64:
-    """Give the log-probabilities (n, K) of a batch, exact where probabilities are zero."""
+    """Return the log-probabilities (n, K) of a batch, exact where probabilities are zero."""
     table = np.empty((len(batch), len(model.classes_)))
     for block, scores in _scores(model, batch, schema, owner, start):
         table[block] = log_probabilities(scores).T
@@ -63,7 +59,9 @@ def _scores(
     model._check_ready()  # noqa: SLF001 - of this room
     if not len(batch):
         return
-    rows = inputs_of(model, batch, schema, owner, start)
+    rows = inputs_of(model.kind, batch, schema, owner, _counted_from(start))
+    if model.kind == "documents":
+        rows = model._rows(rows)  # noqa: SLF001 - as above
     try:
         yield from model._scores(rows, densities=densities)  # noqa: SLF001 - as above
     except InputError as error:  # what scores rows counts them from zero, within the batch
@@ -74,40 +72,12 @@ def _scores(
 def values_of(
     model: GaussianRegressor, batch: Any, schema: TableSchema, owner: str, start: int = 0
 ) -> tuple[F64, F64]:
-    """Give mean and variance of the target of each row of a batch."""
+    """Return mean and variance of the target of each row of a batch."""
     model._check_ready()  # noqa: SLF001 - of this room
-    rows = matrix_of(batch, schema, owner, _counted_from(start))
-    return model._joint.predict(rows)  # noqa: SLF001 - as above
+    rows = inputs_of(model.kind, batch, schema, owner, _counted_from(start))
+    return model._fitted.predict(rows)  # noqa: SLF001 - as above
 
 
 def _counted_from(start: int) -> Number:
-    """Give the numbers of the rows of a batch that begins there, counted from one."""
+    """Return the numbers of the rows of a batch that begins there, counted from one."""
     return lambda row: start + row + 1
-
-
-def inputs_of(model: Any, batch: Any, schema: TableSchema, owner: str, start: int = 0) -> Any:
-    """Give the features of a batch as the scores of a model are computed from."""
-    number = _counted_from(start)
-    if isinstance(model, TextClassifier):
-        return model._rows(documents_of(batch, schema, owner, number))  # noqa: SLF001 - as above
-    if isinstance(model, NaiveBayes):
-        return table_of(batch, schema, owner)
-    matrix = matrix_of(batch, schema, owner, number)
-    if isinstance(model, LogisticClassifier):
-        refuse_gaps(batch, schema, matrix, owner, number)
-    return matrix
-
-
-def refuse_gaps(batch: Any, schema: TableSchema, matrix: F64, owner: str, number: Number) -> None:
-    """Refuse rows that a model of p(y | x) has no answer for, by name of the column."""
-    if np.isfinite(matrix.sum()) or np.isfinite(matrix).all():
-        return
-    for spec in schema.features:
-        column = None if spec.is_category else numbers_of(batch.column(spec.name))
-        if column is not None and not np.isfinite(column).all():
-            row = number(int((~np.isfinite(column)).argmax()))
-            raise InputError(
-                f"{owner}: column {spec.name!r} has no finite value in row {row}, and "
-                "a model that only knows p(y | x) cannot do without. Fill it in, or use "
-                "GaussianClassifier or NaiveBayes, which marginalise what is missing."
-            )

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from credo.classifiers.naive.learning import NaiveSummary, PartSummary
+from credo.classifiers.naive_bayes import NaiveSummary
+from credo.classifiers.naive_terms import CategorySummary, PartSummary
 from credo.classifiers.summary import ClassSummary
 from credo.families.moments import ClassMoments
 from credo.tables.evaluation.columns import Before
@@ -32,11 +33,11 @@ def _of_part(part: PartSummary, names: tuple[str, ...]) -> dict[str, Before]:
     """Read the summary of a part of naive Bayes, if it is one of moments or of counts."""
     if isinstance(part.summary, ClassMoments):
         return _of_moments(part.summary, names)
-    if part.categories is None:
+    if not isinstance(part.summary, CategorySummary):
         return {}
     counts = part.summary.counts.sum(axis=0)
     total = float(counts.sum()) or 1.0
-    pairs = zip(part.categories.values, counts.tolist(), strict=False)
+    pairs = zip(part.summary.categories, counts.tolist(), strict=True)
     return {names[0]: Before(shares={value: count / total for value, count in pairs})}
 
 

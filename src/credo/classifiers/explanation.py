@@ -1,19 +1,21 @@
-"""What each feature of a row says for one class against another."""
+"""What features say for one class against another: of a row, and as a linear form."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, final
 
 import numpy as np
 
+from credo import _checks as check
 from credo._types import F64, Label
-from credo._validation.arrays import frozen
-from credo.classifiers.naive.parts import ColumnNames
-from credo.classifiers.naive.sparse import SparseRows
-from credo.classifiers.naive.terms import Term
+from credo.classifiers.naive_terms import Term
 from credo.exceptions import InputError
+
+#: Lines of the repr, and characters of what stands on the left of each.
+_SHOWN, _WIDEST = 12, 40
 
 
 @final
@@ -81,10 +83,6 @@ class Explanation:
         return "\n".join([title, *(_line(text, amount, width) for text, amount in lines)])
 
 
-#: Lines of the repr, and characters of what stands on the left of each.
-_SHOWN, _WIDEST = 12, 40
-
-
 def _line(text: str, amount: float, width: int) -> str:
     """Write one line of the table."""
     text = text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
@@ -103,12 +101,16 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
-def contributions(
-    terms: tuple[Term, ...], rows: Any, pair: tuple[int, int], names: ColumnNames
-) -> list[tuple[Any, Any, float]]:
-    """List feature, value and what it adds to the log odds of a pair of classes, for one row."""
+def explain(
+    terms: tuple[Term, ...],
+    rows: Any,
+    pair: tuple[int, int],
+    labels: tuple[Label, Label],
+    prior: float,
+) -> Explanation:
+    """Split the log odds of one row, of a pair of classes, by feature, the largest first."""
     listed: list[tuple[int, Any, Any, float]] = []
-    sums, cells = np.zeros(2), rows.values(0)
+    sums, cells, names = np.zeros(2), rows.values(0), terms[0].names
     for term in terms:
         columns, logs = term.part.columns, term.contributions(rows, 0)[list(pair)]
         sums += logs.sum(axis=1)
@@ -118,8 +120,7 @@ def contributions(
             values = tuple(cells[c] for c in columns)
             listed.append((columns[0], names.keys(term.part)[0], values, shares[0]))
             continue
-        sparse = isinstance(rows, SparseRows)
-        shown = np.flatnonzero(shares).tolist() if sparse else range(len(columns))
+        shown = np.flatnonzero(shares).tolist() if term.part.is_sparse else range(len(columns))
         for c in shown:
             j = columns[c]
             listed.append((j, names.names[j], cells[j], shares[c]))
@@ -128,19 +129,82 @@ def contributions(
             f"{names.owner}.explain: the row is impossible under both classes, so there are no "
             "log odds. Pass smoothing > 0, or compare other classes."
         )
-    return [each[1:] for each in sorted(listed, key=lambda each: each[0])]
-
-
-def sorted_explanation(
-    labels: tuple[Label, Label], prior: float, parts: list[tuple[Any, Any, float]]
-) -> Explanation:
-    """Sort (feature, value, contribution) by size; equals keep their order."""
-    amounts = np.array([amount for _, _, amount in parts], dtype=np.float64)
-    order = np.argsort(-np.abs(amounts), kind="stable")
+    ordered = sorted(listed, key=lambda each: (-abs(each[3]), each[0]))
     return Explanation(
         *labels,
-        features=tuple(parts[i][0] for i in order),
-        values=tuple(parts[i][1] for i in order),
-        contributions=frozen(amounts[order]),
+        features=tuple(each[1] for each in ordered),
+        values=tuple(each[2] for each in ordered),
+        contributions=check.frozen(np.array([each[3] for each in ordered], dtype=np.float64)),
         prior=prior,
     )
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LogOddsWeights:
+    r"""Hold the linear form of the log odds of one class against another.
+
+    .. math:: \log \frac{p(a \mid x)}{p(b \mid x)} = w \cdot T(x) + w_0, \qquad
+              w = \eta_a - \eta_b, \quad w_0 = A_b - A_a + \log \frac{\pi_a}{\pi_b}
+
+    Attributes
+    ----------
+    label, against : label
+        The classes a and b.
+    weights : ndarray of shape (S,)
+        Weights w, one per sufficient statistic.
+    intercept : float
+        Offset :math:`w_0`.
+    statistics : tuple of str
+        What each weight multiplies.
+
+    Notes
+    -----
+    ``w, w0 = model.log_odds_weights(a, b)`` unpacks the two. Rows of T are given by
+    ``model.sufficient_statistics(X)``.
+
+    References
+    ----------
+    .. [1] C. M. Bishop, *Pattern Recognition and Machine Learning*, 2006, section 4.2.4.
+
+    Examples
+    --------
+    >>> import credo
+    >>> X, y = [[0], [1], [1], [1], [0], [0]], [0, 0, 0, 1, 1, 1]
+    >>> model = credo.NaiveBayes(smoothing=0).fit(X, y)
+    >>> w, w0 = model.log_odds_weights(1, 0)
+    >>> w.round(3), round(w0, 3)  # log(1/3 / (2/3)) - log(2/3 / (1/3)), log(2/3 / (1/3))
+    (array([-1.386]), 0.693)
+    """
+
+    label: Label
+    against: Label
+    weights: F64
+    intercept: float
+    statistics: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Unpack weights and intercept."""
+        yield self.weights
+        yield self.intercept
+
+
+def linear_form(
+    terms: tuple[Term, ...], pair: tuple[int, int], labels: tuple[Label, Label], prior: float
+) -> LogOddsWeights:
+    """Join the natural parameters of all terms, and the log odds of the priors."""
+    weights, offset, statistics = [], prior, list[str]()
+    for term in terms:
+        natural, partition = (each[list(pair)] for each in term.natural)
+        with np.errstate(invalid="ignore"):
+            weights.append(natural[0] - natural[1])
+            offset += float((partition[1] - partition[0]).sum())
+        statistics += term.statistic_names()
+    w = np.concatenate(weights)
+    if not (np.isfinite(w).all() and np.isfinite(offset)):
+        first = statistics[int(np.isfinite(w).argmin())]
+        raise InputError(
+            f"{terms[0].names.owner}.log_odds_weights: the weight of {first} is infinite, because "
+            "a probability is zero or one. Pass smoothing > 0."
+        )
+    return LogOddsWeights(*labels, check.frozen(w), offset, tuple(statistics))

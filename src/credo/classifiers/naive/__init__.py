@@ -1,1 +1,0 @@
-"""The mathematics of naive Bayes: which family has which columns, summaries, scores."""

@@ -1,0 +1,973 @@
+"""Terms of naive Bayes: one class per way that columns are learned and scored.
+
+A term summarises the columns of a part, estimates their distributions from a summary, scores rows,
+splits the score of a row by column, and draws columns. ``TERMS`` says which family has which.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, reduce
+from typing import Annotated, Any, Literal, Self, final
+
+import numpy as np
+import scipy
+from scipy.sparse import coo_array, csr_array, vstack
+
+from credo import _checks as check
+from credo._types import F64, Bool, Int, Labels
+from credo.classifiers.columns.categories import Categories
+from credo.classifiers.columns.table import Table
+from credo.exceptions import InputError, NumericalError
+from credo.families import (
+    AbstractFamily,
+    Bernoulli,
+    Beta,
+    Categorical,
+    CountSummary,
+    Dirichlet,
+    Exponential,
+    Gamma,
+    Gaussian,
+    Laplace,
+    Multinomial,
+    MultivariateGaussian,
+    Poisson,
+    PositiveSummary,
+    MomentSummary,
+    SketchSummary,
+    SumSummary,
+)
+from credo.families.family import Support
+from credo.families.class_gaussians import ClassGaussians
+from credo.families.covariances import with_variation
+from credo.families.moments import ClassMoments, Rows, RowsView, class_sums, rounding_variance
+
+FamilyName = Literal[
+    "gaussian",
+    "laplace",
+    "bernoulli",
+    "categorical",
+    "poisson",
+    "exponential",
+    "gamma",
+    "beta",
+    "multinomial",
+    "dirichlet",
+    "multivariate_gaussian",
+]
+#: Families by name. Those of one number describe each column by itself.
+FAMILIES: dict[FamilyName, type[AbstractFamily[Any]]] = {
+    "gaussian": Gaussian,
+    "laplace": Laplace,
+    "bernoulli": Bernoulli,
+    "categorical": Categorical,
+    "poisson": Poisson,
+    "exponential": Exponential,
+    "gamma": Gamma,
+    "beta": Beta,
+    "multinomial": Multinomial,
+    "dirichlet": Dirichlet,
+    "multivariate_gaussian": MultivariateGaussian,
+}
+#: Families of vectors describe a group of columns together.
+VECTORS = ("multinomial", "dirichlet", "multivariate_gaussian")
+#: Families that sparse rows can have: a value of zero costs nothing.
+SPARSE = ("bernoulli", "multinomial", "poisson")
+#: Families of which the user's smoothing adds artificial observations of each value.
+_SMOOTHED = ("bernoulli", "multinomial", "categorical")
+#: Families of which it adds observations of the mean over all classes.
+_PULLED = ("poisson", "exponential")
+#: What the sufficient statistics of a family are called, if not by the name of the column.
+_STATISTICS = {
+    "gaussian": ("{0}", "{0}²"),
+    "gamma": ("log {0}", "{0}"),
+    "beta": ("log {0}", "log(1 - {0})"),
+    "dirichlet": ("log {0}",),
+}
+#: Stands for the logarithm of zero in products; what it scores is then made impossible.
+_LEAST = -1e3
+#: Categories times classes of one column; above it the counts would not be small any more.
+_MOST_CELLS = 2**28
+#: Cells of draws that are made at once.
+_DRAWN_CELLS = 2**20
+#: Entries of sparse rows that are added up at once: their class codes are 4 MiB.
+_ENTRIES = 2**20
+#: Larger whole numbers are not told apart in float64.
+_MOST_COUNT = 2.0**53
+#: Measured, a stream of Bernoulli columns needs eleven tables at its peak; if they need more bytes
+#: than this, they are refused before they are made.
+_TABLES, _MOST_BYTES = 11, 16 * 2**30
+#: What Gaussian columns, and groups of counts, may hold beside what is missing. Parts of counts
+#: have a posterior, though no density.
+_FINITE = Support(np.isfinite, "numbers other than infinity; missing is NaN", 0.0)
+_AMOUNTS = Support(lambda x: (x >= 0) & (x < np.inf), "counts, numbers that are 0 or more", 0.0)
+
+
+# --- columns --------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A family and the positions of its columns: a range if the rows are sparse."""
+
+    family: FamilyName
+    columns: Annotated[tuple[int, ...] | range, "D", "distinct"]
+
+    @property
+    def distribution(self) -> type[AbstractFamily[Any]]:
+        """The class of the family."""
+        return FAMILIES[self.family]
+
+    @property
+    def is_vector(self) -> bool:
+        """Tell whether the columns are one event."""
+        return self.family in VECTORS
+
+    @property
+    def is_sparse(self) -> bool:
+        """Tell whether the rows are sparse."""
+        return isinstance(self.columns, range)
+
+    @property
+    def term(self) -> type[Term]:
+        """The class that learns and scores it."""
+        return SparseTerm if self.is_sparse else TERMS[self.family]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """What columns are called: by name, or by number if they have none."""
+
+    owner: str
+    names: Labels | range
+
+    def of(self, columns: Sequence[int]) -> str:
+        """List columns."""
+        return check.listing([self.names[j] for j in columns])
+
+    def called(self, column: int) -> str:
+        """Name a column in a sentence; x and its number if it has no name."""
+        return f"x{column}" if isinstance(self.names, range) else str(self.names[column])
+
+    def keys(self, part: Part) -> list[Any]:
+        """Name the columns of a part: one by one, or as a group if they are one event.
+
+        All columns without names are a range: there may be a million of them.
+        """
+        if isinstance(part.columns, range) and isinstance(self.names, range):
+            return [part.columns]
+        names = [self.names[j] for j in part.columns]
+        return [tuple(names)] if part.is_vector else names
+
+    def refuse(self, support: Support, x: F64, part: Part, rows: Sequence[int]) -> None:
+        """Refuse cells outside of a support, by row and column."""
+        columns = [self.names[j] for j in part.columns]
+        support.refuse_others(x, f"{self.owner}: the family {part.family!r}", rows, columns)
+
+    @contextmanager
+    def naming(self, x: F64, part: Part, rows: Sequence[int]) -> Iterator[None]:
+        """Say which cell it was, or at least which columns, if a family refuses a block."""
+        try:
+            yield
+        except InputError as error:
+            self.refuse(part.distribution._support, x, part, rows)  # noqa: SLF001 - of the library
+            what = f"{self.owner}, {part.family} of {self.of(part.columns)}"
+            raise InputError(f"{what}: {error}") from error
+
+
+def _blocks(
+    rows: Rows, part: Part, names: ColumnNames, size: int | None = None
+) -> Iterator[tuple[F64, F64 | None, Int, range]]:
+    """Yield the columns of a part, weights, codes and row numbers, a block at a time."""
+    check_size(rows.n_classes, len(part.columns), names.owner)
+    for block in check.blocks(len(rows.codes), size or check.block_rows(len(part.columns))):
+        weights = None if rows.weights is None else rows.weights[block]
+        x = rows.X.floats(part.columns, block)
+        yield x, weights, rows.codes[block], range(block.start, block.stop)
+
+
+def class_weights(rows: Rows) -> F64:
+    """Return the total weight of each class."""
+    return np.bincount(rows.codes, rows.weights, rows.n_classes).astype(np.float64)
+
+
+def check_size(n_classes: int, n_columns: int, owner: str) -> None:
+    """Refuse tables that would not fit into memory."""
+    n_bytes = 8 * n_classes * n_columns * _TABLES
+    if n_bytes > _MOST_BYTES:
+        raise InputError(
+            f"{owner}: tables for {n_classes} classes and {n_columns} columns may need "
+            f"{n_bytes / 2**30:.1f} GiB, above {_MOST_BYTES / 2**30:.0f} GiB. Use fewer columns."
+        )
+
+
+# --- sparse rows ----------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseRows:
+    """Rows of counts in compressed form, each column at most once."""
+
+    owner: str
+    X: csr_array
+
+    @classmethod
+    def of(cls, X: Any, owner: str) -> Self:
+        """Take a sparse matrix or array of any format; one that is in order is not copied."""
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise InputError(
+                f"{owner} needs sparse rows of numbers, of shape (n, D). Got {X.dtype} of shape "
+                f"{X.shape}."
+            )
+        if not all(X.shape):
+            raise InputError(
+                f"{owner}: found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) "
+                f"(shape={X.shape}) while a minimum of 1 is required."
+            )
+        rows = csr_array(X)
+        if X.format == "csr" and X.has_canonical_format:  # looked up once, and remembered by X
+            rows.has_canonical_format = True
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return cls(owner, rows)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.X.shape[1])
+
+    def values(self, row: int) -> list[float]:
+        """Return all entries of a row."""
+        return self.X[[row]].toarray()[0].tolist()
+
+    def block(self, rows: slice) -> csr_array:
+        """Return some rows as float64, which they usually are, without a copy."""
+        starts = self.X.indptr[rows.start : rows.stop + 1]
+        entries = slice(int(starts[0]), int(starts[-1]))
+        values = np.asarray(self.X.data[entries], dtype=np.float64)
+        cut = values, self.X.indices[entries], starts - starts[0]
+        return csr_array(cut, shape=(len(starts) - 1, self.n_columns))
+
+    def blocks(self, least: int) -> Iterator[slice]:
+        """Cut the rows into blocks of about ``_ENTRIES`` entries, or of ``least`` if more."""
+        size = max(least, _ENTRIES)
+        edges = np.searchsorted(self.X.indptr, np.arange(size, self.X.nnz, size))
+        edges = np.unique([0, *edges, len(self)])
+        return (slice(a, b) for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+    def refuse_others(self, family: str, block: csr_array, first_row: int = 0) -> None:
+        """Refuse entries of a block that the family does not count."""
+        most = 1.0 if family == "bernoulli" else _MOST_COUNT
+        for part in check.blocks(block.nnz, check.block_rows(1)):
+            values = block.data[part]
+            right = (values >= 0) & (values <= most)
+            if family != "multinomial":
+                right &= values == np.floor(values)
+            if not right.all():
+                self._refuse(family, block, part.start + int(right.argmin()), first_row)
+
+    def _refuse(self, family: str, block: csr_array, entry: int, first_row: int) -> None:
+        """Say which entry is not a count, and what to do."""
+        row = first_row + int(np.searchsorted(block.indptr, entry, side="right")) - 1
+        got = f"{block.data[entry]:g} in row {row}, column {block.indices[entry]}"
+        needs, remedy = "numbers, 0 or more,", "Counts are never negative."
+        if family == "bernoulli":
+            needs = "0 or 1"
+            remedy = "Pass X > 0 for what is present, or families='multinomial'."
+        elif family == "poisson":
+            needs = "whole numbers, 0 or more,"
+            remedy = "Weights such as tf-idf have a posterior under 'multinomial', but no density."
+        if np.isnan(block.data[entry]):
+            remedy = "Missing counts have no place in sparse rows: leave the row out."
+        raise InputError(f"{self.owner} needs {needs} in sparse rows. Got {got}. {remedy}")
+
+    def counts(self, codes: Int, weights: F64 | None, n_classes: int, family: str) -> F64:
+        """Add up the rows of each class, weighted: (K, D)."""
+        check_size(n_classes, self.n_columns, self.owner)
+        result = np.zeros((n_classes, self.n_columns))
+        small = codes.astype(np.int32)
+        for rows in self.blocks(result.size):
+            block = self.block(rows)
+            self.refuse_others(family, block, rows.start)
+            lengths, values = np.diff(block.indptr), block.data
+            if weights is not None:
+                values = values * np.repeat(weights[rows], lengths)
+            cells = np.repeat(small[rows], lengths), block.indices
+            result += coo_array((values, cells), shape=result.shape).toarray()
+        return result
+
+
+# --- estimates ------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Smoothing:
+    """Checked options of the estimates."""
+
+    amount: float
+    target: str
+    unknown: str
+    variance_floor: float
+
+    @classmethod
+    def checked(
+        cls, owner: str, smoothing: Any, target: Any, unknown: Any = "ignore", floor: Any = 0.0
+    ) -> Self:
+        """Check the options of an estimator."""
+        return cls(
+            check.number(smoothing, f"smoothing of {owner}", 0, 1e100),
+            check.one_of(target, ("uniform", "marginal"), f"smoothing_target of {owner}"),
+            check.one_of(unknown, ("smooth", "ignore", "error"), f"unknown of {owner}"),
+            check.number(
+                floor, f"variance_floor (a share of each feature's variance) of {owner}", 0, 1
+            ),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CategorySummary:
+    """The weight of each category of a column in each class."""
+
+    categories: Annotated[Labels, "C", "distinct"]
+    counts: Annotated[F64, "K C", ">= 0"]
+
+    def __post_init__(self) -> None:
+        check.frozen(self.counts)
+
+    def merge(self, other: Self) -> CategorySummary:
+        """Join two summaries of the same classes; categories are matched by value."""
+        both, places = Categories.of(self.categories).merged(Categories.of(other.categories))
+        _check_cells(len(self.counts), both.values)
+        counts = np.zeros((len(self.counts), len(both.values)))
+        counts[:, : len(self.categories)] = self.counts
+        counts[:, places] += other.counts
+        return CategorySummary(both.values, counts)
+
+    def spread(self, places: Int, n_classes: int) -> CategorySummary:
+        """Put class i at ``places[i]`` among ``n_classes``; the others are empty."""
+        counts = np.zeros((n_classes, len(self.categories)))
+        counts[places] = self.counts
+        return replace(self, counts=counts)
+
+
+def _check_cells(n_classes: int, categories: Labels) -> None:
+    """Refuse a column with more categories than anyone would count."""
+    if n_classes * len(categories) > _MOST_CELLS:
+        raise InputError(
+            f"A column has {len(categories)} categories, too many to count in {n_classes} "
+            f"classes: {check.listing(categories)}. Is it an identifier? Drop it."
+        )
+
+
+#: What a part is learned from; all merge, and have a leading axis of classes.
+Summary = (
+    ClassMoments | SumSummary | CategorySummary | PositiveSummary | SketchSummary | MomentSummary
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PartSummary:
+    """A part, and what is known of its columns."""
+
+    part: Part
+    summary: Annotated[Summary, "K D"]
+
+    def _check(self) -> None:
+        """Refuse the summary of another family."""
+        part, found = self.part, self.summary
+        right = type(found) is _LEARNED_FROM.get(part.family, SumSummary)
+        if right and isinstance(found, ClassMoments):
+            right = found.detail == "diagonal"
+        elif right and isinstance(found, CategorySummary):
+            right = len(part.columns) == 1 and not part.is_sparse
+        elif right:
+            axes = {"beta": 3, "multivariate_gaussian": 3}.get(part.family, 2)
+            last: Any = getattr(found, "scatter", getattr(found, "mean", None))
+            name, weight = found.family, found.weight  # type: ignore[union-attr]
+            right = name == part.distribution.__name__ and weight.ndim == 2 - part.is_vector
+            right = right and (last is None or last.ndim == axes)
+        if not right or (part.is_sparse and part.family not in SPARSE):
+            raise InputError(f"A {type(found).__name__} is not what {part.family!r} learns from.")
+
+
+#: What families learn from, if not from sums.
+_LEARNED_FROM: dict[FamilyName, type] = {
+    "gaussian": ClassMoments,
+    "laplace": SketchSummary,
+    "categorical": CategorySummary,
+    **dict.fromkeys(("gamma", "beta", "dirichlet"), PositiveSummary),
+    "multivariate_gaussian": MomentSummary,
+}
+
+
+def estimate_term(part: Part, summary: Any, how: Smoothing, names: ColumnNames) -> Term:
+    """Estimate the distributions of one part, and get ready to score."""
+    try:
+        return part.term.estimate(part, summary, how, names)
+    except (InputError, NumericalError) as error:
+        raise InputError(
+            f"{names.owner}, {part.family} of {names.of(part.columns)}, by class and column: "
+            f"{error}"
+        ) from error
+
+
+def _estimate(part: Part, summary: Any, how: Smoothing, **more: int) -> Any:
+    """Estimate by maximum likelihood, or with artificial observations."""
+    make: Any = part.distribution.estimate
+    if part.family in _PULLED:
+        return make(_pulled(summary, how.amount, counts=part.family == "poisson"))
+    if part.family not in _SMOOTHED:
+        return make(summary)
+    if how.target == "uniform":
+        return make(summary, how.amount, **more)
+    marginal = make(_pooled(summary), how.amount, **more).mean
+    return make(summary, how.amount, marginal, **more)
+
+
+def _pooled(summary: Any) -> Any:
+    """Add up the classes of a summary of sums or counts."""
+    arrays = [each.name for each in fields(summary) if each.name != "family"]
+    return replace(summary, **{name: getattr(summary, name).sum(axis=0) for name in arrays})
+
+
+def _pulled(summary: SumSummary, amount: float, *, counts: bool) -> SumSummary:
+    r"""Add so many observations of the mean m over all classes.
+
+    For counts m is :math:`(S + a) / (N + a)`, so that nothing is impossible.
+    """
+    both = _pooled(summary)
+    extra = amount if counts else 0.0
+    weight = both.weight + extra
+    mean = np.divide(both.total + extra, weight, out=np.zeros_like(weight), where=weight > 0)
+    return replace(summary, weight=summary.weight + amount, total=summary.total + amount * mean)
+
+
+# --- terms ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Term(ABC):
+    """One fitted part."""
+
+    part: Part
+    #: Its distributions: a batch of (K, D), or of (K,) if the columns are one event.
+    family: Any
+    names: ColumnNames
+    #: Where a variance was raised, and where nothing was observed in a class, so that the
+    #: distribution over all classes stands in: (K, D); None if that cannot be.
+    raised: Bool | None = field(default=None, kw_only=True)
+    borrowed: Bool | None = field(default=None, kw_only=True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out tables that were made for scoring."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    @abstractmethod
+    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> Any:
+        """Summarise the columns of a part."""
+
+    @classmethod
+    def estimate(cls, part: Part, summary: Any, how: Smoothing, names: ColumnNames) -> Self:
+        """Estimate the distributions from a summary."""
+        return cls(part, _estimate(part, summary, how), names)
+
+    def ready(self, rows: Any) -> Any:
+        """Return what scoring needs of all rows."""
+        return rows
+
+    @abstractmethod
+    def score(self, ready: Any, block: slice, *, whole: bool) -> F64:
+        """Return log p(x | k) of the columns of a block, (K, B).
+
+        Unless ``whole``, a term that is the same for all classes may be left out.
+        """
+
+    def contributions(self, rows: Any, row: int) -> F64:
+        """Return what each column of one row adds, (K, D), or (K, 1) if they are one event."""
+        logs: F64 = self.family.log_density(self._block(rows, slice(row, row + 1))[0])
+        return logs[:, None] if self.part.is_vector else logs
+
+    def sample(self, codes: Int, total: int, rng: np.random.Generator) -> Any:
+        """Draw the columns of rows of these classes, one after the other; counts have a total."""
+        draws = self._draws(codes, total, rng)
+        whole = self.part.family in ("bernoulli", "poisson", "multinomial")
+        return list((draws.astype(np.int64) if whole else draws).T)
+
+    def _draws(self, codes: Int, total: int, rng: np.random.Generator) -> F64:
+        """Draw the columns, class by class: (n, D)."""
+        result = np.empty((len(codes), len(self.part.columns)))
+        more = {"total": total} if self.part.family == "multinomial" else {}
+        names = [each.name for each in fields(self.family) if not each.name.startswith("_")]
+        for k in np.unique(codes):
+            mine = np.flatnonzero(codes == k)
+            one = type(self.family)(*(getattr(self.family, name)[k] for name in names))
+            result[mine] = one.sample(len(mine), rng, **more)
+        return result
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters."""
+        return int(self.family.n_parameters)
+
+    @property
+    def width(self) -> int:
+        """Numbers per row that scoring a block needs at once."""
+        return len(self.part.columns)
+
+    def _block(self, rows: Table, block: slice) -> F64:
+        """Read the columns of a block."""
+        return rows.floats(self.part.columns, block)
+
+    # --- natural form ---------------------------------------------------------------------------
+
+    @property
+    def natural(self) -> tuple[F64, F64]:
+        """Natural parameters (K, S) and log partitions (K, D) or (K, 1)."""
+        natural = self.family.natural_parameters
+        k = len(natural)
+        return natural.reshape(k, -1), self.family.log_partition.reshape(k, -1)
+
+    def statistics(self, rows: Any, block: slice) -> F64:
+        """Return the sufficient statistics of a block, (B, S), NaN where missing."""
+        x = self._block(rows, block)
+        with self.names.naming(x, self.part, range(block.start, block.stop)):
+            found: F64 = self.family.sufficient_statistics(x[:, None])
+        return found.reshape(len(x), -1)
+
+    def statistic_names(self) -> list[str]:
+        """Name the sufficient statistics."""
+        columns = [self.names.called(j) for j in self.part.columns]
+        if self.part.family == "multivariate_gaussian":
+            return columns + [f"{i} {j}" for i in columns for j in columns]
+        texts = _STATISTICS.get(self.part.family, ("{0}",))
+        return [text.format(column) for column in columns for text in texts]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GaussianTerm(Term):
+    """Gaussian columns; constant ones have no part."""
+
+    model: ClassGaussians = field(kw_only=True)
+
+    @classmethod
+    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> ClassMoments:
+        """Return means and centred squares."""
+        check_size(rows.n_classes, len(part.columns), names.owner)
+        shape = len(rows.codes), len(part.columns)
+        view = RowsView(shape, lambda block: rows.X.floats(part.columns, block))
+        try:
+            found = replace(rows, X=view).moments("diagonal", names.owner)
+        except InputError:
+            for x, _, _, numbers in _blocks(rows, part, names):
+                names.refuse(_FINITE, x, part, numbers)
+            raise
+        assert found is not None  # noqa: S101 - what is missing is left out of diagonals
+        return found
+
+    @classmethod
+    def estimate(
+        cls, part: Part, summary: ClassMoments, how: Smoothing, names: ColumnNames
+    ) -> Self:
+        r"""Estimate means and variances, the latter at least a share of the feature's own variance.
+
+        What is constant in a class of n rows gets 1 / (n + 1) of its variance within classes, as
+        one more row that varies would give. A class in which a feature was never observed takes
+        its distribution over all classes.
+        """
+        weights, centre = summary.feature_weights, summary.grand_mean()
+        total, unseen = weights.sum(axis=0), weights == 0
+        between = (weights * (summary.means - centre) ** 2).sum(axis=0)
+        overall = (summary.pooled_diagonal() + between) / np.where(total > 0, total, 1.0)
+        active = ~summary.constant_features() & (overall > 0)
+        flat = summary.flat() & active & ~unseen
+        varied = with_variation(summary, flat) if flat.any() else summary
+        means, variances = summary.means, varied.diagonals() / np.where(unseen, 1.0, weights)
+        if unseen.any():
+            means, variances = np.where(unseen, centre, means), np.where(unseen, overall, variances)
+        low = (variances < how.variance_floor * overall) & active
+        variances = np.where(low, how.variance_floor * overall, variances)
+        model = ClassGaussians.of_variances("diagonal", means, variances, active)
+        family = Gaussian(means, np.where(active, variances, 1.0))
+        return cls(part, family, names, raised=flat | low, borrowed=unseen, model=model)
+
+    def score(self, ready: Table, block: slice, *, whole: bool) -> F64:  # noqa: ARG002 - always
+        """Return log densities; see ``Term.score``."""
+        x = self._block(ready, block)
+        scores = self.model.log_densities(x)
+        odd = np.flatnonzero(~np.isfinite(scores.sum(axis=0)))
+        if odd.size:
+            self.names.refuse(_FINITE, x[odd], self.part, odd + block.start)
+            scores[:, odd] = self.model.scores_of_observed(x[odd], "densities")
+        return scores
+
+    def contributions(self, rows: Table, row: int) -> F64:
+        """Return what each column of one row adds; see ``Term.contributions``."""
+        return np.where(self.model.active, super().contributions(rows, row), 0.0)
+
+    def _draws(self, codes: Int, total: int, rng: np.random.Generator) -> F64:
+        draws = super()._draws(codes, total, rng)
+        constant = ~self.model.active
+        draws[:, constant] = self.model.means[codes][:, constant]
+        assert self.borrowed is not None  # noqa: S101 - it says where
+        draws[:, self.borrowed.all(axis=0)] = np.nan  # never observed
+        return draws
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: mean and variance of each column that varies."""
+        return 2 * self.model.n_classes * int(self.model.active.sum())
+
+    @property
+    def natural(self) -> tuple[F64, F64]:
+        """Natural parameters and log partitions, zero for columns that have no part."""
+        active, (natural, partition) = self.model.active, super().natural
+        return natural * np.repeat(active, 2), partition * active
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyTerm(Term):
+    r"""Scores :math:`\eta_k \cdot T(x) - A_k + \log h(x)` by one product of matrices.
+
+    By the log density itself for full covariances and for probabilities of zero.
+    """
+
+    #: Rows at once where merging would be approximate: all of them.
+    _in_one_piece = False
+
+    @classmethod
+    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> Any:
+        """Summarise blocks of rows and merge."""
+        found = []
+        size = len(rows.codes) if cls._in_one_piece else None
+        for x, weights, codes, numbers in _blocks(rows, part, names, size):
+            with names.naming(x, part, numbers):
+                found.append(part.distribution.summarise(x, weights, codes, rows.n_classes))
+        return reduce(lambda one, other: one.merge(other), found)
+
+    @cached_property
+    def _weights(self) -> tuple[F64, F64] | None:
+        """Return the weights of the product; None if there is no such product."""
+        linear = self.part.family not in ("multivariate_gaussian", "laplace")
+        return self.natural if linear and np.isfinite(self.natural[0]).all() else None
+
+    @property
+    def width(self) -> int:
+        """Numbers per row: of log densities, those of all classes and columns."""
+        return len(self.part.columns) * (1 if self._weights else len(self.family.mean))
+
+    def score(self, ready: Table, block: slice, *, whole: bool) -> F64:
+        """Return scores by the product, or log densities; see ``Term.score``."""
+        if self._weights is None:
+            logs: F64 = self.family.log_density(self._block(ready, block)[:, None])
+            return (logs if logs.ndim == 2 else logs.sum(axis=2)).T
+        scores = self._product(self.statistics(ready, block), *self._weights)
+        return scores + self._log_base(ready, block) if whole else scores
+
+    def _log_base(self, rows: Table, block: slice) -> F64:
+        """Return the log base measure of each row."""
+        x = self._block(rows, block)
+        with self.names.naming(x, self.part, range(block.start, block.stop)):
+            base: F64 = self.family.log_base(x[:, None])
+        return base.reshape(len(x), -1).sum(axis=1)
+
+    def _product(self, statistics: F64, weights: F64, partitions: F64) -> F64:
+        """Multiply the statistics of rows by the weights, without what is missing."""
+        hidden = np.isnan(statistics)
+        if hidden.any():
+            statistics = np.where(hidden, 0.0, statistics)
+            each = hidden.reshape(len(hidden), partitions.shape[1], -1)[:, :, 0]
+            offsets = partitions @ (~each).T.astype(np.float64)
+        else:
+            offsets = partitions.sum(axis=1)[:, None]
+        scores: F64 = weights @ statistics.T
+        scores -= offsets
+        return scores
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LaplaceTerm(FamilyTerm):
+    """Laplace columns, whose spread has a least size as that of Gaussian ones has."""
+
+    _in_one_piece = True
+
+    @classmethod
+    def estimate(
+        cls, part: Part, summary: SketchSummary, how: Smoothing, names: ColumnNames
+    ) -> Self:
+        """Estimate medians and mean deviations; the variance, twice its square, has the floor."""
+        arrays = [each.name for each in fields(summary) if each.name != "family"]
+        classes = [
+            replace(summary, **{name: getattr(summary, name)[k] for name in arrays})
+            for k in range(len(summary.weight))
+        ]
+        overall = Laplace.estimate(reduce(lambda one, other: one.merge(other), classes))
+        unseen, centres = summary.weight == 0, summary.median()
+        weights = np.where(unseen, 0.0, summary.weight)
+        with np.errstate(invalid="ignore"):
+            own = np.where(unseen, 0.0, summary.mean_deviation(centres))
+        flat = (own**2 <= rounding_variance(centres)) & ~unseen
+        within = (weights * own).sum(axis=0) / weights.sum(axis=0)
+        spare = np.where((flat | unseen).all(axis=0), overall.scale, within)
+        floor = np.sqrt(how.variance_floor) * overall.scale
+        least = np.where(flat, spare / np.sqrt(weights + 1), floor)
+        family = Laplace(
+            np.where(unseen, overall.location, centres),
+            np.where(unseen, overall.scale, np.maximum(own, least)),
+        )
+        return cls(part, family, names, raised=(own < least) & ~unseen, borrowed=unseen)
+
+    @property
+    def natural(self) -> tuple[F64, F64]:
+        """There are no natural parameters."""
+        raise InputError(
+            f"{self.names.owner}.log_odds_weights: the columns {self.names.of(self.part.columns)} "
+            "are of the Laplace family. Its location is not a natural parameter, so the posterior "
+            "is not a generalised linear model. Leave them out, or choose another family."
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CountsTerm(FamilyTerm):
+    """Multinomial groups: parts of counts have a posterior, though no density."""
+
+    @classmethod
+    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> SumSummary:
+        """Add up the counts; a row with a missing one is left out."""
+        k = rows.n_classes
+        total, weight = np.zeros((k, len(part.columns))), np.zeros(k)
+        for x, weights, codes, numbers in _blocks(rows, part, names):
+            names.refuse(_AMOUNTS, x, part, numbers)
+            seen = ~np.isnan(x).any(axis=1)
+            c, w = codes[seen], None if weights is None else weights[seen]
+            total += class_sums(x[seen], c, w, k)
+            weight += np.bincount(c, w, k)
+        return SumSummary(part.distribution.__name__, weight, total)
+
+    @cached_property
+    def _weights(self) -> tuple[F64, F64]:
+        """Return the weights of the product, and what makes a positive count impossible."""
+        natural = self.natural[0]
+        return np.maximum(natural, _LEAST), np.isneginf(natural).astype(np.float64)
+
+    def _product(self, statistics: F64, weights: F64, barred: F64) -> F64:
+        x = np.nan_to_num(statistics, nan=0.0)
+        scores: F64 = weights @ x.T
+        if barred.any():
+            scores[barred @ (x > 0).T > 0] = -np.inf
+        return scores
+
+    def statistics(self, rows: Table, block: slice) -> F64:
+        """Return the counts of a block, NaN in rows with a missing one."""
+        x = self._block(rows, block)
+        self.names.refuse(_AMOUNTS, x, self.part, range(block.start, block.stop))
+        lacking = np.isnan(x.sum(axis=1))
+        return np.where(lacking[:, None], np.nan, x) if lacking.any() else x
+
+    def contributions(self, rows: Table, row: int) -> F64:
+        """Return what the count of each column adds, without the coefficient."""
+        x = np.nan_to_num(self.statistics(rows, slice(row, row + 1))[0], nan=0.0)
+        return np.where(x > 0, x, 1.0) * np.where(x > 0, self.natural[0], 0.0)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CategoricalTerm(Term):
+    """Looks up the logarithm of the probability of each category."""
+
+    categories: Categories = field(kw_only=True)
+    #: What happens to a category that was never seen.
+    unknown: str = field(kw_only=True)
+
+    @classmethod
+    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> CategorySummary:  # noqa: ARG003
+        """Count the categories of a column."""
+        words = rows.X.words(part.columns[0])
+        k, size = rows.n_classes, len(words.categories)
+        _check_cells(k, words.categories)
+        cells = (rows.codes * (size + 1) + words.codes) + 1  # a class begins with what is missing
+        flat: Any = np.bincount(cells, rows.weights, k * (size + 1))
+        counts = flat.reshape(k, size + 1)[:, 1:].astype(np.float64)
+        return CategorySummary(tuple(words.categories), counts)
+
+    @classmethod
+    def estimate(
+        cls, part: Part, summary: CategorySummary, how: Smoothing, names: ColumnNames
+    ) -> Self:
+        """Estimate probabilities, with room for one category more if unknown ones are smoothed."""
+        counts = CountSummary("Categorical", summary.counts.sum(axis=1), summary.counts)
+        spare = how.unknown == "smooth"
+        size = max(1, len(summary.categories) + spare)
+        family = _estimate(part, counts, how, n_categories=size)
+        known = Categories.of(summary.categories)
+        return cls(part, family, names, categories=known, unknown=how.unknown)
+
+    @cached_property
+    def _table(self) -> F64:
+        """Return log p of each category, of an unseen one and of a missing one: (K, C + 2)."""
+        logs = self.family.natural_parameters
+        size = len(self.categories.values)
+        unseen = logs[:, size:] if self.unknown == "smooth" else np.zeros((len(logs), 1))
+        return np.concatenate([logs[:, :size], unseen, np.zeros((len(logs), 1))], axis=1)
+
+    def ready(self, rows: Table) -> Int:
+        """Return the category of each row: C if it was never seen, -1 if it is missing."""
+        words = rows.words(self.part.columns[0])
+        codes = self.categories.codes(words)
+        if self.unknown == "error":
+            new = np.flatnonzero(codes == len(self.categories.values))
+            if new.size:
+                value = words.categories[words.codes[new[0]]]
+                raise InputError(
+                    f"{self.names.owner}: row {new[0]} has {value!r} in column "
+                    f"{self.names.of(self.part.columns)}, which was not seen in fit. Pass "
+                    "unknown='smooth' or unknown='ignore' to accept it."
+                )
+        return codes
+
+    def score(self, ready: Int, block: slice, *, whole: bool) -> F64:  # noqa: ARG002 - always
+        """Look the categories up; see ``Term.score``."""
+        return np.take(self._table, ready[block], axis=1)
+
+    def contributions(self, rows: Table, row: int) -> F64:
+        """Return what the column adds; see ``Term.contributions``."""
+        return self._table[:, [self.ready(rows)[row]]]
+
+    def sample(self, codes: Int, total: int, rng: np.random.Generator) -> list[Any]:  # noqa: ARG002
+        """Draw categories that were seen."""
+        values = np.empty(len(self.categories.values), dtype=object)
+        values[:] = self.categories.values
+        if not len(values):
+            return [np.full(len(codes), None, dtype=object)]
+        edges = np.cumsum(self.family.mean[:, : len(values)], axis=1)
+        uniform = rng.random(len(codes)) * edges[codes, -1]
+        found = np.empty(len(codes), dtype=np.intp)
+        for k in np.unique(codes):
+            mine = codes == k
+            found[mine] = np.searchsorted(edges[k], uniform[mine], side="right")
+        return [values[np.minimum(found, len(values) - 1)]]
+
+    def statistics(self, rows: Table, block: slice) -> F64:
+        """Return which category it is, as zeros and a one; NaN where it is missing."""
+        table = np.eye(len(self.categories.values) + 2, self.family.mean.shape[1])
+        table[-1] = np.nan  # missing: what it would add is not known
+        return table[self.ready(rows)[block]]
+
+    def statistic_names(self) -> list[str]:
+        """Name the categories, and the place of unknown ones."""
+        column = self.names.called(self.part.columns[0])
+        known = [f"[{column} = {value!r}]" for value in self.categories.values]
+        return [*known, f"[{column} unknown]"][: self.family.mean.shape[1]]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SparseTerm(Term):
+    """Bernoulli, multinomial or Poisson columns of sparse rows: only what is not zero is read."""
+
+    @classmethod
+    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> SumSummary:  # noqa: ARG003
+        """Add up sparse rows."""
+        counts = rows.X.counts(rows.codes, rows.weights, rows.n_classes, part.family)
+        return cls.summary_of(part.family, class_weights(rows), counts)
+
+    @staticmethod
+    def summary_of(family: FamilyName, weights: F64, counts: F64) -> SumSummary:
+        """Return the summary of rows of so much weight (K,) with so many counts (K, D)."""
+        if family not in VECTORS:
+            weights = np.broadcast_to(weights[:, None], counts.shape)
+        return SumSummary(FAMILIES[family].__name__, weights, counts)
+
+    @cached_property
+    def _table(self) -> F64:
+        """Return the weight of each column for each class, (D, K); 0 where it is infinite."""
+        weights = self.natural[0]
+        return np.ascontiguousarray(np.where(np.isfinite(weights), weights, 0.0).T)
+
+    @cached_property
+    def _offsets(self) -> F64:
+        """Return the score of a row of zeros, (K, 1), without what is impossible."""
+        partitions = self.natural[1]
+        return -np.where(np.isfinite(partitions), partitions, 0.0).sum(axis=1, keepdims=True)
+
+    @cached_property
+    def _barred(self) -> tuple[F64, F64] | None:
+        """Count impossible entries: 1 if a column must be zero, -1 if it must not; and the latter.
+
+        None if all weights are finite.
+        """
+        weights = self.natural[0]
+        if np.isfinite(weights).all():
+            return None
+        table = np.isneginf(weights).astype(np.float64) - np.isposinf(weights)
+        needed = np.isposinf(weights).sum(axis=1, dtype=np.float64)[:, None]
+        return np.ascontiguousarray(table.T), needed
+
+    def score(self, ready: SparseRows, block: slice, *, whole: bool) -> F64:
+        """Return scores by a sparse product; see ``Term.score``."""
+        x = ready.block(block)
+        ready.refuse_others(self.part.family, x, block.start)
+        scores = (x @ self._table).T + self._offsets
+        if self._barred is not None:
+            present = csr_array(((x.data > 0).astype(np.float64), x.indices, x.indptr), x.shape)
+            scores[(present @ self._barred[0]).T + self._barred[1] > 0] = -np.inf
+        if whole and self.part.family != "bernoulli":
+            scores += self._log_base(ready, x, block.start)
+        return scores
+
+    def _log_base(self, rows: SparseRows, x: csr_array, first_row: int) -> F64:
+        """Return the base measure of each row: of counts, the coefficient."""
+        rows.refuse_others("poisson", x, first_row)
+        logs = csr_array((scipy.special.gammaln(x.data + 1.0), x.indices, x.indptr), x.shape)
+        result: F64 = -logs.sum(axis=1)
+        return (
+            result + scipy.special.gammaln(x.sum(axis=1) + 1.0) if self.part.is_vector else result
+        )
+
+    def contributions(self, rows: SparseRows, row: int) -> F64:
+        """Return what each column of one row adds, (K, D)."""
+        x = np.array(rows.values(row), dtype=np.float64)
+        if not self.part.is_vector:
+            logs: F64 = self.family.log_density(x)
+            return logs
+        with np.errstate(invalid="ignore"):
+            return np.where(x > 0, x * self.family.natural_parameters, 0.0)
+
+    def sample(self, codes: Int, total: int, rng: np.random.Generator) -> csr_array:
+        """Draw sparse rows, some at a time."""
+        size = max(1, _DRAWN_CELLS // len(self.part.columns))
+        starts = range(0, len(codes), size)
+        parts = [csr_array(self._draws(codes[i : i + size], total, rng)) for i in starts]
+        return csr_array(vstack(parts))
+
+
+#: How the columns of each family are learned and scored, if the rows are not sparse.
+TERMS: dict[FamilyName, type[Term]] = {
+    **dict.fromkeys(FAMILIES, FamilyTerm),
+    "gaussian": GaussianTerm,
+    "laplace": LaplaceTerm,
+    "multinomial": CountsTerm,
+    "categorical": CategoricalTerm,
+}

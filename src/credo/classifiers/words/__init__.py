@@ -1,1 +1,0 @@
-"""Documents as bags of words: reading, counting by class, choosing words."""

@@ -1,0 +1,155 @@
+"""How records are stored: as they declare themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, final
+
+import numpy as np
+
+from credo._records import Field, declared
+from credo.storage._faults import Fault
+from credo.storage._json import Json
+from credo.storage._kinds import (
+    Apart,
+    Choice,
+    Count,
+    Kind,
+    Labels,
+    Maybe,
+    Numbers,
+    Record,
+    Single,
+    check_fields,
+)
+from credo.storage._page import Page, Scope
+
+
+@cache
+def record_kind(record: type) -> Kind:
+    """Return how records of a class are stored; those that check themselves do so when read."""
+
+    def make(**fields: Any) -> Any:
+        made = record(**fields)
+        if hasattr(made, "_check"):
+            made._check()  # noqa: SLF001 - it is there to be called here
+        return made
+
+    return Record(make, {name: field_kind(field) for name, field in declared(record).items()})
+
+
+def field_kind(field: Field) -> Kind:
+    """Return how a field is stored."""
+    kind = _MADE[field.holds](field)
+    return Maybe(kind) if field.optional else kind
+
+
+def _numbers(field: Field) -> Kind:
+    least = 0 if ">= 0" in field.marks else None
+    finite = "any" not in field.marks
+    return Numbers(field.dims or "", field.of[0], by=field.by, least=least, finite=finite)
+
+
+def _labels(field: Field) -> Kind:
+    of_array = field.of == (np.ndarray,)
+    distinct = of_array or "distinct" in field.marks
+    how = {"least": int(of_array), "each": field.each, "distinct": distinct}
+    return Labels(str(field.dims), *field.of, **how)
+
+
+def _records(field: Field) -> Kind:
+    kinds = {each.__name__: record_kind(each) for each in field.of}
+    kind = OneOf(kinds) if field.many or len(kinds) > 1 else kinds[field.of[0].__name__]
+    if field.many:
+        return Many(kind, str(field.dims or ""))
+    return kind if field.dims is None else Apart(kind, str(field.dims))
+
+
+_MADE = {
+    "numbers": _numbers,
+    "labels": _labels,
+    "choice": lambda field: Choice(*field.of),
+    "single": lambda field: Count(field.dims) if field.of == (int,) else Single(*field.of),
+    "records": _records,
+}
+
+
+@final
+class OneOf(Kind):
+    """A record of one of several classes."""
+
+    def __init__(self, kinds: Mapping[str, Kind]) -> None:
+        self._kinds = kinds
+
+    def write(self, value: Any, path: str, page: Page) -> Json:
+        """Write the class and the record."""
+        name = type(value).__name__
+        return {"class": name, "content": self._kinds[name].write(value, path, page)}
+
+    def read(self, node: Json, path: str, scope: Scope) -> Any:
+        """Read a record of a known class."""
+        check_fields(node, {"class", "content"}, {"class", "content"}, path)
+        if not isinstance(node["class"], str) or node["class"] not in self._kinds:
+            raise Fault(f"{path} is none of {', '.join(self._kinds)}")
+        return self._kinds[node["class"]].read(node["content"], path, scope)
+
+    def write_all(self, values: list[Any], path: str, page: Page) -> Json:
+        """Write which of the classes each has, and the records of one class together."""
+        names = [type(value).__name__ for value in values]
+        groups = {
+            name: [value for value, its in zip(values, names, strict=True) if its == name]
+            for name in self._kinds
+        }
+        which = np.array([list(self._kinds).index(name) for name in names], dtype=np.int64)
+        found = {"which": page.array(f"{path}.which", which)}
+        written = {
+            name: self._kinds[name].write_all(group, path if len(groups) == 1 else f"{path}.{name}", page)
+            for name, group in groups.items()
+            if group
+        }
+        return found | written
+
+    def which(self, node: Json, path: str, scope: Scope) -> list[int]:
+        """Read which of the classes each record has."""
+        check_fields(node, {"which", *self._kinds}, {"which"}, path)
+        which = scope.array(node["which"], path)
+        if which.dtype != np.int64 or which.ndim != 1 or not len(which):
+            raise Fault(f"{path} does not say what it holds")
+        scope.spend(len(which), path)
+        if which.min() < 0 or which.max() >= len(self._kinds):
+            raise Fault(f"{path} holds a record of an unknown class")
+        return which.tolist()
+
+    def read_all(self, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
+        """Read the records of each class, and put them into their order."""
+        which = self.which(node, path, scopes[0])
+        if len(which) != len(scopes):
+            raise Fault(f"{path} has {len(which)} records, not {len(scopes)}")
+        found: dict[int, Any] = {}
+        for number, (name, kind) in enumerate(self._kinds.items()):
+            own = [scope for scope, its in zip(scopes, which, strict=True) if its == number]
+            if bool(own) != (name in node):
+                raise Fault(f"{path} has other classes than it says")
+            found[number] = iter(kind.read_all(node[name], path, own) if own else ())
+        return [next(found[number]) for number in which]
+
+
+@final
+class Many(Kind):
+    """A tuple of records, each with sizes of its own but for some that it shares."""
+
+    def __init__(self, kind: OneOf, letters: str) -> None:
+        self._kind, self._letters = kind, letters.split()
+
+    def write(self, value: Any, path: str, page: Page) -> Json:
+        """Write all records together."""
+        return self._kind.write_all(list(value), path, page) if value else None
+
+    def read(self, node: Json, path: str, scope: Scope) -> tuple[Any, ...]:
+        """Read all records."""
+        if node is None:
+            return ()
+        count = len(self._kind.which(node, path, scope))
+        scopes = [scope.only(*self._letters) for _ in range(count)]
+        return tuple(self._kind.read_all(node, path, scopes))
