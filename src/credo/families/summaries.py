@@ -159,26 +159,20 @@ class AbstractSummary(ABC):
                 changed[field.name] = wide
         return replace(self, **changed)
 
-    def _check_mergeable(self, other: object) -> None:
-        """Check that the other is of the same family, batch and number of groups."""
+    def _check_mergeable(self, other: object, events: str = "weight") -> None:
+        """Check that the other is of the same family and shape, in the field of events too."""
         if not isinstance(other, type(self)) or other.family != self.family:
             kind = getattr(other, "family", type(other).__name__)
             raise InputError(
                 f"A summary of {self.family} merges with another of {self.family} only. Got {kind}."
             )
-        if other.weight.shape != self.weight.shape:
-            raise ShapeError(
-                f"Summaries of {self.family} merge if groups and columns agree. Got shapes "
-                f"{self.weight.shape} and {other.weight.shape}."
-            )
-
-    def _check_events(self, first: F64, second: F64) -> None:
-        """Check that events have the same length."""
-        if first.shape != second.shape:
-            raise ShapeError(
-                f"Summaries of {self.family} merge if their events have the same length. Got "
-                f"shapes {first.shape} and {second.shape}."
-            )
+        same = {events: "their events have the same length", "weight": "groups and columns agree"}
+        for name, what in reversed(same.items()):
+            mine, theirs = getattr(self, name).shape, getattr(other, name).shape
+            if mine != theirs:
+                raise ShapeError(
+                    f"Summaries of {self.family} merge if {what}. Got shapes {mine} and {theirs}."
+                )
 
 
 @final
@@ -214,8 +208,7 @@ class SumSummary(AbstractSummary):
 
     def merge(self, other: Self) -> Self:
         """Add weights and sums; see ``AbstractSummary.merge``."""
-        self._check_mergeable(other)
-        self._check_events(self.total, other.total)
+        self._check_mergeable(other, "total")
         return type(self)(self.family, self.weight + other.weight, self.total + other.total)
 
 
@@ -343,8 +336,7 @@ class MomentSummary(AbstractSummary):
 
     def merge(self, other: Self) -> Self:
         """Pool means and scatter; see ``AbstractSummary.merge``."""
-        self._check_mergeable(other)
-        self._check_events(self.mean, other.mean)
+        self._check_mergeable(other, "mean")
         found = self._moments().merge(other._moments())
         return self._of(found, self.family, self.weight + other.weight, self.mean.shape)
 
@@ -425,8 +417,7 @@ class PositiveSummary(AbstractSummary):
 
     def merge(self, other: Self) -> Self:
         """Pool means and centred logarithms; see ``AbstractSummary.merge``."""
-        self._check_mergeable(other)
-        self._check_events(self.mean, other.mean)
+        self._check_mergeable(other, "mean")
         mine, theirs = _wide(self.weight, self.mean), _wide(other.weight, other.mean)
         means, rests = (self.mean, other.mean), (self.rest, other.rest)
         mean, rest, _ = pool_means(means, rests, (mine, theirs))
