@@ -543,7 +543,7 @@ def _sketch(place: Int, values: F64, weights: F64, error: F64) -> tuple[F64, F64
         if len(points) > MOST_POINTS:
             x, w, growth[column] = _thinned(x, w)
         kept.append((x, w))
-    width = max((len(pair[0]) for pair in kept), default=0)
+    width = max((len(pair[0]) for pair in kept), default=1)
     table = np.full((2, error.size, width), [[[np.nan]], [[0.0]]])
     for column, pair in enumerate(kept):
         table[:, column, : len(pair[0])] = pair
