@@ -31,7 +31,7 @@ def refused(shape, rows, y=Y):
 @SHAPES
 def test_a_constant_column_is_ignored_whatever_its_later_values(shape):
     wide = np.insert(X, 1, 0.1, axis=1)
-    model = GaussianClassifier(shape, singular="error").fit(wide, Y)
+    model = GaussianClassifier(shape).fit(wide, Y)
     assert model.constant_features_.tolist() == [False, "spherical" not in shape, False, False]
     if "spherical" in shape:
         return

@@ -128,29 +128,6 @@ def test_documents_without_words_are_refused(model, documents):
         TextClassifier(model, vocabulary="no_stop_words").fit(documents, [0, 1])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"model": "poisson"}, "model of TextClassifier must be one of 'multinomial', 'bernoulli'"),
-        ({"vocabulary": "some"}, "vocabulary of TextClassifier must be one of"),
-        ({"max_words": 0}, "max_words of TextClassifier must be a whole number, at least 1"),
-        ({"max_words": 2.0}, "max_words of TextClassifier must be a whole number"),
-        ({"max_words": True}, "max_words of TextClassifier must be a whole number"),
-        ({"smoothing": -1}, "smoothing of TextClassifier must be between 0 and 1e100"),
-        ({"smoothing": "much"}, "smoothing of TextClassifier must be a number"),
-        ({"smoothing": np.nan}, "smoothing of TextClassifier must be finite"),
-        ({"smoothing_target": "mean"}, "smoothing_target of TextClassifier must be one of"),
-        ({"priors": "flat"}, "priors of TextClassifier"),
-        ({"priors": [0.5, 0.4]}, "TextClassifier"),
-        ({"priors": {"ham": 0.5, "eggs": 0.5}}, "TextClassifier"),
-    ],
-    ids=str,
-)
-def test_wrong_options_are_named(options, message):
-    with pytest.raises(InputError, match=message):
-        TextClassifier(**options).fit(DOCS, LABELS)
-
-
 def test_documents_without_words_leave_the_classifier_as_it_was(fitted):
     for model in (fitted, TextClassifier()):
         before = dict(vars(model))
