@@ -30,7 +30,6 @@ from credo.classifiers.naive_terms import (
     VECTORS,
     CategoricalTerm,
     ColumnNames,
-    FamilyName,
     GaussianTerm,
     Part,
     PartSummary,
@@ -158,7 +157,7 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
 # --- families -------------------------------------------------------------------------------------
 
 
-def family_name(family: Any, owner: str) -> FamilyName:
+def family_name(family: Any, owner: str) -> str:
     """Return the name of a family that is given by name or by its class."""
     if family is DiagonalGaussian or (isinstance(family, str) and family == "diagonal_gaussian"):
         return "gaussian"  # the same: independent columns
@@ -187,7 +186,7 @@ def plan(families: Any, rows: Table | SparseRows, names: ColumnNames) -> tuple[P
         return (Part(_sparse_family(families, rows), range(rows.n_columns)),)
     everything = tuple(range(rows.n_columns))
     wanted = families if isinstance(families, Mapping) else {everything: families}
-    pairs: list[tuple[tuple[int, ...], FamilyName]] = []
+    pairs: list[tuple[tuple[int, ...], str]] = []
     seen: set[int] = set()
     for key, family in wanted.items():
         columns = everything if wanted is not families else _columns_of(key, names)
@@ -203,7 +202,7 @@ def plan(families: Any, rows: Table | SparseRows, names: ColumnNames) -> tuple[P
             pairs += [((j,), _family_of(rows, j, family)) for j in columns]
     pairs += [((j,), _family_of(rows, j, "auto")) for j in everything if j not in seen]
     # Columns of families that are worked on together make one part, in the order of the columns.
-    together: dict[FamilyName, list[int]] = {}
+    together: dict[str, list[int]] = {}
     parts = []
     for columns, name in sorted(pairs):
         if name in VECTORS or name == "categorical":
@@ -213,7 +212,7 @@ def plan(families: Any, rows: Table | SparseRows, names: ColumnNames) -> tuple[P
     return (*(Part(name, tuple(each)) for name, each in together.items()), *parts)
 
 
-def _sparse_family(families: Any, rows: SparseRows) -> FamilyName:
+def _sparse_family(families: Any, rows: SparseRows) -> str:
     """Choose the one family of all columns of sparse rows."""
     if isinstance(families, Mapping):
         raise InputError(
@@ -253,7 +252,7 @@ def _column(name: Any, names: ColumnNames) -> int:
     )
 
 
-def _family_of(rows: Table, column: int, family: Any) -> FamilyName:
+def _family_of(rows: Table, column: int, family: Any) -> str:
     """Return the family of a column as named, or chosen by dtype and content.
 
     Text and categories are categorical; booleans, and numbers of which only 0 and 1 occur, are

@@ -11,67 +11,42 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, reduce
-from typing import Annotated, Any, Literal, Self, final
+from typing import Annotated, Any, Self, final
 
 import numpy as np
 import scipy
 from scipy.sparse import coo_array, csr_array, vstack
 
-from credo import _checks as check
+from credo import _checks as check, families
 from credo._types import F64, Bool, Int, Labels
 from credo.classifiers.columns.categories import Categories
 from credo.classifiers.columns.table import Table
 from credo.exceptions import InputError, NumericalError
-from credo.families import (
-    AbstractFamily,
-    Bernoulli,
-    Beta,
-    Categorical,
+from credo.families.class_gaussians import ClassGaussians
+from credo.families.covariances import Names, check_spread, with_variation
+from credo.families.family import AbstractFamily, Support
+from credo.families.moments import ClassMoments, Rows, RowsView, class_sums, rounding_variance
+from credo.families.summaries import (
     CountSummary,
-    Dirichlet,
-    Exponential,
-    Gamma,
-    Gaussian,
-    Laplace,
-    Multinomial,
-    MultivariateGaussian,
-    Poisson,
-    PositiveSummary,
     MomentSummary,
+    PositiveSummary,
     SketchSummary,
     SumSummary,
 )
-from credo.families.family import Support
-from credo.families.class_gaussians import ClassGaussians
-from credo.families.covariances import with_variation
-from credo.families.moments import ClassMoments, Rows, RowsView, class_sums, rounding_variance
 
-FamilyName = Literal[
-    "gaussian",
-    "laplace",
-    "bernoulli",
-    "categorical",
-    "poisson",
-    "exponential",
-    "gamma",
-    "beta",
-    "multinomial",
-    "dirichlet",
-    "multivariate_gaussian",
-]
 #: Families by name. Those of one number describe each column by itself.
-FAMILIES: dict[FamilyName, type[AbstractFamily[Any]]] = {
-    "gaussian": Gaussian,
-    "laplace": Laplace,
-    "bernoulli": Bernoulli,
-    "categorical": Categorical,
-    "poisson": Poisson,
-    "exponential": Exponential,
-    "gamma": Gamma,
-    "beta": Beta,
-    "multinomial": Multinomial,
-    "dirichlet": Dirichlet,
-    "multivariate_gaussian": MultivariateGaussian,
+FAMILIES: dict[str, type[AbstractFamily[Any]]] = {
+    "gaussian": families.Gaussian,
+    "laplace": families.Laplace,
+    "bernoulli": families.Bernoulli,
+    "categorical": families.Categorical,
+    "poisson": families.Poisson,
+    "exponential": families.Exponential,
+    "gamma": families.Gamma,
+    "beta": families.Beta,
+    "multinomial": families.Multinomial,
+    "dirichlet": families.Dirichlet,
+    "multivariate_gaussian": families.MultivariateGaussian,
 }
 #: Families of vectors describe a group of columns together.
 VECTORS = ("multinomial", "dirichlet", "multivariate_gaussian")
@@ -96,13 +71,11 @@ _MOST_CELLS = 2**28
 _DRAWN_CELLS = 2**20
 #: Entries of sparse rows that are added up at once: their class codes are 64 MiB.
 _ENTRIES = 2**24
-#: Larger whole numbers are not told apart in float64.
-_MOST_COUNT = 2.0**53
 #: Measured, a stream of Bernoulli columns needs eleven tables at its peak; if they need more bytes
 #: than this, they are refused before they are made.
 _TABLES, _MOST_BYTES = 11, 16 * 2**30
-#: What Gaussian columns, and groups of counts, may hold beside what is missing. Parts of counts
-#: have a posterior, though no density.
+#: What Gaussian columns, and groups of counts, may hold. Parts of counts have a posterior, though
+#: no density.
 _FINITE = Support(np.isfinite, "numbers other than infinity; missing is NaN", 0.0)
 _AMOUNTS = Support(lambda x: (x >= 0) & (x < np.inf), "counts, numbers that are 0 or more", 0.0)
 
@@ -115,7 +88,7 @@ _AMOUNTS = Support(lambda x: (x >= 0) & (x < np.inf), "counts, numbers that are 
 class Part:
     """A family and the positions of its columns: a range if the rows are sparse."""
 
-    family: FamilyName
+    family: str
     columns: Annotated[tuple[int, ...] | range, "D", "distinct"]
 
     @property
@@ -162,13 +135,17 @@ class ColumnNames:
         """
         if isinstance(part.columns, range) and isinstance(self.names, range):
             return [part.columns]
-        names = [self.names[j] for j in part.columns]
+        names = self.listed(part)
         return [tuple(names)] if part.is_vector else names
+
+    def listed(self, part: Part) -> list[Any]:
+        """Name the columns of a part."""
+        return [self.names[j] for j in part.columns]
 
     def refuse(self, support: Support, x: F64, part: Part, rows: Sequence[int]) -> None:
         """Refuse cells outside of a support, by row and column."""
-        columns = [self.names[j] for j in part.columns]
-        support.refuse_others(x, f"{self.owner}: the family {part.family!r}", rows, columns)
+        owner = f"{self.owner}: the family {part.family!r}"
+        support.refuse_others(x, owner, rows, self.listed(part))
 
     @contextmanager
     def naming(self, x: F64, part: Part, rows: Sequence[int]) -> Iterator[None]:
@@ -271,29 +248,19 @@ class SparseRows:
             )
             yield SparseRows(self.owner, cut, rows.start)
 
-    def refuse_others(self, family: str) -> None:
-        """Refuse entries that the family does not count."""
-        most, whole = (1.0 if family == "bernoulli" else _MOST_COUNT), family != "multinomial"
+    def refuse_others(self, support: Support) -> None:
+        """Refuse entries that are no counts of a family."""
         for part in check.blocks(self.X.nnz, check.block_rows(8)):
-            x = self.X.data[part]
-            if not (x.min() >= 0 and x.max() <= most and (not whole or (x == np.floor(x)).all())):
-                right = (x >= 0) & (x <= most) & ((x == np.floor(x)) | (not whole))
-                self._refuse(family, part.start + int(right.argmin()))
-
-    def _refuse(self, family: str, entry: int) -> None:
-        """Say which entry is not a count, and what to do."""
-        row = self.first + int(np.searchsorted(self.X.indptr, entry, side="right")) - 1
-        got = f"{self.X.data[entry]:g} in row {row}, column {self.X.indices[entry]}"
-        needs, remedy = "numbers, 0 or more,", "Counts are never negative."
-        if family == "bernoulli":
-            needs = "0 or 1"
-            remedy = "Pass X > 0 for what is present, or families='multinomial'."
-        elif family == "poisson":
-            needs = "whole numbers, 0 or more,"
-            remedy = "Weights such as tf-idf have a posterior under 'multinomial', but no density."
-        if np.isnan(self.X.data[entry]):
-            remedy = "Missing counts have no place in sparse rows: leave the row out."
-        raise InputError(f"{self.owner} needs {needs} in sparse rows. Got {got}. {remedy}")
+            right = support.inside(self.X.data[part])
+            if not right.all():
+                entry = part.start + int(right.argmin())
+                row = self.first + int(np.searchsorted(self.X.indptr, entry, side="right")) - 1
+                raise InputError(
+                    f"{self.owner} needs {support.needs}, in sparse rows. Got "
+                    f"{self.X.data[entry]:g} in row {row}, column {self.X.indices[entry]}. Parts "
+                    "of counts have a posterior under families='multinomial', but no density; rows "
+                    "with missing counts must be left out."
+                )
 
     def counts(self, codes: Int, weights: F64 | None, n_classes: int, family: str) -> F64:
         """Add up the rows of each class, weighted: (K, D)."""
@@ -302,7 +269,7 @@ class SparseRows:
         entries = max(_ENTRIES, result.size)  # so that adding tables up costs less than making them
         small = codes.astype(np.int32)
         for piece in self.pieces(max(1, len(self) * entries // max(1, self.X.nnz))):
-            piece.refuse_others(family)
+            piece.refuse_others(_counted(family))
             rows = slice(piece.first, piece.first + len(piece))
             lengths, values = np.diff(piece.X.indptr), piece.X.data
             if weights is not None:
@@ -310,6 +277,11 @@ class SparseRows:
             cells = np.repeat(small[rows], lengths), piece.X.indices
             result += coo_array((values, cells), shape=result.shape).toarray()
         return result
+
+
+def _counted(family: str) -> Support:
+    """Return what the entries of sparse rows may be."""
+    return _AMOUNTS if family == "multinomial" else FAMILIES[family]._support  # noqa: SLF001
 
 
 # --- estimates ------------------------------------------------------------------------------------
@@ -391,13 +363,16 @@ class PartSummary:
     summary: Annotated[Summary, "K D"]
 
     def _check(self) -> None:
-        """Refuse the summary of another family."""
+        """Refuse the summary of another family, in a file."""
         part, found = self.part, self.summary
-        right = type(found) is _LEARNED_FROM.get(part.family, SumSummary)
+        own: Any = {"gaussian": ClassMoments, "categorical": CategorySummary}.get(part.family)
+        if own is None and part.family in FAMILIES:
+            own = getattr(part.distribution, "_summary", PositiveSummary)  # of two parts or more
+        right = type(found) is own
         if right and isinstance(found, ClassMoments):
             right = found.detail == "diagonal"
         elif right and isinstance(found, CategorySummary):
-            right = len(part.columns) == 1 and not part.is_sparse
+            right = len(part.columns) == 1
         elif right:
             axes = {"beta": 3, "multivariate_gaussian": 3}.get(part.family, 2)
             last: Any = getattr(found, "scatter", getattr(found, "mean", None))
@@ -406,16 +381,6 @@ class PartSummary:
             right = right and (last is None or last.ndim == axes)
         if not right or (part.is_sparse and part.family not in SPARSE):
             raise InputError(f"A {type(found).__name__} is not what {part.family!r} learns from.")
-
-
-#: What families learn from, if not from sums.
-_LEARNED_FROM: dict[FamilyName, type] = {
-    "gaussian": ClassMoments,
-    "laplace": SketchSummary,
-    "categorical": CategorySummary,
-    **dict.fromkeys(("gamma", "beta", "dirichlet"), PositiveSummary),
-    "multivariate_gaussian": MomentSummary,
-}
 
 
 def estimate_term(part: Part, summary: Any, how: Smoothing, names: ColumnNames) -> Term:
@@ -575,12 +540,7 @@ class GaussianTerm(Term):
         check_size(rows.n_classes, len(part.columns), names.owner)
         shape = len(rows.codes), len(part.columns)
         view = RowsView(shape, lambda block: rows.X.floats(part.columns, block))
-        try:
-            found = replace(rows, X=view).moments("diagonal", names.owner)
-        except InputError:
-            for x, _, _, numbers in _blocks(rows, part, names):
-                names.refuse(_FINITE, x, part, numbers)
-            raise
+        found = replace(rows, X=view).moments("diagonal", names.owner, names.listed(part))
         assert found is not None  # noqa: S101 - what is missing is left out of diagonals
         return found
 
@@ -598,16 +558,18 @@ class GaussianTerm(Term):
         total, unseen = weights.sum(axis=0), weights == 0
         between = (weights * (summary.means - centre) ** 2).sum(axis=0)
         overall = (summary.pooled_diagonal() + between) / np.where(total > 0, total, 1.0)
-        active = ~summary.constant_features() & (overall > 0)
+        active = ~summary.constant_features()
         flat = summary.flat() & active & ~unseen
         varied = with_variation(summary, flat) if flat.any() else summary
+        seen = active & ~unseen
+        check_spread(varied, "diagonal", seen, Names("Gaussian", (), tuple(names.listed(part))))
         means, variances = summary.means, varied.diagonals() / np.where(unseen, 1.0, weights)
         if unseen.any():
             means, variances = np.where(unseen, centre, means), np.where(unseen, overall, variances)
         low = (variances < how.variance_floor * overall) & active
         variances = np.where(low, how.variance_floor * overall, variances)
         model = ClassGaussians.of_variances("diagonal", means, variances, active)
-        family = Gaussian(means, np.where(active, variances, 1.0))
+        family = families.Gaussian(means, np.where(active, variances, 1.0))
         return cls(part, family, names, raised=flat | low, borrowed=unseen, model=model)
 
     def score(self, ready: Table, block: slice, *, whole: bool) -> F64:  # noqa: ARG002 - always
@@ -721,7 +683,7 @@ class LaplaceTerm(FamilyTerm):
             replace(summary, **{name: getattr(summary, name)[k] for name in arrays})
             for k in range(len(summary.weight))
         ]
-        overall = Laplace.estimate(reduce(lambda one, other: one.merge(other), classes))
+        overall = families.Laplace.estimate(reduce(lambda one, other: one.merge(other), classes))
         unseen, centres = summary.weight == 0, summary.median()
         weights = np.where(unseen, 0.0, summary.weight)
         with np.errstate(invalid="ignore"):
@@ -731,7 +693,7 @@ class LaplaceTerm(FamilyTerm):
         spare = np.where((flat | unseen).all(axis=0), overall.scale, within)
         floor = np.sqrt(how.variance_floor) * overall.scale
         least = np.where(flat, spare / np.sqrt(weights + 1), floor)
-        family = Laplace(
+        family = families.Laplace(
             np.where(unseen, overall.location, centres),
             np.where(unseen, overall.scale, np.maximum(own, least)),
         )
@@ -893,7 +855,7 @@ class SparseTerm(Term):
         return cls.summary_of(part.family, class_weights(rows), counts)
 
     @staticmethod
-    def summary_of(family: FamilyName, weights: F64, counts: F64) -> SumSummary:
+    def summary_of(family: str, weights: F64, counts: F64) -> SumSummary:
         """Return the summary of rows of so much weight (K,) with so many counts (K, D)."""
         if family not in VECTORS:
             weights = np.broadcast_to(weights[:, None], counts.shape)
@@ -932,7 +894,7 @@ class SparseTerm(Term):
     def ready(self, rows: SparseRows, *, whole: bool) -> F64:
         """Score all rows by a sparse product, which is fastest over many."""
         X = rows.X
-        rows.refuse_others(self.part.family)
+        rows.refuse_others(_counted(self.part.family))
         scores: F64 = X @ self._table
         if self._offsets.any():
             scores += self._offsets
@@ -940,7 +902,7 @@ class SparseTerm(Term):
             present = csr_array(((X.data > 0).astype(np.float64), X.indices, X.indptr), X.shape)
             scores[present @ self._barred[0] + self._barred[1] > 0] = -np.inf
         if whole and self.part.family != "bernoulli":
-            rows.refuse_others("poisson")
+            rows.refuse_others(_counted("poisson"))
             logs = csr_array((scipy.special.gammaln(X.data + 1.0), X.indices, X.indptr), X.shape)
             scores -= logs.sum(axis=1)[:, None]
             if self.part.is_vector:
@@ -969,7 +931,7 @@ class SparseTerm(Term):
 
 
 #: How the columns of each family are learned and scored, if the rows are not sparse.
-TERMS: dict[FamilyName, type[Term]] = {
+TERMS: dict[str, type[Term]] = {
     **dict.fromkeys(FAMILIES, FamilyTerm),
     "gaussian": GaussianTerm,
     "laplace": LaplaceTerm,

@@ -53,34 +53,6 @@ def test_wrong_families_are_refused(families, message):
     assert "NaiveBayes" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"smoothing": -1},
-        {"smoothing": np.nan},
-        {"smoothing": np.inf},
-        {"smoothing": "much"},
-        {"smoothing": None},
-        {"smoothing_target": "mean"},
-        {"smoothing_target": None},
-        {"unknown": "skip"},
-        {"unknown": ["smooth"]},
-        {"variance_floor": -1e-3},
-        {"variance_floor": 1.5},
-        {"variance_floor": np.nan},
-        {"priors": "equal"},
-        {"priors": [0.5, 0.4]},
-        {"priors": [1.0]},
-        {"priors": {"a": 1.0}},
-        {"priors": {"a": 0.5, "b": 0.25, "c": 0.25}},
-    ],
-    ids=repr,
-)
-def test_wrong_options_are_refused_by_name(options):
-    with pytest.raises(InputError, match=rf"{next(iter(options))}.*NaiveBayes|NaiveBayes.*prior"):
-        NaiveBayes(**options).fit(FRAME, Y)
-
-
 # --- cells -----------------------------------------------------------------------------------
 
 
