@@ -288,31 +288,6 @@ def _counted(family: str) -> Support:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Smoothing:
-    """Checked options of the estimates."""
-
-    amount: float
-    target: str
-    unknown: str
-    variance_floor: float
-
-    @classmethod
-    def checked(
-        cls, owner: str, smoothing: Any, target: Any, unknown: Any = "ignore", floor: Any = 0.0
-    ) -> Self:
-        """Check the options of an estimator."""
-        return cls(
-            check.number(smoothing, f"smoothing of {owner}", 0, 1e100),
-            check.one_of(target, ("uniform", "marginal"), f"smoothing_target of {owner}"),
-            check.one_of(unknown, ("smooth", "ignore", "error"), f"unknown of {owner}"),
-            check.number(
-                floor, f"variance_floor (a share of each feature's variance) of {owner}", 0, 1
-            ),
-        )
-
-
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class CategorySummary:
     """The weight of each category of a column in each class."""
@@ -383,8 +358,8 @@ class PartSummary:
             raise InputError(f"A {type(found).__name__} is not what {part.family!r} learns from.")
 
 
-def estimate_term(part: Part, summary: Any, how: Smoothing, names: ColumnNames) -> Term:
-    """Estimate the distributions of one part, and get ready to score."""
+def estimate_term(part: Part, summary: Any, how: Any, names: ColumnNames) -> Term:
+    """Estimate the distributions of one part; ``how`` has the parameters of the classifier."""
     try:
         return part.term.estimate(part, summary, how, names)
     except (InputError, NumericalError) as error:
@@ -394,17 +369,17 @@ def estimate_term(part: Part, summary: Any, how: Smoothing, names: ColumnNames) 
         ) from error
 
 
-def _estimate(part: Part, summary: Any, how: Smoothing, **more: int) -> Any:
+def _estimate(part: Part, summary: Any, how: Any, **more: int) -> Any:
     """Estimate by maximum likelihood, or with artificial observations."""
     make: Any = part.distribution.estimate
     if part.family in _PULLED:
-        return make(_pulled(summary, how.amount, counts=part.family == "poisson"))
+        return make(_pulled(summary, float(how.smoothing), counts=part.family == "poisson"))
     if part.family not in _SMOOTHED:
         return make(summary)
-    if how.target == "uniform":
-        return make(summary, how.amount, **more)
-    marginal = make(_pooled(summary), how.amount, **more).mean
-    return make(summary, how.amount, marginal, **more)
+    if how.smoothing_target == "uniform":
+        return make(summary, float(how.smoothing), **more)
+    marginal = make(_pooled(summary), float(how.smoothing), **more).mean
+    return make(summary, float(how.smoothing), marginal, **more)
 
 
 def _pooled(summary: Any) -> Any:
@@ -451,7 +426,7 @@ class Term(ABC):
         """Summarise the columns of a part."""
 
     @classmethod
-    def estimate(cls, part: Part, summary: Any, how: Smoothing, names: ColumnNames) -> Self:
+    def estimate(cls, part: Part, summary: Any, how: Any, names: ColumnNames) -> Self:
         """Estimate the distributions from a summary."""
         return cls(part, _estimate(part, summary, how), names)
 
@@ -545,9 +520,7 @@ class GaussianTerm(Term):
         return found
 
     @classmethod
-    def estimate(
-        cls, part: Part, summary: ClassMoments, how: Smoothing, names: ColumnNames
-    ) -> Self:
+    def estimate(cls, part: Part, summary: ClassMoments, how: Any, names: ColumnNames) -> Self:
         r"""Estimate means and variances, the latter at least a share of the feature's own variance.
 
         What is constant in a class of n rows gets 1 / (n + 1) of its variance within classes, as
@@ -674,9 +647,7 @@ class LaplaceTerm(FamilyTerm):
     _in_one_piece = True
 
     @classmethod
-    def estimate(
-        cls, part: Part, summary: SketchSummary, how: Smoothing, names: ColumnNames
-    ) -> Self:
+    def estimate(cls, part: Part, summary: SketchSummary, how: Any, names: ColumnNames) -> Self:
         """Estimate medians and mean deviations; the variance, twice its square, has the floor."""
         arrays = [each.name for each in fields(summary) if each.name != "family"]
         classes = [
@@ -774,9 +745,7 @@ class CategoricalTerm(Term):
         return CategorySummary(tuple(words.categories), counts)
 
     @classmethod
-    def estimate(
-        cls, part: Part, summary: CategorySummary, how: Smoothing, names: ColumnNames
-    ) -> Self:
+    def estimate(cls, part: Part, summary: CategorySummary, how: Any, names: ColumnNames) -> Self:
         """Estimate probabilities, with room for one category more if unknown ones are smoothed."""
         counts = CountSummary("Categorical", summary.counts.sum(axis=1), summary.counts)
         spare = how.unknown == "smooth"
