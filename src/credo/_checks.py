@@ -320,7 +320,7 @@ def by_name(values: Any, names: Labels = ()) -> Mapping[Any, Any] | None:
 
 def block_rows(n_columns: int) -> int:
     """Return how many rows of so many float64 numbers are worked on at once."""
-    return max(1, BLOCK_BYTES // (8 * n_columns))
+    return max(1, BLOCK_BYTES // (8 * max(n_columns, 1)))
 
 
 def blocks(n_rows: int, size: int) -> Iterator[slice]:

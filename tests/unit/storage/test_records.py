@@ -79,11 +79,11 @@ TREE = Tree(
     3,
     4,
     float("inf"),
-    True,
-    None,
-    leaf(5),
-    stem(2),
-    (leaf(1), stem(4), leaf(0), stem(3, ""), leaf(2)),
+    is_done=True,
+    name=None,
+    leaf=leaf(5),
+    either=stem(2),
+    parts=(leaf(1), stem(4), leaf(0), stem(3, ""), leaf(2)),
 )
 
 
@@ -159,7 +159,7 @@ def test_many_records_take_few_arrays():
         (lambda _, a: a["it.parts.Leaf.values.shapes"].__setitem__((0, 1), 2), "do not fit"),
         (lambda _, a: a["it.parts.Leaf.values.shapes"].__setitem__(0, [1, 3]), "where K of"),
         (lambda _, a: a["it.parts.Stem.leaf.names.sizes"].__setitem__(0, -1), "do not fit"),
-        (lambda _, a: a["it.parts.Leaf.kept.there"].__setitem__(1, True), "do not fit"),
+        (lambda _, a: np.copyto(a["it.parts.Leaf.kept.there"], a["it.leaf.kept"][0]), "do not fit"),
     ],
     ids=range(24),
 )
