@@ -153,7 +153,8 @@ class ColumnNames:
         try:
             yield
         except InputError as error:
-            self.refuse(part.distribution._support, x, part, rows)  # noqa: SLF001 - of the library
+            cells = "poisson" if part.family == "multinomial" else part.family  # one by one
+            self.refuse(FAMILIES[cells]._support, x, part, rows)  # noqa: SLF001 - of the library
             what = f"{self.owner}, {part.family} of {self.of(part.columns)}"
             raise InputError(f"{what}: {error}") from error
 
