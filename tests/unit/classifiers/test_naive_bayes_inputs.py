@@ -81,6 +81,32 @@ def test_wrong_options_are_refused_by_name(options):
         NaiveBayes(**options).fit(FRAME, Y)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"families": "normal"},
+        {"families": {"age": "normal"}},
+        {"smoothing": -1},
+        {"smoothing_target": "mean"},
+        {"unknown": "skip"},
+        {"variance_floor": 1.5},
+        {"priors": [0.5, 0.6]},
+        {"priors": {"a": 0.5, "b": 0.6}},
+    ],
+    ids=repr,
+)
+def test_what_can_never_become_valid_is_refused_in_a_stream_at_once(options):
+    model = NaiveBayes(**options)
+    with pytest.raises(InputError, match="NaiveBayes"):
+        model.partial_fit(FRAME, Y)
+    assert not hasattr(model, "summary_")
+    started = NaiveBayes().partial_fit(FRAME, Y).set_params(**options)
+    before = started.summary_
+    with pytest.raises(InputError, match="NaiveBayes"):
+        started.partial_fit(FRAME, Y)
+    assert started.summary_ is before
+
+
 # --- cells -----------------------------------------------------------------------------------
 
 
