@@ -75,10 +75,8 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
         priors = self._log_priors()[:, None]
         widest = max((term.width for term in self._terms), default=1)
         size = check.block_rows(max(widest, len(priors)))
-        pieces = [rows]
-        if isinstance(rows, SparseRows):
-            pieces = rows.pieces(max(1, _SCORES // len(priors)))
-        for piece in pieces:
+        most = max(1, _SCORES // len(priors))
+        for piece in rows.pieces(most) if isinstance(rows, SparseRows) else [rows]:
             ready = [term.ready(piece, whole=densities) for term in self._terms]
             first = getattr(piece, "first", 0)
             for block in check.blocks(piece.n_rows, size):
@@ -310,6 +308,7 @@ class NaiveSummary:
         """Join two summaries of the same parts; the classes of both are kept."""
         owner = f"{_OWNER}.merge"
         mine, theirs = ([each.part for each in one.parts] for one in (self, other))
+        summaries: Any = ([each.summary for each in one.parts] for one in (self, other))
         if self.columns != other.columns or mine[0].is_sparse != theirs[0].is_sparse:
             raise InputError(f"{owner} needs the same columns, in the same order, in both.")
         if mine != theirs:
@@ -329,8 +328,8 @@ class NaiveSummary:
         weights[here] += self.weights
         weights[there] += other.weights
         parts = tuple(
-            PartSummary(a.part, a.summary.spread(here, n).merge(b.summary.spread(there, n)))
-            for a, b in zip(self.parts, other.parts, strict=True)
+            PartSummary(a, one.spread(here, n).merge(two.spread(there, n)))
+            for a, one, two in zip(mine, *summaries, strict=True)
         )
         return NaiveSummary(classes, weights, self.columns, self.frame, parts)
 
@@ -541,10 +540,11 @@ class NaiveBayes(TermClassifier):
             columns = check.labels(named, f"columns of {_OWNER}")
         families = _name_families(self.families)
         if isinstance(rows, SparseRows):
-            parts = (Part(_sparse_family(families, rows), range(rows.n_columns)),)
+            part = Part(_sparse_family(families, rows), range(rows.n_columns))
+            self._settled = (part,), columns, frame
         else:
             parts = _plan(families, rows, ColumnNames(_OWNER, columns))
-        self._settled = parts, columns, frame
+            self._settled = parts, columns, frame
 
     def _keep(self, summary: NaiveSummary) -> None:
         """Go on with the families of a summary; refuse others that were named since."""

@@ -80,7 +80,7 @@ def _show(model: Any, found: dict[str, Any]) -> None:
     del model._warned  # noqa: SLF001
     if warned is not None:
         model._warned = warned  # noqa: SLF001
-    if not np.isfinite(getattr(model, "priors_", 1.0)).all():
+    if not np.isclose(np.sum(getattr(model, "priors_", 1.0)), 1.0):
         raise Fault("its classes have no weight")
 
 
