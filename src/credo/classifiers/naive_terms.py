@@ -153,7 +153,8 @@ class ColumnNames:
         try:
             yield
         except InputError as error:
-            self.refuse(part.distribution._support, x, part, rows)  # noqa: SLF001 - of the library
+            cells = "poisson" if part.family == "multinomial" else part.family  # one by one
+            self.refuse(FAMILIES[cells]._support, x, part, rows)  # noqa: SLF001 - of the library
             what = f"{self.owner}, {part.family} of {self.of(part.columns)}"
             raise InputError(f"{what}: {error}") from error
 
@@ -251,7 +252,10 @@ class SparseRows:
     def refuse_others(self, support: Support) -> None:
         """Refuse entries that are no counts of a family."""
         for part in check.blocks(self.X.nnz, check.block_rows(8)):
-            right = support.inside(self.X.data[part])
+            x = self.X.data[part]
+            if support is _AMOUNTS and x.min() >= 0 and x.max() < np.inf:
+                continue  # an interval: faster than comparing each
+            right = support.inside(x)
             if not right.all():
                 entry = part.start + int(right.argmin())
                 row = self.first + int(np.searchsorted(self.X.indptr, entry, side="right")) - 1
@@ -831,10 +835,13 @@ class SparseTerm(Term):
         return SumSummary(FAMILIES[family].__name__, weights, counts)
 
     @cached_property
-    def _table(self) -> F64:
-        """Return the weight of each column for each class, (D, K); 0 where it is infinite."""
-        weights = self.natural[0]
-        return np.ascontiguousarray(np.where(np.isfinite(weights), weights, 0.0).T)
+    def _tables(self) -> tuple[F64, F64]:
+        """Return the weights of columns for the first class, (D,), and what the others have more.
+
+        Zero where they are infinite. A posterior needs the (D, K - 1) differences only.
+        """
+        weights = np.where(np.isfinite(self.natural[0]), self.natural[0], 0.0)
+        return weights[0], np.ascontiguousarray((weights[1:] - weights[0]).T)
 
     @cached_property
     def _offsets(self) -> F64:
@@ -864,12 +871,16 @@ class SparseTerm(Term):
         """Score all rows by a sparse product, which is fastest over many."""
         X = rows.X
         rows.refuse_others(_counted(self.part.family))
-        scores: F64 = X @ self._table
+        first, gaps = self._tables
+        scores = np.zeros((len(rows), len(self._offsets)))
+        scores[:, 1:] = X @ gaps
         if self._offsets.any():
             scores += self._offsets
         if self._barred is not None:
             present = csr_array(((X.data > 0).astype(np.float64), X.indices, X.indptr), X.shape)
             scores[present @ self._barred[0] + self._barred[1] > 0] = -np.inf
+        if whole:
+            scores += (X @ first)[:, None]
         if whole and self.part.family != "bernoulli":
             rows.refuse_others(_counted("poisson"))
             logs = csr_array((scipy.special.gammaln(X.data + 1.0), X.indices, X.indptr), X.shape)
