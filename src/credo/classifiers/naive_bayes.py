@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self, final
@@ -33,7 +34,6 @@ from credo.classifiers.naive_terms import (
     GaussianTerm,
     Part,
     PartSummary,
-    Smoothing,
     SparseRows,
     Term,
     class_weights,
@@ -55,7 +55,16 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
     classes, and writes ``_rows``.
     """
 
+    smoothing: Any
+    smoothing_target: Any
     _terms: tuple[Term, ...]
+
+    def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
+        owner = type(self).__name__
+        check.number(self.smoothing, f"smoothing of {owner}", 0, 1e100)
+        words = "uniform", "marginal"
+        check.one_of(self.smoothing_target, words, f"smoothing_target of {owner}")
+        refuse_priors(self.priors, owner, seen or ())
 
     def _set_priors(self) -> Self:
         weights, owner = self.summary_.weights, type(self).__name__
@@ -66,10 +75,8 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
         priors = self._log_priors()[:, None]
         widest = max((term.width for term in self._terms), default=1)
         size = check.block_rows(max(widest, len(priors)))
-        pieces = [rows]
-        if isinstance(rows, SparseRows):
-            pieces = rows.pieces(max(1, _SCORES // len(priors)))
-        for piece in pieces:
+        most = max(1, _SCORES // len(priors))
+        for piece in rows.pieces(most) if isinstance(rows, SparseRows) else [rows]:
             ready = [term.ready(piece, whole=densities) for term in self._terms]
             first = getattr(piece, "first", 0)
             for block in check.blocks(piece.n_rows, size):
@@ -157,50 +164,47 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
 # --- families -------------------------------------------------------------------------------------
 
 
-def family_name(family: Any, owner: str) -> str:
-    """Return the name of a family that is given by name or by its class."""
+def _name_families(families: Any) -> Any:
+    """Return the families of columns, given by name or by class, by name; one, or a mapping."""
+    if isinstance(families, Mapping):
+        return {columns: _name_family(family) for columns, family in families.items()}
+    return _name_family(families)
+
+
+def _name_family(family: Any) -> str:
+    """Return the name of a family, or "auto"."""
     if family is DiagonalGaussian or (isinstance(family, str) and family == "diagonal_gaussian"):
         return "gaussian"  # the same: independent columns
-    for name, known in FAMILIES.items():
-        if family is known or (isinstance(family, str) and family == name):
+    for name, known in {**FAMILIES, "auto": None}.items():
+        if (family is known and known) or (isinstance(family, str) and family == name):
             return name
     if isinstance(family, (list, tuple, np.ndarray)):
         raise InputError(
-            f"The families of {owner} are one name for all columns, or a mapping from column to "
+            f"The families of {_OWNER} are one name for all columns, or a mapping from column to "
             "family, such as {0: 'gaussian', 1: 'poisson'}. Got a list."
         )
     shown = family if isinstance(family, str) else getattr(family, "__name__", family)
     raise InputError(
-        f"{owner} does not know the family {shown!r}. Choose one of {', '.join(FAMILIES)}."
+        f"{_OWNER} does not know the family {shown!r}. Choose one of {', '.join(FAMILIES)}."
     )
 
 
-def _is_auto(family: Any) -> bool:
-    """Tell whether a family is to be chosen by what a column holds."""
-    return isinstance(family, str) and family == "auto"
-
-
-def plan(families: Any, rows: Table | SparseRows, names: ColumnNames) -> tuple[Part, ...]:
+def _plan(families: Any, rows: Table, names: ColumnNames) -> tuple[Part, ...]:
     """Give each column a family: as named, or by what it holds."""
-    if isinstance(rows, SparseRows):
-        return (Part(_sparse_family(families, rows), range(rows.n_columns)),)
-    everything = tuple(range(rows.n_columns))
-    wanted = families if isinstance(families, Mapping) else {everything: families}
+    wanted = [(tuple(range(rows.n_columns)), families)]
+    if isinstance(families, Mapping):
+        wanted = [(_columns_of(key, names), family) for key, family in families.items()]
+    times = Counter(j for columns, _ in wanted for j in columns)
+    for column, n in times.items():
+        if n > 1:
+            raise InputError(f"The families of {_OWNER} name column {names.names[column]!r} twice.")
+    wanted.append((tuple(j for j in range(rows.n_columns) if j not in times), "auto"))
     pairs: list[tuple[tuple[int, ...], str]] = []
-    seen: set[int] = set()
-    for key, family in wanted.items():
-        columns = everything if wanted is not families else _columns_of(key, names)
-        for column in columns:
-            if column in seen:
-                raise InputError(
-                    f"The families of {_OWNER} name column {names.names[column]!r} twice."
-                )
-            seen.add(column)
-        if not _is_auto(family) and family_name(family, _OWNER) in VECTORS:
-            pairs.append((columns, family_name(family, _OWNER)))
+    for columns, family in wanted:
+        if family in VECTORS:
+            pairs.append((columns, family))
         else:
-            pairs += [((j,), _family_of(rows, j, family)) for j in columns]
-    pairs += [((j,), _family_of(rows, j, "auto")) for j in everything if j not in seen]
+            pairs += [((j,), _guess(rows, j) if family == "auto" else family) for j in columns]
     # Columns of families that are worked on together make one part, in the order of the columns.
     together: dict[str, list[int]] = {}
     parts = []
@@ -219,16 +223,15 @@ def _sparse_family(families: Any, rows: SparseRows) -> str:
             f"{_OWNER}: sparse rows have one family for all columns, such as "
             "families='multinomial'. Got a mapping. Use a table for columns of several kinds."
         )
-    if _is_auto(families):
+    if families == "auto":
         return "bernoulli" if np.isin(rows.X.data, (0, 1)).all() else "multinomial"
-    name = family_name(families, _OWNER)
-    if name not in SPARSE:
+    if families not in SPARSE:
         raise InputError(
-            f"{_OWNER}: sparse rows can be of the families {', '.join(SPARSE)}. Got {name!r}, "
+            f"{_OWNER}: sparse rows can be of the families {', '.join(SPARSE)}. Got {families!r}, "
             "under which every zero has a density of its own. Pass X.toarray() if it fits into "
             "memory."
         )
-    return name
+    return str(families)
 
 
 def _columns_of(key: Any, names: ColumnNames) -> tuple[int, ...]:
@@ -252,15 +255,13 @@ def _column(name: Any, names: ColumnNames) -> int:
     )
 
 
-def _family_of(rows: Table, column: int, family: Any) -> str:
-    """Return the family of a column as named, or chosen by dtype and content.
+def _guess(rows: Table, column: int) -> str:
+    """Choose a family by dtype and content.
 
     Text and categories are categorical; booleans, and numbers of which only 0 and 1 occur, are
     Bernoulli; other numbers are Gaussian. Counts are not guessed: a Poisson model of counts that
     vary more than it allows is far too sure of itself.
     """
-    if not _is_auto(family):
-        return family_name(family, _OWNER)
     if rows.matrix is None:
         found = rows.column(column)
         if not isinstance(found, Numbers):
@@ -307,6 +308,7 @@ class NaiveSummary:
         """Join two summaries of the same parts; the classes of both are kept."""
         owner = f"{_OWNER}.merge"
         mine, theirs = ([each.part for each in one.parts] for one in (self, other))
+        summaries: Any = ([each.summary for each in one.parts] for one in (self, other))
         if self.columns != other.columns or mine[0].is_sparse != theirs[0].is_sparse:
             raise InputError(f"{owner} needs the same columns, in the same order, in both.")
         if mine != theirs:
@@ -326,8 +328,8 @@ class NaiveSummary:
         weights[here] += self.weights
         weights[there] += other.weights
         parts = tuple(
-            PartSummary(a.part, a.summary.spread(here, n).merge(b.summary.spread(there, n)))
-            for a, b in zip(self.parts, other.parts, strict=True)
+            PartSummary(a, one.spread(here, n).merge(two.spread(there, n)))
+            for a, one, two in zip(mine, *summaries, strict=True)
         )
         return NaiveSummary(classes, weights, self.columns, self.frame, parts)
 
@@ -477,23 +479,15 @@ class NaiveBayes(TermClassifier):
         return self._add(X, y, sample_weight, classes)
 
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
-        self._smoothing()
-        given = self.families
-        for family in given.values() if isinstance(given, Mapping) else [given]:
-            if not _is_auto(family):
-                family_name(family, _OWNER)
-        refuse_priors(self.priors, _OWNER, seen or ())
+        super()._check_parameters(seen)
+        check.one_of(self.unknown, ("smooth", "ignore", "error"), f"unknown of {_OWNER}")
+        floor = f"variance_floor (a share of each feature's variance) of {_OWNER}"
+        check.number(self.variance_floor, floor, 0, 1)
+        _name_families(self.families)
 
     def _plain_parameters(self) -> dict[str, Any]:
         """Return the parameters for a file, which holds families by name."""
-
-        def named(family: Any) -> str:
-            return "auto" if _is_auto(family) else family_name(family, _OWNER)
-
-        given = self.families
-        several = isinstance(given, Mapping)
-        names = {key: named(each) for key, each in given.items()} if several else named(given)
-        return {**self.get_params(deep=False), "families": names}
+        return {**self.get_params(deep=False), "families": _name_families(self.families)}
 
     def _check_loaded(self) -> None:
         self._check_parameters()
@@ -507,11 +501,6 @@ class NaiveBayes(TermClassifier):
         names = self.summary_.columns
         if not fits or (isinstance(names, range) and names != range(width)):
             raise InputError(f"The summary of {_OWNER} is not one of its columns.")
-
-    def _smoothing(self) -> Smoothing:
-        """Check the options of the estimates."""
-        options = self.smoothing, self.smoothing_target, self.unknown, self.variance_floor
-        return Smoothing.checked(_OWNER, *options)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         if reset:
@@ -546,25 +535,28 @@ class NaiveBayes(TermClassifier):
         named = None if isinstance(rows, SparseRows) else rows.labels
         if named is None:
             named = getattr(self, "feature_names_in_", None)
-        columns = range(rows.n_columns)
+        columns: Labels | range = range(rows.n_columns)
         if named is not None:
             columns = check.labels(named, f"columns of {_OWNER}")
-        parts = plan(self.families, rows, ColumnNames(_OWNER, columns))
-        self._settled = parts, columns, frame
+        families = _name_families(self.families)
+        if isinstance(rows, SparseRows):
+            part = Part(_sparse_family(families, rows), range(rows.n_columns))
+            self._settled = (part,), columns, frame
+        else:
+            parts = _plan(families, rows, ColumnNames(_OWNER, columns))
+            self._settled = parts, columns, frame
 
     def _keep(self, summary: NaiveSummary) -> None:
         """Go on with the families of a summary; refuse others that were named since."""
-        parts, given = tuple(each.part for each in summary.parts), self.families
+        parts, given = tuple(each.part for each in summary.parts), _name_families(self.families)
         names = ColumnNames(_OWNER, summary.columns)
-        of_all = None if isinstance(given, Mapping) else given
-        for part in () if _is_auto(given) else parts:
-            for column in names.keys(part) if of_all is None else names.keys(part)[:1]:
-                family = given.get(column, "auto") if of_all is None else of_all
-                if not _is_auto(family) and family_name(family, _OWNER) != part.family:
+        for part in parts:
+            for column in names.keys(part):
+                family = given.get(column, "auto") if isinstance(given, Mapping) else given
+                if family not in ("auto", part.family):
                     raise InputError(
                         f"{_OWNER}: column {column!r} was learned as {part.family!r}, and "
-                        f"families= says {family_name(family, _OWNER)!r} now. Fit all rows again, "
-                        "or set families back."
+                        f"families= says {family!r} now. Fit all rows again, or set families back."
                     )
         self._settled = parts, summary.columns, summary.frame
 
@@ -577,8 +569,8 @@ class NaiveBayes(TermClassifier):
 
     def _learn(self, summary: NaiveSummary, batch: Any = None) -> None:  # noqa: ARG002 - as others
         self._forget("_settled")
-        how, names = self._smoothing(), ColumnNames(_OWNER, summary.columns)
-        terms = tuple(estimate_term(p.part, p.summary, how, names) for p in summary.parts)
+        names = ColumnNames(_OWNER, summary.columns)
+        terms = tuple(estimate_term(p.part, p.summary, self, names) for p in summary.parts)
         self._terms, self._problem = terms, None
         self.summary_, self.classes_ = summary, summary.classes
         self._set_priors()

@@ -153,7 +153,8 @@ class ColumnNames:
         try:
             yield
         except InputError as error:
-            self.refuse(part.distribution._support, x, part, rows)  # noqa: SLF001 - of the library
+            cells = "poisson" if part.family == "multinomial" else part.family  # one by one
+            self.refuse(FAMILIES[cells]._support, x, part, rows)  # noqa: SLF001 - of the library
             what = f"{self.owner}, {part.family} of {self.of(part.columns)}"
             raise InputError(f"{what}: {error}") from error
 
@@ -251,7 +252,10 @@ class SparseRows:
     def refuse_others(self, support: Support) -> None:
         """Refuse entries that are no counts of a family."""
         for part in check.blocks(self.X.nnz, check.block_rows(8)):
-            right = support.inside(self.X.data[part])
+            x = self.X.data[part]
+            if support is _AMOUNTS and x.min() >= 0 and x.max() < np.inf:
+                continue  # an interval: faster than comparing each
+            right = support.inside(x)
             if not right.all():
                 entry = part.start + int(right.argmin())
                 row = self.first + int(np.searchsorted(self.X.indptr, entry, side="right")) - 1
@@ -285,31 +289,6 @@ def _counted(family: str) -> Support:
 
 
 # --- estimates ------------------------------------------------------------------------------------
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Smoothing:
-    """Checked options of the estimates."""
-
-    amount: float
-    target: str
-    unknown: str
-    variance_floor: float
-
-    @classmethod
-    def checked(
-        cls, owner: str, smoothing: Any, target: Any, unknown: Any = "ignore", floor: Any = 0.0
-    ) -> Self:
-        """Check the options of an estimator."""
-        return cls(
-            check.number(smoothing, f"smoothing of {owner}", 0, 1e100),
-            check.one_of(target, ("uniform", "marginal"), f"smoothing_target of {owner}"),
-            check.one_of(unknown, ("smooth", "ignore", "error"), f"unknown of {owner}"),
-            check.number(
-                floor, f"variance_floor (a share of each feature's variance) of {owner}", 0, 1
-            ),
-        )
 
 
 @final
@@ -383,8 +362,8 @@ class PartSummary:
             raise InputError(f"A {type(found).__name__} is not what {part.family!r} learns from.")
 
 
-def estimate_term(part: Part, summary: Any, how: Smoothing, names: ColumnNames) -> Term:
-    """Estimate the distributions of one part, and get ready to score."""
+def estimate_term(part: Part, summary: Any, how: Any, names: ColumnNames) -> Term:
+    """Estimate the distributions of one part; ``how`` has the parameters of the classifier."""
     try:
         return part.term.estimate(part, summary, how, names)
     except (InputError, NumericalError) as error:
@@ -394,17 +373,17 @@ def estimate_term(part: Part, summary: Any, how: Smoothing, names: ColumnNames) 
         ) from error
 
 
-def _estimate(part: Part, summary: Any, how: Smoothing, **more: int) -> Any:
+def _estimate(part: Part, summary: Any, how: Any, **more: int) -> Any:
     """Estimate by maximum likelihood, or with artificial observations."""
     make: Any = part.distribution.estimate
     if part.family in _PULLED:
-        return make(_pulled(summary, how.amount, counts=part.family == "poisson"))
+        return make(_pulled(summary, float(how.smoothing), counts=part.family == "poisson"))
     if part.family not in _SMOOTHED:
         return make(summary)
-    if how.target == "uniform":
-        return make(summary, how.amount, **more)
-    marginal = make(_pooled(summary), how.amount, **more).mean
-    return make(summary, how.amount, marginal, **more)
+    if how.smoothing_target == "uniform":
+        return make(summary, float(how.smoothing), **more)
+    marginal = make(_pooled(summary), float(how.smoothing), **more).mean
+    return make(summary, float(how.smoothing), marginal, **more)
 
 
 def _pooled(summary: Any) -> Any:
@@ -451,7 +430,7 @@ class Term(ABC):
         """Summarise the columns of a part."""
 
     @classmethod
-    def estimate(cls, part: Part, summary: Any, how: Smoothing, names: ColumnNames) -> Self:
+    def estimate(cls, part: Part, summary: Any, how: Any, names: ColumnNames) -> Self:
         """Estimate the distributions from a summary."""
         return cls(part, _estimate(part, summary, how), names)
 
@@ -545,9 +524,7 @@ class GaussianTerm(Term):
         return found
 
     @classmethod
-    def estimate(
-        cls, part: Part, summary: ClassMoments, how: Smoothing, names: ColumnNames
-    ) -> Self:
+    def estimate(cls, part: Part, summary: ClassMoments, how: Any, names: ColumnNames) -> Self:
         r"""Estimate means and variances, the latter at least a share of the feature's own variance.
 
         What is constant in a class of n rows gets 1 / (n + 1) of its variance within classes, as
@@ -674,9 +651,7 @@ class LaplaceTerm(FamilyTerm):
     _in_one_piece = True
 
     @classmethod
-    def estimate(
-        cls, part: Part, summary: SketchSummary, how: Smoothing, names: ColumnNames
-    ) -> Self:
+    def estimate(cls, part: Part, summary: SketchSummary, how: Any, names: ColumnNames) -> Self:
         """Estimate medians and mean deviations; the variance, twice its square, has the floor."""
         arrays = [each.name for each in fields(summary) if each.name != "family"]
         classes = [
@@ -774,9 +749,7 @@ class CategoricalTerm(Term):
         return CategorySummary(tuple(words.categories), counts)
 
     @classmethod
-    def estimate(
-        cls, part: Part, summary: CategorySummary, how: Smoothing, names: ColumnNames
-    ) -> Self:
+    def estimate(cls, part: Part, summary: CategorySummary, how: Any, names: ColumnNames) -> Self:
         """Estimate probabilities, with room for one category more if unknown ones are smoothed."""
         counts = CountSummary("Categorical", summary.counts.sum(axis=1), summary.counts)
         spare = how.unknown == "smooth"
@@ -862,10 +835,13 @@ class SparseTerm(Term):
         return SumSummary(FAMILIES[family].__name__, weights, counts)
 
     @cached_property
-    def _table(self) -> F64:
-        """Return the weight of each column for each class, (D, K); 0 where it is infinite."""
-        weights = self.natural[0]
-        return np.ascontiguousarray(np.where(np.isfinite(weights), weights, 0.0).T)
+    def _tables(self) -> tuple[F64, F64]:
+        """Return the weights of columns for the first class, (D,), and what the others have more.
+
+        Zero where they are infinite. A posterior needs the (D, K - 1) differences only.
+        """
+        weights = np.where(np.isfinite(self.natural[0]), self.natural[0], 0.0)
+        return weights[0], np.ascontiguousarray((weights[1:] - weights[0]).T)
 
     @cached_property
     def _offsets(self) -> F64:
@@ -895,12 +871,16 @@ class SparseTerm(Term):
         """Score all rows by a sparse product, which is fastest over many."""
         X = rows.X
         rows.refuse_others(_counted(self.part.family))
-        scores: F64 = X @ self._table
+        first, gaps = self._tables
+        scores = np.zeros((len(rows), len(self._offsets)))
+        scores[:, 1:] = X @ gaps
         if self._offsets.any():
             scores += self._offsets
         if self._barred is not None:
             present = csr_array(((X.data > 0).astype(np.float64), X.indices, X.indptr), X.shape)
             scores[present @ self._barred[0] + self._barred[1] > 0] = -np.inf
+        if whole:
+            scores += (X @ first)[:, None]
         if whole and self.part.family != "bernoulli":
             rows.refuse_others(_counted("poisson"))
             logs = csr_array((scipy.special.gammaln(X.data + 1.0), X.indices, X.indptr), X.shape)

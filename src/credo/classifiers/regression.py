@@ -325,7 +325,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         rows, classes = batch
         columns = getattr(self, "feature_names_in_", None)
         names = None if columns is None else (*columns.tolist(), _TARGET)
-        moments = rows.moments("tied", _OWNER, (*range(rows.X.shape[1] - 1), _TARGET))
+        every = (*range(self.n_features_in_), _TARGET) if names is None else names
+        moments = rows.moments("tied", _OWNER, every)
         return None if moments is None else ClassSummary(classes, moments, names)
 
     def _learn(self, summary: ClassSummary | None, batch: Any = None) -> None:

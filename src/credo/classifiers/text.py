@@ -15,14 +15,12 @@ from sklearn.utils.validation import column_or_1d
 
 from credo import _checks as check
 from credo._types import F64, Int, Label, PerLabel
-from credo.classifiers._base import refuse_priors
 from credo.classifiers._labels import encode_labels, refuse_missing_labels, union_of
 from credo.classifiers.explanation import Explanation
 from credo.classifiers.naive_bayes import TermClassifier
 from credo.classifiers.naive_terms import (
     ColumnNames,
     Part,
-    Smoothing,
     SparseRows,
     SparseTerm,
     check_size,
@@ -264,13 +262,12 @@ class TextClassifier(TermClassifier):
         return self._add(X, y, sample_weight, classes)
 
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
+        super()._check_parameters(seen)
         check.one_of(self.model, ("multinomial", "bernoulli"), f"model of {_OWNER}")
         known = "all", "no_stop_words", "frequent", "relevant"
         check.one_of(self.vocabulary, known, f"vocabulary of {_OWNER}")
         if self.max_words is not None:
             check.count(self.max_words, f"max_words of {_OWNER}")
-        Smoothing.checked(_OWNER, self.smoothing, self.smoothing_target)
-        refuse_priors(self.priors, _OWNER, seen or ())
         made = self._make_vectorizer()
         choices = [  # 1 is one document, and 1.0 all of them
             name for name, all_ in _CHOICES.items() if repr(getattr(made, name, all_)) != repr(all_)
@@ -362,7 +359,7 @@ class TextClassifier(TermClassifier):
         term = estimate_term(
             Part(self.model, range(len(words))),
             SparseTerm.summary_of(self.model, summary.documents, counts),
-            Smoothing.checked(_OWNER, self.smoothing, self.smoothing_target),
+            self,
             ColumnNames(_OWNER, words),
         )
         self._terms, self._problem, self._chosen = (term,), None, chosen

@@ -295,10 +295,12 @@ class ClassGaussians:
         if not self.has_correlations:
             return self._scores_apart(x, kind, linear=linear)
         x, means = x[:, self.active], self.means[:, self.active]
-        result = np.empty((self.n_classes, len(x)))
+        result = np.zeros((self.n_classes, len(x)))
         shared = len(self._stack) == 1
         for part in self.parts(x):
             z, seen = x[part.rows], ~part.hidden
+            if not seen.any():
+                continue  # nothing is observed, so all scores are zero, to the bit
             for j in range(len(self._stack)):
                 centre = self.centre[self.active] if shared else means[j]
                 free = self.free(j, part)

@@ -282,8 +282,8 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
     Notes
     -----
     Exact to rounding; time O(D³) for each covariance, once, and O(D²) for each row. Missing
-    entries are marginalised: the density is that of the observed entries, with one factor of
-    their covariance for each pattern. A summary needs complete rows. Whether a covariance is
+    entries are marginalised: the density is that of the observed entries, with one small factor
+    for each pattern. A summary needs complete rows. Whether a covariance is
     singular is decided with unit variances, so that the units of the features do not matter.
     Natural form, with the precision :math:`P = \Sigma^{-1}`: :math:`P \mu`, then the entries of
     :math:`-P/2` row by row; T(x) is x, then the entries of :math:`x x^T`.
@@ -352,7 +352,6 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
             with np.errstate(over="ignore", invalid="ignore"):
                 logs[here][lacking] = self._alone(index).scores_of_observed(rows, "densities")[0]
         logs[np.isnan(logs)] = -np.inf
-        logs[missing.all(axis=-1)] = 0.0  # without rounding
         return logs
 
     def _log_normal(self, z: F64) -> F64:
@@ -469,8 +468,8 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
 
         Notes
         -----
-        Exact to rounding, from one factor of the covariance with the observed features first: the
-        block of the missing ones is the factor of what is left. Time O(D³).
+        Exact to rounding: the missing features are the free parameters of a least-squares problem
+        with the factor of the covariance, which its variances are read off, too. Time O(D³).
 
         References
         ----------

@@ -251,7 +251,7 @@ WAYS = {
 
 
 def assert_same_or_named(ask, expected, columns, owner):
-    """The same answers, or a refusal that names a column and what to do; never anything else."""
+    """The same answers, or a refusal that tells the column and what to do; nothing else."""
     try:
         found = ask()
     except CredoError as refusal:
@@ -259,7 +259,8 @@ def assert_same_or_named(ask, expected, columns, owner):
     if isinstance(found, str):
         assert "unit" in found or "escale" in found, found
         assert owner in found, found
-        named = r"\b(y|targets?)\b" if columns == ["y"] else "|".join(map(repr, columns))
+        named = [rf"{column!r}|column {'abc'.find(column)}\b" for column in columns]
+        named = r"\b(y|targets?)\b" if columns == ["y"] else "|".join(named)
         assert re.search(named, found), found
     else:
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)

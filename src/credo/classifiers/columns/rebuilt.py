@@ -17,7 +17,7 @@ def kind_of(X: Any) -> str | None:
     return None if frame is None else str(frame.implementation.value)
 
 
-def rebuilt(columns: list[Any], names: Any, kind: str | None) -> Any:
+def rebuilt(columns: list[Any], names: Any, kind: Any) -> Any:
     """Put columns together: a data frame of that library, or an array."""
     if kind is not None:
         import narwhals as nw  # noqa: PLC0415 - arrays do without it
