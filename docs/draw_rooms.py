@@ -40,6 +40,7 @@ DESCRIPTIONS = {
     "_checks": "the door for user input",
     "_kernels": "compiled loops on arrays",
     "_files": "written whole or not at all",
+    "_records": "reads what summaries and fits declare",
     "_results": "what results have in common",
     "_lazy": "names loaded on first use",
     "_version": "the version number",

@@ -320,7 +320,7 @@ def by_name(values: Any, names: Labels = ()) -> Mapping[Any, Any] | None:
 
 def block_rows(n_columns: int) -> int:
     """Return how many rows of so many float64 numbers are worked on at once."""
-    return max(1, BLOCK_BYTES // (8 * n_columns))
+    return max(1, BLOCK_BYTES // (8 * max(n_columns, 1)))
 
 
 def blocks(n_rows: int, size: int) -> Iterator[slice]:
@@ -410,7 +410,7 @@ def priors(given: Any, names: Labels, what: str = "priors") -> F64:
     """Return priors, given by name or in label order, as a distribution that sums to one."""
     values = per_label(given, names, what)
     total = values.sum()
-    if values.min() < 0 or not abs(total - 1.0) <= tolerance(len(names)):
+    if values.min(initial=0.0) < 0 or not abs(total - 1.0) <= tolerance(len(names)):
         raise InputError(
             f"The {what} must be at least 0 and sum to 1. Got {values.tolist()}, which sums to "
             f"{total:.9g}."

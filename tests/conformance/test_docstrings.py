@@ -22,7 +22,7 @@ def _public(package):
     home = importlib.import_module(package)
     folder = Path(home.__file__).parent
     rooms = {path.stem for path in folder.iterdir()} if package == "credo" else set()
-    return [(package, name) for name in dir(home) if name not in rooms]
+    return [(package, name) for name in home.__all__ if name not in rooms]
 
 
 PUBLIC = [pair for package in ROOMS for pair in _public(package)]

@@ -170,15 +170,6 @@ def test_groups_are_separate_summaries(name, data):
 
 
 @ALL
-@given(data=st.data())
-def test_the_order_of_rows_does_not_matter(name, data):
-    family = EVERY[name].family
-    rows, weight = data.draw(tables(name))
-    order = np.array(data.draw(st.permutations(range(len(rows)))))
-    assert_same(family.summarise(rows, weight), family.summarise(rows[order], weight[order]))
-
-
-@ALL
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(20, 60))
 def test_estimates_of_groups_are_separate_fits(name, seed, n):
     case, rng = EVERY[name], np.random.default_rng(seed)
@@ -189,30 +180,3 @@ def test_estimates_of_groups_are_separate_fits(name, seed, n):
         alone = case.family.fit(rows[groups == g], weight[groups == g])
         logs = together.log_density(rows[:, None])[:, g]
         np.testing.assert_allclose(logs, alone.log_density(rows), rtol=1e-9, atol=1e-9)
-
-
-@ALL
-@given(seed=st.integers(0, 2**32 - 1))
-def test_no_other_distribution_of_the_family_is_more_likely(name, seed):
-    """Against three others, that generated no data: the likelihood has one maximum."""
-    case, rng = EVERY[name], np.random.default_rng(seed)
-    rows = case.rows(rng, (30, 3))
-    weight = rng.uniform(0.1, 2.0, 30)[:, None]
-    fitted = case.family.fit(rows, weight[:, 0])
-    best = (weight * fitted.log_density(rows)).sum(axis=0)
-    others = (weight * case.family(*case.parameters).log_density(rows)).sum(axis=0)
-    assert (best >= others).all()
-
-
-@ALL
-@given(data=st.data())
-def test_a_log_density_splits_over_rows_and_is_never_nan(name, data):
-    case = EVERY[name]
-    rows, _ = data.draw(tables(name))
-    if name == "Categorical":
-        rows = np.minimum(rows, 2.0)
-    one = case.family(*case.one(1))
-    logs = one.log_density(rows)
-    assert not np.isnan(logs).any()
-    for row, log in zip(rows, logs, strict=True):
-        np.testing.assert_allclose(one.log_density(row), log, rtol=1e-14)

@@ -476,6 +476,8 @@ def refuse_priors(priors: Any, owner: str, classes: Sequence[Label] = ()) -> Non
         return
     named, what = check.by_name(priors), f"priors of {owner}"
     names = tuple(range(np.size(priors))) if named is None else tuple(map(check.plain, named))
+    if not names:
+        raise ShapeError(f"The {what} are none. Pass one prior per class.")
     check.priors(priors if named is None else named, names, what)
     if named is not None:
         check.positions(list(classes), names, "prior of the class", owner)

@@ -141,7 +141,7 @@ class Joint:
         z, slopes = z[:, active], self.slopes[active]
         mean, variance = np.empty(len(z)), np.empty(len(z))
         for part in self.features.parts(z):
-            free: Any = self.features.free(0, part)
+            free = self.features.free(0, part)
             gaps = np.where(part.hidden, 0.0, z[part.rows])
             expected, more = free.pulled(slopes, gaps)
             mean[part.rows] = gaps @ slopes + expected
@@ -325,7 +325,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         rows, classes = batch
         columns = getattr(self, "feature_names_in_", None)
         names = None if columns is None else (*columns.tolist(), _TARGET)
-        moments = rows.moments("tied", _OWNER, (*range(rows.X.shape[1] - 1), _TARGET))
+        every = (*range(self.n_features_in_), _TARGET) if names is None else names
+        moments = rows.moments("tied", _OWNER, every)
         return None if moments is None else ClassSummary(classes, moments, names)
 
     def _learn(self, summary: ClassSummary | None, batch: Any = None) -> None:
@@ -381,7 +382,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
             covariance = np.where(np.outer(model.active, model.active), model.covariances, 0.0)
             joint = Joint.of(model.means[0], covariance, names, len(rows.X))
         except SingularCovarianceError as singular:
-            remedy = "Fit the rows without NaN alone, drop columns, or pass shrinkage='oas'."
+            remedy = "Fit the rows without NaN alone, drop columns, or pass shrinkage='oas'"
+            remedy += "." if self.singular == "repair" else " or singular='repair'."
             raise SingularCovarianceError(singular.fault, remedy) from None
         amount, trace, converged = float(fit.amounts), fit.trace, fit.converged
         return replace(joint, amount=amount, trace=trace, converged=converged), fit.repair

@@ -262,18 +262,28 @@ class ClassGaussians:
                 np.einsum("ij,ij->i", z, z, out=result[k])
             result /= self._factors[:, None]
             return result
-        z, means, scales = self._centred(x), self.means - self.centre, self._stack
         if self.has_correlations:
-            z, means, scales = self.whitened(z), self.whitened(means), np.ones((1, 1))
-        scales = np.broadcast_to(scales, means.shape)
+            gaps = self.whitened(self.means - self.centre)
+            return self._summed(self.whitened(self._centred(x)), gaps, np.ones(gaps.shape))
+        return self._summed(self._centred(x), self.means - self.centre, self._scales)
+
+    @property
+    def _scales(self) -> F64:
+        """Inverse deviations of independent features, (K, D)."""
+        return np.broadcast_to(self._stack, self.means.shape)
+
+    def _summed(self, z: F64, means: F64, scales: F64, seen: Any = None) -> F64:
+        """Sum the squares of (z - mean) · scale of each class, (K, B), where z was seen."""
         if self.are_near:
             inverse = scales**2
-            np.matmul(-2 * means * inverse, z.T, out=result)
+            result = -2 * means * inverse @ z.T
             result += inverse @ np.square(z).T
-            result += (means**2 * inverse).sum(axis=1)[:, None]
+            own = means**2 * inverse
+            result += own.sum(axis=1)[:, None] if seen is None else own @ seen.T
             return np.maximum(result, 0.0, out=result)
+        result = np.empty((len(means), len(z)))
         for k, mean in enumerate(means):
-            gap = (z - mean) * scales[k]
+            gap = (z - (mean if seen is None else mean * seen)) * scales[k]
             np.einsum("ij,ij->i", gap, gap, out=result[k])
         return result
 
@@ -281,12 +291,16 @@ class ClassGaussians:
 
     def scores_of_observed(self, x: F64, kind: Kind) -> F64:
         """Score rows with missing entries by the others, (K, n): exact marginals."""
-        x, means = x[:, self.active], self.means[:, self.active]
         linear = kind == "discriminants" and self.is_linear and self.are_near
-        result = np.empty((self.n_classes, len(x)))
+        if not self.has_correlations:
+            return self._scores_apart(x, kind, linear=linear)
+        x, means = x[:, self.active], self.means[:, self.active]
+        result = np.zeros((self.n_classes, len(x)))
         shared = len(self._stack) == 1
         for part in self.parts(x):
             z, seen = x[part.rows], ~part.hidden
+            if not seen.any():
+                continue  # nothing is observed, so all scores are zero, to the bit
             for j in range(len(self._stack)):
                 centre = self.centre[self.active] if shared else means[j]
                 free = self.free(j, part)
@@ -296,13 +310,31 @@ class ClassGaussians:
                     if linear:
                         result[k, part.rows] = np.einsum("ij,ij->i", own, left - 0.5 * own)
                         continue
-                    gap = left - own
-                    scores = np.einsum("ij,ij->i", gap, gap) / self._factors[k]
+                    gap = left - own if shared else left
+                    squares = np.einsum("ij,ij->i", gap, gap) / self._factors[k]
                     if kind != "distances":
-                        scores += free.log_determinants
-                        scores += part.n_seen * (_LOG_2PI + np.log(self._factors[k]))
-                        scores *= -0.5
-                    result[k, part.rows] = scores
+                        squares = self._log_density(squares, free, part, k)
+                    result[k, part.rows] = squares
+        return result
+
+    def _log_density(self, squares: F64, free: _Free, part: _Part, k: int) -> F64:
+        """Return log densities of what was observed, from its squared distances."""
+        n_seen = part.hidden.shape[1] - part.gone.shape[1]
+        logs = free.log_determinants + n_seen * (_LOG_2PI + np.log(self._factors[k]))
+        return np.asarray(-0.5 * (squares + logs))
+
+    def _scores_apart(self, x: F64, kind: Kind, *, linear: bool) -> F64:
+        """Score independent features by those that are observed."""
+        seen, means, scales = ~np.isnan(x), self.means - self.centre, self._scales
+        z = np.where(seen, x - self.centre, 0.0)
+        if linear:
+            pulls = means * scales**2
+            return np.asarray(pulls @ z.T - (0.5 * pulls * means) @ seen.T)
+        result = self._summed(z, means, scales, seen)
+        if kind != "distances":
+            logs = _LOG_2PI - 2 * np.log(np.where(self.active, scales, 1.0))
+            result += np.where(self.active, logs, 0.0) @ seen.T
+            result *= -0.5
         return result
 
     def filled(self, x: F64, k: int) -> Iterator[tuple[Int, F64, Int, F64, F64]]:
@@ -314,18 +346,22 @@ class ClassGaussians:
         """
         inner, mean = x[:, self.active], self.means[k][self.active]
         values = np.where(np.isnan(x), self.means[k], x)
-        scale = self._factors[k]
+        if not self.has_correlations:
+            logs = self._scores_apart(x, "densities", linear=False)[k]
+            variances = self._scales[k][self.active] ** -2.0
         for part in self.parts(inner):
-            seen = ~part.hidden
+            columns, rows = np.flatnonzero(self.active)[part.gone], values[part.rows]
+            if not self.has_correlations:
+                spread = variances[part.gone][:, :, None] * np.eye(part.gone.shape[1])
+                yield part.rows, rows, columns, spread, logs[part.rows]
+                continue
             free = self.free(k % len(self._stack), part)
-            white = free.whitened(np.where(seen, inner[part.rows] - mean, 0.0))
-            guesses, left = free.fitted(white)
-            rows = values[part.rows]
-            rows[:, self.active] = np.where(seen, inner[part.rows], mean - guesses)
-            squares = np.einsum("ij,ij->i", left, left) / scale + free.log_determinants
-            squares += part.n_seen * (_LOG_2PI + np.log(scale))
-            columns = np.flatnonzero(self.active)[part.gone]
-            yield part.rows, rows, columns, scale * free.covariances, -0.5 * squares
+            gaps = np.where(part.hidden, 0.0, inner[part.rows] - mean)
+            guesses, left = free.fitted(free.whitened(gaps))
+            rows[:, self.active] = np.where(part.hidden, mean - guesses, inner[part.rows])
+            squares = np.einsum("ij,ij->i", left, left) / self._factors[k]
+            density = self._log_density(squares, free, part, k)
+            yield part.rows, rows, columns, self._factors[k] * free.covariances, density
 
     def parts(self, x: F64) -> Iterator[_Part]:
         """Cut rows into parts with as many missing entries, small enough to be factored at once."""
@@ -335,14 +371,10 @@ class ClassGaussians:
             members = np.flatnonzero(n_gone == n)
             most = max(1, _FACTOR_BYTES // (8 * max(x.shape[1], 1) * max(int(n), 1)))
             for block in check.blocks(len(members), most):
-                rows = members[block]
-                gone = np.nonzero(hidden[rows])[1].reshape(len(rows), n)
-                yield _Part(rows, hidden[rows], gone, *_distinct(hidden[rows]))
+                yield _Part(members[block], hidden[members[block]], int(n))
 
-    def free(self, j: int, part: _Part) -> _Free | _Independent:
-        """Get ready to leave missing entries out, under one factor."""
-        if not self.has_correlations:
-            return _Independent(self._stack[j][self.active], part)
+    def free(self, j: int, part: _Part) -> _Free:
+        """Get ready to leave missing entries out, under one matrix."""
         return _Free(self._stack[j][np.ix_(self.active, self.active)], part)
 
     # --- from moments, and back -----------------------------------------------------------------
@@ -390,21 +422,21 @@ class ClassGaussians:
         return rows, codes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Part:
     """Rows with as many missing entries: their numbers, what is hidden, and where, (n, m)."""
 
-    rows: Int
-    hidden: Bool
-    gone: Int
-    #: A row of each distinct pattern, (S,), and the pattern of each row, (n,).
-    patterns: Int
-    which: Int
+    def __init__(self, rows: Int, hidden: Bool, n_gone: int) -> None:
+        self.rows, self.hidden = rows, hidden
+        self.gone: Int = np.nonzero(hidden)[1].reshape(len(rows), n_gone)
 
-    @property
-    def n_seen(self) -> int:
-        """Number of observed entries of each row."""
-        return self.hidden.shape[1] - self.gone.shape[1]
+    @cached_property
+    def patterns(self) -> tuple[Int, Any]:
+        """A row of each distinct pattern, (S,), and the pattern of each row, (n,).
+
+        If few rows share one, each is taken for its own.
+        """
+        first, which = _distinct(self.hidden)
+        return (first, which) if 2 * len(first) < len(which) else (np.arange(len(which)), ...)
 
 
 class _Free:
@@ -423,9 +455,11 @@ class _Free:
     """
 
     def __init__(self, factor: F64, part: _Part) -> None:
-        self._w, self._part, self._which = factor, part, part.which
-        self._gone = part.gone[part.patterns]
-        self._q, self._r = np.linalg.qr(factor[:, self._gone].transpose(1, 0, 2))
+        self._w, self._part = factor, part
+        self._patterns, self._which = part.patterns
+        self._gone = part.gone[self._patterns]
+        q, self._r = np.linalg.qr(factor[:, self._gone].transpose(1, 0, 2))
+        self._q = np.ascontiguousarray(q.swapaxes(1, 2))  # (S, m, D), as the sums run over D
         logs = np.log(np.abs(np.diagonal(self._r, axis1=1, axis2=2))).sum(axis=1)
         base = -2 * float(np.log(np.diagonal(factor)).sum())
         #: log |Σ_oo| of each row, without the proportions.
@@ -442,23 +476,23 @@ class _Free:
 
     def residuals_of(self, gap: F64) -> F64:
         """Return the same for one gap of all rows, which is factored once for each pattern."""
-        white = self.whitened(np.where(self._part.hidden[self._part.patterns], 0.0, gap))
-        near = self._q @ (self._q.swapaxes(1, 2) @ white[:, :, None])
-        return np.asarray((white - near[:, :, 0])[self._which])
+        white = self.whitened(np.where(self._part.hidden[self._patterns], 0.0, gap))
+        inner = np.einsum("nd,nmd->nm", white, self._q)
+        return np.asarray((white - np.einsum("nm,nmd->nd", inner, self._q))[self._which])
 
     def fitted(self, white: F64) -> tuple[F64, F64]:
         """Return the missing entries with the opposite sign, zero elsewhere, and the residuals."""
         inner, near = self._projected(white)
         guesses = np.zeros_like(white)
-        values = (self._inverse[self._which] @ inner[:, :, None])[:, :, 0]
+        values = np.einsum("nij,nj->ni", self._inverse[self._which], inner)
         np.put_along_axis(guesses, self._part.gone, values, axis=1)
         return guesses, white - near
 
     def _projected(self, white: F64) -> tuple[F64, F64]:
         """Return Qᵀ of each row, and the part of the row that lies in Q."""
         q = self._q[self._which]
-        inner = (white[:, None, :] @ q)[:, 0]
-        return inner, (q @ inner[:, :, None])[:, :, 0]
+        inner = np.einsum("nd,nmd->nm", white, q)
+        return inner, np.einsum("nm,nmd->nd", inner, q)
 
     @cached_property
     def _inverse(self) -> F64:
@@ -472,38 +506,10 @@ class _Free:
 
     def pulled(self, slopes: F64, gaps: F64) -> tuple[F64, F64]:
         """Return mean and variance of slopes · missing entries of each row, given the others."""
-        own = (self._inverse.swapaxes(1, 2) @ slopes[self._gone][:, :, None])[:, :, 0]
+        own = np.einsum("nji,nj->ni", self._inverse, slopes[self._gone])
         inner = self._projected(self.whitened(gaps))[0]
         mean = -np.einsum("ij,ij->i", own[self._which], inner)
         return mean, (own**2).sum(axis=1)[self._which]
-
-
-class _Independent:
-    """The same without correlations: missing entries tell nothing."""
-
-    def __init__(self, scales: F64, part: _Part) -> None:
-        self._scales, self._part = scales, part
-        self.log_determinants: F64 = np.asarray(~part.hidden @ (-2 * np.log(scales)))
-
-    def whitened(self, gaps: F64) -> F64:
-        """Multiply rows by the inverse deviations."""
-        return np.asarray(gaps * self._scales)
-
-    residuals = whitened
-
-    def residuals_of(self, gap: F64) -> F64:
-        """Return the same for one gap of all rows."""
-        return self.whitened(np.where(self._part.hidden, 0.0, gap))
-
-    def fitted(self, white: F64) -> tuple[F64, F64]:
-        """Return the missing entries, which are the mean, and the residuals."""
-        return np.zeros_like(white), white
-
-    @property
-    def covariances(self) -> F64:
-        """Variances of the missing entries of each row, (n, m, m)."""
-        variances = self._scales[self._part.gone] ** -2.0
-        return np.asarray(variances[:, :, None] * np.eye(variances.shape[1]))
 
 
 def _distinct(hidden: Bool) -> tuple[Int, Int]:

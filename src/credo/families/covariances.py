@@ -327,6 +327,7 @@ def choose_features(moments: ClassMoments, recipe: Recipe, names: Names) -> tupl
     return active, flat
 
 
+@np.errstate(over="ignore")
 def check_spread(moments: ClassMoments, shape: Shape, active: Bool, names: Names) -> None:
     """Refuse features that vary by more, or by less, than the squares of float64 can tell."""
     pooled = shape in LINEAR or shape == "proportional"
@@ -338,22 +339,23 @@ def check_spread(moments: ClassMoments, shape: Shape, active: Bool, names: Names
     few, many = (squares < n * _LEAST) & active, ~np.isfinite(squares) & active
     for wrong, what, remedy in (few, "little", "multiply"), (many, "much", "divide"):
         if wrong.any():
-            which = names.columns(np.flatnonzero(wrong.any(axis=0)))
+            which = f"column {names.features[int(wrong.any(axis=0).argmax())]!r}"
             raise InputError(
-                f"{names.owner}: the variance of {which} is no number of float64 with all its "
-                f"digits: the values vary too {what}. Rescale: {remedy} by 1e170, say."
+                f"{names.owner}: {which} varies so {what} that float64 does not hold its variance "
+                f"to full digits. Rescale the column: {remedy} it by 1e170, say."
             )
 
 
 def constant_in_all(constant: Bool, names: Names) -> SingularCovarianceError:
     """Say which columns do not vary at all."""
     return SingularCovarianceError(
-        f"{names.owner}: {names.shared} is singular: constant in all rows: "
+        f"{names.owner}: the covariance is singular: constant in all rows: "
         f"{names.columns(np.flatnonzero(constant))}.",
         "Drop these columns, or pass singular='repair', which leaves them out.",
     )
 
 
+@np.errstate(over="ignore")
 def with_variation(moments: ClassMoments, flat: Bool) -> ClassMoments:
     """Return flat features a share of the variance that they have over all classes.
 
@@ -362,8 +364,7 @@ def with_variation(moments: ClassMoments, flat: Bool) -> ClassMoments:
     """
     weights = moments.feature_weights
     total, within = weights.sum(axis=0), moments.pooled_diagonal()
-    with np.errstate(over="ignore"):
-        between = (weights * (moments.means - moments.grand_mean()) ** 2).sum(axis=0)
+    between = (weights * (moments.means - moments.grand_mean()) ** 2).sum(axis=0)
     spare = np.where(moments.flat(pooled=True), within + between, within) / total
     shared, each = flat.ndim == 1, np.broadcast_to(flat, moments.means.shape)
     n = total if shared else weights

@@ -106,7 +106,7 @@ class Bernoulli(AbstractFamily[SumSummary]):
     @property
     def variance(self) -> F64:
         """Variance p (1 - p)."""
-        return self.probability * (1.0 - self.probability)
+        return self.probability * self._complement
 
     def _log_density(self, values: F64) -> F64:
         return np.where(values == 1.0, log_of(self.probability), self._log_complement)

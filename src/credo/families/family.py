@@ -160,10 +160,11 @@ class AbstractFamily(ABC, Generic[S]):
         """Return the log density of values inside the support; by the natural form."""
         natural, statistics = self.natural_parameters, self._statistics(values)
         with np.errstate(over="ignore", invalid="ignore"):
-            terms = natural * statistics
-        if not np.isfinite(natural).all():
-            terms = np.where(statistics == 0, 0.0, terms)  # what never happens costs nothing
-        return terms.sum(axis=-1) - self.log_partition + self._log_base(values)
+            if np.isfinite(natural).all():
+                dots = np.einsum("...s,...s->...", natural, statistics)
+            else:  # what never happens costs nothing where it did not happen
+                dots = np.where(statistics == 0, 0.0, natural * statistics).sum(axis=-1)
+        return np.asarray(dots - self.log_partition + self._log_base(values))
 
     def _joined(self, logs: F64) -> F64:
         """Join the log densities of the entries of an event, if they are independent."""

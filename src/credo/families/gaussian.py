@@ -282,8 +282,8 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
     Notes
     -----
     Exact to rounding; time O(D³) for each covariance, once, and O(D²) for each row. Missing
-    entries are marginalised: the density is that of the observed entries, with one factor of
-    their covariance for each pattern. A summary needs complete rows. Whether a covariance is
+    entries are marginalised: the density is that of the observed entries, with one small factor
+    for each pattern. A summary needs complete rows. Whether a covariance is
     singular is decided with unit variances, so that the units of the features do not matter.
     Natural form, with the precision :math:`P = \Sigma^{-1}`: :math:`P \mu`, then the entries of
     :math:`-P/2` row by row; T(x) is x, then the entries of :math:`x x^T`.
@@ -342,19 +342,22 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
     def log_density(self, x: Any) -> F64:
         """Return the log density of what is observed of ``x``; see ``AbstractFamily``."""
         values = self._as_values(x)
-        shape = np.broadcast_shapes(values.shape[:-1], self.batch_shape)
-        values, logs = np.broadcast_to(values, (*shape, values.shape[-1])), np.empty(shape)
-        for index in np.ndindex(self.batch_shape):
-            here, model = (..., *index), self._alone(index)
-            rows = values[(*here, slice(None))].reshape(-1, values.shape[-1])
-            missing = np.isnan(rows)
-            lacking = missing.any(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            logs = np.array(self._log_normal(_times(values - self.mean, self._factors)))
+        missing = np.broadcast_to(np.isnan(values), (*logs.shape, values.shape[-1]))
+        for index in np.ndindex(self.batch_shape) if missing.any() else ():
+            here = (..., *index)
+            lacking = missing[(*here, slice(None))].any(axis=-1)
+            rows = np.broadcast_to(values, missing.shape)[(*here, slice(None))][lacking]
             with np.errstate(over="ignore", invalid="ignore"):
-                found = model.log_densities(rows)[0]
-                found[lacking] = model.scores_of_observed(rows[lacking], "densities")[0]
-            found[missing.all(axis=1)] = 0.0  # without rounding
-            logs[here] = np.where(np.isnan(found), -np.inf, found).reshape(logs[here].shape)
+                logs[here][lacking] = self._alone(index).scores_of_observed(rows, "densities")[0]
+        logs[np.isnan(logs)] = -np.inf
         return logs
+
+    def _log_normal(self, z: F64) -> F64:
+        """Return log densities of whitened gaps."""
+        squares = np.einsum("...i,...i->...", z, z)
+        return -0.5 * (squares + self._log_determinants + z.shape[-1] * np.log(2 * np.pi))
 
     def _alone(self, index: tuple[int, ...] = ()) -> ClassGaussians:
         """Return one distribution of the batch as that of a single class."""
@@ -374,9 +377,7 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
     @property
     def log_partition(self) -> F64:
         r"""Log partition :math:`\frac12 \mu^T P \mu + \frac12 \log |2 \pi \Sigma|`."""
-        z = _times(self.mean, self._factors)
-        size = z.shape[-1]
-        return 0.5 * ((z * z).sum(axis=-1) + self._log_determinants + size * np.log(2 * np.pi))
+        return -self._log_normal(_times(self.mean, self._factors))
 
     def _statistics(self, values: F64) -> F64:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -467,8 +468,8 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
 
         Notes
         -----
-        Exact to rounding, from one factor of the covariance with the observed features first: the
-        block of the missing ones is the factor of what is left. Time O(D³).
+        Exact to rounding: the missing features are the free parameters of a least-squares problem
+        with the factor of the covariance, which its variances are read off, too. Time O(D³).
 
         References
         ----------

@@ -72,18 +72,15 @@ class GroupedRows:
 
     def entries(self) -> tuple[Int, F64, F64]:
         """List the observed numbers: place among groups and columns, value, weight."""
-        tall = (-1, *(1,) * len(self.batch))
+        tall, shape = (-1, *(1,) * len(self.batch)), self.values.shape
         places = np.arange(int(np.prod(self.batch)), dtype=np.intp).reshape(self.batch)
         if self.groups is not None:
             places = places + (self.groups * places.size).reshape(tall)
-        shape = self.values.shape
-        seen = np.ones(shape, bool) if self.observed is None else self.observed
-        places = np.broadcast_to(places, shape)[seen]
-        return (
-            places,
-            self.values[seen],
-            np.broadcast_to(self.row_weight.reshape(tall), shape)[seen],
-        )
+        weights = np.broadcast_to(self.row_weight.reshape(tall), shape)
+        places, seen = np.broadcast_to(places, shape), self.observed
+        if seen is None:
+            return places.ravel(), self.values.ravel(), weights.ravel()
+        return places[seen], self.values[seen], weights[seen]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,26 +159,20 @@ class AbstractSummary(ABC):
                 changed[field.name] = wide
         return replace(self, **changed)
 
-    def _check_mergeable(self, other: object) -> None:
-        """Check that the other is of the same family, batch and number of groups."""
+    def _check_mergeable(self, other: object, events: str = "weight") -> None:
+        """Check that the other is of the same family and shape, in the field of events too."""
         if not isinstance(other, type(self)) or other.family != self.family:
             kind = getattr(other, "family", type(other).__name__)
             raise InputError(
                 f"A summary of {self.family} merges with another of {self.family} only. Got {kind}."
             )
-        if other.weight.shape != self.weight.shape:
-            raise ShapeError(
-                f"Summaries of {self.family} merge if groups and columns agree. Got shapes "
-                f"{self.weight.shape} and {other.weight.shape}."
-            )
-
-    def _check_events(self, first: F64, second: F64) -> None:
-        """Check that events have the same length."""
-        if first.shape != second.shape:
-            raise ShapeError(
-                f"Summaries of {self.family} merge if their events have the same length. Got "
-                f"shapes {first.shape} and {second.shape}."
-            )
+        same = {events: "their events have the same length", "weight": "groups and columns agree"}
+        for name, what in reversed(same.items()):
+            mine, theirs = getattr(self, name).shape, getattr(other, name).shape
+            if mine != theirs:
+                raise ShapeError(
+                    f"Summaries of {self.family} merge if {what}. Got shapes {mine} and {theirs}."
+                )
 
 
 @final
@@ -217,8 +208,7 @@ class SumSummary(AbstractSummary):
 
     def merge(self, other: Self) -> Self:
         """Add weights and sums; see ``AbstractSummary.merge``."""
-        self._check_mergeable(other)
-        self._check_events(self.total, other.total)
+        self._check_mergeable(other, "total")
         return type(self)(self.family, self.weight + other.weight, self.total + other.total)
 
 
@@ -346,8 +336,7 @@ class MomentSummary(AbstractSummary):
 
     def merge(self, other: Self) -> Self:
         """Pool means and scatter; see ``AbstractSummary.merge``."""
-        self._check_mergeable(other)
-        self._check_events(self.mean, other.mean)
+        self._check_mergeable(other, "mean")
         found = self._moments().merge(other._moments())
         return self._of(found, self.family, self.weight + other.weight, self.mean.shape)
 
@@ -428,8 +417,7 @@ class PositiveSummary(AbstractSummary):
 
     def merge(self, other: Self) -> Self:
         """Pool means and centred logarithms; see ``AbstractSummary.merge``."""
-        self._check_mergeable(other)
-        self._check_events(self.mean, other.mean)
+        self._check_mergeable(other, "mean")
         mine, theirs = _wide(self.weight, self.mean), _wide(other.weight, other.mean)
         means, rests = (self.mean, other.mean), (self.rest, other.rest)
         mean, rest, _ = pool_means(means, rests, (mine, theirs))
@@ -555,7 +543,7 @@ def _sketch(place: Int, values: F64, weights: F64, error: F64) -> tuple[F64, F64
         if len(points) > MOST_POINTS:
             x, w, growth[column] = _thinned(x, w)
         kept.append((x, w))
-    width = max((len(pair[0]) for pair in kept), default=0)
+    width = max((len(pair[0]) for pair in kept), default=1)
     table = np.full((2, error.size, width), [[[np.nan]], [[0.0]]])
     for column, pair in enumerate(kept):
         table[:, column, : len(pair[0])] = pair

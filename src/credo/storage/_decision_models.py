@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from typing import Any, final
 
+from credo.classifiers._base import LearnsFromSummary
 from credo.classifiers.decision import DecisionClassifier
+from credo.classifiers.logistic import LogisticClassifier
 from credo.decisions import Loss
-from credo.storage._estimators import SCHEMA, Estimator, Plan
+from credo.storage._estimators import SCHEMA, Estimator, Plan, learner_kind
 from credo.storage._faults import Fault
 from credo.storage._json import Json
 from credo.storage._kinds import Kind, Labels, Maybe, Numbers, Record, Single, check_fields
+from credo.storage._logistic_models import LOGISTIC
 from credo.storage._page import Page, Scope
-from credo.storage._registry import kind_named, kind_of
 
 
 def _within(name: Any) -> Estimator | None:
     """Return how an estimator of a name is stored that a decision classifier may hold."""
-    kind = kind_named(name) if isinstance(name, str) else None
-    return kind if isinstance(kind, Estimator) and name != DecisionClassifier.__name__ else None
+    models = {**LearnsFromSummary.known, LogisticClassifier.__name__: LogisticClassifier}
+    make = models.get(name) if isinstance(name, str) else None
+    if make is None:
+        return None
+    return LOGISTIC if make is LogisticClassifier else learner_kind(make)
 
 
 def _loss(matrix: Any, truths: Any, acts: Any, reject: Any) -> Loss:
@@ -64,7 +69,7 @@ class _Within(Kind):
         """Write the name and what the estimator is made of."""
         name = type(value).__name__
         kind = _within(name)
-        if kind is None or kind is not kind_of(value):
+        if kind is None or kind.make is not type(value):
             remedy = (
                 "Model files hold Credo's own estimators only. Save the other library's model in "
                 "its own way and the Loss with loss.save(path), and join them after loading."

@@ -41,76 +41,54 @@ def record_kind(record: type) -> Kind:
 
 def field_kind(field: Field) -> Kind:
     """Return how a field is stored."""
-    kind = _MADE[field.holds](field)
+    kind = _kind(field, str(field.dims or ""), field.marks)
     return Maybe(kind) if field.optional else kind
 
 
-def _numbers(field: Field) -> Kind:
-    least = 0 if ">= 0" in field.marks else None
-    finite = "any" not in field.marks
-    return Numbers(field.dims or "", field.of[0], by=field.by, least=least, finite=finite)
-
-
-def _labels(field: Field) -> Kind:
-    of_array = field.of == (np.ndarray,)
-    distinct = of_array or "distinct" in field.marks
-    how = {"least": int(of_array), "each": field.each, "distinct": distinct}
-    return Labels(str(field.dims), *field.of, **how)
-
-
-def _records(field: Field) -> Kind:
-    kinds = {each.__name__: record_kind(each) for each in field.of}
-    kind = OneOf(kinds) if field.many or len(kinds) > 1 else kinds[field.of[0].__name__]
+def _kind(field: Field, letters: str, marks: frozenset[str]) -> Kind:
+    """Return how a field is stored that is not None."""
+    if field.holds == "numbers":
+        least, finite = 0 if ">= 0" in marks else None, "any" not in marks
+        return Numbers(field.dims or "", field.of[0], by=field.by, least=least, finite=finite)
+    if field.holds == "labels":
+        of_array = field.of == (np.ndarray,)
+        least, distinct = int(of_array), of_array or "distinct" in marks
+        return Labels(letters, *field.of, least=least, each=field.each, distinct=distinct)
+    if field.holds == "choice":
+        return Choice(*field.of)
+    if field.holds == "single":
+        return Count(letters or None) if field.of == (int,) else Single(*field.of)
+    one_of = OneOf({each.__name__: record_kind(each) for each in field.of})
     if field.many:
-        return Many(kind, str(field.dims or ""))
-    return kind if field.dims is None else Apart(kind, str(field.dims))
-
-
-_MADE = {
-    "numbers": _numbers,
-    "labels": _labels,
-    "choice": lambda field: Choice(*field.of),
-    "single": lambda field: Count(field.dims) if field.of == (int,) else Single(*field.of),
-    "records": _records,
-}
+        return Many(one_of, letters)
+    kind = one_of if len(field.of) > 1 else record_kind(field.of[0])
+    return kind if field.dims is None else Apart(kind, letters)
 
 
 @final
 class OneOf(Kind):
-    """A record of one of several classes."""
+    """Records of one class or of several."""
 
     def __init__(self, kinds: Mapping[str, Kind]) -> None:
         self._kinds = kinds
 
     def write(self, value: Any, path: str, page: Page) -> Json:
-        """Write the class and the record."""
-        name = type(value).__name__
-        return {"class": name, "content": self._kinds[name].write(value, path, page)}
+        """Write a single record."""
+        return self.write_all([value], path, page)
 
     def read(self, node: Json, path: str, scope: Scope) -> Any:
-        """Read a record of a known class."""
-        check_fields(node, {"class", "content"}, {"class", "content"}, path)
-        if not isinstance(node["class"], str) or node["class"] not in self._kinds:
-            raise Fault(f"{path} is none of {', '.join(self._kinds)}")
-        return self._kinds[node["class"]].read(node["content"], path, scope)
+        """Read a single record."""
+        return self.read_all(node, path, [scope])[0]
 
     def write_all(self, values: list[Any], path: str, page: Page) -> Json:
         """Write which of the classes each has, and the records of one class together."""
         names = [type(value).__name__ for value in values]
-        groups = {
-            name: [value for value, its in zip(values, names, strict=True) if its == name]
-            for name in self._kinds
-        }
         which = np.array([list(self._kinds).index(name) for name in names], dtype=np.int64)
-        found = {"which": page.array(f"{path}.which", which)}
-        written = {
-            name: self._kinds[name].write_all(
-                group, path if len(groups) == 1 else f"{path}.{name}", page
-            )
-            for name, group in groups.items()
-            if group
-        }
-        return found | written
+        found: dict[str, Json] = {"which": page.array(f"{path}.which", which)}
+        for name in dict.fromkeys(names):
+            group = [value for value, its in zip(values, names, strict=True) if its == name]
+            found[name] = self._kinds[name].write_all(group, f"{path}.{name}", page)
+        return found
 
     def which(self, node: Json, path: str, scope: Scope) -> list[int]:
         """Read which of the classes each record has."""

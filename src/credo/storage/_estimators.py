@@ -21,7 +21,6 @@ from credo.storage._page import Page, Scope
 from credo.storage._values import Value
 from credo.storage._vectorizers import Vectorizer
 
-
 #: The parameter that reports progress is no part of the model.
 _DROPPED = "progress"
 SCHEMA = Apart(record_kind(TableSchema))
@@ -81,7 +80,7 @@ def _show(model: Any, found: dict[str, Any]) -> None:
     del model._warned  # noqa: SLF001
     if warned is not None:
         model._warned = warned  # noqa: SLF001
-    if not np.isfinite(getattr(model, "priors_", 1.0)).all():
+    if not np.isclose(np.sum(getattr(model, "priors_", 1.0)), 1.0):
         raise Fault("its classes have no weight")
 
 
@@ -90,7 +89,7 @@ class Estimator(Kind):
     """An estimator with parameters and learned attributes."""
 
     def __init__(self, make: Any, plan: Plan) -> None:
-        self._make, self._plan = make, plan
+        self.make, self._plan = make, plan
         names = make._get_param_names()  # noqa: SLF001 - scikit-learn's
         special, plain = {"vectorizer": Maybe(Vectorizer()), **plan.parameters}, Value()
         self._parameters = {n: special.get(n, plain) for n in names if n != _DROPPED}
@@ -100,13 +99,13 @@ class Estimator(Kind):
         found = vars(value)
         if not self._plan.needed <= set(found):
             raise InputError(
-                f"This {self._make.__name__} is not fitted, so there is nothing to save. Fit it "
+                f"This {self.make.__name__} is not fitted, so there is nothing to save. Fit it "
                 "first; an unfitted model is no more than its parameters."
             )
         determined = found.get("_problem") is None
         if not determined and not page.summary:
             raise InputError(
-                f"This {self._make.__name__} waits for more rows: {found['_problem']} Without its "
+                f"This {self.make.__name__} waits for more rows: {found['_problem']} Without its "
                 "summary nothing would be left of it. Save it with summary=True."
             )
         kept = {
@@ -132,13 +131,13 @@ class Estimator(Kind):
 
     def _refuse_others(self, value: Any, kept: dict[str, Any]) -> None:
         """Refuse attributes that would be lost: those that no model has which is made of these."""
-        twin = self._make(**value.get_params(deep=False))
+        twin = self.make(**value.get_params(deep=False))
         vars(twin).update(kept)
         self._plan.finish(twin, kept)
         strange = sorted(name for name in set(vars(value)) - set(vars(twin)) if name[0] != "_")
         if strange:
             raise InputError(
-                f"This {self._make.__name__} has the attribute {strange[0]!r}, which model files "
+                f"This {self.make.__name__} has the attribute {strange[0]!r}, which model files "
                 f"do not hold. Remove it first: del model.{strange[0]}."
             )
 
@@ -163,4 +162,4 @@ class Estimator(Kind):
         check_fields(node, set(self._parameters), set(self._plan.parameters), path)
         inner = scope.inner(own_sizes=True)
         read = {n: self._parameters[n].read(v, f"{path}.{n}", inner) for n, v in node.items()}
-        return self._make(**read)
+        return self.make(**read)

@@ -40,6 +40,4 @@ _LEARNED: dict[str, Kind] = {
 }
 _NEEDED = frozenset({*_LEARNED} - {"feature_names_in_", "schema_"})
 
-KINDS: dict[type, Kind] = {
-    LogisticClassifier: Estimator(LogisticClassifier, Plan(_LEARNED, _NEEDED, finish=_check_rows))
-}
+LOGISTIC = Estimator(LogisticClassifier, Plan(_LEARNED, _NEEDED, finish=_check_rows))

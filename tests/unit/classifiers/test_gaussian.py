@@ -156,29 +156,6 @@ def test_samples_have_labels_by_the_priors_and_repeat_with_the_seed():
 # --- as a scikit-learn estimator -------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"covariance": "round"}, "covariance of GaussianClassifier must be one of"),
-        ({"shrinkage": "lots"}, "'auto', 'oas' or a number"),
-        ({"shrinkage": 1.5}, "between 0 and 1"),
-        ({"shrinkage": 0.1, "covariance": "diagonal"}, "has none"),
-        ({"singular": "ignore"}, "'repair' or 'error'"),
-        ({"subspace": 0}, "subspace"),
-        ({"subspace": 1.5}, "subspace"),
-        ({"subspace": 9}, "span only 3 dimensions"),
-        ({"tol": -1}, "tol"),
-        ({"tol": "small"}, "tol"),
-        ({"max_iter": 0}, "max_iter"),
-    ],
-)
-def test_wrong_options_are_refused_when_fitting(options, text):
-    model = GaussianClassifier(**options)
-    with pytest.raises(InputError, match=text):
-        model.fit(X, Y)
-    assert not hasattr(model, "classes_")
-
-
 # --- names and failures ----------------------------------------------------------------------
 
 

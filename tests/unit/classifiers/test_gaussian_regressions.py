@@ -83,10 +83,3 @@ def test_a_feature_seen_once_counts_once():
         model = GaussianClassifier("diagonal").fit(rows, Y)
     pooled = sum(((rows[k == Y, 1] - rows[k == Y, 1].mean()) ** 2).sum() for k in (1, 2)) / 41
     assert model.covariances_[0, 1] == pytest.approx(pooled / 2, rel=1e-9)
-
-
-def test_truth_values_are_no_amounts():
-    for name in ("shrinkage", "subspace"):
-        with pytest.raises(InputError, match=name):
-            GaussianClassifier(**{name: True}).fit(X, Y)
-    GaussianClassifier(tol=np.float32(1e-6)).fit(X, Y)

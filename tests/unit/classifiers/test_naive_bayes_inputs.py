@@ -53,60 +53,6 @@ def test_wrong_families_are_refused(families, message):
     assert "NaiveBayes" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"smoothing": -1},
-        {"smoothing": np.nan},
-        {"smoothing": np.inf},
-        {"smoothing": "much"},
-        {"smoothing": None},
-        {"smoothing_target": "mean"},
-        {"smoothing_target": None},
-        {"unknown": "skip"},
-        {"unknown": ["smooth"]},
-        {"variance_floor": -1e-3},
-        {"variance_floor": 1.5},
-        {"variance_floor": np.nan},
-        {"priors": "equal"},
-        {"priors": [0.5, 0.4]},
-        {"priors": [1.0]},
-        {"priors": {"a": 1.0}},
-        {"priors": {"a": 0.5, "b": 0.25, "c": 0.25}},
-    ],
-    ids=repr,
-)
-def test_wrong_options_are_refused_by_name(options):
-    with pytest.raises(InputError, match=rf"{next(iter(options))}.*NaiveBayes|NaiveBayes.*prior"):
-        NaiveBayes(**options).fit(FRAME, Y)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"families": "normal"},
-        {"families": {"age": "normal"}},
-        {"smoothing": -1},
-        {"smoothing_target": "mean"},
-        {"unknown": "skip"},
-        {"variance_floor": 1.5},
-        {"priors": [0.5, 0.6]},
-        {"priors": {"a": 0.5, "b": 0.6}},
-    ],
-    ids=repr,
-)
-def test_what_can_never_become_valid_is_refused_in_a_stream_at_once(options):
-    model = NaiveBayes(**options)
-    with pytest.raises(InputError, match="NaiveBayes"):
-        model.partial_fit(FRAME, Y)
-    assert not hasattr(model, "summary_")
-    started = NaiveBayes().partial_fit(FRAME, Y).set_params(**options)
-    before = started.summary_
-    with pytest.raises(InputError, match="NaiveBayes"):
-        started.partial_fit(FRAME, Y)
-    assert started.summary_ is before
-
-
 # --- cells -----------------------------------------------------------------------------------
 
 

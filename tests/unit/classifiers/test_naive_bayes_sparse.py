@@ -79,7 +79,7 @@ def test_parts_of_counts_have_a_posterior_and_a_linear_form_but_no_density(form)
     w, w0 = model.log_odds_weights(1, 0)
     linear = model.sufficient_statistics(form(new)) @ w + w0
     np.testing.assert_allclose(linear, model.decision_function(form(new)), rtol=1e-12)
-    with pytest.raises(InputError, match="Got 0.5 in row 0, column 0"):
+    with pytest.raises(InputError, match=r"Got \[?0\.5"):
         model.log_density(form(new))
 
 

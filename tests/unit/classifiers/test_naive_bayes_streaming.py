@@ -156,13 +156,6 @@ def test_a_missing_label_is_named_by_its_row(classifier, gap):
         classifier.fit(X, np.array(["a", gap], dtype=object))
 
 
-def test_wrong_priors_are_refused_at_the_first_batch():
-    with pytest.raises(InputError, match="priors of NaiveBayes must be None, 'uniform'"):
-        NaiveBayes(priors="foo").partial_fit(FRAME, list("aabb"))
-    with pytest.raises(InputError, match="priors of TextClassifier must be None, 'uniform'"):
-        TextClassifier(priors="foo").partial_fit(["a word"], ["a"])
-
-
 def test_classes_of_prior_zero_are_not_compared():
     rows = [[1.0], [2.0], [2.5], [3.0], [4.0], [6.0]]
     model = NaiveBayes().fit(rows, list("aabbcc")).with_priors([1.0, 0.0, 0.0])

@@ -428,13 +428,11 @@ def test_a_column_of_targets_is_flattened_with_a_warning():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"X": 1e200 * X}, "squares are not numbers"),
         ({"X": X[:1], "y": Y[:1]}, "at least 2 rows of positive weight"),
         ({"sample_weight": np.arange(442) == 5}, "at least 2 rows of positive weight"),
         ({"X": np.ones((2, 30000)), "y": [0.0, 1.0]}, "needs 6.7 GiB, above 4 GiB"),
         ({"y": np.where(Y > 300, np.inf, Y)}, "infinity"),
         ({"y": np.where(Y > 300, np.nan, Y)}, "NaN"),
-        ({"y": 1e160 * Y}, "whose square is not a number. Rescale y"),
         ({"y": np.array(["a"] * 442)}, "The targets y of GaussianRegressor must be numbers"),
         ({"y": np.column_stack([Y, Y])}, "1d array"),
     ],
@@ -442,20 +440,6 @@ def test_a_column_of_targets_is_flattened_with_a_warning():
 def test_wrong_rows_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         GaussianRegressor().fit(**({"X": X, "y": Y} | change))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"shrinkage": 1.5}, "The shrinkage of GaussianRegressor must be between 0 and 1"),
-        ({"shrinkage": "ridge"}, "must be None, 'auto', 'oas' or a number"),
-        ({"tol": -1}, "The tol of GaussianRegressor"),
-        ({"max_iter": 0}, "The max_iter of GaussianRegressor"),
-    ],
-)
-def test_wrong_options_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
-        GaussianRegressor(**options).fit(X, Y)
 
 
 @pytest.mark.parametrize("fitted", [False, True])

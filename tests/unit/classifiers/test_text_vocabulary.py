@@ -104,12 +104,6 @@ def test_own_stop_words_are_left_out_instead_in_any_collection(stop_words):
     assert "the" in TextClassifier(stop_words=stop_words).fit(DOCS, LABELS).words_
 
 
-def test_an_unknown_list_of_stop_words_is_named():
-    with pytest.raises(InputError, match="stop_words") as caught:
-        TextClassifier(vocabulary="no_stop_words", stop_words="klingon").fit(DOCS, LABELS)
-    assert "no words to learn from" not in str(caught.value)
-
-
 @MODELS
 @pytest.mark.parametrize("size", [1, 3, 6])
 def test_frequent_words_are_those_that_occur_most(model, size):
@@ -307,12 +301,6 @@ def test_stop_words_are_left_out_before_hashing():
     hashed = TextClassifier(hashing=2**16, vocabulary="no_stop_words").fit(DOCS, LABELS)
     kept = sum(n for word, n in COUNTS.items() if word not in ENGLISH_STOP_WORDS)
     assert hashed.summary_.counts.sum() == kept
-
-
-@pytest.mark.parametrize("slots", [0, -1, 2.5, True, "many"])
-def test_slots_are_a_whole_number(slots):
-    with pytest.raises(InputError, match="hashing of TextClassifier must be a whole number"):
-        TextClassifier(hashing=slots).fit(DOCS, LABELS)
 
 
 def test_hashing_and_a_vectorizer_exclude_each_other():

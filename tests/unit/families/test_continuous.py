@@ -57,11 +57,6 @@ def test_the_excess_over_the_logarithm_keeps_its_digits(x):
         assert got == pytest.approx(oracle.excess(x * centre, centre), rel=digits, abs=0)
 
 
-@pytest.mark.parametrize("a", SHAPES)
-def test_the_gamma_equation_is_solved_to_rounding(a):
-    assert gamma_shape(np.array(oracle.log_minus_digamma(a))) == pytest.approx(a, rel=1e-13, abs=0)
-
-
 @pytest.mark.parametrize("name", CONCENTRATIONS)
 def test_the_dirichlet_equation_is_solved_to_rounding(name):
     mean, gap = oracle.dirichlet_statistics(CONCENTRATIONS[name])
@@ -246,20 +241,6 @@ def test_parameters_that_do_not_fit_together_are_refused():
 
 
 # --- medians from sketches -------------------------------------------------------------------
-
-
-def test_a_laplace_estimate_is_that_of_scipy():
-    rows = np.random.default_rng(0).normal(size=(51, 2))
-    fitted = Laplace.fit(rows)
-    for column in range(2):
-        location, scale = stats.laplace.fit(rows[:, column])
-        assert fitted.location[column] == location
-        assert fitted.scale[column] == pytest.approx(scale, rel=1e-14)
-
-
-def test_the_median_of_an_even_number_is_the_middle_of_two():
-    rows = np.random.default_rng(0).normal(size=(50, 3))
-    np.testing.assert_array_equal(Laplace.fit(rows).location, np.median(rows, axis=0))
 
 
 @pytest.mark.parametrize("unit", [1.0, 0.1, 1e-80])

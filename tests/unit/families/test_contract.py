@@ -361,6 +361,14 @@ def test_no_rows_at_all_are_a_summary_that_changes_nothing(case):
 
 
 @ALL
+def test_no_columns_at_all_are_an_empty_summary(case):
+    rows = _rows(case)[:, :0]
+    none = case.family.summarise(rows).merge(case.family.summarise(rows))
+    assert none.weight.size == 0
+    assert case.family.estimate(none).batch_shape == (0,)
+
+
+@ALL
 def test_values_outside_of_the_support_are_named_with_their_row(case):
     for value in (*case.outside, np.inf, -np.inf):
         rows = _rows(case)

@@ -1,0 +1,617 @@
+import copy
+
+import numpy as np
+import pytest
+from sklearn.covariance import ledoit_wolf_shrinkage
+from tests.oracles import gaussians as oracle
+
+from credo.exceptions import InputError, NumericalError
+from credo.families import covariances
+from credo.families.covariances import (
+    SHAPES,
+    Names,
+    Recipe,
+    SingularCovarianceError,
+    check_spread,
+    choose_features,
+    detail_for,
+    estimate,
+    fourth_moments,
+    ledoit_wolf_amount,
+    maximum_likelihood,
+    n_covariance_parameters,
+    oas_amount,
+    proportional_covariances,
+    shrunk,
+    whiten,
+    with_variation,
+)
+from credo.families.moments import ClassMoments, Rows
+
+X, Y = oracle.rows_of(10)
+WEIGHTS = np.random.default_rng(11).uniform(0.2, 3.0, len(Y))
+NAMES = Names("Owner", ("x", "y", "z"), ("a", "b", "c"))
+shapes = pytest.mark.parametrize("shape", oracle.SHAPES)
+correlated = pytest.mark.parametrize("shape", oracle.CORRELATED)
+
+
+def moments_of(rows=X, weights=WEIGHTS, detail="full"):
+    return oracle.as_class_moments(oracle.class_moments(rows, Y, weights), detail)
+
+
+def correlations(covariance):
+    scale = np.sqrt(np.diag(covariance))
+    return covariance / np.outer(scale, scale)
+
+
+# --- shapes ----------------------------------------------------------------------------------
+
+
+def test_there_are_seven_shapes_with_so_many_parameters():
+    """Of five classes with four features."""
+    numbers = {
+        "full": 5 * 10,
+        "tied": 10,
+        "proportional": 10 + 4,
+        "diagonal": 5 * 4,
+        "tied_diagonal": 4,
+        "spherical": 5,
+        "tied_spherical": 1,
+    }
+    assert {shape: n_covariance_parameters(shape, 5, 4) for shape in SHAPES} == numbers
+
+
+@shapes
+def test_the_model_is_that_of_the_formulas(shape):
+    expected = oracle.fit(X, Y, shape, WEIGHTS)
+    rtol = 1e-5 if shape == "proportional" else 1e-11  # the twin is found by a search
+    for detail in {"full", detail_for(shape)}:
+        found = estimate(moments_of(detail=detail), Recipe(shape), NAMES)
+        np.testing.assert_allclose(found.model.means, expected.means, rtol=1e-12)
+        for k in range(3):
+            own = found.model.covariance_of(k)
+            np.testing.assert_allclose(own, expected.covariances[k], rtol=rtol, atol=rtol)
+            volume = np.linalg.slogdet(own)[1]
+            assert found.model.log_determinants[k] == pytest.approx(volume, rel=1e-11)
+        assert found.model.shape == shape
+        assert found.model.active.all()
+        assert not found.amounts.any()
+        assert found.repair is None
+        np.testing.assert_allclose(found.weights, np.bincount(Y, WEIGHTS))
+
+
+def test_moments_of_too_little_detail_are_refused():
+    with pytest.raises(InputError, match="'full' cannot be estimated from a summary of detail"):
+        estimate(moments_of(detail="tied"), Recipe("full"), NAMES)
+    with pytest.raises(InputError, match="Summarise with covariance='full'"):
+        estimate(moments_of(detail="diagonal"), Recipe("tied"), NAMES)
+
+
+def test_variances_of_observed_entries_divide_by_what_was_observed():
+    moments = ClassMoments.of(oracle.with_holes(X, 9), Y, None, 3, "diagonal")
+    scatter, seen = moments.scatter, moments.observed
+    expected = {
+        "diagonal": scatter / seen,
+        "tied_diagonal": scatter.sum(axis=0) / seen.sum(axis=0),
+        "spherical": scatter.sum(axis=1) / seen.sum(axis=1),
+        "tied_spherical": scatter.sum() / seen.sum(),
+    }
+    for shape, variances in expected.items():
+        np.testing.assert_allclose(maximum_likelihood(moments, shape), variances)
+
+
+@pytest.mark.parametrize(
+    ("classes", "told"),
+    [
+        (("x", "y", "z"), "class 'z' has no observed value in column 'b'.*column or the class"),
+        (("all",), "no value is observed in column 'b', .* Drop the column[.]"),
+    ],
+)
+def test_a_class_that_never_saw_a_column_is_named_with_it(classes, told):
+    rows, y = X.copy(), Y if len(classes) == 3 else 0 * Y
+    rows[y == len(classes) - 1, 1] = np.nan
+    moments = ClassMoments.of(rows, y, None, len(classes), "diagonal")
+    with pytest.raises(InputError, match=told):
+        estimate(moments, Recipe("diagonal"), Names("Owner", classes, ("a", "b", "c")))
+
+
+# --- shrinkage -------------------------------------------------------------------------------
+
+
+def standardised(seed, n, size):
+    rows, _ = oracle.rows_of(seed, counts=(n,), n_features=size)
+    return (rows - rows.mean(axis=0)) / rows.std(axis=0)
+
+
+def amount_of(Z, scale=1.0):
+    fourth = sum(float(z @ z) ** 2 for z in Z)
+    return ledoit_wolf_amount(np.outer(scale, scale) * (Z.T @ Z / len(Z)), len(Z), fourth)
+
+
+@pytest.mark.parametrize(("n", "size"), [(8, 2), (30, 3), (200, 5), (60, 20)])
+@pytest.mark.parametrize("seed", range(3))
+def test_amounts_follow_the_papers(n, size, seed):
+    """scikit-learn's OAS leaves the two terms 2 / D out, which matters for few features."""
+    Z = standardised(seed, n, size)
+    S, scale = Z.T @ Z / n, np.logspace(-6, 6, size)
+    assert amount_of(Z) == pytest.approx(oracle.ledoit_wolf(Z), rel=1e-10)
+    assert amount_of(Z) == pytest.approx(ledoit_wolf_shrinkage(Z), rel=1e-10)
+    assert oas_amount(S, n) == pytest.approx(oracle.oas(S, n), rel=1e-10)
+    assert amount_of(Z, scale) == pytest.approx(amount_of(Z), rel=1e-9)  # whatever the units
+    assert oas_amount(S * np.outer(scale, scale), n) == pytest.approx(oas_amount(S, n), rel=1e-9)
+
+
+def test_amounts_at_their_ends():
+    assert oas_amount(np.diag([1.0, 4.0, 9.0]), 50) == 1.0  # uncorrelated
+    assert oas_amount(np.array([[4.0]]), 50) == 0.0
+    assert ledoit_wolf_amount(np.array([[4.0]]), 50, 150.0) == 0.0
+    assert oas_amount(np.zeros((3, 3)), 1.0) == 1.0
+    assert ledoit_wolf_amount(np.zeros((3, 3)), 1.0, 0.0) == 1.0
+    assert amount_of(np.array([[1.0, 1.0], [-1.0, -1.0]])) == 0.0  # every z zᵀ is their mean
+    rng = np.random.default_rng(3)
+    for n in (2, 3, 5, 50):
+        Z = rng.standard_t(3, size=(n, 4))
+        Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+        assert 0 <= amount_of(Z) <= 1
+        assert 0 <= oas_amount(Z.T @ Z / n, n) <= 1
+
+
+def test_features_of_variance_zero_are_left_out_of_amounts():
+    Z = standardised(2, 30, 3)
+    S, wide = Z.T @ Z / 30, np.zeros((5, 5))
+    wide[np.ix_([0, 2, 4], [0, 2, 4])] = S
+    fourth = sum(float(z @ z) ** 2 for z in Z)
+    assert ledoit_wolf_amount(wide, 30, fourth) == pytest.approx(amount_of(Z), rel=1e-12)
+    assert oas_amount(wide, 30) == pytest.approx(oas_amount(S, 30), rel=1e-12)
+
+
+def test_shrinking_moves_correlations_and_leaves_variances():
+    covariance = np.array([[4.0, 1.0, 0.5], [1.0, 9.0, -2.0], [0.5, -2.0, 1.0]])
+    for amount in (0.0, 0.3, 1.0):
+        np.testing.assert_allclose(shrunk(covariance, amount), oracle.shrunk(covariance, amount))
+
+
+@pytest.mark.parametrize("size", [1000, 9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_fourth_moments_are_those_of_a_loop(size, weighted, monkeypatch):
+    monkeypatch.setattr(covariances.check, "block_rows", lambda _: size)
+    means, scales = np.ones((3, 3)) * [0.1, 0.2, 0.3], np.array([[1.0, 2, 0], [3, 1, 1], [1, 1, 5]])
+    rows, codes, weights = X, Y, None
+    if weighted:  # rows of weight zero hold anything
+        rows = np.vstack([X, [np.inf, -np.inf, np.nan], [np.inf, 1e300, 0.0]])
+        codes = np.append(Y, [0, 1])
+        weights = np.append(np.random.default_rng(5).integers(0, 3, len(Y)) * 1.0, [0.0, 0.0])
+    expected = np.zeros(3)
+    for i, (x, k) in enumerate(zip(X, Y, strict=True)):
+        z = (x - means[k]) * scales[k]
+        expected[k] += (1.0 if weights is None else weights[i]) * sum(v * v for v in z) ** 2
+    found = fourth_moments(Rows(rows, codes, weights, 3), means, scales)
+    np.testing.assert_allclose(found, expected)
+
+
+@correlated
+def test_a_given_amount_shrinks_correlations_only(shape):
+    plain = estimate(moments_of(), Recipe(shape), NAMES).model
+    found = estimate(moments_of(), Recipe(shape, 0.3), NAMES)
+    assert found.amounts.shape == ((3,) if shape == "full" else ())
+    assert (found.amounts == 0.3).all()
+    for k in range(3):
+        expected = oracle.shrunk(plain.covariance_of(k), 0.3)
+        np.testing.assert_allclose(found.model.covariance_of(k), expected, rtol=1e-12)
+
+
+@correlated
+def test_oas_needs_moments_only_and_ledoit_wolf_the_rows(shape):
+    ones = np.ones(len(Y))
+    plain = estimate(moments_of(weights=ones), Recipe(shape), NAMES).model
+    oas = estimate(moments_of(weights=ones), Recipe(shape, "oas"), NAMES).amounts
+    with pytest.raises(InputError, match="needs fourth moments.*shrinkage='oas'"):
+        estimate(moments_of(), Recipe(shape, "auto"), NAMES)
+    rows = Rows(X, Y, None, 3)
+    auto = estimate(moments_of(weights=ones), Recipe(shape, "auto"), NAMES, rows).amounts
+    gaps = X - np.array([X[k == Y].mean(axis=0) for k in range(3)])[Y]
+    if shape == "full":
+        for k in range(3):
+            n = (k == Y).sum()
+            expected = oracle.oas(correlations(plain.covariance_of(k)), n)
+            assert oas[k] == pytest.approx(expected, rel=1e-10)
+            Z = gaps[k == Y] / gaps[k == Y].std(axis=0)
+            assert auto[k] == pytest.approx(oracle.ledoit_wolf(Z), rel=1e-10)
+        return
+    factors = np.ones(3) if plain.factors is None else plain.factors
+    assert float(oas) == pytest.approx(
+        oracle.oas(correlations(plain.covariances), len(Y)), rel=1e-10
+    )
+    Z = gaps / np.sqrt(np.diag(plain.covariances)) / np.sqrt(factors)[Y][:, None]
+    S, n = Z.T @ Z / len(Z), len(Z)
+    b2 = sum(np.linalg.norm(np.outer(z, z) - S) ** 2 for z in Z) / n**2
+    d2 = np.linalg.norm(S - np.eye(3)) ** 2
+    assert float(auto) == pytest.approx(min(b2, d2) / d2, rel=1e-9)
+
+
+# --- rank ------------------------------------------------------------------------------------
+
+ALL = np.ones(4, dtype=bool)
+FOUR = Names("Owner", ("yes", "no"), ("a", "b", "c", "d"))
+
+
+def whitener(covariance, active=ALL, k=0, n_rows=30):
+    """Give the factor and the log determinant."""
+    out = np.full(covariance.shape, np.nan)
+    return out, whiten(covariance, out, active, FOUR, k, n_rows)
+
+
+def four_columns(seed, change=lambda _: None):
+    rows, _ = oracle.rows_of(seed, counts=(30,), n_features=4)
+    change(rows)
+    return np.cov(rows.T, bias=True)
+
+
+def refusal(covariance, k=0, n_rows=30, active=ALL):
+    with pytest.raises(SingularCovarianceError) as caught:
+        whitener(covariance, active, k, n_rows)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("units", [1.0, 1e-8, 1e8, 1e-150, 1e150])
+def test_a_whitener_turns_the_covariance_into_the_identity(units):
+    scale = np.array([units, 1.0, 1 / units, 3.0])
+    covariance = four_columns(0) * np.outer(scale, scale)
+    w, log_determinant = whitener(covariance)
+    np.testing.assert_allclose(w * scale @ four_columns(0) @ (w * scale).T, np.eye(4), atol=1e-11)
+    np.testing.assert_array_equal(w, np.tril(w))
+    expected = np.linalg.slogdet(four_columns(0))[1] + 2 * np.log(scale).sum()
+    assert log_determinant == pytest.approx(expected, rel=1e-12)
+
+
+def test_features_that_are_not_active_have_no_part():
+    active = np.array([True, False, True, True])
+    covariance = four_columns(3)
+    covariance[1] = covariance[:, 1] = 0.0
+    w, log_determinant = whitener(covariance, active, None)
+    assert not w[1].any()
+    assert not w[:, 1].any()
+    inner, kept = covariance[np.ix_(active, active)], w[np.ix_(active, active)]
+    np.testing.assert_allclose(kept @ inner @ kept.T, np.eye(3), atol=1e-12)
+    assert log_determinant == pytest.approx(np.linalg.slogdet(inner)[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("near", [1e-9, 1e-12])
+def test_strong_correlations_are_not_singular(near):
+    covariance = np.array([[1.0, 1 - near], [1 - near, 1.0]])
+    w, log_determinant = whitener(covariance, ALL[:2])
+    gap = 1.0 - covariance[0, 1]  # |Σ| = (1 - r)(1 + r), with 1 - r as it was rounded
+    assert log_determinant == pytest.approx(np.log(gap) + np.log(2 - gap), rel=1e-6)
+    assert np.isfinite(w).all()
+
+
+def test_a_combination_names_all_its_columns_and_no_other():
+    def twin(rows):
+        rows[:, 3] = 1000 * rows[:, 1] + 7
+
+    text = refusal(four_columns(5, twin), 1)
+    assert "the covariance of 'no' is singular" in text
+    assert any(
+        f"column {p} is, to rounding, a combination of {q}" in text
+        for p, q in (["'b'", "'d'"], ["'d'", "'b'"])
+    )
+    assert "1 of 4 columns are redundant" in text
+    assert "shrinkage='oas'" in text
+
+    def combined(rows):
+        rows[:, 2] = rows[:, 0] - 2 * rows[:, 3]
+
+    text = refusal(four_columns(6, combined), None)
+    named = text.split("column ")[1].split(";")[0]
+    assert {name for name in "abcd" if f"'{name}'" in named} == {"a", "c", "d"}
+    assert "the shared covariance" in text
+    assert "covariance='tied'" not in text
+
+    def twice(rows):
+        rows[:, 2], rows[:, 3] = rows[:, 0] + rows[:, 1], rows[:, 0] - rows[:, 1]
+
+    assert "2 of 4 columns are redundant" in refusal(four_columns(7, twice))
+
+
+def test_columns_are_called_by_their_own_number_when_others_are_left_out():
+    def twin(rows):
+        rows[:, 3] = rows[:, 1]
+
+    text = refusal(four_columns(9, twin), active=np.array([False, True, True, True]))
+    assert "column 'b'" in text or "column 'd'" in text
+
+
+@pytest.mark.parametrize(("k", "n_rows", "needed"), [(0, 4, "at least 5"), (None, 5, "at least 6")])
+def test_too_few_rows_are_told_from_redundant_columns(k, n_rows, needed):
+    rows = np.random.default_rng(8).normal(size=(4, 4))
+    text = refusal(np.cov(rows.T, bias=True), k, n_rows)
+    assert f"{n_rows} rows are too few for 4 features; {needed} are needed" in text
+
+
+def test_the_error_is_numerical_and_survives_the_way_from_another_process():
+    error = SingularCovarianceError("It is flat.", "Shake it.")
+    assert isinstance(error, NumericalError)
+    again = copy.copy(error)  # by the same door as a message between processes
+    assert str(again) == "It is flat. Shake it."
+    assert (again.fault, again.remedy) == ("It is flat.", "Shake it.")
+
+
+# --- features that do not vary ---------------------------------------------------------------
+
+
+def flat_in_one_class(rows):
+    rows[Y == 1, 2] = 0.7
+
+
+def flat_in_every_class(rows):
+    rows[:, 0] = 2.0 * Y
+
+
+def one_point(rows):
+    rows[Y == 2] = [1.0, 2.0, 3.0]
+
+
+def rows_where(change):
+    rows = X.copy()
+    change(rows)
+    return rows
+
+
+NONE = [[False] * 3] * 3
+ONE = [[False] * 3, [False, False, True], [False] * 3]
+EVERY = [[True, False, False]] * 3
+POINT = [[False] * 3, [False] * 3, [True] * 3]
+
+
+def flat_of(rows, shape):
+    """Tell flat features by class; a shared answer is that of every class."""
+    moments = moments_of(rows, None, detail_for(shape))
+    active, flat = choose_features(moments, Recipe(shape, repair=True), NAMES)
+    assert active.all()
+    assert flat.shape == ((3,) if shape in oracle.LINEAR else (3, 3))
+    return np.broadcast_to(flat, (3, 3)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda _: None, {}),
+        (flat_in_one_class, {"full": ONE, "diagonal": ONE}),
+        (
+            flat_in_every_class,
+            dict.fromkeys(["full", "diagonal", "tied", "tied_diagonal", "proportional"], EVERY),
+        ),
+        (one_point, dict.fromkeys(["full", "diagonal", "spherical", "proportional"], POINT)),
+    ],
+    ids=["varied", "one class", "every class", "point"],
+)
+@shapes
+def test_a_feature_is_flat_where_the_shape_cannot_do_with_it(shape, change, expected):
+    """A shared variance, or one number of spread per class, bears single flat features."""
+    rows = rows_where(change)
+    assert flat_of(rows, shape) == expected.get(shape, NONE)
+    if shape in expected:
+        with pytest.raises(SingularCovarianceError, match="singular: constant"):
+            estimate(moments_of(rows, None, detail_for(shape)), Recipe(shape), NAMES)
+
+
+def test_rounding_is_no_spread():
+    rows = rows_where(flat_in_one_class)
+    rows[Y == 1, 2] = 1e8 + 1e-8 * np.arange(19)
+    assert flat_of(rows, "full") == ONE
+    rows[Y == 1, 2] = 1e8 + 1e-3 * np.arange(19)
+    assert flat_of(rows, "full") == NONE
+
+
+@pytest.mark.parametrize("shape", ["full", "diagonal"])
+def test_a_flat_feature_of_a_class_is_refused_or_gets_the_spread_of_one_more_row(shape):
+    moments = moments_of(rows_where(flat_in_one_class), detail=detail_for(shape))
+    before = moments.scatter.copy()
+    with pytest.raises(
+        SingularCovarianceError, match="'y'.*constant in its 19 rows: 'c'.*covariance='tied'"
+    ):
+        estimate(moments, Recipe(shape), NAMES)
+    found = estimate(moments, Recipe(shape, repair=True), NAMES)
+    share = 1 / (moments.weights[1] + 1)
+    assert "constant in its 19 rows: 'c'" in found.repair
+    assert f"Repaired with {share:.3g} of its variance elsewhere" in found.repair
+    pooled = moments.pooled_diagonal()[2] / moments.weights.sum()
+    own = found.model.covariance_of(1)
+    assert own[2, 2] == pytest.approx(share * pooled, rel=1e-10)
+    assert not own[2, :2].any()
+    np.testing.assert_array_equal(moments.scatter, before)
+    varied = with_variation(moments, np.array(ONE))
+    others = ~np.array(ONE)
+    np.testing.assert_array_equal(varied.diagonals()[others], moments.diagonals()[others])
+
+
+@pytest.mark.parametrize("units", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("shape", ["full", "tied", "tied_diagonal"])
+def test_a_feature_that_is_flat_in_every_class_gets_a_share_of_its_total_variance(shape, units):
+    rows = rows_where(flat_in_every_class) * [units, 1.0, 1.0]
+    moments = moments_of(rows, None, detail_for(shape))
+    with pytest.raises(SingularCovarianceError, match="constant (within every class|in its)"):
+        estimate(moments, Recipe(shape), NAMES)
+    found = estimate(moments, Recipe(shape, repair=True), NAMES).model
+    n = [14, 19, 23] if shape == "full" else [56] * 3
+    for k in range(3):
+        expected = rows[:, 0].var() / (n[k] + 1)
+        assert found.covariance_of(k)[0, 0] == pytest.approx(expected, rel=1e-12)
+
+
+@shapes
+def test_a_feature_that_is_constant_everywhere_has_no_part(shape):
+    wide = np.column_stack([X[:, :1], np.full(len(Y), 0.1), X[:, 1:]])
+    moments = moments_of(wide, None)
+    names = Names("Owner", ("x", "y", "z"), ("a", "flat", "b", "c"))
+    model = estimate(moments, Recipe(shape, repair=True), names).model
+    if "spherical" in shape:
+        assert model.active.all()
+        assert estimate(moments, Recipe(shape), names).repair is None
+        return
+    with pytest.raises(
+        SingularCovarianceError, match="constant in all rows: 'flat'. Drop .* leaves"
+    ):
+        estimate(moments, Recipe(shape), names)
+    assert model.active.tolist() == [True, False, True, True]
+    narrow = estimate(moments_of(weights=None), Recipe(shape), NAMES).model
+    np.testing.assert_allclose(model.log_determinants, narrow.log_determinants, rtol=1e-10)
+    wide[:, 1] = 77.0
+    np.testing.assert_allclose(model.log_densities(wide), narrow.log_densities(X), rtol=1e-9)
+
+
+@shapes
+def test_nothing_is_learned_from_constants(shape):
+    with pytest.raises(InputError, match="Owner: every feature is constant .56 sample"):
+        estimate(moments_of(np.full_like(X, 0.3), None), Recipe(shape, repair=True), NAMES)
+
+
+# --- variances that float64 cannot hold ------------------------------------------------------
+
+
+@pytest.mark.parametrize(("units", "told"), [(1e-160, "little.*multiply"), (1e160, "much.*divide")])
+@shapes
+def test_a_spread_that_float64_cannot_hold_is_refused_by_name(shape, units, told):
+    alone = X * [1.0, units, 1.0] if "spherical" not in shape else X * units
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = ClassMoments.of(alone, Y, None, 3, "full")
+        for repair in (False, True):
+            with pytest.raises(InputError, match=f"Owner: column '[ab]' varies so {told}"):
+                estimate(moments, Recipe(shape, repair=repair), NAMES)
+
+
+@pytest.mark.parametrize("units", [1e-153, 1e152])
+@shapes
+def test_a_spread_that_float64_just_holds_is_exact(shape, units):
+    scale = 2.0 ** np.round(np.log2(units))  # a power of two, so that nothing is rounded
+    found = estimate(ClassMoments.of(X * scale, Y, None, 3, "full"), Recipe(shape), NAMES).model
+    plain = estimate(ClassMoments.of(X, Y, None, 3, "full"), Recipe(shape), NAMES).model
+    for k in range(3):
+        np.testing.assert_allclose(
+            found.covariance_of(k) / scale / scale, plain.covariance_of(k), rtol=1e-11
+        )
+    expected = plain.scores(X, "distances")
+    np.testing.assert_allclose(found.scores(X * scale, "distances"), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_least_spread_is_told_by_class_unless_it_is_shared():
+    rows = X.copy()
+    rows[Y == 1, 2] *= 1e-170
+    moments, every = ClassMoments.of(rows, Y, None, 3, "full"), np.ones(3, dtype=bool)
+    check_spread(moments, "tied", every, NAMES)
+    check_spread(moments, "full", np.array([True, True, False]), NAMES)
+    for shape in ("full", "diagonal"):
+        with pytest.raises(InputError, match="column 'c' varies so little"):
+            check_spread(moments, shape, every, NAMES)
+
+
+# --- singular matrices -----------------------------------------------------------------------
+
+
+def test_redundant_columns_of_one_class_are_refused_or_shrunk():
+    rows = X.copy()
+    rows[Y == 0, 2] = 3 * rows[Y == 0, 0] - 1
+    moments = moments_of(rows, weights=None)
+    with pytest.raises(SingularCovarianceError, match="'x' is singular: column '[ac]'"):
+        estimate(moments, Recipe("full"), NAMES)
+    found = estimate(moments, Recipe("full", repair=True), NAMES)
+    plain = np.cov(rows[Y == 0].T, bias=True)
+    amount = oracle.oas(correlations(plain), 14)
+    np.testing.assert_allclose(found.amounts, [amount, 0, 0], rtol=1e-10)
+    expected = oracle.shrunk(plain, amount)
+    np.testing.assert_allclose(found.model.covariance_of(0), expected, rtol=1e-9)
+    assert f"Repaired with shrinkage {amount:.3g}" in found.repair
+
+
+@correlated
+def test_redundant_columns_of_all_classes_are_refused_or_shrunk(shape):
+    rows = X.copy()
+    rows[:, 2] = rows[:, 0] + rows[:, 1]
+    whose = "'x'" if shape == "full" else "the shared covariance"
+    with pytest.raises(SingularCovarianceError, match=f"{whose} is singular"):
+        estimate(moments_of(rows), Recipe(shape), NAMES)
+    found = estimate(moments_of(rows), Recipe(shape, repair=True), NAMES)
+    assert f"{whose} is singular" in found.repair
+    assert found.repair.endswith("(And 2 more.)") == (shape == "full")
+    given = estimate(moments_of(rows), Recipe(shape, 0.1), NAMES)  # is repair enough
+    assert given.repair is None or shape == "proportional"
+    for fit in (found, given):
+        assert np.isfinite(fit.model.log_densities(rows)).all()
+
+
+# --- proportional covariances ----------------------------------------------------------------
+
+
+def scatters_of(seed, counts=(14, 19, 23), n_features=3):
+    found = oracle.class_moments(*oracle.rows_of(seed, counts, n_features)).values()
+    return np.array([m.scatter for m in found]), np.array([m.weight for m in found])
+
+
+def assert_solved(scatters, weights, rtol=1e-11):
+    """The likelihood equations: tr(Σ⁻¹ S_k) = n_k D α_k, and Σ the mean of S_k / α_k."""
+    shared, factors = proportional_covariances(scatters, weights, "test")
+    traces = [np.trace(np.linalg.solve(shared, s)) for s in scatters]
+    np.testing.assert_allclose(traces / factors, weights * len(shared), rtol=rtol)
+    pooled = sum(s / a for s, a in zip(scatters, factors, strict=True)) / weights.sum()
+    np.testing.assert_allclose(shared, pooled, rtol=1e-13, atol=1e-16 * np.abs(pooled).max())
+    assert weights @ np.log(factors) == pytest.approx(0.0, abs=1e-10)
+    return shared, factors
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("counts", "size"), [((30, 60), 2), ((14, 19, 23), 3), ((9, 5, 7, 50), 4)])
+def test_proportions_are_the_numeric_maximum_of_the_likelihood(seed, counts, size):
+    scatters, weights = scatters_of(seed, counts, size)
+    shared, factors = assert_solved(scatters, weights)
+    expected, alphas = oracle.proportional(scatters, weights)
+    np.testing.assert_allclose(factors, alphas, rtol=1e-5)
+    # minus twice the log-likelihood: no point that the search found is better
+    assert np.linalg.slogdet(shared)[1] <= np.linalg.slogdet(expected)[1] + 1e-12
+
+
+def test_scatters_that_are_proportional_give_their_factors():
+    base = np.array([[2.0, 0.7, 0.1], [0.7, 1.0, -0.3], [0.1, -0.3, 0.5]])
+    weights, alphas = np.array([10.0, 20.0, 40.0]), np.array([0.25, 1.0, 9.0])
+    shared, factors = assert_solved((weights * alphas)[:, None, None] * base, weights)
+    scale = np.exp(weights @ np.log(alphas) / weights.sum())
+    np.testing.assert_allclose(factors, alphas / scale, rtol=1e-12)
+    np.testing.assert_allclose(shared, base * scale, rtol=1e-12)
+
+
+@pytest.mark.parametrize("case", ["one class", "few rows", "wide", "units"])
+def test_proportions_solve_the_equations_of_odd_data(case):
+    rng = np.random.default_rng(3)
+    scatters, weights = {
+        "one class": scatters_of(0, counts=(20,)),
+        "few rows": scatters_of(1, counts=(2, 30, 40), n_features=4),
+        "wide": (np.array([z.T @ z for z in rng.normal(size=(10, 60, 40))]), np.full(10, 60.0)),
+        "units": (scatters_of(2)[0] * np.outer([1e-8, 1, 1e8], [1e-8, 1, 1e8]), scatters_of(2)[1]),
+    }[case]
+    _, factors = assert_solved(scatters, weights)
+    if case == "one class":
+        assert factors.tolist() == [1.0]
+    if case == "units":
+        expected = proportional_covariances(*scatters_of(2), "test")[1]
+        np.testing.assert_allclose(factors, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_strong_correlations_do_not_keep_the_steps_from_stopping(seed, monkeypatch):
+    """Rounding moves the factors by more than the last place when the matrix is near singular."""
+    monkeypatch.setattr(covariances, "_MOST_STEPS", 500)
+    rng = np.random.default_rng(seed)
+    mixer = np.linalg.qr(rng.normal(size=(4, 4)))[0] * [100.0, 1.0, 1.0, 0.01]
+    found = oracle.class_moments(oracle.rows_of(seed, (30, 40), 4)[0] @ mixer.T, np.arange(70) % 2)
+    scatters = np.array([m.scatter for m in found.values()])
+    assert_solved(scatters, np.array([35.0, 35.0]), rtol=1e-6)
+
+
+def test_a_likelihood_without_bound_is_refused():
+    """One class varies along one axis only, the other along the other.
+
+    With Σ = diag(1/α₁, 1/α₂) / N and n₁ log α₁ + n₂ log α₂ = 0, log |Σ| falls without end with
+    α₁ if n₁ < n₂.
+    """
+    scatters = np.array([np.diag([10.0, 0.0]), np.diag([0.0, 30.0])])
+    with pytest.raises(SingularCovarianceError, match="collapse"):
+        proportional_covariances(scatters, np.array([10.0, 30.0]), "test")

@@ -1,0 +1,317 @@
+import numpy as np
+import pytest
+from tests.oracles import gaussians as oracle
+
+from credo.exceptions import InputError, ShapeError
+from credo.families import moments
+from credo.families.moments import ClassMoments, Rows, check_size, class_sums
+
+DETAILS = ("full", "tied", "diagonal")
+X, Y = oracle.rows_of(0, counts=(40, 70, 90))
+HOLES = oracle.with_holes(X, 5, 0.4)
+WEIGHTS = np.random.default_rng(1).integers(0, 3, len(Y)) * 0.75
+detailed = pytest.mark.parametrize("detail", DETAILS)
+weighted = pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+
+
+@pytest.fixture(params=[10_000, 96, 7])
+def _blocks(request, monkeypatch):
+    monkeypatch.setattr(moments, "_rows_at_once", lambda *_: request.param)
+
+
+def assert_same(one, other, rtol=1e-12):
+    np.testing.assert_array_equal(one.counts, other.counts)
+    np.testing.assert_allclose(one.feature_weights, other.feature_weights, rtol=1e-13)
+    for name in ("weights", "means", "scatter"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=rtol, atol=1e-12)
+    assert one.detail == other.detail
+
+
+def expected_moments(X, y, weights, detail):
+    return oracle.as_class_moments(oracle.class_moments(X, y, weights), detail)
+
+
+def expected_observed(X, y, weights):
+    w = np.ones(len(y)) if weights is None else weights
+    parts = oracle.observed_variances(X, y, weights).values()
+    seen, means, scatter = (np.array(each) for each in zip(*parts, strict=True))
+    counts = np.array([(w[y == k] > 0).sum() for k in range(3)])
+    totals = np.array([w[y == k].sum() for k in range(3)])
+    return ClassMoments(counts, totals, means, "diagonal", scatter, seen)
+
+
+# --- one pass --------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("_blocks")
+@weighted
+@detailed
+def test_one_pass_gives_the_moments_of_each_class(detail, weights):
+    found = ClassMoments.of(X, Y, weights, 3, detail)
+    assert_same(found, expected_moments(X, Y, weights, detail))
+    assert found.observed is None
+
+
+@pytest.mark.usefixtures("_blocks")
+@weighted
+def test_each_feature_learns_from_its_observed_entries(weights):
+    rows = HOLES.copy()
+    rows[:50, 0] = np.nan  # hidden in the first blocks
+    found = ClassMoments.of(rows, Y, weights, 3, "diagonal")
+    assert_same(found, expected_observed(rows, Y, weights))
+    assert found.observed is not None
+
+
+@pytest.mark.usefixtures("_blocks")
+@detailed
+@pytest.mark.parametrize("rubbish", [np.nan, np.inf, -np.inf, 1e300])
+def test_rows_of_weight_zero_are_absent_whatever_they_hold(detail, rubbish):
+    lead = np.full((3, 3), rubbish)
+    rows, codes = np.vstack([lead, X, lead]), np.concatenate([[0, 1, 2], Y, [2, 1, 0]])
+    weights = np.concatenate([np.zeros(3), WEIGHTS, np.zeros(3)])
+    found = ClassMoments.of(rows, codes, weights, 3, detail)
+    assert_same(found, expected_moments(X, Y, WEIGHTS, detail))
+
+
+@pytest.mark.usefixtures("_blocks")
+@detailed
+def test_a_mean_of_a_hundred_million_keeps_ten_digits(detail):
+    far = np.array([1e8, -1e8, 3e8]) + X
+    exact = [oracle.exact_moments(far[k == Y]) for k in range(3)]
+    scatters = np.array([c * n for (_, c), n in zip(exact, np.bincount(Y), strict=True)])
+    expected = {
+        "full": scatters,
+        "tied": scatters.sum(axis=0),
+        "diagonal": np.diagonal(scatters, axis1=1, axis2=2),
+    }[detail]
+    parts = [
+        ClassMoments.of(far[r], Y[r], None, 3, detail) for r in np.array_split(np.arange(200), 3)
+    ]
+    for found in (
+        ClassMoments.of(far, Y, None, 3, detail),
+        parts[2].merge(parts[0].merge(parts[1])),
+    ):
+        np.testing.assert_allclose(found.means, [m for m, _ in exact], rtol=1e-15)
+        np.testing.assert_allclose(found.scatter, expected, rtol=1e-10, atol=1e-8)
+
+
+def test_observed_entries_far_away_keep_ten_digits():
+    far = HOLES + 1e8 * (1 + Y[:, None])
+    rows = np.vstack([np.full(3, 1e20), far])  # of weight zero: it costs the others nothing
+    weights = np.append(0.0, np.ones(len(Y)))
+    found = ClassMoments.of(rows, np.append(1, Y), weights, 3, "diagonal")
+    assert_same(found, expected_observed(far, Y, None), rtol=1e-10)
+
+
+@detailed
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int16, np.uint8, np.bool_])
+def test_any_real_type_of_rows_is_summarised_in_double_precision(detail, kind):
+    rows = (3 * np.abs(X)).astype(kind)
+    found = ClassMoments.of(rows, Y, None, 3, detail)
+    assert found.means.dtype == np.float64
+    assert_same(found, expected_moments(rows.astype(np.float64), Y, None, detail))
+
+
+@detailed
+@pytest.mark.parametrize("layout", ["fortran", "strided", "reversed", "read-only"])
+def test_any_layout_of_rows_is_accepted_and_left_alone(detail, layout):
+    rows = {
+        "fortran": np.asfortranarray(X),
+        "strided": np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+        "reversed": np.ascontiguousarray(X[::-1])[::-1],
+        "read-only": X.copy(),
+    }[layout]
+    rows.flags.writeable = False
+    before = rows.copy()
+    found = ClassMoments.of(rows, Y, WEIGHTS, 3, detail)
+    assert_same(found, expected_moments(X, Y, WEIGHTS, detail))
+    np.testing.assert_array_equal(rows, before)
+
+
+@pytest.mark.usefixtures("_blocks")
+@detailed
+def test_more_classes_than_rows_in_a_block_are_told_apart(detail):
+    y = np.arange(200) % 50
+    found = ClassMoments.of(X, y, WEIGHTS + 0.5, 50, detail)
+    assert_same(found, expected_moments(X, y, WEIGHTS + 0.5, detail))
+
+
+def test_many_thousand_classes_are_told_apart():
+    n = 2**15 + 10
+    rows = np.arange(2.0 * n)[:, None]
+    found = ClassMoments.of(rows, np.tile(np.arange(n), 2), None, n, "full")
+    np.testing.assert_array_equal(found.counts, np.full(n, 2))
+    np.testing.assert_allclose(found.means[:, 0], np.arange(n) + n / 2)
+    np.testing.assert_allclose(found.scatter[:, 0, 0], np.full(n, n**2 / 2))
+
+
+def test_what_a_class_never_showed_weighs_nothing():
+    rows = HOLES.copy()
+    rows[Y == 1, 2] = np.nan
+    found = ClassMoments.of(rows, 2 * Y, None, 6, "diagonal")
+    assert found.counts[[1, 3, 5]].tolist() == [0, 0, 0]
+    assert not found.means[[1, 3, 5]].any()
+    assert found.observed[2, 2] == found.means[2, 2] == found.scatter[2, 2] == 0.0
+    assert found.weights[2] == 70
+
+
+def test_the_sums_of_classes_are_those_of_a_loop():
+    expected = np.zeros((4, 3))
+    for row, k, w in zip(X, Y, WEIGHTS, strict=True):
+        expected[k] += w * row
+    np.testing.assert_allclose(class_sums(X, Y, WEIGHTS, 4), expected)
+    np.testing.assert_allclose(class_sums(X, Y, None, 3), [X[k == Y].sum(axis=0) for k in range(3)])
+
+
+# --- merging ---------------------------------------------------------------------------------
+
+
+@detailed
+@pytest.mark.parametrize("cut", [15, 100, 190])
+def test_merging_equals_the_moments_of_the_union(detail, cut):
+    first, second = (
+        ClassMoments.of(X[r], Y[r], WEIGHTS[r], 3, detail) for r in (slice(cut), slice(cut, None))
+    )
+    whole = expected_moments(X, Y, WEIGHTS, detail)
+    assert_same(first.merge(second), whole)
+    assert_same(second.merge(first), whole)
+    none = ClassMoments.of(X[:0], Y[:0], None, 3, detail)
+    assert_same(first.merge(none), first, rtol=0)
+    assert_same(none.merge(first), first, rtol=0)
+    assert not none.merge(none).scatter.any()
+
+
+def test_complete_and_incomplete_moments_merge_feature_by_feature():
+    rows = np.vstack([X[:50], HOLES[50:]])
+    parts = [
+        ClassMoments.of(rows[r], Y[r], WEIGHTS[r], 3, "diagonal")
+        for r in (slice(50), slice(50, None))
+    ]
+    assert parts[0].observed is None
+    for merged in (parts[0].merge(parts[1]), parts[1].merge(parts[0])):
+        assert_same(merged, expected_observed(rows, Y, WEIGHTS))
+
+
+def test_moments_that_do_not_line_up_are_refused():
+    full = expected_moments(X, Y, None, "full")
+    with pytest.raises(ShapeError, match="same classes, features and detail.*'full'.*'tied'"):
+        full.merge(expected_moments(X, Y, None, "tied"))
+    with pytest.raises(ShapeError, match=r"\(3, 3\).*\(3, 2\)"):
+        full.merge(expected_moments(X[:, :2], Y, None, "full"))
+
+
+@detailed
+def test_spreading_puts_classes_at_their_places_and_nothing_elsewhere(detail):
+    some = ClassMoments.of(HOLES if detail == "diagonal" else X, Y, None, 3, detail)
+    wide, places = some.spread(np.array([4, 0, 2]), 5), [4, 0, 2]
+    assert (wide.n_classes, wide.n_features) == (5, 3)
+    np.testing.assert_array_equal(wide.counts[places], some.counts)
+    np.testing.assert_array_equal(wide.means[places], some.means)
+    np.testing.assert_array_equal(wide.feature_weights[places], some.feature_weights)
+    assert not wide.feature_weights[[1, 3]].any()
+    np.testing.assert_allclose(wide.pooled(), some.pooled(), rtol=1e-14)
+
+
+def test_the_three_details_agree_on_what_they_share():
+    full, tied, diagonal = (expected_moments(X, Y, WEIGHTS, detail) for detail in DETAILS)
+    within = sum(m.scatter for m in oracle.class_moments(X, Y, WEIGHTS).values())
+    np.testing.assert_allclose(full.pooled(), within)
+    np.testing.assert_allclose(tied.pooled(), within)
+    np.testing.assert_allclose(full.diagonals(), diagonal.diagonals())
+    for each in (full, tied, diagonal):
+        np.testing.assert_allclose(each.pooled_diagonal(), np.diag(within))
+        np.testing.assert_allclose(each.grand_mean(), WEIGHTS @ X / WEIGHTS.sum())
+    observed = ClassMoments.of(HOLES, Y, WEIGHTS, 3, "diagonal").grand_mean()
+    w = WEIGHTS[:, None] * ~np.isnan(HOLES)
+    np.testing.assert_allclose(observed, np.nansum(w * HOLES, axis=0) / w.sum(axis=0))
+
+
+# --- what does not vary, and what float64 cannot square --------------------------------------
+
+
+@detailed
+def test_features_with_one_value_in_all_rows_are_constant(detail):
+    steps = np.array([0.0, 0.2, 0.3])[Y]
+    columns = {
+        "a third": (np.full(len(Y), 1 / 3), True),
+        "zero": (np.zeros(len(Y)), True),
+        "tiny": (np.full(len(Y), 1e-200), True),
+        "rounded": (0.1 + steps - steps, True),
+        "by class": (1.0 * Y, False),
+        "far": (1e8 + X[:, 0], False),
+        "little": (1e-150 * X[:, 0], False),
+        "less": (1e-200 * X[:, 0], False),
+        "less by class": (1e-200 * Y, False),
+        "less and even": (1e-300 * np.where(np.arange(len(Y)) % 2, 1, -1), False),
+    }
+    table = np.column_stack([column for column, _ in columns.values()])
+    for parts in (1, 4, 200):
+        pieces = np.array_split(np.arange(len(Y)), parts)
+        found = ClassMoments.of(table[pieces[0]], Y[pieces[0]], None, 3, detail)
+        for rows in pieces[1:]:
+            found = found.merge(ClassMoments.of(table[rows], Y[rows], None, 3, detail))
+        constant = dict(zip(columns, found.constant_features().tolist(), strict=True))
+        flat = dict(zip(columns, found.flat(pooled=True).tolist(), strict=True))
+        assert not any(flat[name] for name in ("far", "little", "less", "less and even")), parts
+        assert constant == {name: answer for name, (_, answer) in columns.items()}, parts
+
+
+def test_a_square_that_is_lost_leaves_a_trace_in_its_class_only():
+    rows = X.copy()
+    rows[:, 1] = np.where(Y == 1, 1e-170 * X[:, 1], 0.0)
+    for weights in (None, np.full(len(Y), 2.0)):
+        found = ClassMoments.of(rows, Y, weights, 3, "diagonal")
+        assert found.flat().tolist() == [[False, k != 1, False] for k in range(3)]
+        assert 0 < found.scatter[1, 1] < np.finfo(float).tiny
+        assert not found.scatter[[0, 2], 1].any()
+
+
+def test_weights_that_take_a_square_below_float64_leave_a_trace_too():
+    found = ClassMoments.of(X * 1e-120, Y, np.full(len(Y), 1e-100), 3, "diagonal")
+    assert not found.flat().any()
+
+
+def test_a_class_that_never_saw_a_feature_does_not_make_it_vary():
+    rows = np.array([[5.0, 1.0], [5.0, 1.0], [np.nan, 2.0], [np.nan, 2.0]])
+    found = ClassMoments.of(rows, np.array([0, 0, 1, 1]), None, 2, "diagonal")
+    assert found.constant_features().tolist() == [True, False]
+
+
+# --- Rows ------------------------------------------------------------------------------------
+
+
+@detailed
+def test_rows_with_nan_have_moments_without_correlations_only(detail):
+    holes = X.copy()
+    holes[150, 1] = np.nan
+    found = Rows(holes, Y, None, 3).moments(detail, "Owner")
+    assert (found is None) == (detail != "diagonal")
+    weights = np.ones(len(Y))
+    weights[150] = 0.0
+    found = Rows(holes, Y, weights, 3).moments(detail, "Owner")
+    assert_same(found, expected_moments(holes, Y, weights, detail))
+
+
+@detailed
+def test_what_has_no_squares_is_refused_with_its_column(detail):
+    rows = X.copy()
+    rows[150, 1] = 1e200
+    with pytest.raises(InputError, match="Owner: X contains values so large, in column 1.*Rescale"):
+        Rows(rows, Y, None, 3).moments(detail, "Owner")
+    with pytest.raises(InputError, match="in column 'b', that .* divide by 1e170"):
+        Rows(rows, Y, None, 3).moments(detail, "Owner", ("a", "b", "c"))
+    rows[0, 0] = np.nan
+    for value in (np.inf, -np.inf):
+        rows[150, 1] = value
+        with pytest.raises(InputError, match="Owner: X contains infinity, in column 1"):
+            Rows(rows, Y, None, 3).moments(detail, "Owner")
+
+
+@pytest.mark.parametrize(
+    ("detail", "remedy"), [("full", "'tied' or 'diagonal'"), ("tied", "'diagonal'")]
+)
+def test_summaries_beyond_memory_are_refused_with_a_smaller_choice(detail, remedy):
+    with pytest.raises(InputError, match=f"GiB for {detail} scatter.*Use covariance={remedy}"):
+        check_size(20_000, 40_000, detail)
+    check_size(20_000, 1000, "tied")
+    check_size(20_000, 10, "full")
