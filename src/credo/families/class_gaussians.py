@@ -157,13 +157,6 @@ class ClassGaussians:
         """Return the factor of one class: a matrix, or a vector of inverse deviations."""
         return self._stack[k % len(self._stack)] / np.sqrt(self._factors[k])
 
-    def covariance_of(self, k: int) -> F64:
-        """Return the covariance matrix of one class, (D, D)."""
-        own = self.covariances if len(self._stack) == 1 else self.covariances[k]
-        if not self.has_correlations:
-            return np.diag(np.broadcast_to(own, self.n_features))
-        return np.asarray(own * self._factors[k])
-
     def precision_of(self, k: int) -> F64:
         """Return the inverse covariance of one class, (D, D), zero for features without part."""
         w = self.whitener_of(k)
