@@ -369,6 +369,14 @@ def as_class_moments(found, detail):
     return ClassMoments(np.array(counts), np.array(weights), means, detail, kept)
 
 
+def covariance_of(ours, k):
+    """Give the covariance matrix of one class of the library's model."""
+    own = ours.covariances if ours.shape in (*LINEAR, "proportional") else ours.covariances[k]
+    if ours.shape not in CORRELATED:
+        return np.diag(np.broadcast_to(own, ours.means.shape[1]))
+    return own if ours.factors is None else own * ours.factors[k]
+
+
 def as_class_gaussians(model, shape):
     """Put a model into the library's factored form, with NumPy's own factors."""
     matrices = np.array(model.covariances)

@@ -259,10 +259,6 @@ class GenerativeClassifier(ScoredClassifier):
         with np.errstate(divide="ignore"):
             return np.log(self.priors_)
 
-    def _check_ready(self) -> None:
-        """Check that there is a fitted model."""
-        check_is_fitted(self)
-
     def _rows(self, X: Any) -> Any:
         """Check rows to predict."""
         self._check_ready()

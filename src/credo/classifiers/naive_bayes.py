@@ -430,6 +430,13 @@ class NaiveBayes(TermClassifier):
     array([[0.692, 0.308]])
     """
 
+    summary_: NaiveSummary
+    n_features_in_: int
+    Summary: ClassVar[type] = NaiveSummary
+    kind: ClassVar[Literal["numbers", "columns", "documents"]] = "columns"
+    #: Parts, names of columns and library of frames, until there is a summary that holds them.
+    _settled: tuple[tuple[Part, ...], Labels | range, Any]
+
     def __init__(
         self,
         families: Any = "auto",
@@ -446,13 +453,6 @@ class NaiveBayes(TermClassifier):
         self.unknown = unknown
         self.variance_floor = variance_floor
         self.priors = priors
-
-    summary_: NaiveSummary
-    n_features_in_: int
-    Summary: ClassVar[type] = NaiveSummary
-    kind: ClassVar[Literal["numbers", "columns", "documents"]] = "columns"
-    #: Parts, names of columns and library of frames, until there is a summary that holds them.
-    _settled: tuple[tuple[Part, ...], Labels | range, Any]
 
     # --- learning -------------------------------------------------------------------------------
 

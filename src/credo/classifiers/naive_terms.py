@@ -144,8 +144,9 @@ class ColumnNames:
 
     def refuse(self, support: Support, x: F64, part: Part, rows: Sequence[int]) -> None:
         """Refuse cells outside of a support, by row and column."""
-        owner = f"{self.owner}: the family {part.family!r}"
-        support.refuse_others(x, owner, rows, self.listed(part))
+        if not (support.inside(x) | support.missing(x)).all():  # else they need no names
+            owner = f"{self.owner}: the family {part.family!r}"
+            support.refuse_others(x, owner, rows, self.listed(part))
 
     @contextmanager
     def naming(self, x: F64, part: Part, rows: Sequence[int]) -> Iterator[None]:
@@ -376,14 +377,15 @@ def estimate_term(part: Part, summary: Any, how: Any, names: ColumnNames) -> Ter
 def _estimate(part: Part, summary: Any, how: Any, **more: int) -> Any:
     """Estimate by maximum likelihood, or with artificial observations."""
     make: Any = part.distribution.estimate
+    amount = float(how.smoothing)
     if part.family in _PULLED:
-        return make(_pulled(summary, float(how.smoothing), counts=part.family == "poisson"))
+        return make(_pulled(summary, amount, counts=part.family == "poisson"))
     if part.family not in _SMOOTHED:
         return make(summary)
     if how.smoothing_target == "uniform":
-        return make(summary, float(how.smoothing), **more)
-    marginal = make(_pooled(summary), float(how.smoothing), **more).mean
-    return make(summary, float(how.smoothing), marginal, **more)
+        return make(summary, amount, **more)
+    marginal = make(_pooled(summary), amount, **more).mean
+    return make(summary, amount, marginal, **more)
 
 
 def _pooled(summary: Any) -> Any:
@@ -533,7 +535,8 @@ class GaussianTerm(Term):
         """
         weights, centre = summary.feature_weights, summary.grand_mean()
         total, unseen = weights.sum(axis=0), weights == 0
-        between = (weights * (summary.means - centre) ** 2).sum(axis=0)
+        with np.errstate(over="ignore"):  # refused with the variances
+            between = (weights * (summary.means - centre) ** 2).sum(axis=0)
         overall = (summary.pooled_diagonal() + between) / np.where(total > 0, total, 1.0)
         active = ~summary.constant_features()
         flat = summary.flat() & active & ~unseen

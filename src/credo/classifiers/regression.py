@@ -425,7 +425,7 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         X : array-like of shape (n, D)
             Rows; NaN is missing and marginalised.
         return_std : bool
-            Give standard deviations too.
+            Return standard deviations too.
 
         Returns
         -------

@@ -132,19 +132,28 @@ def n_covariance_parameters(shape: Shape, n_classes: int, n_features: int) -> in
 
 def maximum_likelihood(moments: ClassMoments, shape: Shape) -> F64:
     """Return the covariances of every shape but the proportional one, without any shrinkage."""
-    weights = moments.feature_weights
     if shape == "full":
         return np.asarray(moments.scatter / moments.weights[:, None, None])
     if shape == "tied":
         return np.asarray(moments.pooled() / moments.weights.sum())
-    axes = (0, 1) if shape == "tied_spherical" else 1 if shape == "spherical" else 0
-    if shape == "diagonal":
-        empty = np.zeros_like(moments.means)
-        return np.divide(moments.diagonals(), weights, out=empty, where=weights > 0)
-    if shape in LINEAR:
-        squares = moments.pooled_diagonal()
-        return np.asarray((squares.sum() if axes != 0 else squares) / weights.sum(axis=axes))
-    return np.asarray(moments.diagonals().sum(axis=1) / weights.sum(axis=1))
+    squares, n = _sums_of_squares(moments, shape, moments.feature_weights)
+    variances = squares / np.where(n > 0, n, 1.0)
+    variances = variances[:, 0] if shape in _SPHERICAL else variances
+    return np.asarray(variances[0] if shape in LINEAR else variances)
+
+
+def _sums_of_squares(moments: ClassMoments, shape: Shape, weights: F64) -> tuple[F64, F64]:
+    """Return what the variances of a shape are made of, and the sums of weights (K, D) behind it.
+
+    One row if classes share them, and one column if features do.
+    """
+    if shape in LINEAR or shape == "proportional":
+        squares, weights = moments.pooled_diagonal()[None], weights.sum(axis=0, keepdims=True)
+    else:
+        squares = moments.diagonals()
+    if shape in _SPHERICAL:
+        squares, weights = (each.sum(axis=1, keepdims=True) for each in (squares, weights))
+    return squares, weights
 
 
 # --- shrinkage -----------------------------------------------------------------------------------
@@ -330,12 +339,8 @@ def choose_features(moments: ClassMoments, recipe: Recipe, names: Names) -> tupl
 @np.errstate(over="ignore")
 def check_spread(moments: ClassMoments, shape: Shape, active: Bool, names: Names) -> None:
     """Refuse features that vary by more, or by less, than the squares of float64 can tell."""
-    pooled = shape in LINEAR or shape == "proportional"
-    squares = moments.pooled_diagonal()[None] if pooled else moments.diagonals()
-    n = np.maximum(moments.feature_weights, moments.counts[:, None])
-    n = n.sum(axis=0, keepdims=True) if pooled else n
-    if shape in _SPHERICAL:
-        squares = np.broadcast_to(squares.sum(axis=1, keepdims=True), squares.shape)
+    most = np.maximum(moments.feature_weights, moments.counts[:, None])
+    squares, n = _sums_of_squares(moments, shape, most)
     few, many = (squares < n * _LEAST) & active, ~np.isfinite(squares) & active
     for wrong, what, remedy in (few, "little", "multiply"), (many, "much", "divide"):
         if wrong.any():

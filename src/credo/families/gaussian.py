@@ -352,7 +352,6 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
             with np.errstate(over="ignore", invalid="ignore"):
                 logs[here][lacking] = self._alone(index).scores_of_observed(rows, "densities")[0]
         logs[np.isnan(logs)] = -np.inf
-        logs[missing.all(axis=-1)] = 0.0  # without rounding
         return logs
 
     def _log_normal(self, z: F64) -> F64:

@@ -60,7 +60,7 @@ def _listed(names: Any) -> Json:
 
 
 def _rows(model: Any) -> float | None:
-    """Give the total weight of the rows that a model or a summary was made from."""
+    """Return the total weight of the rows that a model or a summary was made from."""
     for holder in (getattr(model, "summary_", None), getattr(model, "_fitted", None), model):
         weights = getattr(holder, "weights", getattr(holder, "documents", None))
         if isinstance(weights, np.ndarray) and np.isfinite(weights.sum()):

@@ -117,7 +117,7 @@ def _entry(name: str, value: Any) -> Entry:
 
 
 def _are_counts(values: Any) -> bool:
-    """Tell lists of whole numbers that are at least zero; truth values are none."""
+    """Tell lists of whole numbers that are at least zero; booleans are none."""
     return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
 
 
@@ -133,7 +133,7 @@ def _check_places(entries: Mapping[str, Entry], size: int) -> None:
 
 
 def written_parts(text: str, arrays: Mapping[str, Any]) -> list[bytes | memoryview]:
-    """Give the parts of a file, in order: length, header, and arrays, which are not copied.
+    """Return the parts of a file, in order: length, header, and arrays, which are not copied.
 
     Wide numbers come first, so that all arrays are lined up.
     """
@@ -181,10 +181,10 @@ class Arrays:
                 raise Fault(f"it is damaged: the checksum of the array {name[:80]!r} is another")
             array = self[name]
             if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
-                raise Fault(f"the array {name[:80]!r} has truth values other than 0 and 1")
+                raise Fault(f"the array {name[:80]!r} has booleans other than 0 and 1")
 
     def _sums(self) -> list[tuple[str, int]]:
-        """Give the checksum of each array; of large files, two at a time."""
+        """Return the checksum of each array; of large files, two at a time."""
         names = list(self._header.entries)
         if len(self._buffer) < _LARGE:
             return [(name, checksum(name, self[name])) for name in names]
@@ -199,7 +199,7 @@ def _fixed(array: Any) -> Any:
 
 
 def checksum(name: str, array: Any) -> int:
-    """Give the CRC-32 of an array with its name, type and shape.
+    """Return the CRC-32 of an array with its name, type and shape.
 
     It finds every change of up to 32 neighbouring bits, so every changed byte, and any other with
     probability 1 - 2⁻³². It runs at 3.8 GB/s (measured), and outside of the interpreter's lock.

@@ -67,7 +67,7 @@ def learner_kind(make: Any) -> Estimator:
 def _show(model: Any, found: dict[str, Any]) -> None:
     """Let a model show what it learned, as a fit does at its end, but without warnings."""
     summary, warned = found["summary_"], found.get("_warned")
-    if "classes_" not in found and hasattr(summary, "classes") and model.Fitted is None:
+    if model.Fitted is None and isinstance(model, ScoredClassifier):
         model.classes_ = summary.classes
     model._check_loaded()  # noqa: SLF001 - it is there to be called here, as all of these
     if found.get("_problem") is not None:

@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from credo._validation.labels import plain
+from credo._checks import plain
 from credo.storage._faults import Fault
 from credo.storage._json import Json
 from credo.storage._page import Page, Scope

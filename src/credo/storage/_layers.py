@@ -27,7 +27,7 @@ _CHECK_LENGTH = len(',"check":"00000000"}')
 
 
 def composed(model: Any, *, summary: bool) -> tuple[str, dict[str, Any]]:
-    """Give the description of a model and its arrays."""
+    """Return the description of a model and its arrays."""
     name = type(model).__name__
     kind = kind_of(model)
     if kind is None:

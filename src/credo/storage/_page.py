@@ -30,7 +30,7 @@ class Page:
         return self._named(path, values)
 
     def _named(self, path: str, values: Any) -> str:
-        """Give the name under which an array is written."""
+        """Return the name under which an array is written."""
         dtype = values.dtype.newbyteorder("<")
         if dtype not in STORED:
             raise InputError(
@@ -76,12 +76,12 @@ class Scope:
             raise Fault(f"{path} repeats an array that others are made of")
 
     def inner(self, *, own_sizes: bool = False) -> Scope:
-        """Give the scope of an object within; it sees all sizes, and may keep its own."""
+        """Return the scope of an object within; it sees all sizes, and may keep its own."""
         sizes = dict(self.sizes) if own_sizes else self.sizes
         return Scope(self.arrays, self.names, sizes, {}, self.used, self.room)
 
     def only(self, *symbols: str) -> Scope:
-        """Give the scope of an object within that sees some of the sizes only."""
+        """Return the scope of an object within that sees some of the sizes only."""
         sizes = {symbol: self.sizes[symbol] for symbol in symbols}
         return Scope(self.arrays, self.names, sizes, {}, self.used, self.room)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from credo._validation.labels import plain
+from credo._checks import plain
 from credo.storage._faults import Fault
 from credo.storage._json import Json
 
@@ -32,7 +32,7 @@ def scalar_to(value: Any, path: str, page: Page, depth: int = 0) -> Json:
         return item if math.isfinite(item) else {"float": str(item)}
     if type(item) is tuple and depth < _MOST_DEEP:
         return {"tuple": [scalar_to(each, path, page, depth + 1) for each in item]}
-    raise page.refuse(path, value, "Model files hold text, numbers, truth values and tuples.")
+    raise page.refuse(path, value, "Model files hold text, numbers, booleans and tuples.")
 
 
 def scalar_from(node: Json, path: str, depth: int = 0) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from credo._validation.labels import plain
+from credo._checks import plain
 from credo.storage._faults import Fault
 from credo.storage._json import Json, parsed, written
 from credo.storage._page import Page, Scope
@@ -95,7 +95,7 @@ def _read_texts(node: Json, path: str, scope: Scope, check: Check) -> list[str]:
 
 
 def _bounds(ends: Any) -> Iterator[tuple[int, int]]:
-    """Give where each text starts and ends, a few at a time: whole numbers take 32 bytes each."""
+    """Return where each text starts and ends, a few at a time: whole numbers take 32 bytes each."""
     start = 0
     for first in range(0, len(ends), _AT_A_TIME):
         for end in ends[first : first + _AT_A_TIME].tolist():

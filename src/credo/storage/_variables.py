@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from credo._validation.labels import as_labels
+from credo import _checks as check
 from credo.graphs.grid_coordinates import Coordinates
 from credo.graphs.variables import Same, as_states
 from credo.storage._faults import Fault
@@ -33,7 +33,11 @@ class Names(Kind):
         if isinstance(node, dict) and set(node) == {"pixels"}:
             return _pixels(node["pixels"], path, scope)
         names = self._listed.read(node, path, scope)
-        return names if isinstance(names, range) or not names else as_labels(names, path, "names")
+        return (
+            names
+            if isinstance(names, range) or not names
+            else check.labels(names, f"names of {path}")
+        )
 
 
 def _pixels(shape: Json, path: str, scope: Scope) -> Coordinates:

@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 from tests.oracles import naive_bayes as oracle
 
 from credo import NaiveBayes
+from credo.exceptions import InputError
 
 ROWS, Y = oracle.mixed_rows(80, seed=70)
 X = np.array([[row[j] for j in (0, 1, 5, 6)] for row in ROWS])
@@ -165,3 +166,9 @@ def test_many_rows_are_scored_in_blocks_as_one_by_one():
         np.testing.assert_allclose(joint[i], one[0], rtol=1e-12)
     backwards = NaiveBayes({"n": "poisson"}).fit(many[::-1], y[::-1])
     np.testing.assert_allclose(backwards.log_joint(many), joint, rtol=1e-9)
+
+
+def test_classes_that_float64_cannot_tell_apart_by_squares_are_refused_by_name():
+    X = pd.DataFrame({"a": [1.0, 2.0, 1e160, 1e160], "b": [1.0, 2.0, 1.0, 2.0]})
+    with pytest.raises(InputError, match="column 'a' varies so much"):
+        NaiveBayes().fit(X, [0, 0, 1, 1])

@@ -97,7 +97,6 @@ def test_the_matrices_of_a_class_are_one_anothers_inverse(shape):
     for k in range(3):
         covariance, w = model.covariances[k], ours.whitener_of(k)
         w = w if w.ndim == 2 else np.diag(w)
-        np.testing.assert_allclose(ours.covariance_of(k), covariance, rtol=1e-9)
         np.testing.assert_allclose(ours.precision_of(k) @ covariance, np.eye(SIZE), atol=1e-9)
         np.testing.assert_allclose(w @ covariance @ w.T, np.eye(SIZE), atol=1e-10)
 

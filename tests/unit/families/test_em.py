@@ -22,7 +22,7 @@ def run(rows, shape, weights=None, y=Y, **options):
 
 def as_model(fit):
     model = fit.model
-    covariances = [model.covariance_of(k) for k in range(model.n_classes)]
+    covariances = [oracle.covariance_of(model, k) for k in range(model.n_classes)]
     return oracle.Model(
         list(range(model.n_classes)), np.ones(model.n_classes), list(model.means), covariances
     )

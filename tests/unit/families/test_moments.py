@@ -251,6 +251,8 @@ def test_features_with_one_value_in_all_rows_are_constant(detail):
         for rows in pieces[1:]:
             found = found.merge(ClassMoments.of(table[rows], Y[rows], None, 3, detail))
         constant = dict(zip(columns, found.constant_features().tolist(), strict=True))
+        flat = dict(zip(columns, found.flat(pooled=True).tolist(), strict=True))
+        assert not any(flat[name] for name in ("far", "little", "less", "less and even")), parts
         assert constant == {name: answer for name, (_, answer) in columns.items()}, parts
 
 

@@ -303,11 +303,11 @@ def test_deep_nests_are_refused():
         assert "cannot be read" in reason(struct.pack("<Q", len(text)) + text.encode())
 
 
-def test_truth_values_other_than_zero_and_one_are_refused():
+def test_booleans_other_than_zero_and_one_are_refused():
     tree, arrays = opened(FILES["gaussian_full"])
     name = next(each for each in arrays if each.endswith("active"))
     arrays[name] = np.array([1, 2, 1, 1], dtype=np.uint8).view(bool)
-    assert "truth values" in reason(closed(tree, arrays))
+    assert "booleans other" in reason(closed(tree, arrays))
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path):

@@ -263,6 +263,23 @@ def test_rows_without_labels_are_named(frame):
         credo.fit_table(credo.GaussianClassifier(), frame.assign(left=labels), "left", NUMBERS)
 
 
+@pytest.mark.parametrize(
+    "model", [credo.NaiveBayes(), credo.GaussianClassifier("diagonal"), credo.GaussianRegressor()]
+)
+def test_an_infinite_cell_is_named_by_its_row_of_the_table(frame, model):
+    ages = frame.age.where(np.arange(N) != BATCH_ROWS + 6, np.inf)
+    target = "visits" if isinstance(model, credo.GaussianRegressor) else "left"
+    with pytest.raises(InputError, match=f"column 'age' has infinity in row {BATCH_ROWS + 7}"):
+        credo.fit_table(model, frame.assign(age=ages), target, ["age"])
+
+
+def test_a_label_of_no_weight_is_no_class(frame):
+    labels = frame.left.where(frame.weight > 0, "nobody")
+    for model in (credo.NaiveBayes(), credo.GaussianClassifier()):
+        found = credo.fit_table(model, frame.assign(left=labels), "left", NUMBERS, "weight")
+        assert found.classes_.tolist() == ["no", "yes"]
+
+
 def test_other_estimators_and_options_are_refused(frame):
     from sklearn.naive_bayes import GaussianNB
 

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from credo import _checks as check
 from credo._types import F64, Int
-from credo._validation.probabilities import as_weights
 from credo.classifiers._labels import encode_labels
 from credo.classifiers.table_schema import LabelKind
 from credo.exceptions import InputError
@@ -29,12 +29,12 @@ def is_coded(column: Any) -> bool:
 
 
 def coded(column: Any) -> Any:
-    """Give an Arrow column as codes and a dictionary."""
+    """Return an Arrow column as codes and a dictionary."""
     return column if is_coded(column) else column.dictionary_encode()
 
 
 def numbers_of(column: Any) -> F64:
-    """Give an Arrow column of numbers or truth values as float64, NaN where null.
+    """Return an Arrow column of numbers or booleans as float64, NaN where null.
 
     Whole numbers beyond 2**53 are rounded, as in any array of float64.
     """
@@ -48,7 +48,7 @@ def numbers_of(column: Any) -> F64:
 
 
 def texts_of(column: Any, name: str, owner: str, number: Number) -> list[str]:
-    """Give an Arrow column of documents; ``number`` says which row of the table a row is."""
+    """Return an Arrow column of documents; ``number`` says which row of the table a row is."""
     if column.null_count:
         row = number(first_null(column))
         raise InputError(
@@ -59,12 +59,12 @@ def texts_of(column: Any, name: str, owner: str, number: Number) -> list[str]:
 
 
 def first_null(column: Any) -> int:
-    """Give the number of the first null of a column that has one."""
+    """Return the number of the first null of a column that has one."""
     return int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
 
 
 def weights_of(column: Any, name: str, owner: str, start: int) -> F64:
-    """Give an Arrow column of weights, none of them missing."""
+    """Return an Arrow column of weights, none of them missing."""
     if column.null_count:
         row = start + first_null(column)
         raise InputError(f"{owner}: the weight {name!r} is missing in row {row + 1}.")
@@ -72,7 +72,7 @@ def weights_of(column: Any, name: str, owner: str, start: int) -> F64:
     if not values.any():  # a batch may have none, as long as the table has some
         return values
     try:
-        return as_weights(values, len(column), owner)
+        return check.weights(values, len(column), f"sample weights of {owner}")
     except InputError as error:
         raise InputError(f"{owner}: the weights in column {name!r}: {error}") from error
 
@@ -80,7 +80,7 @@ def weights_of(column: Any, name: str, owner: str, start: int) -> F64:
 def labels_of(
     column: Any, kind: LabelKind, name: str, owner: str, number: Number
 ) -> tuple[Any, Int]:
-    """Give the sorted classes of an Arrow column of labels, and the code of each row."""
+    """Return the sorted classes of an Arrow column of labels, and the code of each row."""
     if column.null_count:
         row = number(first_null(column))
         raise InputError(
@@ -104,7 +104,7 @@ def labels_of(
 
 
 def _whole_labels(values: Any) -> tuple[Any, Int]:
-    """Give the sorted classes of whole numbers; of few, with as little new memory as can be."""
+    """Return the sorted classes of whole numbers; of few, with as little new memory as can be."""
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     if high - low >= _FEW:
         return encode_labels(values.astype(np.int64), None)
@@ -121,7 +121,7 @@ def _without_label(name: str, row: int, owner: str) -> str:
 
 
 def _values(listed: list[Any], kind: LabelKind, name: str, owner: str) -> Any:
-    """Give labels as an array that sorts."""
+    """Return labels as an array that sorts."""
     if kind == "text":
         if any(label.endswith("\0") for label in listed):  # an array of text would lose it
             raise InputError(f"{owner}: a label in column {name!r} ends with a null character.")
@@ -131,7 +131,7 @@ def _values(listed: list[Any], kind: LabelKind, name: str, owner: str) -> Any:
     broken = [value for value in listed if value != int_or_none(value)]
     if broken:
         raise InputError(
-            f"{owner}: labels are whole numbers, text or truth values. Got {broken[0]!r} in column "
+            f"{owner}: labels are whole numbers, text or booleans. Got {broken[0]!r} in column "
             f"{name!r}. Is it a quantity? Then fit a GaussianRegressor."
         )
     whole = [int(value) for value in listed]
@@ -145,7 +145,7 @@ def _values(listed: list[Any], kind: LabelKind, name: str, owner: str) -> Any:
 
 
 def int_or_none(value: Any) -> int | None:
-    """Give a number as a whole number, None if it is NaN, infinite or not whole."""
+    """Return a number as a whole number, None if it is NaN, infinite or not whole."""
     try:
         return int(value)
     except (ValueError, OverflowError):

@@ -43,7 +43,7 @@ def fit_by_passes(
 
 
 def _numbers(batch: Batch, schema: TableSchema, owner: str) -> tuple[Any, ...]:
-    """Give a batch as arrays: features, labels and weights."""
+    """Return a batch as arrays: features, labels and weights."""
     column = batch.rows.column(schema.target)
     classes, codes = labels_of(column, schema.label_kind, schema.target, owner, batch.number)
     X = inputs_of(LogisticClassifier.kind, batch.rows, schema, owner, batch.number)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from credo import _checks as check
 from credo._types import F64
-from credo._validation.labels import listing
 from credo.classifiers.columns.table import Table, read_table
 from credo.classifiers.streaming.cells import (
     Number,
@@ -85,7 +85,7 @@ def category_codes(column: Any, spec: ColumnSpec, owner: str, number: Number) ->
         row = int(codes.argmin())
         raise InputError(
             f"{owner}: row {number(row)} has {column[row].as_py()!r} in column {spec.name!r}, "
-            f"which was not seen in fit. Known: {listing(spec.categories)}."
+            f"which was not seen in fit. Known: {check.listing(spec.categories)}."
         )
     return codes
 

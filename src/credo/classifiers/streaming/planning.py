@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import clone, is_regressor
 
-from credo._validation.labels import listing, position
+from credo import _checks as check
 from credo.classifiers._base import LearnsFromSummary
 from credo.classifiers.decision import DecisionClassifier
 from credo.classifiers.logistic import LogisticClassifier
@@ -65,7 +65,7 @@ def schema_of(  # noqa: PLR0913 - a model, a table, and what its columns are for
     names = tuple(columns.names)
     taken = [target] if weight is None else [target, weight]
     for name in taken:
-        position(name, names, owner, "column")
+        check.position(name, names, "column", owner)
     if weight == target:
         raise InputError(f"{owner}: column {target!r} cannot be both the target and the weight.")
     if features is None:
@@ -89,13 +89,15 @@ def schema_of(  # noqa: PLR0913 - a model, a table, and what its columns are for
 def _check_features(chosen: tuple[str, ...], names: Any, taken: list[str], owner: str) -> None:
     """Refuse columns that are not there, repeat, or have another part to play."""
     for place, name in enumerate(chosen):
-        position(name, names, owner, "column")
+        check.position(name, names, "column", owner)
         if name in taken:
             raise InputError(f"{owner}: column {name!r} is the target or the weight, no feature.")
         if name in chosen[:place]:
             raise InputError(f"{owner}: the features name column {name!r} twice.")
     if not chosen:
-        raise InputError(f"{owner}: the table has no column of features. Got {listing(names)}.")
+        raise InputError(
+            f"{owner}: the table has no column of features. Got {check.listing(names)}."
+        )
 
 
 def kind_of_type(kind: Any) -> ColumnKind | None:
@@ -147,8 +149,8 @@ def _unusable(field: Any, owner: str) -> str:
     if kind == "null":
         return f"{owner}: column {field.name!r} has no values. Leave it out with features=[…]."
     return (
-        f"{owner}: column {field.name!r} is of type {kind}. Models learn from numbers, truth "
-        "values and text. Leave it out with features=[…]."
+        f"{owner}: column {field.name!r} is of type {kind}. Models learn from numbers, "
+        "booleans and text. Leave it out with features=[…]."
     )
 
 
