@@ -79,7 +79,7 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
         for piece in rows.pieces(most) if isinstance(rows, SparseRows) else [rows]:
             ready = [term.ready(piece, whole=densities) for term in self._terms]
             first = getattr(piece, "first", 0)
-            for block in check.blocks(piece.n_rows, size):
+            for block in check.blocks(len(piece), size):
                 with np.errstate(over="ignore", invalid="ignore"):
                     parts = zip(self._terms, ready, strict=True)
                     logs = (term.score(each, block, whole=densities) for term, each in parts)
@@ -515,9 +515,9 @@ class NaiveBayes(TermClassifier):
                 check_consistent_length(X, labels)
                 rows, kept = _open(with_weight(X, weights, _OWNER)), weights > 0
                 labels, weights = labels[kept], weights[kept]
-        if rows.n_rows != len(labels):
+        if len(rows) != len(labels):
             raise InputError(
-                f"{_OWNER}: X has {rows.n_rows} rows and y has {len(labels)} labels, inconsistent "
+                f"{_OWNER}: X has {len(rows)} rows and y has {len(labels)} labels, inconsistent "
                 "numbers of samples. Pass one label per row."
             )
         refuse_missing_labels(labels, _OWNER)

@@ -224,11 +224,6 @@ class SparseRows:
         return int(self.X.shape[0])
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self)
-
-    @property
     def n_columns(self) -> int:
         """Number of columns."""
         return int(self.X.shape[1])
