@@ -245,14 +245,19 @@ class ClassGaussians:
 
     def distances(self, x: Any) -> F64:
         """Return squared Mahalanobis distances of rows to each mean, (K, B)."""
-        result = np.empty((self.n_classes, len(x)))
         if self.has_correlations and not self.is_linear:
-            z = np.empty((len(x), self.n_features))
-            for k in range(self.n_classes if len(x) else 0):
+            result, z = np.full((self.n_classes, len(x)), np.nan), np.empty(x.shape)
+            rows: Any = slice(None)
+            for k in range(self.n_classes):
+                if not len(x):
+                    break
                 np.subtract(x, self.means[k], out=z)
                 w = self._stack[k % len(self._stack)]
                 scipy.linalg.blas.dtrmm(1.0, w.T, z.T, trans_a=1, overwrite_b=1)
-                np.einsum("ij,ij->i", z, z, out=result[k])
+                result[k, rows] = np.einsum("ij,ij->i", z, z)
+                if not k and np.isnan(result[0]).any():  # rows that lack something: not again
+                    rows = np.flatnonzero(~np.isnan(result[0]))
+                    x, z = x[rows], z[: len(rows)]
             result /= self._factors[:, None]
             return result
         if self.has_correlations:

@@ -157,7 +157,8 @@ class Bernoulli(AbstractFamily[SumSummary]):
             t = fit_target(probabilities(target, owner, "target"), ones.shape, owner)
             goal = np.stack([1.0 - t, t], axis=-1)
         zeros = np.maximum(summary.weight - ones, 0.0)  # the sums are rounded
-        both = smooth(np.stack([zeros, ones], axis=-1), pseudo_count, goal, owner)
+        counts = np.moveaxis(np.stack([zeros, ones]), 0, -1)  # two planes: fast to add up
+        both = smooth(counts, pseudo_count, goal, owner)
         made = cls.__new__(cls)  # from both: either may be tiny
         made._set(probability=both[..., 1], _complement=both[..., 0])  # noqa: SLF001 - its own
         return made

@@ -53,6 +53,28 @@ def test_wrong_families_are_refused(families, message):
     assert "NaiveBayes" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"families": "normal"},
+        {"families": {"age": "normal"}},
+        {"smoothing": -1},
+        {"smoothing_target": "mean"},
+        {"unknown": "skip"},
+        {"variance_floor": 1.5},
+        {"priors": [0.5, 0.6]},
+        {"priors": {"a": 0.5, "b": 0.6}},
+    ],
+    ids=repr,
+)
+def test_a_stream_refuses_options_that_were_made_invalid_and_stays_as_it_was(options):
+    started = NaiveBayes().partial_fit(FRAME, Y).set_params(**options)
+    before = started.summary_
+    with pytest.raises(InputError, match="NaiveBayes"):
+        started.partial_fit(FRAME, Y)
+    assert started.summary_ is before
+
+
 # --- cells -----------------------------------------------------------------------------------
 
 

@@ -168,15 +168,7 @@ def test_many_rows_are_scored_in_blocks_as_one_by_one():
     np.testing.assert_allclose(backwards.log_joint(many), joint, rtol=1e-9)
 
 
-@pytest.mark.parametrize("unit", [1e-200, 1e-170, 1e160, 1e200])
-def test_columns_that_float64_cannot_square_are_refused_by_name(unit):
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.normal(size=20) * unit, "b": rng.normal(size=20)})
-    with pytest.raises(InputError, match=r"NaiveBayes.*'a'.*Rescale"):
-        NaiveBayes().fit(X, np.arange(20) % 2)
-
-
 def test_classes_that_float64_cannot_tell_apart_by_squares_are_refused_by_name():
     X = pd.DataFrame({"a": [1.0, 2.0, 1e160, 1e160], "b": [1.0, 2.0, 1.0, 2.0]})
-    with pytest.raises(InputError, match=r"variance of 'a' .*too much"):
+    with pytest.raises(InputError, match="column 'a' varies so much"):
         NaiveBayes().fit(X, [0, 0, 1, 1])
