@@ -476,7 +476,8 @@ def refuse_priors(priors: Any, owner: str, classes: Sequence[Label] = ()) -> Non
         raise ShapeError(f"The {what} are none. Pass one prior per class.")
     check.priors(priors if named is None else named, names, what)
     if named is not None:
-        check.positions(list(classes), names, "prior of the class", owner)
+        for label in classes:
+            check.position(label, names, "prior of the class", owner)
     elif len(classes) > len(names):
         raise ShapeError(
             f"The {what} are {len(names)} numbers, and there are {len(classes)} classes: "

@@ -184,8 +184,8 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
         What to do about a covariance that is not positive definite. ``"repair"`` warns with the
         class and the columns: a feature that is constant in a class of n rows gets a share of its
         pooled variance, 1 / (n + 1); then correlations that are still singular shrink by the OAS
-        amount. ``"error"`` refuses, with
-        the same names and the remedies.
+        amount; a feature that is constant in all rows is left out without a warning. ``"error"``
+        refuses all of these, with the same names and the remedies.
     subspace : None, int or float
         Model the first principal components of all rows instead of the features: so many
         of them, or as many as explain this share of the variance.
@@ -248,7 +248,8 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     random.
     Fitting costs O(N D²), or O(N D) without correlations, plus O(K D³), and never copies more
     than a block of the rows. Rank is decided on the correlation scale. Rows of weight zero count
-    as absent.
+    as absent. Units change no answer; a column whose variance float64 cannot hold to full digits,
+    of deviations below 1.5e-154 or above about 1e150, is refused by name.
 
     References
     ----------

@@ -171,7 +171,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         al., which needs second moments only and works after ``partial_fit`` and with NaN too.
     singular : {"repair", "error"}
         What to do about collinear features, or fewer rows than features: ``"repair"`` shrinks by
-        the OAS amount and warns with the columns, ``"error"`` refuses with the same names.
+        the OAS amount and warns with the columns, and leaves constant features out; ``"error"``
+        refuses with the same names.
     tol : float
         EM, for rows with missing values, stops when the log-likelihood per row gains less.
     max_iter : int
