@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
 
-from credo._types import F64, Int
+from credo._types import F64, Bool, Int
 from credo.graphs.structured import (
     AtMostOne,
     Deterministic,
@@ -20,8 +20,8 @@ from credo.graphs.structured import (
     two_states,
 )
 from credo.graphs.variables import Variable
+from credo.storage._derived import record_kind
 from credo.storage._faults import Fault
-from credo.storage._kinds import Numbers, Record
 
 #: The number of a kind of rule is its position.
 _KINDS: tuple[type[Structured], ...] = (Parity, AtMostOne, NoisyOr, NoisyAnd, Deterministic)
@@ -32,12 +32,12 @@ _KINDS: tuple[type[Structured], ...] = (Parity, AtMostOne, NoisyOr, NoisyAnd, De
 class Rules:
     """R rules as arrays; what a kind of rule has not is zero."""
 
-    kinds: Int
-    even: Any
-    leaks: F64
+    kinds: Annotated[Int, "R"]
+    even: Annotated[Bool, "R"]
+    leaks: Annotated[F64, "R"]
     #: Of noisy gates, one per parent, and of functions, one per joint state of the parents.
-    chances: F64
-    answers: Int
+    chances: Annotated[F64, "P"]
+    answers: Annotated[Int, "Q"]
 
     @classmethod
     def of(cls, rules: Sequence[Structured]) -> Rules:
@@ -45,7 +45,7 @@ class Rules:
         chances = [rule.probabilities for rule in rules if isinstance(rule, NoisyOr | NoisyAnd)]
         answers = [rule.answers.ravel() for rule in rules if isinstance(rule, Deterministic)]
         return cls(
-            np.array([_KINDS.index(type(rule)) for rule in rules], dtype=np.int8),
+            np.array([_KINDS.index(type(rule)) for rule in rules], dtype=np.intp),
             np.array([getattr(rule, "even", False) for rule in rules], dtype=bool),
             np.array([getattr(rule, "leak", 0.0) for rule in rules], dtype=np.float64),
             np.concatenate([np.zeros(0), *chances]),
@@ -114,13 +114,4 @@ class _Roll:
         return piece
 
 
-RULES = Record(
-    Rules,
-    {
-        "kinds": Numbers("R", "<i1"),
-        "even": Numbers("R", "?"),
-        "leaks": Numbers("R"),
-        "chances": Numbers("P"),
-        "answers": Numbers("Q", "<i8"),
-    },
-)
+RULES = record_kind(Rules)

@@ -82,10 +82,7 @@ def labels_of(
 ) -> tuple[Any, Int]:
     """Return the sorted classes of an Arrow column of labels, and the code of each row."""
     if column.null_count:
-        row = number(first_null(column))
-        raise InputError(
-            f"{owner}: the label {name!r} is missing in row {row}. Leave rows without a label out."
-        )
+        raise InputError(_without_label(name, number(first_null(column)), owner))
     if str(column.type) in _WHOLE:
         return _whole_labels(column.to_numpy(zero_copy_only=False))
     encoded = coded(column)
