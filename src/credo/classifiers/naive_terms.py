@@ -71,6 +71,8 @@ _MOST_CELLS = 2**28
 _DRAWN_CELLS = 2**20
 #: Entries of sparse rows that are added up at once: their class codes are 64 MiB.
 _ENTRIES = 2**24
+#: Classes up to which a column less in a sparse product saves more time than it costs to place.
+_FEW = 8
 #: Measured, a stream of Bernoulli columns needs eleven tables at its peak; if they need more bytes
 #: than this, they are refused before they are made.
 _TABLES, _MOST_BYTES = 11, 16 * 2**30
@@ -866,11 +868,11 @@ class SparseTerm(Term):
         """Score all rows by a sparse product, which is fastest over many."""
         X = rows.X
         rows.refuse_others(_counted(self.part.family))
-        if whole or len(self._offsets) != 2:
+        if whole or len(self._offsets) > _FEW:
             scores = X @ self._table
-        else:  # a posterior of two needs their difference only, and a vector is three times as fast
-            scores = np.zeros((len(rows), 2))
-            scores[:, 1] = X @ (self._table[:, 1] - self._table[:, 0])
+        else:  # a posterior needs differences only: one column less
+            scores = np.zeros((len(rows), len(self._offsets)))
+            scores[:, 1:] = X @ (self._table[:, 1:] - self._table[:, :1])
         if self._offsets.any():
             scores += self._offsets
         if self._barred is not None:
