@@ -292,17 +292,19 @@ class ClassGaussians:
         linear = kind == "discriminants" and self.is_linear and self.are_near
         if not self.has_correlations:
             return self._scores_apart(x, kind, linear=linear)
-        x, means = x[:, self.active], self.means[:, self.active]
+        x, means = x[:, np.flatnonzero(self.active)], self.means[:, self.active]
         result = np.zeros((self.n_classes, len(x)))
         shared = len(self._stack) == 1
         for part in self.parts(x):
-            z, seen = x[part.rows], ~part.hidden
-            if not seen.any():
+            if part.hidden.all():
                 continue  # nothing is observed, so all scores are zero, to the bit
+            z = x[part.rows]
             for j in range(len(self._stack)):
                 centre = self.centre[self.active] if shared else means[j]
                 free = self.free(j, part)
-                left = free.residuals(np.where(seen, z - centre, 0.0))
+                gaps = z - centre
+                np.put_along_axis(gaps, part.gone, 0.0, axis=1)
+                left = free.residuals(gaps)
                 for k in range(self.n_classes) if shared else [j]:
                     own = free.residuals_of(means[k] - centre) if shared else 0.0
                     if linear:
@@ -456,9 +458,8 @@ class _Free:
         self._w, self._part = factor, part
         self._patterns, self._which = part.patterns
         self._gone = part.gone[self._patterns]
-        q, self._r = np.linalg.qr(factor[:, self._gone].transpose(1, 0, 2))
-        self._q = np.ascontiguousarray(q.swapaxes(1, 2))  # (S, m, D), as the sums run over D
-        logs = np.log(np.abs(np.diagonal(self._r, axis1=1, axis2=2))).sum(axis=1)
+        self._q, self._r = _orthogonalise(factor.T[self._gone])
+        logs = np.log(np.diagonal(self._r, axis1=1, axis2=2)).sum(axis=1)
         base = -2 * float(np.log(np.diagonal(factor)).sum())
         #: log |Σ_oo| of each row, without the proportions.
         self.log_determinants: F64 = (base + 2 * logs)[self._which]
@@ -508,6 +509,24 @@ class _Free:
         inner = self._projected(self.whitened(gaps))[0]
         mean = -np.einsum("ij,ij->i", own[self._which], inner)
         return mean, (own**2).sum(axis=1)[self._which]
+
+
+def _orthogonalise(columns: F64) -> tuple[F64, F64]:
+    """Return Q, (S, m, D), and R, (S, m, m), of S sets of m columns, given as (S, m, D).
+
+    Gram and Schmidt's way, twice, is orthogonal to rounding, as reflections are, and goes through
+    all sets at once: Giraud et al., Numerische Mathematik 101, 2005.
+    """
+    q, r = columns.copy(), np.zeros((*columns.shape[:2], columns.shape[1]))
+    for j in range(columns.shape[1]):
+        own, before = q[:, j], q[:, :j]
+        for _ in range(2 if j else 0):
+            inner = np.einsum("sd,sid->si", own, before)
+            own -= np.einsum("si,sid->sd", inner, before)
+            r[:, :j, j] += inner
+        r[:, j, j] = np.sqrt(np.einsum("sd,sd->s", own, own))
+        own /= r[:, j, j, None]
+    return q, r
 
 
 def _distinct(hidden: Bool) -> tuple[Int, Int]:
