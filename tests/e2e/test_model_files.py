@@ -14,7 +14,7 @@ import credo
 from credo.storage import describe, load
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
-FIRST = MODELS / "version_1"
+FIRST = MODELS / "version_2"
 
 
 def write_golden_files(folder):
@@ -33,7 +33,7 @@ def write_golden_files(folder):
 
 
 @pytest.mark.parametrize("path", sorted(FIRST.glob("*.credo")), ids=lambda path: path.stem)
-def test_files_of_the_first_version_load_and_answer_as_on_the_day_they_were_written(path):
+def test_files_load_and_answer_as_on_the_day_they_were_written(path):
     known = json.loads((FIRST / "answers.json").read_text(encoding="utf-8"))[path.stem]
     found = answers(load(path))
     assert len(found) == len(known)
@@ -44,7 +44,7 @@ def test_files_of_the_first_version_load_and_answer_as_on_the_day_they_were_writ
             rtol=1e-9,
             atol=1e-12,
         )
-    assert describe(path)["format"] == 1
+    assert describe(path)["format"] == 2
 
 
 def _ragged(values):

@@ -17,7 +17,7 @@ from credo.storage._page import Page, Scope
 from credo.storage._registry import kind_named, kind_of, storable
 
 #: Version of the layout. A reader takes every version up to its own.
-FORMAT = 1
+FORMAT = 2
 #: Longest description of a model, in bytes of JSON.
 MOST_TEXT = 2**19
 _KNOWN = {"format", "library", "class", "about", "content", "checks", "check"}
@@ -73,10 +73,11 @@ def described(header: Header) -> dict[str, Json]:
     version = tree.get("format") if isinstance(tree, dict) else None
     if type(version) is not int or version < 1:
         raise Fault("its description has no version")
-    if version > FORMAT:
+    if version != FORMAT:
+        remedy = "Upgrade Credo" if version > FORMAT else "Fit the model again"
         raise Fault(
             f"it was written by Credo {str(tree.get('library'))[:40]} in version {version} of the "
-            f"format, and this is Credo {__version__}, which knows version {FORMAT}. Upgrade Credo"
+            f"format, and this is Credo {__version__}, which reads version {FORMAT}. {remedy}"
         )
     if len(text) > MOST_TEXT:
         raise Fault("its description is too long")

@@ -191,11 +191,13 @@ def within(tree, part, name):
     tree["content"][part][name]["class"] = "eval"
 
 
-def test_a_file_of_a_later_version_says_to_upgrade():
-    def later(tree, _):
-        tree["format"], tree["library"], tree["news"] = 2, "9.1", True
+@pytest.mark.parametrize(("version", "remedy"), [(1, "Fit the model again"), (3, "Upgrade Credo")])
+def test_a_file_of_another_version_says_what_to_do(version, remedy):
+    def another(tree, _):
+        tree["format"], tree["library"], tree["news"] = version, "9.1", True
 
-    assert re.search(r"Credo 9\.1 in version 2.*Upgrade Credo", reason(changed("loss", later)))
+    told = reason(changed("loss", another))
+    assert re.search(rf"Credo 9\.1 in version {version}.*{remedy}", told)
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,7 @@ def test_names_of_factors_and_states_that_look_alike_come_back():
 def test_a_description_tells_what_a_file_holds(tmp_path):
     save(MODELS["gaussian_two"], tmp_path / "m.credo")
     found = describe(tmp_path / "m.credo")
-    assert (found["format"], found["class"]) == (1, "GaussianClassifier")
+    assert (found["format"], found["class"]) == (2, "GaussianClassifier")
     assert found["library"] == credo.__version__
     assert found["parameters"]["priors"] == [[False, 0.4], [True, 0.6]]
     assert found["about"]["rows"] == 60.0
