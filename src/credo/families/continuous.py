@@ -20,6 +20,7 @@ from credo.families.family import (
     place,
     positive,
     refuse_constant,
+    within,
 )
 from credo.families.likelihood import dirichlet_concentration, gamma_shape
 from credo.families.summaries import PositiveSummary, SketchSummary, SumSummary
@@ -88,7 +89,7 @@ class Exponential(AbstractFamily[SumSummary]):
     _summary = SumSummary
 
     def __init__(self, rate: Any) -> None:
-        self._set(rate=positive(rate, "Exponential", "rate"))
+        self._set(rate=positive(rate, "rate of Exponential"))
 
     @property
     def mean(self) -> F64:
@@ -174,7 +175,7 @@ class Gamma(AbstractFamily[PositiveSummary]):
     _summary = PositiveSummary
 
     def __init__(self, shape: Any, rate: Any) -> None:
-        self._set(shape=positive(shape, "Gamma", "shape"), rate=positive(rate, "Gamma", "rate"))
+        self._set(shape=positive(shape, "shape of Gamma"), rate=positive(rate, "rate of Gamma"))
 
     @property
     def mean(self) -> F64:
@@ -260,12 +261,8 @@ class Laplace(AbstractFamily[SketchSummary]):
     _summary = SketchSummary
 
     def __init__(self, location: Any, scale: Any) -> None:
-        centre = check.finite(location, "location of Laplace")
-        if np.abs(centre).max(initial=0.0) > MOST:
-            raise InputError(
-                f"The location of Laplace must be within {MOST:g} of 0. Rescale the unit."
-            )
-        self._set(location=centre, scale=positive(scale, "Laplace", "scale"))
+        centre = within(location, "location of Laplace", -MOST, MOST)
+        self._set(location=centre, scale=positive(scale, "scale of Laplace"))
 
     @property
     def mean(self) -> F64:
@@ -376,7 +373,7 @@ class Beta(AbstractFamily[PositiveSummary]):
     _summary = PositiveSummary
 
     def __init__(self, alpha: Any, beta: Any) -> None:
-        self._set(alpha=positive(alpha, "Beta", "alpha"), beta=positive(beta, "Beta", "beta"))
+        self._set(alpha=positive(alpha, "alpha of Beta"), beta=positive(beta, "beta of Beta"))
 
     @property
     def mean(self) -> F64:
@@ -483,7 +480,7 @@ class Dirichlet(AbstractFamily[PositiveSummary]):
     _summary = PositiveSummary
 
     def __init__(self, concentration: Any) -> None:
-        values = positive(concentration, "Dirichlet", "concentration")
+        values = positive(concentration, "concentration of Dirichlet")
         if values.ndim < 1 or values.shape[-1] < 2:
             raise ShapeError(
                 f"Dirichlet needs a last axis of at least two shares. Got shape {values.shape}."

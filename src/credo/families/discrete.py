@@ -11,7 +11,7 @@ import scipy
 from credo import _checks as check
 from credo._types import F64, Bool, Int, RandomState
 from credo.exceptions import InputError, ShapeError
-from credo.families.family import MOST, AbstractFamily, S, Support, place
+from credo.families.family import MOST, AbstractFamily, S, Support, place, within
 from credo.families.likelihood import log_of
 from credo.families.summaries import CountSummary, SumSummary
 
@@ -24,15 +24,6 @@ _MOST_CATEGORIES = 2**20
 def _is_count(values: F64) -> Bool:
     """Tell which values are whole numbers from 0 to so many that logarithms of factorials end."""
     return (values >= 0) & (values <= MOST) & (values == np.floor(values))
-
-
-def _probabilities(values: Any, owner: str, what: str = "probability") -> F64:
-    """Check numbers between zero and one."""
-    array = check.finite(values, f"{what} of {owner}")
-    if ((array < 0) | (array > 1)).any():
-        wrong = array[(array < 0) | (array > 1)][0]
-        raise InputError(f"The {what} of {owner} must be between 0 and 1. Got {wrong:g}.")
-    return array
 
 
 def _distributions(values: Any, owner: str, what: str = "probabilities") -> F64:
@@ -130,7 +121,7 @@ class Bernoulli(AbstractFamily[SumSummary]):
     _summary = SumSummary
 
     def __init__(self, probability: Any) -> None:
-        p = _probabilities(probability, "Bernoulli")
+        p = within(probability, "probability of Bernoulli", 0, 1)
         self._set(probability=p, _complement=1.0 - p)
 
     @property
@@ -195,7 +186,8 @@ class Bernoulli(AbstractFamily[SumSummary]):
         owner, ones = "Bernoulli.estimate", summary.total
         goal = None
         if target is not None:
-            t = _fit_target(_probabilities(target, owner, "target"), ones.shape, owner)
+            share = within(target, f"target of {owner}", 0, 1)
+            t = _fit_target(share, ones.shape, owner)
             goal = np.stack([1.0 - t, t], axis=-1)
         zeros = np.maximum(summary.weight - ones, 0.0)  # the sums are rounded
         counts = np.moveaxis(np.stack([zeros, ones]), 0, -1)  # two planes: fast to add up
@@ -250,13 +242,7 @@ class Poisson(AbstractFamily[SumSummary]):
     _summary = SumSummary
 
     def __init__(self, rate: Any) -> None:
-        values = check.finite(rate, "rate of Poisson")
-        if values.min(initial=0.0) < 0 or values.max(initial=0.0) > MOST:
-            raise InputError(
-                f"The rate of Poisson must be between 0 and {MOST:g}. Got {values.min():g} to "
-                f"{values.max():g}."
-            )
-        self._set(rate=values)
+        self._set(rate=within(rate, "rate of Poisson", 0, MOST))
 
     @property
     def mean(self) -> F64:
@@ -403,7 +389,7 @@ class Categorical(_Categories[CountSummary]):
         if (values >= size).any():
             raise InputError(
                 f"Categorical.sufficient_statistics needs codes from 0 to {size - 1}. "
-                f"Got {values.max():g}."
+                f"Got {np.nanmax(values):g}."
             )
         return (values[..., None] == np.arange(size)).astype(np.float64)
 

@@ -238,10 +238,8 @@ class AbstractFamily(ABC, Generic[S]):
         self._support.refuse_others(values, f"{type(self).__name__}.sufficient_statistics")
         if self._support.vectors and not self._support.whole:
             return self._statistics(values)  # entries are independent: NaN stays where it is
-        missing = self._support.missing(values)
-        statistics = self._statistics(self._support.filled(values, ~missing))
-        hidden = np.broadcast_to(missing, statistics.shape[:-1])
-        return np.where(hidden[..., None], np.nan, statistics)
+        missing = self._support.missing(values)[..., None]
+        return np.where(missing, np.nan, self._statistics(values))
 
     def _statistics(self, values: F64) -> F64:
         """Return the sufficient statistics on a new last axis; the value unless told otherwise."""
@@ -468,14 +466,9 @@ def _as_weights(weight: Any, n: int, owner: str) -> F64:
     """Check one weight per row, 0 or more; all zero is allowed, and is no data."""
     if weight is None:
         return np.ones(n)
-    weights = check.finite(weight, f"weight of {owner}")
+    weights = within(weight, f"weights of {owner}", 0, MOST)
     if weights.shape != (n,):
         raise ShapeError(f"{owner} needs one weight per row, {n}. Got shape {weights.shape}.")
-    if weights.min(initial=0.0) < 0 or weights.max(initial=0.0) > MOST:
-        raise InputError(
-            f"The weights of {owner} must be between 0 and {MOST:g}. Got {weights.min():g} to "
-            f"{weights.max():g}."
-        )
     return weights
 
 
@@ -493,30 +486,34 @@ def _as_groups(
             f"{owner} needs groups as one whole number per row, {n}. Got {codes.dtype} of shape "
             f"{codes.shape}."
         )
-    top = int(codes.max(initial=-1))
-    size = top + 1 if n_groups is None else check.count(n_groups, f"n_groups of {owner}")
-    if top >= size or codes.min(initial=0) < 0:
-        row = int(np.argmax((codes < 0) | (codes >= size)))
-        raise InputError(
-            f"The groups of {owner} must be from 0 to {size - 1}. Got {codes[row]} in row {row}."
-        )
-    return codes.astype(np.intp), (size,)
+    size = int(codes.max(initial=-1)) + 1
+    if n_groups is not None:
+        size = check.count(n_groups, f"n_groups of {owner}")
+    return check.indices(codes.astype(np.intp), size, f"groups of {owner}"), (size,)
 
 
 # --- parameters ---------------------------------------------------------------------------------
 
 
-def positive(values: Any, owner: str, what: str) -> F64:
-    """Check parameters that must be positive, and moderate enough for their squares."""
-    array = check.finite(values, f"{what} of {owner}")
-    if (array <= 0).any():
-        raise InputError(f"The {what} of {owner} must be positive. Got {array.min():g}.")
-    if array.max(initial=1.0) > MOST or array.min(initial=1.0) < 1 / MOST:
+def within(values: Any, what: str, low: float, high: float) -> F64:
+    """Check numbers from ``low`` to ``high``."""
+    array = check.finite(values, what)
+    wrong = array[(array < low) | (array > high)]
+    if wrong.size:
+        why = ", so that squares are numbers" if high == MOST else ""
+        rescale = " Rescale the unit." if high == MOST else ""
         raise InputError(
-            f"The {what} of {owner} must be between {1 / MOST:g} and {MOST:g}, so that squares are "
-            "numbers. Rescale the unit."
+            f"The {what} must be between {low:g} and {high:g}{why}. Got {wrong[0]:g}.{rescale}"
         )
     return array
+
+
+def positive(values: Any, what: str) -> F64:
+    """Check parameters that must be positive, and moderate enough for their squares."""
+    array = check.finite(values, what)
+    if (array <= 0).any():
+        raise InputError(f"The {what} must be positive. Got {array.min():g}.")
+    return within(array, what, 1 / MOST, MOST)
 
 
 def together(owner: str, **parameters: F64) -> Sequence[F64]:
