@@ -174,17 +174,17 @@ class AbstractFamily(ABC, Generic[S]):
         owner = type(self).__name__
         values = check.floats(x, f"values of {owner}")
         own = self.mean.shape[-1:] if self._support.vectors else ()
-        rest = values.ndim - len(own)
+        wanted = (*self.batch_shape, *own)
+        fits = not own or values.shape[-1:] == own
         try:
-            if rest < 0 or values.shape[rest:] != own:
-                raise ValueError  # noqa: TRY301 - the same message as for a batch
-            np.broadcast_shapes(values.shape[:rest], self.batch_shape)
+            np.broadcast_shapes(values.shape, wanted)
         except ValueError:
-            wanted = ", ".join(str(size) for size in (*self.batch_shape, *own))
+            fits = False
+        if not fits:
             raise ShapeError(
-                f"{owner} needs values that broadcast against shape ({wanted}). "
+                f"{owner} needs values that broadcast against shape {wanted}. "
                 f"Got shape {values.shape}."
-            ) from None
+            )
         return values
 
     @classmethod

@@ -521,7 +521,7 @@ def _sketch(place: Int, values: F64, weights: F64, error: F64) -> tuple[F64, F64
     kept, growth = [], np.zeros(error.size)
     for column, points in enumerate(np.split(np.argsort(place, kind="stable"), ends)[:-1]):
         x, which = np.unique(values[points], return_inverse=True)
-        w = np.bincount(which, weights[points], len(x))
+        w: F64 = np.bincount(which, weights[points], len(x)).astype(np.float64)
         if len(x) > MOST_POINTS:
             x, w, growth[column] = _thinned(x, w)
         kept.append((x, w))
