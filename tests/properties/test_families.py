@@ -120,14 +120,6 @@ def test_merging_summaries_equals_summarising_the_union(name, data):
 
 @ALL
 @given(data=st.data())
-def test_merging_is_commutative(name, data):
-    family = EVERY[name].family
-    first, second = (family.summarise(*data.draw(tables(name))) for _ in range(2))
-    assert_same(first.merge(second), second.merge(first), digits=1e-13)
-
-
-@ALL
-@given(data=st.data())
 def test_a_weight_of_two_is_the_row_twice_and_of_zero_no_row(name, data):
     family = EVERY[name].family
     rows, _ = data.draw(tables(name))
@@ -167,16 +159,3 @@ def test_groups_are_separate_summaries(name, data):
     for g in range(4):
         alone = family.summarise(rows[groups == g], weight[groups == g])
         assert_same(*_pad(_column(together, g), alone))
-
-
-@ALL
-@given(seed=st.integers(0, 2**32 - 1), n=st.integers(20, 60))
-def test_estimates_of_groups_are_separate_fits(name, seed, n):
-    case, rng = EVERY[name], np.random.default_rng(seed)
-    rows, groups = case.rows(rng, (2 * n, 2)), np.repeat([1, 0], n)
-    weight = rng.uniform(0.1, 2.0, 2 * n)
-    together = case.family.estimate(case.family.summarise(rows, weight, groups))
-    for g in range(2):
-        alone = case.family.fit(rows[groups == g], weight[groups == g])
-        logs = together.log_density(rows[:, None])[:, g]
-        np.testing.assert_allclose(logs, alone.log_density(rows), rtol=1e-9, atol=1e-9)

@@ -2,11 +2,10 @@
 
 from credo.families.boundary import Hyperplane, Quadric
 from credo.families.class_gaussians import Conditional
-from credo.families.continuous import Exponential, Gamma, Laplace
+from credo.families.continuous import Beta, Dirichlet, Exponential, Gamma, Laplace
 from credo.families.discrete import Bernoulli, Categorical, Multinomial, Poisson
 from credo.families.family import AbstractFamily
 from credo.families.gaussian import DiagonalGaussian, Gaussian, MultivariateGaussian
-from credo.families.simplex import Beta, Dirichlet
 from credo.families.summaries import (
     AbstractSummary,
     CountSummary,

@@ -10,19 +10,10 @@ import scipy
 
 from credo import _checks as check
 from credo._types import F64, Bool, Int, RandomState
-from credo.exceptions import InputError
-from credo.families.family import (
-    MOST,
-    AbstractFamily,
-    S,
-    Support,
-    distributions,
-    fit_target,
-    probabilities,
-    smooth,
-)
+from credo.exceptions import InputError, ShapeError
+from credo.families.family import MOST, AbstractFamily, S, Support, place, within
 from credo.families.likelihood import log_of
-from credo.families.summaries import CountSummary, GroupedRows, SumSummary
+from credo.families.summaries import CountSummary, SumSummary
 
 #: Larger draws would not fit into an integer of 64 bits.
 _MOST_DRAWN = 2.0**62
@@ -33,6 +24,47 @@ _MOST_CATEGORIES = 2**20
 def _is_count(values: F64) -> Bool:
     """Tell which values are whole numbers from 0 to so many that logarithms of factorials end."""
     return (values >= 0) & (values <= MOST) & (values == np.floor(values))
+
+
+def _distributions(values: Any, owner: str, what: str = "probabilities") -> F64:
+    """Check distributions on the last axis, and rescale them to sum to one."""
+    array = check.floats(values, f"{what} of {owner}")
+    if array.ndim < 1 or not array.shape[-1]:
+        raise ShapeError(
+            f"The {what} of {owner} need a last axis, one entry per category. "
+            f"Got shape {array.shape}."
+        )
+    flat = array.reshape(-1, array.shape[-1])
+    check.distributions(flat, f"{owner}, {what}", first_row=None if array.ndim == 1 else 0)
+    return array / array.sum(axis=-1, keepdims=True)
+
+
+def _smooth(counts: F64, pseudo_count: Any, target: F64 | None, owner: str) -> F64:
+    r"""Return :math:`(n_c + a C t_c) / (n + a C)` on the last axis of C categories.
+
+    t is the target, uniform if None: each category then gets the pseudo-count a.
+    """
+    amount = check.number(pseudo_count, f"pseudo_count of {owner}", 0, MOST)
+    more = amount if target is None else amount * counts.shape[-1] * target
+    numerators = counts + more
+    totals = numerators.sum(axis=-1, keepdims=True)
+    empty = ~(totals[..., 0] > 0)
+    if empty.any():
+        raise InputError(
+            f"{owner}: nothing was counted{place(empty)}. Add rows, or pass a pseudo_count."
+        )
+    return numerators / totals
+
+
+def _fit_target(target: F64, shape: tuple[int, ...], owner: str) -> F64:
+    """Broadcast what an estimate is smoothed towards, or say that it does not fit."""
+    try:
+        return np.broadcast_to(target, shape)
+    except ValueError:
+        raise ShapeError(
+            f"The target of {owner} must fit the estimate, of shape {shape}. "
+            f"Got shape {target.shape}."
+        ) from None
 
 
 # --- 0 and 1, and counts --------------------------------------------------------------------------
@@ -89,7 +121,7 @@ class Bernoulli(AbstractFamily[SumSummary]):
     _summary = SumSummary
 
     def __init__(self, probability: Any) -> None:
-        p = probabilities(probability, "Bernoulli")
+        p = within(probability, "probability of Bernoulli", 0, 1)
         self._set(probability=p, _complement=1.0 - p)
 
     @property
@@ -154,11 +186,12 @@ class Bernoulli(AbstractFamily[SumSummary]):
         owner, ones = "Bernoulli.estimate", summary.total
         goal = None
         if target is not None:
-            t = fit_target(probabilities(target, owner, "target"), ones.shape, owner)
+            share = within(target, f"target of {owner}", 0, 1)
+            t = _fit_target(share, ones.shape, owner)
             goal = np.stack([1.0 - t, t], axis=-1)
         zeros = np.maximum(summary.weight - ones, 0.0)  # the sums are rounded
         counts = np.moveaxis(np.stack([zeros, ones]), 0, -1)  # two planes: fast to add up
-        both = smooth(counts, pseudo_count, goal, owner)
+        both = _smooth(counts, pseudo_count, goal, owner)
         made = cls.__new__(cls)  # from both: either may be tiny
         made._set(probability=both[..., 1], _complement=both[..., 0])  # noqa: SLF001 - its own
         return made
@@ -209,13 +242,7 @@ class Poisson(AbstractFamily[SumSummary]):
     _summary = SumSummary
 
     def __init__(self, rate: Any) -> None:
-        values = check.finite(rate, "rate of Poisson")
-        if values.min(initial=0.0) < 0 or values.max(initial=0.0) > MOST:
-            raise InputError(
-                f"The rate of Poisson must be between 0 and {MOST:g}. Got {values.min():g} to "
-                f"{values.max():g}."
-            )
-        self._set(rate=values)
+        self._set(rate=within(rate, "rate of Poisson", 0, MOST))
 
     @property
     def mean(self) -> F64:
@@ -265,7 +292,7 @@ class _Categories(AbstractFamily[S]):
     _n_own_axes = 1
 
     def __init__(self, probabilities: Any) -> None:
-        self._set(probabilities=distributions(probabilities, type(self).__name__))
+        self._set(probabilities=_distributions(probabilities, type(self).__name__))
 
     @property
     def mean(self) -> F64:
@@ -298,8 +325,8 @@ class _Categories(AbstractFamily[S]):
         owner = f"{cls.__name__}.estimate"
         goal = None
         if target is not None:
-            goal = fit_target(distributions(target, owner, "target"), counts.shape, owner)
-        return cls(smooth(counts, pseudo_count, goal, owner))
+            goal = _fit_target(_distributions(target, owner, "target"), counts.shape, owner)
+        return cls(_smooth(counts, pseudo_count, goal, owner))
 
 
 @final
@@ -362,7 +389,7 @@ class Categorical(_Categories[CountSummary]):
         if (values >= size).any():
             raise InputError(
                 f"Categorical.sufficient_statistics needs codes from 0 to {size - 1}. "
-                f"Got {values.max():g}."
+                f"Got {np.nanmax(values):g}."
             )
         return (values[..., None] == np.arange(size)).astype(np.float64)
 
@@ -376,14 +403,14 @@ class Categorical(_Categories[CountSummary]):
         return codes
 
     @classmethod
-    def _collect(cls, rows: GroupedRows) -> CountSummary:
-        largest = rows.values.max(initial=0.0)
+    def _summarised(cls, values: F64) -> F64:
+        largest = np.fmax.reduce(values, axis=None, initial=0.0)
         if largest >= _MOST_CATEGORIES:
             raise InputError(
                 f"Categorical.summarise needs codes below {_MOST_CATEGORIES}. Got {largest:g}. "
                 "Number the categories from 0; a missing value is NaN."
             )
-        return CountSummary.of(rows)
+        return values
 
     @classmethod
     def estimate(

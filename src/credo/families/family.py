@@ -18,8 +18,6 @@ from credo.families.summaries import AbstractSummary, GroupedRows
 #: The largest parameter, value or weight, and one over the least parameter: a product of three
 #: of them, such as a weight times a square, is still a number.
 MOST = 1e100
-#: The least positive number of full precision; what would be smaller is drawn as this.
-TINY = float(np.finfo(np.float64).tiny)
 #: A spread below this many units in the last place of the mean is the values' own rounding.
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
@@ -161,10 +159,11 @@ class AbstractFamily(ABC, Generic[S]):
         natural, statistics = self.natural_parameters, self._statistics(values)
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(natural).all():
-                dots = np.einsum("...s,...s->...", natural, statistics)
+                logs = np.einsum("...s,...s->...", natural, statistics)
             else:  # what never happens costs nothing where it did not happen
-                dots = np.where(statistics == 0, 0.0, natural * statistics).sum(axis=-1)
-        return np.asarray(dots - self.log_partition + self._log_base(values))
+                logs = np.where(statistics == 0, 0.0, natural * statistics).sum(axis=-1)
+            logs -= self.log_partition - self._log_base(values)
+        return np.asarray(logs)
 
     def _joined(self, logs: F64) -> F64:
         """Join the log densities of the entries of an event, if they are independent."""
@@ -175,17 +174,17 @@ class AbstractFamily(ABC, Generic[S]):
         owner = type(self).__name__
         values = check.floats(x, f"values of {owner}")
         own = self.mean.shape[-1:] if self._support.vectors else ()
-        rest = values.ndim - len(own)
+        wanted = (*self.batch_shape, *own)
+        fits = not own or values.shape[-1:] == own
         try:
-            if rest < 0 or values.shape[rest:] != own:
-                raise ValueError  # noqa: TRY301 - the same message as for a batch
-            np.broadcast_shapes(values.shape[:rest], self.batch_shape)
+            np.broadcast_shapes(values.shape, wanted)
         except ValueError:
-            wanted = ", ".join(str(size) for size in (*self.batch_shape, *own))
+            fits = False
+        if not fits:
             raise ShapeError(
-                f"{owner} needs values that broadcast against shape ({wanted}). "
+                f"{owner} needs values that broadcast against shape {wanted}. "
                 f"Got shape {values.shape}."
-            ) from None
+            )
         return values
 
     @classmethod
@@ -239,10 +238,8 @@ class AbstractFamily(ABC, Generic[S]):
         self._support.refuse_others(values, f"{type(self).__name__}.sufficient_statistics")
         if self._support.vectors and not self._support.whole:
             return self._statistics(values)  # entries are independent: NaN stays where it is
-        missing = self._support.missing(values)
-        statistics = self._statistics(self._support.filled(values, ~missing))
-        hidden = np.broadcast_to(missing, statistics.shape[:-1])
-        return np.where(hidden[..., None], np.nan, statistics)
+        missing = self._support.missing(values)[..., None]
+        return np.where(missing, np.nan, self._statistics(values))
 
     def _statistics(self, values: F64) -> F64:
         """Return the sufficient statistics on a new last axis; the value unless told otherwise."""
@@ -268,11 +265,12 @@ class AbstractFamily(ABC, Generic[S]):
         """
         values = self._as_values(x)
         self._support.refuse_others(values, f"{type(self).__name__}.log_base")
-        return self._log_base(self._support.filled(values, ~self._support.missing(values)))
+        logs = self._log_base(self._support.filled(values, ~self._support.missing(values)))
+        return logs + np.zeros(values.shape[:-1] if self._support.vectors else values.shape)
 
-    def _log_base(self, values: F64) -> F64:
-        """Return the log base measure, 0 at the filler; 0 everywhere unless told otherwise."""
-        return np.zeros(values.shape[:-1] if self._support.vectors else values.shape)
+    def _log_base(self, values: F64) -> F64:  # noqa: ARG002 - for most families
+        """Return the log base measure, 0 at the filler; one 0 for all unless told otherwise."""
+        return np.zeros(())
 
     # --- properties -------------------------------------------------------------------------
 
@@ -358,13 +356,13 @@ class AbstractFamily(ABC, Generic[S]):
         -----
         Time in proportion to the size of ``x``, whatever the number of groups.
         """
-        return cls._collect(_read(cls, x, weight, groups, n_groups))
+        summary: S = cls._summary.of(_read(cls, x, weight, groups, n_groups))
+        return summary
 
     @classmethod
-    def _collect(cls, rows: GroupedRows) -> S:
-        """Summarise checked rows."""
-        summary: S = cls._summary.of(rows)
-        return summary
+    def _summarised(cls, values: F64) -> F64:
+        """Return what is summarised of checked values, NaN where missing: the values as a rule."""
+        return values
 
     @classmethod
     def estimate(cls, summary: S) -> Self:
@@ -442,8 +440,7 @@ def _read(
     codes, lead = _as_groups(groups, n_groups, len(values), owner)
     numbers = np.flatnonzero(weights > 0)
     if len(numbers) < len(values):
-        values, weights = values[numbers], weights[numbers]
-        codes = None if codes is None else codes[numbers]
+        values, weights, codes = values[numbers], weights[numbers], codes[numbers]
     support.refuse_others(values, owner, numbers)
     with np.errstate(invalid="ignore"):
         huge = np.abs(values) > MOST
@@ -455,71 +452,68 @@ def _read(
             "NaN."
         )
     missing = support.missing(values)
-    observed = None
-    if missing.any():
-        if support.complete:
-            where = _place(np.argwhere(missing)[0].tolist(), numbers)
-            raise InputError(
-                f"{owner} needs rows without missing values. Got NaN{where}. {support.complete}"
-            )
-        observed, values = ~missing, support.filled(values, ~missing)
-    name, batch = family.__name__, missing.shape[1:]
-    return GroupedRows(name, values, observed, weights, codes, lead, batch)
+    if missing.any() and support.complete:
+        where = _place(np.argwhere(missing)[0].tolist(), numbers)
+        raise InputError(
+            f"{owner} needs rows without missing values. Got NaN{where}. {support.complete}"
+        )
+    values = family._summarised(values)  # noqa: SLF001 - its own
+    observed = ~missing if missing.any() else None
+    return GroupedRows(family.__name__, values, observed, weights, codes, lead, missing.shape[1:])
 
 
 def _as_weights(weight: Any, n: int, owner: str) -> F64:
     """Check one weight per row, 0 or more; all zero is allowed, and is no data."""
     if weight is None:
         return np.ones(n)
-    weights = check.finite(weight, f"weight of {owner}")
+    weights = within(weight, f"weights of {owner}", 0, MOST)
     if weights.shape != (n,):
         raise ShapeError(f"{owner} needs one weight per row, {n}. Got shape {weights.shape}.")
-    if weights.min(initial=0.0) < 0 or weights.max(initial=0.0) > MOST:
-        raise InputError(
-            f"The weights of {owner} must be between 0 and {MOST:g}. Got {weights.min():g} to "
-            f"{weights.max():g}."
-        )
     return weights
 
 
 def _as_groups(
     groups: Any, n_groups: int | None, n: int, owner: str
-) -> tuple[Int | None, tuple[int, ...]]:
-    """Check one code per row, and return the leading axis of sums by group, too."""
+) -> tuple[Int, tuple[int, ...]]:
+    """Check one code per row, 0 without groups; return the leading axis of sums, too."""
     if groups is None:
         if n_groups is not None:
             raise InputError(f"{owner} has n_groups but no groups. Pass one code per row.")
-        return None, ()
+        return np.zeros(n, np.intp), ()
     codes = np.asarray(groups)
     if codes.dtype.kind not in "iub" or codes.shape != (n,):
         raise ShapeError(
             f"{owner} needs groups as one whole number per row, {n}. Got {codes.dtype} of shape "
             f"{codes.shape}."
         )
-    top = int(codes.max(initial=-1))
-    size = top + 1 if n_groups is None else check.count(n_groups, f"n_groups of {owner}")
-    if top >= size or codes.min(initial=0) < 0:
-        row = int(np.argmax((codes < 0) | (codes >= size)))
-        raise InputError(
-            f"The groups of {owner} must be from 0 to {size - 1}. Got {codes[row]} in row {row}."
-        )
-    return codes.astype(np.intp), (size,)
+    size = int(codes.max(initial=-1)) + 1
+    if n_groups is not None:
+        size = check.count(n_groups, f"n_groups of {owner}")
+    return check.indices(codes.astype(np.intp), size, f"groups of {owner}"), (size,)
 
 
 # --- parameters ---------------------------------------------------------------------------------
 
 
-def positive(values: Any, owner: str, what: str) -> F64:
-    """Check parameters that must be positive, and moderate enough for their squares."""
-    array = check.finite(values, f"{what} of {owner}")
-    if (array <= 0).any():
-        raise InputError(f"The {what} of {owner} must be positive. Got {array.min():g}.")
-    if array.max(initial=1.0) > MOST or array.min(initial=1.0) < 1 / MOST:
+def within(values: Any, what: str, low: float, high: float) -> F64:
+    """Check numbers from ``low`` to ``high``."""
+    array = check.finite(values, what)
+    wrong = array[(array < low) | (array > high)]
+    if wrong.size:
+        why = ", so that squares are numbers" if high == MOST else ""
+        rescale = " Rescale the unit." if high == MOST else ""
         raise InputError(
-            f"The {what} of {owner} must be between {1 / MOST:g} and {MOST:g}, so that squares are "
-            "numbers. Rescale the unit."
+            f"The {what} must be between {low:g} and {high:g}{why}. Got {wrong[0]:g}.{rescale}"
         )
     return array
+
+
+def positive(values: Any, what: str) -> F64:
+    """Check parameters that must be positive, and moderate enough for their squares."""
+    array = check.finite(values, what)
+    if (array <= 0).any():
+        raise InputError(f"The {what} must be positive. Got {array.min():g}.")
+    return within(array, what, 1 / MOST, MOST)
 
 
 def together(owner: str, **parameters: F64) -> Sequence[F64]:
@@ -529,28 +523,6 @@ def together(owner: str, **parameters: F64) -> Sequence[F64]:
     except ValueError:
         shapes = " and ".join(f"{what} {array.shape}" for what, array in parameters.items())
         raise ShapeError(f"{owner}: {shapes} do not fit together.") from None
-
-
-def probabilities(values: Any, owner: str, what: str = "probability") -> F64:
-    """Check numbers between zero and one."""
-    array = check.finite(values, f"{what} of {owner}")
-    if ((array < 0) | (array > 1)).any():
-        wrong = array[(array < 0) | (array > 1)][0]
-        raise InputError(f"The {what} of {owner} must be between 0 and 1. Got {wrong:g}.")
-    return array
-
-
-def distributions(values: Any, owner: str, what: str = "probabilities") -> F64:
-    """Check distributions on the last axis, and rescale them to sum to one."""
-    array = check.floats(values, f"{what} of {owner}")
-    if array.ndim < 1 or not array.shape[-1]:
-        raise ShapeError(
-            f"The {what} of {owner} need a last axis, one entry per category. "
-            f"Got shape {array.shape}."
-        )
-    flat = array.reshape(-1, array.shape[-1])
-    check.distributions(flat, f"{owner}, {what}", first_row=None if array.ndim == 1 else 0)
-    return array / array.sum(axis=-1, keepdims=True)
 
 
 # --- estimates ----------------------------------------------------------------------------------
@@ -569,45 +541,3 @@ def refuse_constant(summary: AbstractSummary, constant: Bool, what: str) -> None
             f"{summary.family}.estimate: all values{place(constant)} are equal, up to rounding, so "
             f"that {what}. Drop that column, or add rows."
         )
-
-
-def smooth(counts: F64, pseudo_count: Any, target: F64 | None, owner: str) -> F64:
-    r"""Return :math:`(n_c + a C t_c) / (n + a C)` on the last axis of C categories.
-
-    t is the target, uniform if None: each category then gets the pseudo-count a.
-    """
-    amount = check.number(pseudo_count, f"pseudo_count of {owner}", 0, MOST)
-    more = amount if target is None else amount * counts.shape[-1] * target
-    numerators = counts + more
-    totals = numerators.sum(axis=-1, keepdims=True)
-    empty = ~(totals[..., 0] > 0)
-    if empty.any():
-        raise InputError(
-            f"{owner}: nothing was counted{place(empty)}. Add rows, or pass a pseudo_count."
-        )
-    return numerators / totals
-
-
-def fit_target(target: F64, shape: tuple[int, ...], owner: str) -> F64:
-    """Broadcast what an estimate is smoothed towards, or say that it does not fit."""
-    try:
-        return np.broadcast_to(target, shape)
-    except ValueError:
-        raise ShapeError(
-            f"The target of {owner} must fit the estimate, of shape {shape}. "
-            f"Got shape {target.shape}."
-        ) from None
-
-
-# --- draws --------------------------------------------------------------------------------------
-
-
-def log_gammas(rng: np.random.Generator, a: F64, shape: tuple[int, ...]) -> F64:
-    r"""Draw logarithms of gammas, right for shapes so small that the gammas would be zero.
-
-    If G has shape a + 1 and E is exponential, :math:`\log G - E / a` has the law of the logarithm
-    of a gamma of shape a (Marsaglia and Tsang 2000, section 6).
-    """
-    result: F64 = np.log(rng.standard_gamma(a + 1.0, shape))
-    result -= rng.standard_exponential(shape) / a
-    return result

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from credo import _checks as check
-from credo._types import F64, Int
+from credo._types import F64
 from credo.exceptions import InputError, ShapeError
 from credo.families.class_gaussians import ClassGaussians
 from credo.families.covariances import Names, SingularCovarianceError, whiten
@@ -435,7 +435,12 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
         >>> two.marginal([1])
         MultivariateGaussian(mean=array([5.]), covariance=array([[4.]]))
         """
-        kept = _as_columns(columns, self.mean.shape[-1], "MultivariateGaussian.marginal")
+        owner = "MultivariateGaussian.marginal"
+        kept = check.indices(columns, self.mean.shape[-1], f"columns of {owner}")
+        if kept.ndim != 1 or not kept.size or len(np.unique(kept)) < len(kept):
+            raise InputError(
+                f"{owner} needs a list of columns, at least one and each once. Got {columns!r}."
+            )
         covariance = self.covariance[..., kept[:, None], kept]
         return MultivariateGaussian(self.mean[..., kept], covariance)
 
@@ -483,14 +488,6 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
         >>> two.condition([2.0, np.nan])
         MultivariateGaussian(mean=array([6.]), covariance=array([[3.75]]))
         """
-        given = self._as_partial(values)
-        if np.isnan(given).all():
-            return self
-        _, rows, gone, covariances, _ = next(self._alone().filled(given[None], 0))
-        return MultivariateGaussian(rows[0, gone[0]], covariances[0])
-
-    def _as_partial(self, values: Any) -> F64:
-        """Check one value per feature of a single distribution, some of them NaN."""
         owner = "MultivariateGaussian.condition"
         if self.batch_shape:
             raise ShapeError(
@@ -508,7 +505,10 @@ class MultivariateGaussian(AbstractFamily[MomentSummary]):
                 f"{owner} needs numbers where features are observed and NaN where they are "
                 f"missing, at least once. Got {fault}."
             )
-        return given
+        if np.isnan(given).all():
+            return self
+        _, rows, gone, covariances, _ = next(self._alone().filled(given[None], 0))
+        return MultivariateGaussian(rows[0, gone[0]], covariances[0])
 
     # --- sampling and learning --------------------------------------------------------------
 
@@ -612,15 +612,3 @@ def _times(rows: F64, matrices: F64) -> F64:
     flat = rows.reshape(int(np.prod(rows.shape[:lead])), *rows.shape[lead:])
     product = np.moveaxis(flat, 0, -2) @ matrices.swapaxes(-1, -2)
     return np.moveaxis(product, -2, 0).reshape(rows.shape)
-
-
-def _as_columns(columns: Any, size: int, owner: str) -> Int:
-    """Check numbers of columns, at least one and each once."""
-    numbers = np.asarray(columns)
-    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not numbers.size:
-        raise InputError(f"{owner} needs a list of whole numbers, at least one. Got {columns!r}.")
-    if numbers.min() < 0 or numbers.max() >= size or len(np.unique(numbers)) < len(numbers):
-        raise InputError(
-            f"{owner} needs columns from 0 to {size - 1}, each once. Got {numbers.tolist()}."
-        )
-    return numbers.astype(np.intp)

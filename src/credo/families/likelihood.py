@@ -89,14 +89,13 @@ def _log_ratios(s: F64, mean: F64, gap: F64) -> F64:
         alpha = np.where(
             goal >= -2.22, np.exp(goal) + 0.5, -1.0 / (goal - scipy.special.digamma(1.0))
         )
-    u = np.log(alpha / (s * mean))
-    for _ in range(_MOST_STEPS):
-        alpha = s * mean * np.exp(u)
-        step = (u - log_minus_digamma(alpha) + offset) / (1.0 + scaled_trigamma_minus_one(alpha))
-        u = u - step
-        if (np.abs(step) <= _LAST_STEP).all():
-            return u
-    raise _not_converged()
+
+    def equation(u: F64) -> tuple[F64, F64]:
+        a = s * mean * np.exp(u)
+        return log_minus_digamma(a) - u - offset, -1.0 - scaled_trigamma_minus_one(a)
+
+    edge = np.full(alpha.shape, np.inf)
+    return _root(equation, np.log(alpha / (s * mean)), -edge, edge)
 
 
 def _root(equation: Callable[[F64], tuple[F64, F64]], start: F64, low: F64, high: F64) -> F64:
@@ -110,18 +109,12 @@ def _root(equation: Callable[[F64], tuple[F64, F64]], start: F64, low: F64, high
         low, high = np.where(value > 0, y, low), np.where(value > 0, high, y)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             newton = y - value / slope
+            middle = 0.5 * (low + high)
         trusted = (slope < 0) & (newton >= low) & (newton <= high)
-        new = np.where(trusted, newton, 0.5 * (low + high))
-        done = bool((np.abs(new - y) <= _LAST_STEP).all())
-        y = new
-        if done:
+        y, before = np.where(trusted, newton, middle), y
+        if (np.abs(y - before) <= _LAST_STEP).all():
             return y
-    raise _not_converged()
-
-
-def _not_converged() -> NumericalError:
-    """Make the error that no data met so far has led to."""
-    return NumericalError(
+    raise NumericalError(
         f"The likelihood equation was not solved in {_MOST_STEPS} steps. Rescale the data, or drop "
         "columns that are nearly constant."
     )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Self, final
 
 import numpy as np
-import scipy
 
 from credo import _checks as check
 from credo._types import F64, Bool, Int
 from credo.exceptions import InputError, ShapeError
 from credo.families.likelihood import excess
-from credo.families.moments import ClassMoments, Detail, pool_means, two_sum
+from credo.families.moments import ClassMoments, Detail, class_sums, pool_means, two_sum
 
 #: Points that a sketch keeps per column: 64 kB with their weights.
 MOST_POINTS = 4096
@@ -29,55 +29,55 @@ _EPS = float(np.finfo(np.float64).eps)
 class GroupedRows:
     """Rows that a family has checked, with weights and groups; sums over rows are made here.
 
-    Rows of weight zero are gone, and what is missing holds a value of the support. The shape of a
-    sum is ``lead`` (one axis of groups, or nothing) and then that of a row.
+    Rows of weight zero are gone. The shape of a sum is ``lead`` (one axis of groups, or nothing)
+    and then that of a row.
     """
 
     family: str
+    #: NaN, in some entries at least, where not observed.
     values: F64
     #: None if nothing is missing.
     observed: Bool | None
     row_weight: F64
-    groups: Int | None
+    #: All 0 if there are no groups.
+    groups: Int
     lead: tuple[int, ...]
     batch: tuple[int, ...]
 
     @property
+    def n_groups(self) -> int:
+        """Number of groups, 1 if there are none."""
+        return math.prod(self.lead)
+
+    @property
     def weight(self) -> F64:
         """Total weight of what was observed, of shape ``lead`` and then the batch."""
-        if self.observed is not None:
-            return self.sum(self.observed.astype(np.float64))
-        per_group = self.sum(np.ones(len(self.values)))
-        wide = per_group.reshape(self.lead + (1,) * len(self.batch))
-        return np.broadcast_to(wide, self.lead + self.batch).copy()
+        ones = np.ones((len(self.values), *(1,) * len(self.batch)))
+        seen = ones if self.observed is None else self.observed.astype(np.float64)
+        return np.broadcast_to(self.sum(seen), self.lead + self.batch).copy()
 
     def sum(self, statistics: F64) -> F64:
         """Add up weight × statistic over the observed rows, by group; one pass."""
-        terms = statistics
+        terms, n, shape = statistics, len(statistics), statistics.shape[1:]
         if self.observed is not None:
             hidden = terms.ndim - self.observed.ndim
             seen = self.observed.reshape(self.observed.shape + (1,) * hidden)
             terms = np.where(seen, terms, 0.0)
-        n, shape = len(terms), terms.shape[1:]
-        adder: Any = self.row_weight
-        if self.groups is not None:  # one row of weights per group, sparse
-            entries = (self.row_weight, self.groups, np.arange(n + 1))
-            adder = scipy.sparse.csc_array(entries, shape=(*self.lead, n))
-        result: F64 = adder @ terms.reshape(n, int(np.prod(shape)))
-        return result.reshape(self.lead + shape)
+        flat = terms.reshape(n, math.prod(shape))
+        sums = class_sums(flat, self.groups, self.row_weight, self.n_groups)
+        return sums.reshape(self.lead + shape)
 
     def per_row(self, statistics: F64) -> F64:
         """Return the statistic of each row's group."""
-        return statistics[None] if self.groups is None else statistics[self.groups]
+        return statistics[self.groups] if self.lead else statistics[None]
 
     def entries(self) -> tuple[Int, F64, F64]:
         """List the observed numbers: place among groups and columns, value, weight."""
         tall, shape = (-1, *(1,) * len(self.batch)), self.values.shape
-        places = np.arange(int(np.prod(self.batch)), dtype=np.intp).reshape(self.batch)
-        if self.groups is not None:
-            places = places + (self.groups * places.size).reshape(tall)
+        columns = np.arange(math.prod(self.batch), dtype=np.intp).reshape(self.batch)
+        places = self.groups.reshape(tall) * columns.size + columns
         weights = np.broadcast_to(self.row_weight.reshape(tall), shape)
-        places, seen = np.broadcast_to(places, shape), self.observed
+        seen = self.observed
         if seen is None:
             return places.ravel(), self.values.ravel(), weights.ravel()
         return places[seen], self.values[seen], weights[seen]
@@ -104,6 +104,8 @@ class AbstractSummary(ABC):
     family: str
     weight: Annotated[F64, ("K", "K D"), ">= 0"]
 
+    #: The field that shows how long events are.
+    _events: ClassVar[str] = "weight"
     #: What an empty group holds, where that is not 0.
     _empty: ClassVar[dict[str, float]] = {}
 
@@ -113,7 +115,6 @@ class AbstractSummary(ABC):
             if isinstance(value, np.ndarray):
                 check.frozen(value)
 
-    @abstractmethod
     def merge(self, other: Self) -> Self:
         """Return the summary of the rows of both.
 
@@ -134,6 +135,24 @@ class AbstractSummary(ABC):
         ShapeError
             If it has another shape.
         """
+        if not isinstance(other, type(self)) or other.family != self.family:
+            kind = getattr(other, "family", type(other).__name__)
+            raise InputError(
+                f"A summary of {self.family} merges with another of {self.family} only. Got {kind}."
+            )
+        same = {"weight": "groups and columns agree"}
+        same.setdefault(self._events, "their events have the same length")
+        for name, what in same.items():
+            mine, theirs = getattr(self, name).shape, getattr(other, name).shape
+            if mine != theirs:
+                raise ShapeError(
+                    f"Summaries of {self.family} merge if {what}. Got shapes {mine} and {theirs}."
+                )
+        return type(self)(self.family, self.weight + other.weight, *self._pooled(other))
+
+    @abstractmethod
+    def _pooled(self, other: Self) -> tuple[F64, ...]:
+        """Return the fields behind the weight for the rows of both."""
 
     def spread(self, places: Int, n_groups: int) -> Self:
         """Put group i at ``places[i]`` among ``n_groups``; the others are empty.
@@ -158,21 +177,6 @@ class AbstractSummary(ABC):
                 wide[places] = value
                 changed[field.name] = wide
         return replace(self, **changed)
-
-    def _check_mergeable(self, other: object, events: str = "weight") -> None:
-        """Check that the other is of the same family and shape, in the field of events too."""
-        if not isinstance(other, type(self)) or other.family != self.family:
-            kind = getattr(other, "family", type(other).__name__)
-            raise InputError(
-                f"A summary of {self.family} merges with another of {self.family} only. Got {kind}."
-            )
-        same = {events: "their events have the same length", "weight": "groups and columns agree"}
-        for name, what in reversed(same.items()):
-            mine, theirs = getattr(self, name).shape, getattr(other, name).shape
-            if mine != theirs:
-                raise ShapeError(
-                    f"Summaries of {self.family} merge if {what}. Got shapes {mine} and {theirs}."
-                )
 
 
 @final
@@ -201,15 +205,15 @@ class SumSummary(AbstractSummary):
 
     total: Annotated[F64, "K D", ">= 0"]
 
+    _events = "total"
+
     @classmethod
     def of(cls, rows: GroupedRows) -> Self:
         """Summarise checked rows in one pass."""
         return cls(rows.family, rows.weight, rows.sum(rows.values))
 
-    def merge(self, other: Self) -> Self:
-        """Add weights and sums; see ``AbstractSummary.merge``."""
-        self._check_mergeable(other, "total")
-        return type(self)(self.family, self.weight + other.weight, self.total + other.total)
+    def _pooled(self, other: Self) -> tuple[F64, ...]:
+        return (self.total + other.total,)
 
 
 @final
@@ -255,12 +259,9 @@ class CountSummary(AbstractSummary):
         spare = n_categories - self.counts.shape[-1]
         return np.pad(self.counts, [(0, 0)] * self.weight.ndim + [(0, spare)])
 
-    def merge(self, other: Self) -> Self:
-        """Add the weights of each category; see ``AbstractSummary.merge``."""
-        self._check_mergeable(other)
+    def _pooled(self, other: Self) -> tuple[F64, ...]:
         size = max(self.counts.shape[-1], other.counts.shape[-1])
-        counts = self.padded(size) + other.padded(size)
-        return type(self)(self.family, self.weight + other.weight, counts)
+        return (self.padded(size) + other.padded(size),)
 
 
 @final
@@ -310,6 +311,8 @@ class MomentSummary(AbstractSummary):
     rest: Annotated[F64, "K D"]
     scatter: Annotated[F64, ("K D", "K D D")]
 
+    _events = "mean"
+
     @classmethod
     def of(cls, rows: GroupedRows) -> Self:
         """Summarise checked rows by ``ClassMoments``: groups are classes, columns are features.
@@ -317,28 +320,21 @@ class MomentSummary(AbstractSummary):
         Of vectors, each entry of the batch is a class of its own.
         """
         values, codes, weights = rows.values, rows.groups, rows.row_weight
-        if codes is None:
-            codes = np.zeros(len(values), np.intp)
-        if rows.observed is not None:
-            values = np.where(rows.observed, values, np.nan)
-        size, n_classes = int(np.prod(rows.batch)), int(np.prod(rows.lead))
+        size, shape = math.prod(rows.batch), rows.lead + values.shape[1:]
         if values.ndim == 1 + len(rows.batch):
             flat = values.reshape(len(values), size)
-            found = ClassMoments.of(flat, codes, weights, n_classes, "diagonal")
+            found = ClassMoments.of(flat, codes, weights, rows.n_groups, "diagonal")
             weight = found.feature_weights
         else:
             codes = (codes[:, None] * size + np.arange(size)).ravel()
             flat, weights = values.reshape(len(codes), values.shape[-1]), np.repeat(weights, size)
-            found = ClassMoments.of(flat, codes, weights, n_classes * size, "full")
+            found = ClassMoments.of(flat, codes, weights, rows.n_groups * size, "full")
             weight = found.weights
         weight = weight.reshape(rows.lead + rows.batch).copy()
-        return cls._of(found, rows.family, weight, rows.lead + values.shape[1:])
+        return cls(rows.family, weight, *_shaped(found, shape))
 
-    def merge(self, other: Self) -> Self:
-        """Pool means and scatter; see ``AbstractSummary.merge``."""
-        self._check_mergeable(other, "mean")
-        found = self._moments().merge(other._moments())
-        return self._of(found, self.family, self.weight + other.weight, self.mean.shape)
+    def _pooled(self, other: Self) -> tuple[F64, ...]:
+        return _shaped(self._moments().merge(other._moments()), self.mean.shape)
 
     def _moments(self) -> ClassMoments:
         """Return the moments as those of one class for each weight."""
@@ -350,12 +346,12 @@ class MomentSummary(AbstractSummary):
         detail: Detail = "full" if matrices else "diagonal"
         return ClassMoments(counts, self.weight.ravel(), means, detail, scatter, None, rests)
 
-    @classmethod
-    def _of(cls, found: ClassMoments, family: str, weight: F64, shape: tuple[int, ...]) -> Self:
-        """Make a summary whose means have this shape."""
-        scatter = found.scatter.reshape(shape + found.scatter.shape[2:])
-        rests: Any = found.rests
-        return cls(family, weight, found.means.reshape(shape), rests.reshape(shape), scatter)
+
+def _shaped(found: ClassMoments, shape: tuple[int, ...]) -> tuple[F64, F64, F64]:
+    """Return means of this shape, their rests, and the scatter."""
+    rests: Any = found.rests
+    scatter = found.scatter.reshape(shape + found.scatter.shape[2:])
+    return found.means.reshape(shape), rests.reshape(shape), scatter
 
 
 @final
@@ -399,13 +395,13 @@ class PositiveSummary(AbstractSummary):
     rest: Annotated[F64, ("K D", "K D 2")]
     divergence: Annotated[F64, ("K D", "K D 2")]
 
+    _events = "mean"
     _empty: ClassVar[dict[str, float]] = {"mean": 1.0}
 
     @classmethod
-    def of(cls, rows: GroupedRows, values: F64 | None = None) -> Self:
+    def of(cls, rows: GroupedRows) -> Self:
         """Summarise positive values of checked rows, one or several per observation."""
-        x = rows.values if values is None else values
-        weight, near = rows.weight, rows.sum(x)
+        x, weight, near = rows.values, rows.weight, rows.sum(rows.values)
         wide = _wide(weight, near)
         safe = np.where(wide > 0, wide, 1.0)
         near = near / safe
@@ -415,16 +411,14 @@ class PositiveSummary(AbstractSummary):
         terms = excess(x, rows.per_row(mean), rows.per_row(rest))
         return cls(rows.family, weight, mean, rest, rows.sum(terms))
 
-    def merge(self, other: Self) -> Self:
-        """Pool means and centred logarithms; see ``AbstractSummary.merge``."""
-        self._check_mergeable(other, "mean")
+    def _pooled(self, other: Self) -> tuple[F64, ...]:
         mine, theirs = _wide(self.weight, self.mean), _wide(other.weight, other.mean)
         means, rests = (self.mean, other.mean), (self.rest, other.rest)
         mean, rest, _ = pool_means(means, rests, (mine, theirs))
         divergence = self.divergence + other.divergence
         divergence = divergence + mine * excess(self.mean, mean, rest - self.rest)
         divergence = divergence + theirs * excess(other.mean, mean, rest - other.rest)
-        return type(self)(self.family, self.weight + other.weight, mean, rest, divergence)
+        return mean, rest, divergence
 
 
 def _wide(weight: F64, values: F64) -> F64:
@@ -480,17 +474,13 @@ class SketchSummary(AbstractSummary):
     @classmethod
     def of(cls, rows: GroupedRows) -> Self:
         """Summarise checked rows by sorting them."""
-        return cls(
-            rows.family, rows.weight, *_sketch(*rows.entries(), np.zeros(rows.lead + rows.batch))
-        )
+        exact = np.zeros(rows.lead + rows.batch)
+        return cls(rows.family, rows.weight, *_sketch(*rows.entries(), exact))
 
-    def merge(self, other: Self) -> Self:
-        """Join the points and thin them if they are too many; see ``AbstractSummary.merge``."""
-        self._check_mergeable(other)
+    def _pooled(self, other: Self) -> tuple[F64, ...]:
         pairs = zip(self._entries(), other._entries(), strict=True)
         place, values, weights = (np.concatenate(pair) for pair in pairs)
-        joined = _sketch(place, values, weights, self.rank_error + other.rank_error)
-        return type(self)(self.family, self.weight + other.weight, *joined)
+        return _sketch(place, values, weights, self.rank_error + other.rank_error)
 
     def _entries(self) -> tuple[Int, F64, F64]:
         """List the points of all columns: place among groups and columns, value, weight."""
@@ -501,12 +491,9 @@ class SketchSummary(AbstractSummary):
 
     def median(self) -> F64:
         """Return the weighted median of each column, the middle of the two if there are two."""
-        seen = self.point_weights > 0
-        first, second = median_positions(self.point_weights)
-        points = np.where(seen, self.points, 0.0)
-        low = np.take_along_axis(points, first[..., None], axis=-1)[..., 0]
-        high = np.take_along_axis(points, second[..., None], axis=-1)[..., 0]
-        return 0.5 * (low + high)
+        points = np.where(self.point_weights > 0, self.points, 0.0)
+        middle = np.stack(median_positions(self.point_weights), axis=-1)
+        return np.take_along_axis(points, middle, axis=-1).mean(axis=-1)
 
     def mean_deviation(self, centre: F64) -> F64:
         """Return the weighted mean of the distances from a centre."""
@@ -530,31 +517,19 @@ def median_positions(weights: F64) -> tuple[Int, Int]:
 
 def _sketch(place: Int, values: F64, weights: F64, error: F64) -> tuple[F64, F64, F64]:
     """Sort listed points, join equal ones, thin columns with too many, and make a table of them."""
-    order = np.lexsort((values, place))
-    place, values, weights = place[order], values[order], weights[order]
-    starts = _starts((place[1:] != place[:-1]) | (values[1:] != values[:-1]), len(place))
-    weights = np.add.reduceat(weights, starts) if starts.size else weights
-    place, values = place[starts], values[starts]
-    columns = np.split(np.arange(len(place)), np.cumsum(np.bincount(place, minlength=error.size)))
-    kept = []
-    growth = np.zeros(error.size)
-    for column, points in enumerate(columns[:-1]):
-        x, w = values[points], weights[points]
-        if len(points) > MOST_POINTS:
+    ends = np.cumsum(np.bincount(place, minlength=error.size))
+    kept, growth = [], np.zeros(error.size)
+    for column, points in enumerate(np.split(np.argsort(place, kind="stable"), ends)[:-1]):
+        x, which = np.unique(values[points], return_inverse=True)
+        w: F64 = np.bincount(which, weights[points], len(x)).astype(np.float64)
+        if len(x) > MOST_POINTS:
             x, w, growth[column] = _thinned(x, w)
         kept.append((x, w))
-    width = max((len(pair[0]) for pair in kept), default=1)
-    table = np.full((2, error.size, width), [[[np.nan]], [[0.0]]])
+    shape = (*error.shape, max((len(x) for x, _ in kept), default=1))
+    table = np.full((2, error.size, shape[-1]), [[[np.nan]], [[0.0]]])
     for column, pair in enumerate(kept):
         table[:, column, : len(pair[0])] = pair
-    shape = (*error.shape, width)
     return table[0].reshape(shape), table[1].reshape(shape), error + growth.reshape(error.shape)
-
-
-def _starts(changes: Bool, n: int) -> Int:
-    """Return where runs start, from the changes between neighbours among n entries."""
-    first = np.zeros(min(n, 1), np.intp)
-    return np.concatenate([first, np.flatnonzero(changes) + 1])
 
 
 def _thinned(values: F64, weights: F64) -> tuple[F64, F64, float]:
@@ -563,7 +538,8 @@ def _thinned(values: F64, weights: F64) -> tuple[F64, F64, float]:
     cell = np.floor((np.cumsum(weights) - weights) * (_CELLS / total))
     alone = weights >= total / _CELLS
     alone[list(median_positions(weights))] = True
-    starts = _starts((cell[1:] != cell[:-1]) | alone[1:] | alone[:-1], len(values))
+    changes = (cell[1:] != cell[:-1]) | alone[1:] | alone[:-1]
+    starts = np.flatnonzero(np.r_[True, changes])
     sums = np.add.reduceat(weights, starts)
     lengths = np.diff(starts, append=len(values))
     gaps = values - np.repeat(values[starts], lengths)

@@ -23,19 +23,27 @@ def test_it_agrees_with_scipy_far_into_the_tails():
     assert ours.scale == 2.0
 
 
-def test_bad_parameters_are_refused():
-    with pytest.raises(InputError, match="must be positive. Got -1. It is the square"):
-        Gaussian(0, -1)
-    with pytest.raises(InputError, match="mean of Gaussian must be finite"):
-        Gaussian(np.nan, 1)
-    with pytest.raises(ShapeError, match="do not fit together"):
-        Gaussian([0, 1], [1, 1, 1])
-
-
-@pytest.mark.parametrize(("mean", "variance"), [(1e160, 1), (0, 1e308), (0, 1e-320)])
-def test_numbers_whose_squares_overflow_are_refused(mean, variance):
-    with pytest.raises(InputError, match="squares are no longer numbers. Rescale"):
-        Gaussian(mean, variance)
+@pytest.mark.parametrize(
+    ("family", "parameters", "message"),
+    [
+        (Gaussian, (0, -1), "must be positive. Got -1. It is the square"),
+        (Gaussian, (np.nan, 1), "mean of Gaussian must be finite"),
+        (Gaussian, ([0, 1], [1, 1, 1]), "do not fit together"),
+        (Gaussian, (1e160, 1), "squares are no longer numbers. Rescale"),
+        (Gaussian, (0, 1e308), "squares are no longer numbers. Rescale"),
+        (Gaussian, (0, 1e-320), "squares are no longer numbers. Rescale"),
+        (DiagonalGaussian, (0.0, 1.0), "last axis of features.*use Gaussian"),
+        (MultivariateGaussian, (0.0, 1.0), "needs a mean of shape"),
+        (MultivariateGaussian, ([0.0, 1.0], [1.0, 1.0]), "needs a mean of shape"),
+        (MultivariateGaussian, ([0.0, 1.0], np.eye(3)), "needs a mean of shape"),
+        (MultivariateGaussian, ([0.0], np.eye(2)), "needs a mean of shape"),
+        (MultivariateGaussian, (np.zeros((2, 0)), np.zeros((0, 0))), "needs a mean of shape"),
+        (MultivariateGaussian, (np.zeros((3, 2)), [2 * np.eye(2)] * 2), "do not fit together"),
+    ],
+)
+def test_bad_parameters_are_refused(family, parameters, message):
+    with pytest.raises((InputError, ShapeError), match=message):
+        family(*parameters)
 
 
 # --- as a family -----------------------------------------------------------------------------
@@ -78,21 +86,13 @@ def test_a_feature_that_is_missing_is_left_out_of_the_sum():
     assert normal.log_density([np.nan, np.inf, 0.0]) == -np.inf
 
 
-def test_a_vector_needs_features():
-    with pytest.raises(ShapeError, match="last axis of features.*use Gaussian"):
-        DiagonalGaussian(0.0, 1.0)
-
-
-def test_values_too_large_for_their_squares_are_refused():
-    with pytest.raises(InputError, match="up to 1e\\+100.*Got 1e\\+120 in row 1. Rescale"):
-        Gaussian.fit([0.0, 1e120])
-
-
 @pytest.mark.parametrize("family", [Gaussian, Laplace])
 def test_values_that_differ_by_rounding_only_are_constant(family):
     with pytest.raises(InputError, match="all values are equal, up to rounding"):
         family.fit([0.1 + 0.2, 0.3, 0.3])
     family.fit([0.3, 0.3 + 1e-10])
+    with pytest.raises(InputError, match="up to 1e\\+100.*Got 1e\\+120 in row 1. Rescale"):
+        family.fit([0.0, 1e120])
 
 
 @pytest.mark.parametrize("family", [Gaussian, DiagonalGaussian, MultivariateGaussian])
@@ -178,16 +178,6 @@ def test_units_of_the_features_do_not_matter():
     np.testing.assert_allclose(other.sample(9, 1), normal.sample(9, 1) * scale, rtol=1e-13)
 
 
-# --- natural form ----------------------------------------------------------------------------
-
-
-def test_the_natural_parameters_hold_the_precision():
-    normal = _normal(3)
-    precision = np.linalg.inv(normal.covariance)
-    expected = np.r_[precision @ normal.mean, -0.5 * precision.ravel()]
-    np.testing.assert_allclose(normal.natural_parameters, expected, rtol=1e-12)
-
-
 # --- parts -----------------------------------------------------------------------------------
 
 
@@ -196,20 +186,14 @@ def test_the_joint_density_is_the_marginal_times_the_conditional():
     row = np.random.default_rng(8).normal(size=5)
     for pattern in product([False, True], repeat=5):
         missing = np.array(pattern)
-        if missing.all() or not missing.any():
+        if not missing.any():
             continue
         given = np.where(missing, np.nan, row)
         conditional = normal.condition(given)
-        marginal = normal.marginal(np.flatnonzero(~missing))
-        total = conditional.log_density(row[missing]) + marginal.log_density(row[~missing])
+        total = conditional.log_density(row[missing])
+        if not missing.all():
+            total += normal.marginal(np.flatnonzero(~missing)).log_density(row[~missing])
         assert total == pytest.approx(float(normal.log_density(row)), rel=1e-12)
-
-
-def test_conditioning_on_nothing_changes_nothing():
-    normal = _normal(3)
-    again = normal.condition([np.nan] * 3)
-    np.testing.assert_array_equal(again.covariance, normal.covariance)
-    np.testing.assert_array_equal(again.mean, normal.mean)
 
 
 def test_a_nearly_certain_feature_keeps_a_small_variance():
@@ -226,22 +210,24 @@ def test_a_marginal_keeps_the_order_it_is_asked_for_and_the_batch():
     assert part.batch_shape == (2,)
     np.testing.assert_array_equal(part.mean[1], [2.0, 0.0])
     np.testing.assert_array_equal(part.covariance[1], _covariance(3)[np.ix_([2, 0], [2, 0])])
+    with pytest.raises(ShapeError, match=r"a single distribution. Got a batch of shape \(2,\)"):
+        batch.condition([0.0, np.nan, 0.0])
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ([], "at least one"),
-        ([0.0], "whole numbers"),
-        (1, "whole numbers"),
-        ([True, False, True], "whole numbers"),
-        ([0, 3], r"from 0 to 2, each once. Got \[0, 3\]"),
+        ([], "needs a list of columns, at least one"),
+        ([0.0], "must be whole numbers"),
+        (1, "needs a list of columns"),
+        ([True, False, True], "must be whole numbers"),
+        ([0, 3], r"from 0 to 2. Got 3 at index \[1\]"),
         ([-1], "from 0 to 2"),
         ([1, 1], "each once"),
     ],
 )
 def test_columns_that_are_none_are_refused(columns, message):
-    with pytest.raises(InputError, match=f"MultivariateGaussian.marginal needs .*{message}"):
+    with pytest.raises(InputError, match=f"MultivariateGaussian.marginal .*{message}"):
         _normal(3).marginal(columns)
 
 
@@ -260,12 +246,6 @@ def test_values_that_leave_nothing_open_or_fit_nothing_are_refused(values, error
         _normal(3).condition(values)
 
 
-def test_a_batch_has_no_conditional():
-    batch = MultivariateGaussian(np.zeros((2, 3)), np.eye(3))
-    with pytest.raises(ShapeError, match=r"a single distribution. Got a batch of shape \(2,\)"):
-        batch.condition([0.0, np.nan, 0.0])
-
-
 # --- parameters ------------------------------------------------------------------------------
 
 
@@ -282,21 +262,14 @@ def test_a_batch_has_no_conditional():
         ([[1.0, 1e308], [1e308, 1.0]], "must be positive definite"),
         ([[1.0, 1e308], [-1e308, 1.0]], "must be symmetric"),
         ([[1.0, np.nan], [np.nan, 1.0]], "covariance of MultivariateGaussian must be finite"),
+        (1.9 * np.eye(3) - 0.9, "least eigenvalue is -0.8"),  # 1 - 2 · 0.9
     ],
 )
 def test_what_is_no_covariance_is_refused(covariance, message):
-    with pytest.raises(InputError, match=message):
-        MultivariateGaussian([0.0, 0.0], covariance)
-    batch = np.stack([np.eye(2), covariance])
-    with pytest.raises(InputError, match=message):
-        MultivariateGaussian([0.0, 0.0], batch)
-
-
-def test_an_indefinite_covariance_is_refused_with_its_eigenvalue():
-    """Three correlations of -0.9 cannot be: the least eigenvalue is 1 - 2 · 0.9."""
-    matrix = 1.9 * np.eye(3) - 0.9
-    with pytest.raises(InputError, match=r"least eigenvalue is -0.8"):
-        MultivariateGaussian(np.zeros(3), matrix)
+    size = len(covariance)
+    for given in (covariance, np.stack([np.eye(size), covariance])):
+        with pytest.raises(InputError, match=message):
+            MultivariateGaussian(np.zeros(size), given)
 
 
 def test_asymmetry_within_rounding_is_evened_out():
@@ -304,30 +277,6 @@ def test_asymmetry_within_rounding_is_evened_out():
     matrix[0, 1] *= 1 + 4e-16
     normal = MultivariateGaussian(np.zeros(4), matrix)
     np.testing.assert_array_equal(normal.covariance, normal.covariance.T)
-
-
-@pytest.mark.parametrize(
-    ("mean", "covariance"),
-    [
-        (0.0, 1.0),
-        ([0.0, 1.0], [1.0, 1.0]),
-        ([0.0, 1.0], np.eye(3)),
-        ([0.0], np.eye(2)),
-        (np.zeros((2, 0)), np.zeros((0, 0))),
-        (np.zeros((3, 2)), np.ones((2, 2, 2)) + np.eye(2)),
-    ],
-)
-def test_shapes_that_do_not_fit_are_refused(mean, covariance):
-    with pytest.raises(ShapeError, match="MultivariateGaussian"):
-        MultivariateGaussian(mean, covariance)
-
-
-def test_one_covariance_serves_many_means():
-    batch = MultivariateGaussian(np.arange(6.0).reshape(3, 2), _covariance(2))
-    assert batch.batch_shape == (3,)
-    assert batch.covariance.shape == (3, 2, 2)
-    with pytest.raises(ValueError, match="read-only"):
-        batch.covariance[0] = 1.0
 
 
 # --- samples ---------------------------------------------------------------------------------
@@ -343,29 +292,6 @@ def test_samples_have_the_covariance():
 
 
 # --- learning --------------------------------------------------------------------------------
-
-
-def test_the_estimate_is_that_of_numpy():
-    rng = np.random.default_rng(0)
-    rows, weight = rng.gamma(2.0, size=(60, 4)) @ rng.normal(size=(4, 4)), rng.uniform(0, 2, 60)
-    for w in (None, weight):
-        fitted = MultivariateGaussian.fit(rows, w)
-        expected = np.cov(rows.T, ddof=0, aweights=w)
-        np.testing.assert_allclose(fitted.mean, np.average(rows, axis=0, weights=w), rtol=1e-13)
-        np.testing.assert_allclose(fitted.covariance, expected, rtol=1e-12)
-
-
-def test_the_diagonal_of_the_scatter_is_that_of_the_diagonal_family():
-    rows = np.random.default_rng(0).normal(3.0, 2.0, (30, 2, 3))
-    groups = np.arange(30) % 4
-    full = MultivariateGaussian.summarise(rows, groups=groups, n_groups=5)
-    diagonal = DiagonalGaussian.summarise(rows, groups=groups, n_groups=5)
-    assert full.weight.shape == (5, 2)
-    assert full.scatter.shape == (5, 2, 3, 3)
-    np.testing.assert_array_equal(full.mean, diagonal.mean)
-    np.testing.assert_allclose(
-        np.diagonal(full.scatter, axis1=-2, axis2=-1), diagonal.scatter, rtol=1e-13
-    )
 
 
 def test_rows_with_missing_entries_are_refused_with_their_number_and_a_way_out():
