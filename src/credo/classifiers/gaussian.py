@@ -394,7 +394,7 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
         """Fit from moments; Ledoit-Wolf needs the rows too."""
         projection = None
         if self.subspace is not None:
-            check_spread(moments, "tied", ~moments.constant_features(), names)
+            check_spread(moments, "tied", ~moments.flat(pooled=True), names)
             projection = Projection.of(moments, self.subspace, _OWNER)
             moments = projection.moments(moments)
             components = tuple(f"component {i}" for i in range(moments.n_features))

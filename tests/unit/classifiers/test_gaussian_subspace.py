@@ -1,9 +1,11 @@
+import warnings
+
 import numpy as np
 import pytest
 from tests.oracles import gaussians as oracle
 
 from credo import GaussianClassifier
-from credo.exceptions import InputError
+from credo.exceptions import InputError, SingularWarning
 
 X, CODES = oracle.rows_of(160, counts=(30, 35, 40), n_features=5)
 
@@ -129,3 +131,17 @@ def test_fitting_without_a_subspace_forgets_its_components():
     model.set_params(subspace=None).fit(X, CODES)
     assert not hasattr(model, "components_")
     assert model.means_.shape == (3, 5)
+
+
+@pytest.mark.parametrize("shape", oracle.SHAPES)
+def test_a_column_that_is_constant_within_each_class_takes_part_in_the_components(shape):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = np.column_stack([3.0 * y, rng.normal(size=40), rng.normal(size=40)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SingularWarning)
+        model = GaussianClassifier(shape, subspace=2).fit(X, y)
+    total = np.cov(X.T, bias=True)
+    first = np.linalg.eigh(total)[1][:, -1]
+    assert abs(model.components_[0] @ first) == pytest.approx(1.0, abs=1e-9)
+    assert model.score(X, y) == 1.0
