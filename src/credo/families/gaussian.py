@@ -228,10 +228,15 @@ def _checked_moments(mean: Any, variance: Any, owner: str) -> dict[str, F64]:
     furthest = np.abs(mu).max(initial=0.0) / _MOST
     least, most = spread.min(initial=1.0), spread.max(initial=1.0)
     if most > _MOST or least < 1 / _MOST or furthest > np.sqrt(least):
-        raise InputError(
-            f"{owner}: the mean over the standard deviation, or the variance or its inverse, "
-            f"is above {_MOST:g}, where squares are no longer numbers. Rescale the unit."
-        )
+        means, squares = together(owner, mean=mu, variance=spread)
+        wide = (squares > _MOST) | (squares < 1 / _MOST)
+        wrong = np.argwhere(wide | (np.abs(means) / _MOST > np.sqrt(squares)))
+        if len(wrong):
+            raise InputError(
+                f"{owner}: the mean over the standard deviation, or the variance or its inverse, "
+                f"is above {_MOST:g} at index {wrong[0].tolist()}, where squares are no longer "
+                "numbers. Rescale the unit."
+            )
     return {"mean": mu, "variance": spread}
 
 
