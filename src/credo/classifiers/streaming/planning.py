@@ -27,11 +27,12 @@ _TAKEN: dict[str, tuple[ColumnKind, ...]] = {
 def learner_of(model: Any, owner: str) -> Any:
     """Return the model that learns: itself, or a copy of what a DecisionClassifier holds."""
     inner = clone(model.estimator) if isinstance(model, DecisionClassifier) else model
-    if getattr(inner, "kind", None) not in _TAKEN:
+    if isinstance(inner, type) or getattr(inner, "kind", None) not in _TAKEN:
         known = ", ".join((*LearnsFromSummary.known, LogisticClassifier.__name__))
+        got = f"the class {inner.__name__}" if isinstance(inner, type) else type(inner).__name__
         raise InputError(
             f"{owner} needs one of {known}, or a "
-            f"DecisionClassifier of one. Got {type(inner).__name__}. Read the table into a frame "
+            f"DecisionClassifier of one. Got {got}. Read the table into a frame "
             "and call its fit."
         )
     return inner
