@@ -44,7 +44,7 @@ from credo.families import DiagonalGaussian
 from credo.families.moments import Rows
 
 _OWNER = "NaiveBayes"
-#: Scores of sparse rows that are made at once, 16 MiB: a product of few rows costs far more a row.
+#: Scores of sparse rows that are made at once, 16 MiB.
 _SCORES = 2**21
 
 
@@ -73,24 +73,21 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
 
     def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:
         priors = self._log_priors()[:, None]
-        widest = max((term.width for term in self._terms), default=1)
-        size = check.block_rows(max(widest, len(priors)))
-        most = max(1, _SCORES // len(priors))
-        for piece in rows.pieces(most) if isinstance(rows, SparseRows) else [rows]:
-            ready = [term.ready(piece, whole=densities) for term in self._terms]
-            first = getattr(piece, "first", 0)
-            for block in check.blocks(len(piece), size):
-                with np.errstate(over="ignore", invalid="ignore"):
-                    parts = zip(self._terms, ready, strict=True)
-                    logs = (term.score(each, block, whole=densities) for term, each in parts)
-                    scores = np.add(next(logs), priors, order="C")
-                    for more in logs:
-                        scores += more
-                    best = scores.max(axis=0)
-                here = slice(first + block.start, first + block.stop)
-                if not np.isfinite(best).all():
-                    self._refuse_row(rows, here.start + int(np.isfinite(best).argmin()))
-                yield here, scores
+        ready = [term.ready(rows) for term in self._terms]
+        size = check.block_rows(max(len(priors), *(term.width for term in self._terms)))
+        if isinstance(rows, SparseRows):  # a product of few rows costs far more a row
+            size = max(1, _SCORES // len(priors))
+        for block in check.blocks(len(rows), size):
+            with np.errstate(over="ignore", invalid="ignore"):
+                parts = zip(self._terms, ready, strict=True)
+                logs = (term.score(each, block, whole=densities) for term, each in parts)
+                scores = np.add(next(logs), priors, order="C")
+                for more in logs:
+                    scores += more
+                best = scores.max(axis=0)
+            if not np.isfinite(best).all():
+                self._refuse_row(rows, block.start + int(np.isfinite(best).argmin()))
+            yield block, scores
 
     def _refuse_row(self, rows: Any, row: int) -> None:
         """Say why a row has no posterior."""
