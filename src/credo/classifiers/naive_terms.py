@@ -49,7 +49,7 @@ FAMILIES: dict[str, type[AbstractFamily[Any]]] = {
     "multivariate_gaussian": families.MultivariateGaussian,
 }
 #: Families of vectors describe a group of columns together.
-VECTORS = ("multinomial", "dirichlet", "multivariate_gaussian")
+VECTORS = tuple(name for name, each in FAMILIES.items() if each._support.vectors)  # noqa: SLF001
 #: Families that sparse rows can have: a value of zero costs nothing.
 SPARSE = ("bernoulli", "multinomial", "poisson")
 #: Families of which the user's smoothing adds artificial observations of each value.
@@ -146,9 +146,8 @@ class ColumnNames:
 
     def refuse(self, support: Support, x: F64, part: Part, rows: Sequence[int]) -> None:
         """Refuse cells outside of a support, by row and column."""
-        if not (support.inside(x) | support.missing(x)).all():  # else they need no names
-            owner = f"{self.owner}: the family {part.family!r}"
-            support.refuse_others(x, owner, rows, self.listed(part))
+        owner = f"{self.owner}: the family {part.family!r}"
+        support.refuse_others(x, owner, rows, self.listed(part))
 
     @contextmanager
     def naming(self, x: F64, part: Part, rows: Sequence[int]) -> Iterator[None]:
@@ -445,6 +444,11 @@ class Term(ABC):
         logs: F64 = self.family.log_density(self._block(rows, slice(row, row + 1))[0])
         return logs[:, None] if self.part.is_vector else logs
 
+    def features(self, n: int) -> list[Any]:
+        """Name so many contributions: of the columns, or of all of them if they are one event."""
+        names = self.names.listed(self.part)
+        return names if n == len(names) else [tuple(names)]
+
     def sample(self, codes: Int, total: int, rng: np.random.Generator) -> Any:
         """Draw the columns of rows of these classes, one after the other; counts have a total."""
         draws = self._draws(codes, total, rng)
@@ -514,9 +518,8 @@ class GaussianTerm(Term):
         check_size(rows.n_classes, len(part.columns), names.owner)
         shape = len(rows.codes), len(part.columns)
         view = RowsView(shape, lambda block: rows.X.floats(part.columns, block))
-        found = replace(rows, X=view).moments("diagonal", names.owner, names.listed(part))
-        assert found is not None  # noqa: S101 - what is missing is left out of diagonals
-        return found
+        found: Any = replace(rows, X=view).moments("diagonal", names.owner, names.listed(part))
+        return found  # never None: what is missing is left out of diagonals
 
     @classmethod
     def estimate(cls, part: Part, summary: ClassMoments, how: Any, names: ColumnNames) -> Self:
