@@ -99,7 +99,7 @@ def union_of(first: Any, second: Any, owner: str) -> tuple[Any, Int, Int]:
     mixed = {first.dtype.kind, second.dtype.kind} == {"i", "u"}
     if mixed:  # NumPy would join them as floats
         first, second = first.astype(object), second.astype(object)
-    elif len({_KINDS.get(each.dtype.kind) for each in (first, second) if each.size}) > 1:
+    elif len({_KINDS.get(k := each.dtype.kind, k) for each in (first, second) if each.size}) > 1:
         raise InputError(
             f"{owner}: the labels are of two kinds: {first[:3].tolist()} and "
             f"{second[:3].tolist()}. Use the same kind."
@@ -107,3 +107,9 @@ def union_of(first: Any, second: Any, owner: str) -> tuple[Any, Int, Int]:
     both = np.union1d(first, second)
     places = np.searchsorted(both, first), np.searchsorted(both, second)
     return check.names_array(both.tolist()) if mixed else both, *places
+
+
+def join_weights(first: F64, second: F64, here: Int, there: Int) -> F64:
+    """Add up the weights of two sets of classes, which went where ``union_of`` says."""
+    places, weights = np.concatenate([here, there]), np.concatenate([first, second])
+    return np.bincount(places, weights).astype(np.float64)

@@ -20,7 +20,7 @@ from credo.classifiers._base import (
     prior_probabilities,
     refuse_priors,
 )
-from credo.classifiers._labels import read_labels, union_of
+from credo.classifiers._labels import join_weights, read_labels, union_of
 from credo.classifiers.columns.rebuilt import kind_of, rebuilt
 from credo.classifiers.columns.table import Numbers, Table, read_table
 from credo.classifiers.columns.weighted import with_weight
@@ -351,8 +351,7 @@ class NaiveSummary:
                 "same families= to both."
             )
         classes, here, there = union_of(self.classes, other.classes, owner)
-        both = np.concatenate([self.weights, other.weights])
-        weights = np.bincount(np.concatenate([here, there]), both)
+        weights = join_weights(self.weights, other.weights, here, there)
         pairs: Any = zip(self.parts, other.parts, strict=True)
         n = len(classes)
         parts = tuple(

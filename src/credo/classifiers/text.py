@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 
 from credo import _checks as check
 from credo._types import F64, Int, Label, PerLabel
-from credo.classifiers._labels import read_labels, union_of
+from credo.classifiers._labels import join_weights, read_labels, union_of
 from credo.classifiers.explanation import Explanation
 from credo.classifiers.naive_bayes import TermClassifier
 from credo.classifiers.naive_terms import (
@@ -66,8 +66,7 @@ class WordSummary:
         counts = np.zeros((len(classes), len(words)))
         counts[np.ix_(here, mine)] += self.counts
         counts[np.ix_(there, theirs)] += other.counts
-        both = np.concatenate([self.documents, other.documents])
-        documents = np.bincount(np.concatenate([here, there]), both)
+        documents = join_weights(self.documents, other.documents, here, there)
         return WordSummary(self.model, classes, documents, words, counts)
 
     def _join_words(self, other: Self) -> tuple[Any, Any, Any]:
