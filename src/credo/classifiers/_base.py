@@ -322,8 +322,8 @@ class LearnsFromSummary(ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n, D)
-            Rows; NaN is missing.
+        X : array-like of shape (n, D), or what else the class takes
+            Rows, of any kind that the class names; NaN is missing.
         y : array-like of shape (n,)
             Labels, or the target of a regression.
         sample_weight : array-like of shape (n,), optional

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
 from credo import _checks as check
-from credo._types import F64, Int
+from credo._types import F64, Bool, Int
 from credo.exceptions import InputError
 
 #: Integers in a range of at most this many, or four per row, are counted instead of sorted.
 _RANGE = 2**16
+#: Kinds of labels that can be sorted together, by the letters of their dtypes.
+_KINDS = {**dict.fromkeys("UO", "text"), **dict.fromkeys("iufb", "number")}
 #: Larger integers do not fit where they are counted.
 _MOST = 2**62
 
@@ -29,19 +32,14 @@ def encode_labels(y: Any, weights: F64 | None) -> tuple[Any, Int]:
     try:
         if y.dtype.kind != "b":
             check_classification_targets(y)
-        return _sorted(y, weights)
+        if weights is None or weights.min(initial=1.0) > 0:
+            return np.unique(y, return_inverse=True)
+        classes = np.unique(y[weights > 0])
     except TypeError as error:
         raise InputError(
             "The labels y must be of one kind, such as text or whole numbers, so that they can be "
             f"sorted. {error}."
         ) from error
-
-
-def _sorted(y: Any, weights: F64 | None) -> tuple[Any, Int]:
-    """Encode labels by sorting them."""
-    if weights is None or weights.min(initial=1.0) > 0:
-        return np.unique(y, return_inverse=True)
-    classes = np.unique(y[weights > 0])
     places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     return classes, np.where(classes[places] == y, places, 0)
 
@@ -61,7 +59,28 @@ def without_mask(X: Any) -> Any:
     return np.ma.filled(X.astype(np.float64), np.nan) if np.ma.isMaskedArray(X) else X
 
 
-def refuse_missing_labels(y: Any, owner: str) -> None:
+def read_labels(
+    y: Any, sample_weight: Any, n: int, owner: str
+) -> tuple[Any, Int, F64 | None, Bool | None]:
+    """Return classes, codes and weights of the rows that have a weight; and which, unless all."""
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != n:
+        raise InputError(
+            f"{owner}: X has {n} rows and y has {len(labels)} labels, inconsistent numbers of "
+            "samples. Pass one label per row."
+        )
+    weights = kept = None
+    if sample_weight is not None:
+        weights = check.weights(sample_weight, n, f"sample weights of {owner}")
+        if not weights.all():
+            kept = weights > 0
+            labels, weights = labels[kept], weights[kept]
+    _refuse_missing(labels, owner)
+    classes, codes = encode_labels(labels, None)
+    return classes, codes, weights, kept
+
+
+def _refuse_missing(y: Any, owner: str) -> None:
     """Refuse labels that are missing or infinite."""
     if y.dtype.kind == "O":
         known = [label is not None and check.equals_itself(label) for label in y.tolist()]
@@ -80,7 +99,7 @@ def union_of(first: Any, second: Any, owner: str) -> tuple[Any, Int, Int]:
     mixed = {first.dtype.kind, second.dtype.kind} == {"i", "u"}
     if mixed:  # NumPy would join them as floats
         first, second = first.astype(object), second.astype(object)
-    elif len({_kind(each) for each in (first, second) if each.size}) > 1:
+    elif len({_KINDS.get(k := each.dtype.kind, k) for each in (first, second) if each.size}) > 1:
         raise InputError(
             f"{owner}: the labels are of two kinds: {first[:3].tolist()} and "
             f"{second[:3].tolist()}. Use the same kind."
@@ -90,7 +109,7 @@ def union_of(first: Any, second: Any, owner: str) -> tuple[Any, Int, Int]:
     return check.names_array(both.tolist()) if mixed else both, *places
 
 
-def _kind(labels: Any) -> str:
-    """Tell text, numbers and the rest apart."""
-    kind = labels.dtype.kind
-    return "text" if kind in "UO" else "number" if kind in "iufb" else str(kind)
+def join_weights(first: F64, second: F64, here: Int, there: Int) -> F64:
+    """Add up the weights of two sets of classes, which went where ``union_of`` says."""
+    places, weights = np.concatenate([here, there]), np.concatenate([first, second])
+    return np.bincount(places, weights).astype(np.float64)

@@ -28,12 +28,7 @@ from credo.posterior import Posterior
 
 def _estimator_has(name: str) -> Callable[[Any], bool]:
     """Offer a method only if the wrapped classifier has it."""
-
-    def has(self: Any) -> bool:
-        getattr(self.estimator_ if hasattr(self, "estimator_") else self.estimator, name)
-        return True
-
-    return has
+    return lambda self: hasattr(getattr(self, "estimator_", self.estimator), name)
 
 
 class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):

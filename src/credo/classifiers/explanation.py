@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, final
 
-import numpy as np
-
-from credo import _checks as check
 from credo._types import F64, Label
-from credo.classifiers.naive_terms import Term
-from credo.exceptions import InputError
 
 #: Lines of the repr, and characters of what stands on the left of each.
 _SHOWN, _WIDEST = 12, 40
@@ -80,13 +75,8 @@ class Explanation:
             lines.append((f"{rest.size} more", float(rest.sum())))
         title = f"{self.label!r} against {self.against!r}: log odds {self.log_odds:+.3f}"
         width = max(20, *(min(len(text), _WIDEST) for text, _ in lines))
-        return "\n".join([title, *(_line(text, amount, width) for text, amount in lines)])
-
-
-def _line(text: str, amount: float, width: int) -> str:
-    """Write one line of the table."""
-    text = text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
-    return f"  {text:<{width}}  {amount:+.3f}"
+        shown = [(t if len(t) <= _WIDEST else t[: _WIDEST - 3] + "...", c) for t, c in lines]
+        return "\n".join([title, *(f"  {text:<{width}}  {c:+.3f}" for text, c in shown)])
 
 
 def _called(feature: Any) -> str:
@@ -99,44 +89,6 @@ def _short(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(_short(each) for each in value)})"
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
-
-
-def explain(
-    terms: tuple[Term, ...],
-    rows: Any,
-    pair: tuple[int, int],
-    labels: tuple[Label, Label],
-    prior: float,
-) -> Explanation:
-    """Split the log odds of one row, of a pair of classes, by feature, the largest first."""
-    listed: list[tuple[int, Any, Any, float]] = []
-    sums, cells, names = np.zeros(2), rows.values(0), terms[0].names
-    for term in terms:
-        columns, logs = term.part.columns, term.contributions(rows, 0)[list(pair)]
-        sums += logs.sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            shares = np.nan_to_num(logs[0] - logs[1], posinf=np.inf, neginf=-np.inf).tolist()
-        if len(shares) < len(columns):  # one event
-            values = tuple(cells[c] for c in columns)
-            listed.append((columns[0], names.keys(term.part)[0], values, shares[0]))
-            continue
-        shown = np.flatnonzero(shares).tolist() if term.part.is_sparse else range(len(columns))
-        for c in shown:
-            j = columns[c]
-            listed.append((j, names.names[j], cells[j], shares[c]))
-    if np.isneginf(sums).all():
-        raise InputError(
-            f"{names.owner}.explain: the row is impossible under both classes, so there are no "
-            "log odds. Pass smoothing > 0, or compare other classes."
-        )
-    ordered = sorted(listed, key=lambda each: (-abs(each[3]), each[0]))
-    return Explanation(
-        *labels,
-        features=tuple(each[1] for each in ordered),
-        values=tuple(each[2] for each in ordered),
-        contributions=check.frozen(np.array([each[3] for each in ordered], dtype=np.float64)),
-        prior=prior,
-    )
 
 
 @final
@@ -187,24 +139,3 @@ class LogOddsWeights:
         """Unpack weights and intercept."""
         yield self.weights
         yield self.intercept
-
-
-def linear_form(
-    terms: tuple[Term, ...], pair: tuple[int, int], labels: tuple[Label, Label], prior: float
-) -> LogOddsWeights:
-    """Join the natural parameters of all terms, and the log odds of the priors."""
-    weights, offset, statistics = [], prior, list[str]()
-    for term in terms:
-        natural, partition = (each[list(pair)] for each in term.natural)
-        with np.errstate(invalid="ignore"):
-            weights.append(natural[0] - natural[1])
-            offset += float((partition[1] - partition[0]).sum())
-        statistics += term.statistic_names()
-    w = np.concatenate(weights)
-    if not (np.isfinite(w).all() and np.isfinite(offset)):
-        first = statistics[int(np.isfinite(w).argmin())]
-        raise InputError(
-            f"{terms[0].names.owner}.log_odds_weights: the weight of {first} is infinite, because "
-            "a probability is zero or one. Pass smoothing > 0."
-        )
-    return LogOddsWeights(*labels, check.frozen(w), offset, tuple(statistics))

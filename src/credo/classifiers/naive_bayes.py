@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from credo import _checks as check
 from credo._types import F64, Bool, Label, Labels, PerLabel, RandomState
@@ -20,11 +20,11 @@ from credo.classifiers._base import (
     prior_probabilities,
     refuse_priors,
 )
-from credo.classifiers._labels import encode_labels, refuse_missing_labels, union_of
+from credo.classifiers._labels import join_weights, read_labels, union_of
 from credo.classifiers.columns.rebuilt import kind_of, rebuilt
 from credo.classifiers.columns.table import Numbers, Table, read_table
 from credo.classifiers.columns.weighted import with_weight
-from credo.classifiers.explanation import Explanation, LogOddsWeights, explain, linear_form
+from credo.classifiers.explanation import Explanation, LogOddsWeights
 from credo.classifiers.naive_terms import (
     FAMILIES,
     SPARSE,
@@ -44,7 +44,7 @@ from credo.families import DiagonalGaussian
 from credo.families.moments import Rows
 
 _OWNER = "NaiveBayes"
-#: Scores of sparse rows that are made at once, 16 MiB: a product of few rows costs far more a row.
+#: Scores of sparse rows that are made at once, 16 MiB.
 _SCORES = 2**21
 
 
@@ -73,24 +73,21 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
 
     def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:
         priors = self._log_priors()[:, None]
-        widest = max((term.width for term in self._terms), default=1)
-        size = check.block_rows(max(widest, len(priors)))
-        most = max(1, _SCORES // len(priors))
-        for piece in rows.pieces(most) if isinstance(rows, SparseRows) else [rows]:
-            ready = [term.ready(piece, whole=densities) for term in self._terms]
-            first = getattr(piece, "first", 0)
-            for block in check.blocks(len(piece), size):
-                with np.errstate(over="ignore", invalid="ignore"):
-                    parts = zip(self._terms, ready, strict=True)
-                    logs = (term.score(each, block, whole=densities) for term, each in parts)
-                    scores = np.add(next(logs), priors, order="C")
-                    for more in logs:
-                        scores += more
-                    best = scores.max(axis=0)
-                here = slice(first + block.start, first + block.stop)
-                if not np.isfinite(best).all():
-                    self._refuse_row(rows, here.start + int(np.isfinite(best).argmin()))
-                yield here, scores
+        ready = [term.ready(rows) for term in self._terms]
+        size = check.block_rows(max(len(priors), *(term.width for term in self._terms)))
+        if isinstance(rows, SparseRows):  # a product of few rows costs far more a row
+            size = max(1, _SCORES // len(priors))
+        for block in check.blocks(len(rows), size):
+            with np.errstate(over="ignore", invalid="ignore"):
+                parts = zip(self._terms, ready, strict=True)
+                logs = (term.score(each, block, whole=densities) for term, each in parts)
+                scores = np.add(next(logs), priors, order="C")
+                for more in logs:
+                    scores += more
+                best = scores.max(axis=0)
+            if not np.isfinite(best).all():
+                self._refuse_row(rows, block.start + int(np.isfinite(best).argmin()))
+            yield block, scores
 
     def _refuse_row(self, rows: Any, row: int) -> None:
         """Say why a row has no posterior."""
@@ -98,11 +95,9 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
         wrong: list[Any] = []
         for term in self._terms:
             best = term.contributions(rows, row)[possible].max(axis=0)
-            impossible, columns = np.isneginf(best) | np.isnan(best), term.part.columns
-            if len(impossible) < len(columns):  # one event
-                wrong += [term.names.of(columns)] * int(impossible[0])
-            else:
-                wrong += [term.names.names[columns[j]] for j in np.flatnonzero(impossible).tolist()]
+            impossible = np.flatnonzero(np.isneginf(best) | np.isnan(best)).tolist()
+            features = term.features(len(best)) if impossible else []
+            wrong += [features[j] for j in impossible]
         where = f"the values in {check.listing(wrong)} are" if wrong else "its values together are"
         raise InputError(
             f"{type(self).__name__}: row {row} has probability zero under every class: {where} "
@@ -124,7 +119,28 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
                 f"{owner}: the priors of {labels[i]!r} and {labels[j]!r} are both zero. Compare "
                 "other classes."
             )
-        return explain(self._terms, rows, (i, j), (labels[i], labels[j]), float(logs[i] - logs[j]))
+        listed: list[tuple[int, Any, Any, float]] = []
+        sums, cells = np.zeros(2), rows.values(0)
+        for term in self._terms:
+            columns, parts = term.part.columns, term.contributions(rows, 0)[[i, j]]
+            sums += parts.sum(axis=1)
+            with np.errstate(invalid="ignore"):
+                shares = np.nan_to_num(parts[0] - parts[1], posinf=np.inf, neginf=-np.inf).tolist()
+            values = [cells[column] for column in columns]
+            if len(shares) < len(columns):  # one event
+                values = [tuple(values)]
+            everything = zip(columns, term.features(len(shares)), values, shares, strict=False)
+            listed += [each for each in everything if each[3] or not term.part.is_sparse]
+        if np.isneginf(sums).all():
+            raise InputError(
+                f"{owner}: the row is impossible under both classes, so there are no log odds. "
+                "Pass smoothing > 0, or compare other classes."
+            )
+        listed.sort(key=lambda each: (-abs(each[3]), each[0]))
+        _, features, found, shares = zip(*listed, strict=True) if listed else ((),) * 4
+        contributions = check.frozen(np.array(shares, dtype=np.float64))
+        prior = float(logs[i] - logs[j])
+        return Explanation(labels[i], labels[j], features, found, contributions, prior)
 
     def _position(self, label: Label, owner: str) -> int:
         """Find a class."""
@@ -158,7 +174,21 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
         logs = self._log_priors()
         if not np.isfinite(logs[[i, j]]).all():
             raise InputError(f"{owner}: the prior of {a!r} or {b!r} is zero.")
-        return linear_form(self._terms, (i, j), (a, b), float(logs[i] - logs[j]))
+        weights, offset, statistics = [], float(logs[i] - logs[j]), list[str]()
+        for term in self._terms:
+            natural, partition = term.natural
+            with np.errstate(invalid="ignore"):
+                weights.append(natural[i] - natural[j])
+                offset += float((partition[j] - partition[i]).sum())
+            statistics += term.statistic_names()
+        w = np.concatenate(weights)
+        if not (np.isfinite(w).all() and np.isfinite(offset)):
+            first = statistics[int(np.isfinite(w).argmin())]
+            raise InputError(
+                f"{owner}: the weight of {first} is infinite, because a probability is zero or "
+                "one. Pass smoothing > 0."
+            )
+        return LogOddsWeights(a, b, check.frozen(w), offset, tuple(statistics))
 
 
 # --- families -------------------------------------------------------------------------------------
@@ -173,16 +203,15 @@ def _name_families(families: Any) -> Any:
 
 def _name_family(family: Any) -> str:
     """Return the name of a family, or "auto"."""
-    if family is DiagonalGaussian or (isinstance(family, str) and family == "diagonal_gaussian"):
-        return "gaussian"  # the same: independent columns
-    for name, known in {**FAMILIES, "auto": None}.items():
-        if (family is known and known) or (isinstance(family, str) and family == name):
-            return name
     if isinstance(family, (list, tuple, np.ndarray)):
         raise InputError(
             f"The families of {_OWNER} are one name for all columns, or a mapping from column to "
             "family, such as {0: 'gaussian', 1: 'poisson'}. Got a list."
         )
+    known = {**FAMILIES, "auto": "auto", "diagonal_gaussian": DiagonalGaussian}
+    for name, each in known.items():
+        if family is each or (isinstance(family, str) and family == name):
+            return "gaussian" if each is DiagonalGaussian else name  # the same: independent columns
     shown = family if isinstance(family, str) else getattr(family, "__name__", family)
     raise InputError(
         f"{_OWNER} does not know the family {shown!r}. Choose one of {', '.join(FAMILIES)}."
@@ -308,7 +337,6 @@ class NaiveSummary:
         """Join two summaries of the same parts; the classes of both are kept."""
         owner = f"{_OWNER}.merge"
         mine, theirs = ([each.part for each in one.parts] for one in (self, other))
-        summaries: Any = ([each.summary for each in one.parts] for one in (self, other))
         if self.columns != other.columns or mine[0].is_sparse != theirs[0].is_sparse:
             raise InputError(f"{owner} needs the same columns, in the same order, in both.")
         if mine != theirs:
@@ -323,13 +351,12 @@ class NaiveSummary:
                 "same families= to both."
             )
         classes, here, there = union_of(self.classes, other.classes, owner)
+        weights = join_weights(self.weights, other.weights, here, there)
+        pairs: Any = zip(self.parts, other.parts, strict=True)
         n = len(classes)
-        weights = np.zeros(n)
-        weights[here] += self.weights
-        weights[there] += other.weights
         parts = tuple(
-            PartSummary(a, one.spread(here, n).merge(two.spread(there, n)))
-            for a, one, two in zip(mine, *summaries, strict=True)
+            PartSummary(one.part, one.summary.spread(here, n).merge(two.summary.spread(there, n)))
+            for one, two in pairs
         )
         return NaiveSummary(classes, weights, self.columns, self.frame, parts)
 
@@ -340,8 +367,9 @@ class NaiveBayes(TermClassifier):
     .. math:: p(k \mid x) \propto \pi_k \prod_j p_j(x_j \mid \theta_{jk})
 
     Each column has a family of its own: numbers, counts, yes and no, categories as text. The prior
-    is counted once. Missing values (NaN, None, null) are marginalised: their factor is left out, or
-    that of the whole group if a column of a group is missing.
+    is counted once. Missing values (NaN, None, null) are marginalised: their factor is left out. Of
+    a group, ``"multivariate_gaussian"`` keeps the columns that are there, and the others are left
+    out as a whole.
 
     Parameters
     ----------
@@ -491,15 +519,12 @@ class NaiveBayes(TermClassifier):
 
     def _check_loaded(self) -> None:
         self._check_parameters()
-        columns, width = [each.part.columns for each in self.summary_.parts], self.n_features_in_
-        is_sparse = isinstance(columns[0], range) if columns else False
-        if is_sparse:
-            fits = columns == [range(width)]
-        else:
-            placed = sorted(j for each in columns for j in each[: width + 1])
-            fits = len(placed) == width and placed == list(range(len(placed)))
-        names = self.summary_.columns
-        if not fits or (isinstance(names, range) and names != range(width)):
+        names, everything = self.summary_.columns, range(self.n_features_in_)
+        parts = [each.part for each in self.summary_.parts]
+        fits = sorted(j for part in parts for j in part.columns) == list(everything)
+        if any(part.is_sparse for part in parts):
+            fits = [part.columns for part in parts] == [everything]
+        if not fits or (isinstance(names, range) and names != everything):
             raise InputError(f"The summary of {_OWNER} is not one of its columns.")
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
@@ -507,21 +532,9 @@ class NaiveBayes(TermClassifier):
             self._forget("schema_")
         rows = _open(X)
         validate_data(self, X, y, reset=reset, skip_check_array=True)
-        labels = column_or_1d(y, warn=True)
-        weights = None
-        if sample_weight is not None:
-            weights = check.weights(sample_weight, len(labels), f"sample weights of {_OWNER}")
-            if not weights.all():
-                check_consistent_length(X, labels)
-                rows, kept = _open(with_weight(X, weights, _OWNER)), weights > 0
-                labels, weights = labels[kept], weights[kept]
-        if len(rows) != len(labels):
-            raise InputError(
-                f"{_OWNER}: X has {len(rows)} rows and y has {len(labels)} labels, inconsistent "
-                "numbers of samples. Pass one label per row."
-            )
-        refuse_missing_labels(labels, _OWNER)
-        classes, codes = encode_labels(labels, None)
+        classes, codes, weights, kept = read_labels(y, sample_weight, len(rows), _OWNER)
+        if kept is not None:
+            rows = _open(with_weight(X, kept, _OWNER))
         if reset:
             self._settle(rows, kind_of(X))
         elif isinstance(rows, SparseRows) != self._is_sparse():
@@ -532,7 +545,7 @@ class NaiveBayes(TermClassifier):
 
     def _settle(self, rows: Table | SparseRows, frame: str | None = "pyarrow") -> None:
         """Choose the families of columns, by the first rows, and keep what they are called."""
-        named = None if isinstance(rows, SparseRows) else rows.labels
+        named = getattr(rows, "labels", None)
         if named is None:
             named = getattr(self, "feature_names_in_", None)
         columns: Labels | range = range(rows.n_columns)
@@ -540,11 +553,10 @@ class NaiveBayes(TermClassifier):
             columns = check.labels(named, f"columns of {_OWNER}")
         families = _name_families(self.families)
         if isinstance(rows, SparseRows):
-            part = Part(_sparse_family(families, rows), range(rows.n_columns))
-            self._settled = (part,), columns, frame
+            parts: Any = (Part(_sparse_family(families, rows), range(rows.n_columns)),)
         else:
             parts = _plan(families, rows, ColumnNames(_OWNER, columns))
-            self._settled = parts, columns, frame
+        self._settled = parts, columns, frame
 
     def _keep(self, summary: NaiveSummary) -> None:
         """Go on with the families of a summary; refuse others that were named since."""

@@ -49,7 +49,7 @@ FAMILIES: dict[str, type[AbstractFamily[Any]]] = {
     "multivariate_gaussian": families.MultivariateGaussian,
 }
 #: Families of vectors describe a group of columns together.
-VECTORS = ("multinomial", "dirichlet", "multivariate_gaussian")
+VECTORS = tuple(name for name, each in FAMILIES.items() if each._support.vectors)  # noqa: SLF001
 #: Families that sparse rows can have: a value of zero costs nothing.
 SPARSE = ("bernoulli", "multinomial", "poisson")
 #: Families of which the user's smoothing adds artificial observations of each value.
@@ -146,9 +146,8 @@ class ColumnNames:
 
     def refuse(self, support: Support, x: F64, part: Part, rows: Sequence[int]) -> None:
         """Refuse cells outside of a support, by row and column."""
-        if not (support.inside(x) | support.missing(x)).all():  # else they need no names
-            owner = f"{self.owner}: the family {part.family!r}"
-            support.refuse_others(x, owner, rows, self.listed(part))
+        owner = f"{self.owner}: the family {part.family!r}"
+        support.refuse_others(x, owner, rows, self.listed(part))
 
     @contextmanager
     def naming(self, x: F64, part: Part, rows: Sequence[int]) -> Iterator[None]:
@@ -234,18 +233,14 @@ class SparseRows:
         """Return all entries of a row."""
         return self.X[[row]].toarray()[0].tolist()
 
-    def pieces(self, size: int) -> Iterator[SparseRows]:
-        """Cut the rows into pieces of at most so many, as float64, which they usually are."""
-        X = self.X
-        for rows in check.blocks(len(self), size):
-            starts = X.indptr[rows.start : rows.stop + 1]
-            entries = slice(int(starts[0]), int(starts[-1]))
-            values = np.asarray(X.data[entries], dtype=np.float64)
-            cut = csr_array(
-                (values, X.indices[entries], starts - starts[0]),
-                shape=(rows.stop - rows.start, self.n_columns),
-            )
-            yield SparseRows(self.owner, cut, rows.start)
+    def piece(self, rows: slice) -> SparseRows:
+        """Cut a block of rows out, as float64, which they usually are."""
+        starts = self.X.indptr[rows.start : rows.stop + 1]
+        entries = slice(int(starts[0]), int(starts[-1]))
+        values = np.asarray(self.X.data[entries], dtype=np.float64)
+        shape = rows.stop - rows.start, self.n_columns
+        cut = csr_array((values, self.X.indices[entries], starts - starts[0]), shape=shape)
+        return SparseRows(self.owner, cut, rows.start)
 
     def refuse_others(self, support: Support) -> None:
         """Refuse entries that are no counts of a family."""
@@ -270,9 +265,9 @@ class SparseRows:
         result = np.zeros((n_classes, self.n_columns))
         entries = max(_ENTRIES, result.size)  # so that adding tables up costs less than making them
         small = codes.astype(np.int32)
-        for piece in self.pieces(max(1, len(self) * entries // max(1, self.X.nnz))):
+        for rows in check.blocks(len(self), max(1, len(self) * entries // max(1, self.X.nnz))):
+            piece = self.piece(rows)
             piece.refuse_others(_counted(family))
-            rows = slice(piece.first, piece.first + len(piece))
             lengths, values = np.diff(piece.X.indptr), piece.X.data
             if weights is not None:
                 values = values * np.repeat(weights[rows], lengths)
@@ -433,7 +428,7 @@ class Term(ABC):
         """Estimate the distributions from a summary."""
         return cls(part, _estimate(part, summary, how), names)
 
-    def ready(self, rows: Any, *, whole: bool) -> Any:  # noqa: ARG002 - of those that need it
+    def ready(self, rows: Any) -> Any:
         """Return what scoring needs of all rows."""
         return rows
 
@@ -448,6 +443,11 @@ class Term(ABC):
         """Return what each column of one row adds, (K, D), or (K, 1) if they are one event."""
         logs: F64 = self.family.log_density(self._block(rows, slice(row, row + 1))[0])
         return logs[:, None] if self.part.is_vector else logs
+
+    def features(self, n: int) -> list[Any]:
+        """Name so many contributions: of the columns, or of all of them if they are one event."""
+        names = self.names.listed(self.part)
+        return names if n == len(names) else [tuple(names)]
 
     def sample(self, codes: Int, total: int, rng: np.random.Generator) -> Any:
         """Draw the columns of rows of these classes, one after the other; counts have a total."""
@@ -518,9 +518,8 @@ class GaussianTerm(Term):
         check_size(rows.n_classes, len(part.columns), names.owner)
         shape = len(rows.codes), len(part.columns)
         view = RowsView(shape, lambda block: rows.X.floats(part.columns, block))
-        found = replace(rows, X=view).moments("diagonal", names.owner, names.listed(part))
-        assert found is not None  # noqa: S101 - what is missing is left out of diagonals
-        return found
+        found: Any = replace(rows, X=view).moments("diagonal", names.owner, names.listed(part))
+        return found  # never None: what is missing is left out of diagonals
 
     @classmethod
     def estimate(cls, part: Part, summary: ClassMoments, how: Any, names: ColumnNames) -> Self:
@@ -766,7 +765,7 @@ class CategoricalTerm(Term):
         unseen = logs[:, size:] if self.unknown == "smooth" else np.zeros((len(logs), 1))
         return np.concatenate([logs[:, :size], unseen, np.zeros((len(logs), 1))], axis=1)
 
-    def ready(self, rows: Table, *, whole: bool = False) -> Int:  # noqa: ARG002 - always the same
+    def ready(self, rows: Table) -> Int:
         """Return the category of each row: C if it was never seen, -1 if it is missing."""
         words = rows.words(self.part.columns[0])
         codes = self.categories.codes(words)
@@ -841,6 +840,11 @@ class SparseTerm(Term):
         return np.ascontiguousarray(weights.T)
 
     @cached_property
+    def _differences(self) -> F64:
+        """Return the weights less those of the first class, (D, K - 1)."""
+        return self._table[:, 1:] - self._table[:, :1]
+
+    @cached_property
     def _offsets(self) -> F64:
         """Return the score of a row of zeros, (K,), without what is impossible."""
         partitions = self.natural[1]
@@ -859,20 +863,16 @@ class SparseTerm(Term):
         needed = np.isposinf(weights).sum(axis=1, dtype=np.float64)
         return np.ascontiguousarray(table.T), needed
 
-    @property
-    def width(self) -> int:
-        """Numbers per row: those of the classes, which are there already."""
-        return 1
-
-    def ready(self, rows: SparseRows, *, whole: bool) -> F64:
-        """Score all rows by a sparse product, which is fastest over many."""
-        X = rows.X
+    def score(self, ready: SparseRows, block: slice, *, whole: bool) -> F64:
+        """Score rows by a sparse product; see ``Term.score``."""
+        rows = ready.piece(block)
         rows.refuse_others(_counted(self.part.family))
+        X = rows.X
         if whole or len(self._offsets) > _FEW:
             scores = X @ self._table
         else:  # a posterior needs differences only: one column less
             scores = np.zeros((len(rows), len(self._offsets)))
-            scores[:, 1:] = X @ (self._table[:, 1:] - self._table[:, :1])
+            scores[:, 1:] = X @ self._differences
         if self._offsets.any():
             scores += self._offsets
         if self._barred is not None:
@@ -885,10 +885,6 @@ class SparseTerm(Term):
             if self.part.is_vector:
                 scores += scipy.special.gammaln(X.sum(axis=1) + 1.0)[:, None]
         return scores.T
-
-    def score(self, ready: F64, block: slice, *, whole: bool) -> F64:  # noqa: ARG002 - decided
-        """Return the scores of a block; see ``Term.score``."""
-        return ready[:, block]
 
     def contributions(self, rows: SparseRows, row: int) -> F64:
         """Return what each column of one row adds, (K, D)."""

@@ -11,11 +11,10 @@ import numpy as np
 import scipy
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
-from sklearn.utils.validation import column_or_1d
 
 from credo import _checks as check
 from credo._types import F64, Int, Label, PerLabel
-from credo.classifiers._labels import encode_labels, refuse_missing_labels, union_of
+from credo.classifiers._labels import join_weights, read_labels, union_of
 from credo.classifiers.explanation import Explanation
 from credo.classifiers.naive_bayes import TermClassifier
 from credo.classifiers.naive_terms import (
@@ -64,11 +63,10 @@ class WordSummary:
         classes, here, there = union_of(self.classes, other.classes, _OWNER)
         words, mine, theirs = self._join_words(other)
         check_size(len(classes), len(words), _OWNER)
-        counts, documents = np.zeros((len(classes), len(words))), np.zeros(len(classes))
+        counts = np.zeros((len(classes), len(words)))
         counts[np.ix_(here, mine)] += self.counts
         counts[np.ix_(there, theirs)] += other.counts
-        documents[here] += self.documents
-        documents[there] += other.documents
+        documents = join_weights(self.documents, other.documents, here, there)
         return WordSummary(self.model, classes, documents, words, counts)
 
     def _join_words(self, other: Self) -> tuple[Any, Any, Any]:
@@ -300,20 +298,9 @@ class TextClassifier(TermClassifier):
         documents = _check_documents(X)
         if y is None:
             raise InputError(f"{_OWNER} requires y to be passed, but the target y is None.")
-        labels = column_or_1d(y, warn=True)
-        if len(labels) != len(documents):
-            raise InputError(
-                f"{_OWNER} needs one label per document: inconsistent numbers of samples, "
-                f"{len(documents)} documents and {len(labels)} labels."
-            )
-        weights = None
-        if sample_weight is not None:
-            weights = check.weights(sample_weight, len(documents), f"sample weights of {_OWNER}")
-            kept = np.flatnonzero(weights)
-            documents = [documents[i] for i in kept.tolist()]
-            labels, weights = labels[kept], weights[kept]
-        refuse_missing_labels(labels, _OWNER)
-        classes, codes = encode_labels(labels, None)
+        classes, codes, weights, kept = read_labels(y, sample_weight, len(documents), _OWNER)
+        if kept is not None:
+            documents = [documents[i] for i in np.flatnonzero(kept).tolist()]
         return Rows(documents, codes, weights, len(classes)), classes
 
     def _summarise(self, batch: tuple[Rows, Any]) -> WordSummary:
@@ -336,11 +323,9 @@ class TextClassifier(TermClassifier):
             raise InputError(f"The vectorizer of {_OWNER} failed: {error}") from error
         if isinstance(reader, HashingVectorizer):
             return range(counts.shape[1]), counts
-        words = reader.get_feature_names_out().tolist()
-        order = sorted(range(len(words)), key=words.__getitem__)  # a given vocabulary has its own
-        if order != list(range(len(words))):
-            words, counts = [words[w] for w in order], counts[:, order]
-        return tuple(words), counts
+        words = reader.get_feature_names_out().astype(object)
+        order = np.argsort(words)  # a given vocabulary has its own
+        return tuple(words[order].tolist()), counts[:, order]
 
     def _sparse(self, counts: Any) -> SparseRows:
         """Return counts as the model takes them: ones, if only occurrence matters."""

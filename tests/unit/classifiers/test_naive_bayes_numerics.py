@@ -77,9 +77,6 @@ def test_with_any_smoothing_nothing_is_impossible_neither_a_one_nor_a_zero(alpha
     np.testing.assert_allclose(logs[:, 1] - logs[:, 0], [odds, -odds], rtol=1e-10)
 
 
-# --- units -----------------------------------------------------------------------------------
-
-
 # --- densities -------------------------------------------------------------------------------
 
 
@@ -113,14 +110,6 @@ def test_the_multinomial_density_has_its_coefficient(form, total):
     assert np.exp(model.log_density(form(space))).sum() == pytest.approx(1.0, rel=1e-12)
     first = stats.multinomial.logpmf(space, total, np.array([2, 1, 4]) / 7) + np.log(1 / 3)
     np.testing.assert_allclose(model.log_joint(form(space))[:, 0], first, rtol=1e-12, atol=1e-13)
-
-
-def test_the_density_of_sparse_bits_sums_to_one():
-    model = NaiveBayes("bernoulli").fit(
-        csr_array(np.array([[1, 0, 0], [0, 1, 1], [0, 1, 0]])), [0, 1, 1]
-    )
-    space = np.array(list(product([0, 1], repeat=3)))
-    assert np.exp(model.log_density(csr_array(space))).sum() == pytest.approx(1.0, rel=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_what_is_no_list_is_refused(documents, fitted):
 def test_no_documents_are_refused(fitted):
     with pytest.raises(InputError, match="minimum of 1"):
         fitted.predict([])
-    with pytest.raises(InputError, match="5 documents and 4 labels"):
+    with pytest.raises(InputError, match="5 rows and y has 4 labels"):
         TextClassifier().fit(DOCS, LABELS[:4])
 
 

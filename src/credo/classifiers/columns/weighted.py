@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from credo._types import F64
+from credo._types import Bool
 from credo.classifiers.columns.frames import frame_of
 
 
-def with_weight(X: Any, weights: F64, owner: str) -> Any:
-    """Keep the rows of positive weight, of an array, a sparse array, a list or a data frame."""
-    kept = weights > 0
+def with_weight(X: Any, kept: Bool, owner: str) -> Any:
+    """Keep the rows that have a weight, of an array, a sparse array, a list or a data frame."""
     if isinstance(X, (list, tuple)):
         return [row for row, keep in zip(X, kept.tolist(), strict=True) if keep]
     if issparse(X):
