@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,11 +20,12 @@ from credo.classifiers._base import (
     LearnsFromSummary,
     log_totals,
     prior_probabilities,
+    read_numbers,
     refuse_priors,
     row_weights,
     warn_user,
 )
-from credo.classifiers._labels import encode_labels, without_mask
+from credo.classifiers._labels import encode_labels
 from credo.classifiers.summary import ClassSummary
 from credo.exceptions import InputError, SingularWarning
 from credo.families.boundary import Hyperplane, Quadric, boundary_between
@@ -347,9 +349,7 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         if reset:
             self._forget("schema_")
-        rows, labels = validate_data(
-            self, without_mask(X), y, reset=reset, dtype="numeric", ensure_all_finite=False
-        )
+        rows, labels = read_numbers(partial(validate_data, self, reset=reset), X, _OWNER, y)
         weights = row_weights(sample_weight, len(rows), _OWNER)
         classes, codes = encode_labels(labels, weights)
         return Rows(rows, codes, weights, len(classes)), classes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Any, Literal, Self, overload
 
 import numpy as np
@@ -12,8 +13,7 @@ from sklearn.utils.validation import validate_data
 from credo import _checks as check
 from credo._results import Storable
 from credo._types import F64
-from credo.classifiers._base import row_weights
-from credo.classifiers._labels import without_mask
+from credo.classifiers._base import read_numbers, row_weights
 from credo.classifiers.gaussian import GaussianModel, Progress
 from credo.classifiers.summary import ClassSummary
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
@@ -292,8 +292,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         if reset:
             self._forget("schema_")
-        how = {"dtype": "numeric", "ensure_all_finite": False, "y_numeric": True}
-        rows, target = validate_data(self, without_mask(X), y, reset=reset, **how)
+        read = partial(validate_data, self, reset=reset, y_numeric=True)
+        rows, target = read_numbers(read, X, _OWNER, y)
         n_bytes = 8 * (rows.shape[1] + 1) ** 2
         if n_bytes > MOST_BYTES:
             raise InputError(
@@ -492,9 +492,7 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
     def _predict(self, X: Any) -> tuple[F64, F64]:
         """Return mean and variance of the target of each row."""
         self._check_ready()
-        rows = validate_data(
-            self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False
-        )
+        rows = read_numbers(partial(validate_data, self, reset=False), X, _OWNER)
         return self._fitted.predict(rows)
 
     def __sklearn_tags__(self) -> Any:
