@@ -11,12 +11,11 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from credo import _checks as check
 from credo._records import field_of
@@ -260,16 +259,6 @@ class GenerativeClassifier(ScoredClassifier):
         with np.errstate(divide="ignore"):
             return np.log(self.priors_)
 
-    def _rows(self, X: Any) -> Any:
-        """Check rows to predict."""
-        self._check_ready()
-        return read_numbers(partial(validate_data, self, reset=False), X, type(self).__name__)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 class LearnsFromSummary(ABC):
     """Base of models that are estimated from a mergeable summary of the rows.
@@ -418,6 +407,11 @@ class LearnsFromSummary(ABC):
             learned = [name for name in vars(self) if name.endswith("_")]
             self._forget(*(name for name in learned if name not in of_the_rows))
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc] # of BaseEstimator, beside this
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _forget(self, *names: str) -> None:
         """Remove attributes, if they are there."""

@@ -15,13 +15,16 @@ from credo._types import F64, Bool, Int
 from credo.exceptions import InputError
 from credo.families.moments import ClassMoments
 
+#: Shapes of covariances, from the richest to the poorest.
 Shape = Literal[
-    "full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "proportional"
+    "full", "proportional", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical"
 ]
 #: Shapes with correlations between features.
 WITH_CORRELATIONS = ("full", "tied", "proportional")
 #: Shapes with the same covariance in all classes: the boundaries are hyperplanes.
 LINEAR = ("tied", "tied_diagonal", "tied_spherical")
+#: Shapes with one variance for all features.
+SPHERICAL = ("spherical", "tied_spherical")
 #: Sizes of the covariances by shape: K classes, D features.
 COVARIANCES = {
     "full": "K D D",
@@ -110,8 +113,9 @@ class ClassGaussians:
     @classmethod
     def of_variances(cls, shape: Shape, means: F64, variances: F64, active: Bool) -> ClassGaussians:
         """Make Gaussians without correlations; spherical shapes have one variance for all."""
-        spherical = shape in ("spherical", "tied_spherical")
-        wide = np.repeat(variances[..., None], means.shape[1], -1) if spherical else variances
+        wide = variances
+        if shape in SPHERICAL:
+            wide = np.repeat(variances[..., None], means.shape[1], -1)
         used = np.where(active, wide, 1.0)
         logs = np.broadcast_to(np.log(used).sum(axis=-1), len(means)).copy()
         whiteners = np.where(active, 1 / np.sqrt(used), 0.0)
@@ -246,18 +250,12 @@ class ClassGaussians:
     def distances(self, x: Any) -> F64:
         """Return squared Mahalanobis distances of rows to each mean, (K, B)."""
         if self.has_correlations and not self.is_linear:
-            result, z = np.full((self.n_classes, len(x)), np.nan), np.empty(x.shape)
-            rows: Any = slice(None)
-            for k in range(self.n_classes):
-                if not len(x):
-                    break
+            result, z = np.empty((self.n_classes, len(x))), np.empty(x.shape)
+            for k in range(self.n_classes if len(x) else 0):
                 np.subtract(x, self.means[k], out=z)
                 w = self._stack[k % len(self._stack)]
                 scipy.linalg.blas.dtrmm(1.0, w.T, z.T, trans_a=1, overwrite_b=1)
-                result[k, rows] = np.einsum("ij,ij->i", z, z)
-                if not k and np.isnan(result[0]).any():  # rows that lack something: not again
-                    rows = np.flatnonzero(~np.isnan(result[0]))
-                    x, z = x[rows], z[: len(rows)]
+                np.einsum("ij,ij->i", z, z, out=result[k])
             result /= self._factors[:, None]
             return result
         if self.has_correlations:

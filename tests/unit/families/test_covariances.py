@@ -8,7 +8,6 @@ from tests.oracles import gaussians as oracle
 from credo.exceptions import InputError, NumericalError
 from credo.families import covariances
 from credo.families.covariances import (
-    SHAPES,
     Names,
     Recipe,
     SingularCovarianceError,
@@ -58,7 +57,7 @@ def test_there_are_seven_shapes_with_so_many_parameters():
         "spherical": 5,
         "tied_spherical": 1,
     }
-    assert {shape: n_covariance_parameters(shape, 5, 4) for shape in SHAPES} == numbers
+    assert {shape: n_covariance_parameters(shape, 5, 4) for shape in oracle.SHAPES} == numbers
 
 
 @shapes
