@@ -250,12 +250,16 @@ class ClassGaussians:
     def distances(self, x: Any) -> F64:
         """Return squared Mahalanobis distances of rows to each mean, (K, B)."""
         if self.has_correlations and not self.is_linear:
-            result, z = np.empty((self.n_classes, len(x))), np.empty(x.shape)
+            result, z = np.full((self.n_classes, len(x)), np.nan), np.empty(x.shape)
+            rows: Any = slice(None)
             for k in range(self.n_classes if len(x) else 0):
                 np.subtract(x, self.means[k], out=z)
                 w = self._stack[k % len(self._stack)]
                 scipy.linalg.blas.dtrmm(1.0, w.T, z.T, trans_a=1, overwrite_b=1)
-                np.einsum("ij,ij->i", z, z, out=result[k])
+                result[k, rows] = np.einsum("ij,ij->i", z, z)
+                if not k and np.isnan(result[0]).any():  # rows that lack something: not again
+                    rows = np.flatnonzero(~np.isnan(result[0]))
+                    x, z = x[rows], z[: len(rows)]
             result /= self._factors[:, None]
             return result
         if self.has_correlations:
@@ -387,9 +391,7 @@ class ClassGaussians:
         gaps, stack = moments.means - self.means, self._stack
         if not self.has_correlations:
             on, weights = self.active, moments.feature_weights
-            scales = np.broadcast_to(stack, self.means.shape)[:, on]
-            pooled = len(stack) == 1
-            squares = moments.pooled_diagonal()[None] if pooled else moments.diagonals()
+            scales, squares = self._scales[:, on], np.atleast_2d(moments.diagonals())
             inner = float((squares[:, on] * stack[:, on] ** 2).sum())
             terms = _LOG_2PI - 2 * np.log(scales) + (gaps[:, on] * scales) ** 2
             return -0.5 * (inner + float((weights[:, on] * terms).sum()))
@@ -529,11 +531,9 @@ def _orthogonalise(columns: F64) -> tuple[F64, F64]:
 
 def _distinct(hidden: Bool) -> tuple[Int, Int]:
     """Return a row of each distinct pattern, and the pattern of each row."""
-    packed = np.packbits(hidden, axis=1)
-    words = np.zeros((len(packed), -(-max(packed.shape[1], 1) // 8) * 8), dtype=np.uint8)
-    words[:, : packed.shape[1]] = packed
-    keys: Any = words.view(np.uint64)
-    keys = keys[:, 0] if keys.shape[1] == 1 else keys.view(f"V{8 * keys.shape[1]}")[:, 0]
+    packed: Any = np.packbits(np.pad(hidden, ((0, 0), (0, -hidden.shape[1] % 64))), axis=1)
+    words = packed.view(np.uint64)
+    keys = words[:, 0] if words.shape[1] == 1 else packed.view(f"V{packed.shape[1]}")[:, 0]
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     return first, which
 
