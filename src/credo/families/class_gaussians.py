@@ -496,7 +496,7 @@ class _Free:
     @cached_property
     def _inverse(self) -> F64:
         """Return R⁻¹ of each pattern, (S, m, m)."""
-        return np.linalg.inv(self._r)
+        return np.asarray(np.linalg.inv(self._r), dtype=np.float64)
 
     @property
     def covariances(self) -> F64:
@@ -531,7 +531,7 @@ def _orthogonalise(columns: F64) -> tuple[F64, F64]:
 
 def _distinct(hidden: Bool) -> tuple[Int, Int]:
     """Return a row of each distinct pattern, and the pattern of each row."""
-    packed: Any = np.packbits(np.pad(hidden, ((0, 0), (0, -hidden.shape[1] % 64))), axis=1)
+    packed: Any = np.packbits(np.pad(hidden, ((0, 0), (0, 64 - hidden.shape[1] % 64))), axis=1)
     words = packed.view(np.uint64)
     keys = words[:, 0] if words.shape[1] == 1 else packed.view(f"V{packed.shape[1]}")[:, 0]
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
