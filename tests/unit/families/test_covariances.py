@@ -459,12 +459,6 @@ def test_a_feature_that_is_constant_everywhere_has_no_part(shape):
     np.testing.assert_allclose(model.log_densities(wide), narrow.log_densities(X), rtol=1e-9)
 
 
-@shapes
-def test_nothing_is_learned_from_constants(shape):
-    with pytest.raises(InputError, match="Owner: every feature is constant .56 sample"):
-        estimate(moments_of(np.full_like(X, 0.3), None), Recipe(shape, repair=True), NAMES)
-
-
 # --- variances that float64 cannot hold ------------------------------------------------------
 
 
