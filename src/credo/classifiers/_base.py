@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from credo import _checks as check
 from credo._records import field_of
@@ -259,18 +259,6 @@ class GenerativeClassifier(ScoredClassifier):
         with np.errstate(divide="ignore"):
             return np.log(self.priors_)
 
-    def _rows(self, X: Any) -> Any:
-        """Check rows to predict."""
-        self._check_ready()
-        return validate_data(
-            self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 class LearnsFromSummary(ABC):
     """Base of models that are estimated from a mergeable summary of the rows.
@@ -420,6 +408,11 @@ class LearnsFromSummary(ABC):
             self._forget(*(name for name in learned if name not in of_the_rows))
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc] # of BaseEstimator, beside this
+        tags.input_tags.allow_nan = True
+        return tags
+
     def _forget(self, *names: str) -> None:
         """Remove attributes, if they are there."""
         for name in names:
@@ -444,6 +437,54 @@ def warn_user(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("credo."):
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, category, stacklevel=depth)
+
+
+class _NotNumbersError(InputError, TypeError):
+    """A column of something else; scikit-learn expects a TypeError of some."""
+
+
+def read_numbers(read: Callable[..., Any], X: Any, owner: str, *y: Any) -> Any:
+    """Check rows of numbers, NaN being missing, by a function of scikit-learn, and y with them."""
+    _refuse_dates(X, owner)
+    try:
+        found = read(without_mask(X), *y, dtype="numeric", ensure_all_finite=False)
+        rows = found[0] if y else found
+        if rows.dtype.kind not in "biuf":  # a list, or a table that is no data frame of pandas
+            _refuse_dates(rows, owner)
+            rows = rows.astype(np.float64)
+    except (TypeError, ValueError):
+        _refuse_objects(X, owner)
+        raise
+    return (rows, *found[1:]) if y else rows
+
+
+def _refuse_dates(X: Any, owner: str) -> None:
+    """Refuse dates and durations, which some containers would turn into numbers, by their types."""
+    types = getattr(X, "dtypes", getattr(getattr(X, "schema", None), "types", None))
+    if types is None:  # neither a data frame nor an Arrow table
+        types = [getattr(X, "dtype", None)]
+    for name, kind in zip(check.names_of(X) or (0,), types, strict=False):
+        if str(kind).lower().startswith(("date", "time", "duration", "period")):
+            raise _NotNumbersError(
+                f"{owner}: column {name!r} holds dates or durations ({kind}). Turn it into "
+                "numbers, such as days since the first, or drop it."
+            )
+
+
+def _refuse_objects(X: Any, owner: str) -> None:
+    """Refuse the first column with cells that are no numbers, if there is one."""
+    cells = np.asarray(X)
+    if cells.ndim != 2 or cells.dtype.kind not in "OUS":
+        return
+    for name, column in zip(check.names_of(X) or range(cells.shape[1]), cells.T, strict=True):
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise _NotNumbersError(
+                f"{owner}: column {name!r} holds something else than numbers: "
+                f"{str(error).rstrip('.')}. Turn it into numbers, such as zeros and ones for each "
+                "category, or drop it."
+            ) from error
 
 
 def row_weights(given: Any, n: int, owner: str) -> F64 | None:

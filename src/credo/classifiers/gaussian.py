@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,11 +20,12 @@ from credo.classifiers._base import (
     LearnsFromSummary,
     log_totals,
     prior_probabilities,
+    read_numbers,
     refuse_priors,
     row_weights,
     warn_user,
 )
-from credo.classifiers._labels import encode_labels, without_mask
+from credo.classifiers._labels import encode_labels
 from credo.classifiers.summary import ClassSummary
 from credo.exceptions import InputError, SingularWarning
 from credo.families.boundary import Hyperplane, Quadric, boundary_between
@@ -86,6 +88,11 @@ class GaussianModel(LearnsFromSummary):
             progress,
         )
 
+    def _rows(self, X: Any) -> Any:
+        """Check rows to predict."""
+        self._check_ready()
+        return read_numbers(partial(validate_data, self, reset=False), X, type(self).__name__)
+
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
         recipe = self._recipe()
         if seen is not None and isinstance(recipe.shrinkage, str) and recipe.shrinkage == "auto":
@@ -124,18 +131,16 @@ def _shrinkage(value: Any, shape: Shape, owner: str) -> Shrinkage:
             f"The shrinkage of {owner} must be None, 'auto', 'oas' or a number between 0 and 1. "
             f"Got {value!r}."
         )
-    if value is None or (
-        not isinstance(value, str) and not _number(value, f"shrinkage of {owner}", 1)
-    ):
+    is_word = isinstance(value, str)
+    if value is None or (not is_word and not _number(value, f"shrinkage of {owner}", 1)):
         return None
     if shape not in WITH_CORRELATIONS:
         raise InputError(
             f"{owner}: shrinkage moves correlations towards zero, and covariance={shape!r} has "
             "none. Pass shrinkage=None, or another covariance."
         )
-    if isinstance(value, str):
-        return "auto" if value == "auto" else "oas"
-    return float(value)
+    found: Shrinkage = value if is_word else float(value)
+    return found
 
 
 def _subspace(value: Any, owner: str) -> float | None:
@@ -347,9 +352,7 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         if reset:
             self._forget("schema_")
-        rows, labels = validate_data(
-            self, without_mask(X), y, reset=reset, dtype="numeric", ensure_all_finite=False
-        )
+        rows, labels = read_numbers(partial(validate_data, self, reset=reset), X, _OWNER, y)
         weights = row_weights(sample_weight, len(rows), _OWNER)
         classes, codes = encode_labels(labels, weights)
         return Rows(rows, codes, weights, len(classes)), classes
@@ -513,12 +516,15 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
             odds of i against j.
         """
         self._check_ready()
-        owner = f"{_OWNER}.boundary"
+        a, b = self._places("boundary", i, j)
+        return boundary_between(self._model, self._log_priors(), a, b, f"{_OWNER}.boundary")
+
+    def _places(self, method: str, *labels: Label) -> list[int]:
+        """Return the places of classes, for a method that is about features."""
+        owner, known = f"{_OWNER}.{method}", check.labels(self.classes_)
         if self._fitted.projection is not None:
             raise InputError(f"{owner} is about features, and this model is of a subspace.")
-        labels = check.labels(self.classes_)
-        a, b = (check.position(label, labels, "class", owner) for label in (i, j))
-        return boundary_between(self._model, self._log_priors(), a, b, owner)
+        return [check.position(label, known, "class", owner) for label in labels]
 
     def sample(self, n: int = 1, random_state: RandomState = None) -> tuple[F64, Any]:
         """Draw synthetic rows and their labels.
@@ -561,7 +567,7 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
         Conditional
             With ``mean`` (n, D) and ``covariance`` (n, D, D), zero where observed.
         """
-        rows, classes = self._to_fill(X, label, "conditional")
+        rows = self._rows(X)
         n_bytes = 8 * len(rows) * rows.shape[1] ** 2
         if n_bytes > _MOST_BYTES:
             raise InputError(
@@ -569,7 +575,7 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
                 f"{n_bytes / 2**30:.1f} GiB. Ask for fewer rows, or use impute for the means alone."
             )
         covariance = np.zeros((*rows.shape, rows.shape[1]))
-        return Conditional(self._filled(rows, classes, covariance), covariance)
+        return Conditional(self._filled(rows, label, "conditional", covariance), covariance)
 
     def impute(self, X: Any, label: Label | None = None) -> F64:
         """Replace missing entries by their expected values given the observed ones.
@@ -586,21 +592,14 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
         ndarray of shape (n, D)
             A copy without NaN.
         """
-        return self._filled(*self._to_fill(X, label, "impute"))
+        return self._filled(self._rows(X), label, "impute")
 
-    def _to_fill(self, X: Any, label: Label | None, method: str) -> tuple[Any, Int]:
-        """Check rows with missing entries, and the classes to mix."""
-        rows = self._rows(X)
-        owner = f"{_OWNER}.{method}"
-        if self._fitted.projection is not None:
-            raise InputError(f"{owner} is about features, and this model is of a subspace.")
-        if label is None:
-            return rows, np.flatnonzero(self.priors_ > 0)
-        labels = check.labels(self.classes_)
-        return rows, np.array([check.position(label, labels, "class", owner)])
-
-    def _filled(self, rows: Any, classes: Int, covariance: F64 | None = None) -> F64:
+    def _filled(
+        self, rows: Any, label: Label | None, method: str, covariance: F64 | None = None
+    ) -> F64:
         """Return rows with missing entries by their mean over some classes; add its covariance."""
+        places = self._places(method, *(() if label is None else (label,)))
+        classes = np.array(places or np.flatnonzero(self.priors_ > 0))
         result = np.array(rows, dtype=np.float64)
         for block in check.blocks(len(rows), check.block_rows(rows.shape[1] * len(classes))):
             refuse_infinite(result[block], np.arange(block.start, block.stop))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Any, Literal, Self, overload
 
 import numpy as np
@@ -12,8 +13,7 @@ from sklearn.utils.validation import validate_data
 from credo import _checks as check
 from credo._results import Storable
 from credo._types import F64
-from credo.classifiers._base import row_weights
-from credo.classifiers._labels import without_mask
+from credo.classifiers._base import read_numbers, row_weights
 from credo.classifiers.gaussian import GaussianModel, Progress
 from credo.classifiers.summary import ClassSummary
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
@@ -35,8 +35,6 @@ from credo.families.moments import MOST_BYTES, ClassMoments, Rows, RowsView
 _OWNER = "GaussianRegressor"
 #: All rows are one class, and the target is the last column.
 _CLASSES, _TARGET = np.array(["rows"]), "target y"
-#: Squares of larger targets are no longer numbers.
-_MOST = 1e150
 #: Rounding moves each correlation by some units in the last place, and the variance that is left
 #: by as much times 1 + b², b the standardised slopes; on exact data it stayed below 6 of them.
 _ULPS = 64 * float(np.finfo(np.float64).eps)
@@ -88,12 +86,6 @@ class Joint:
         sizes = {len(self.mean) - 1, len(self.slopes), self.features.n_features}
         if len(sizes) > 1 or self.features.n_classes > 1 or not len(self.trace):
             raise InputError("The joint Gaussian does not fit its features.")
-
-    @property
-    def n_parameters(self) -> int:
-        """Count the numbers of mean and covariance, constant columns left out."""
-        size = int((np.diagonal(self.covariance) > 0).sum())
-        return size + n_covariance_parameters("tied", 1, size)
 
     def log_likelihood(self, moments: ClassMoments) -> float:
         r"""Return :math:`\sum_i w_i \log p(x_i) p(t_i \mid x_i)`, infinite if the fit is exact."""
@@ -292,8 +284,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         if reset:
             self._forget("schema_")
-        how = {"dtype": "numeric", "ensure_all_finite": False, "y_numeric": True}
-        rows, target = validate_data(self, without_mask(X), y, reset=reset, **how)
+        read = partial(validate_data, self, reset=reset, y_numeric=True)
+        rows, target = read_numbers(read, X, _OWNER, y)
         n_bytes = 8 * (rows.shape[1] + 1) ** 2
         if n_bytes > MOST_BYTES:
             raise InputError(
@@ -302,25 +294,16 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
                 "features."
             )
         target = check.floats(target, f"targets y of {_OWNER}")
-        if np.abs(target).max() > _MOST:
-            raise InputError(
-                f"{_OWNER}: y contains {np.abs(target).max():g}, whose square is not a number. "
-                "Rescale y."
-            )
         return self._joined(rows, target, row_weights(sample_weight, len(rows), _OWNER))
 
     def _joined(self, rows: Any, target: F64, weights: F64 | None) -> tuple[Rows, Any]:
         """Join features and target, as rows of one class that are made when they are read."""
-        kept = np.arange(len(rows)) if weights is None else np.flatnonzero(weights)
-        weights = None if weights is None else weights[kept]
-        every = len(kept) == len(rows)
 
         def joined(which: Any) -> F64:
-            here = which if every else kept[which]
-            return np.column_stack([rows[here], target[here]])
+            return np.column_stack([rows[which], target[which]])
 
-        view = RowsView((len(kept), rows.shape[1] + 1), joined)
-        return Rows(view, np.zeros(len(kept), dtype=np.intp), weights, 1), _CLASSES
+        view = RowsView((len(rows), rows.shape[1] + 1), joined)
+        return Rows(view, np.zeros(len(rows), dtype=np.intp), weights, 1), _CLASSES
 
     def _summarise(self, batch: tuple[Rows, Any]) -> ClassSummary | None:
         rows, classes = batch
@@ -334,10 +317,11 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         names = Names(_OWNER, ("rows",), (*columns.tolist(), _TARGET), "the covariance")
         rows: Any = None if batch is None else batch[0]
-        if rows is not None and len(rows.X) < 2:
+        n_rows = rows.n_kept if summary is None else summary.n_rows
+        if n_rows < 2:
             raise InputError(
                 f"{_OWNER} needs at least 2 rows of positive weight. Got 1 sample, which has no "
-                "covariance."
+                "covariance. Add rows."
             )
         if summary is None:
             joint, repair = self._of_missing(rows, names)
@@ -352,8 +336,6 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         """Fit in closed form, and say what was repaired; Ledoit-Wolf needs the rows too."""
         recipe, repair = self._recipe(), None
         n_rows, weight = int(moments.counts[0]), float(moments.weights[0])
-        if n_rows < 2:
-            raise NumericalError(f"{_OWNER}: one row has no covariance. Add rows.")
         varying = ~moments.constant_features()
         if not recipe.repair and not varying[:-1].all():
             raise constant_in_all(~varying & (np.arange(len(varying)) < len(varying) - 1), names)
@@ -381,7 +363,7 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
             fit = self._fit_missing(rows, names)
             model = fit.model
             covariance = np.where(np.outer(model.active, model.active), model.covariances, 0.0)
-            joint = Joint.of(model.means[0], covariance, names, len(rows.X))
+            joint = Joint.of(model.means[0], covariance, names, rows.n_kept)
         except SingularCovarianceError as singular:
             remedy = "Fit the rows without NaN alone, drop columns, or pass shrinkage='oas'"
             remedy += "." if self.singular == "repair" else " or singular='repair'."
@@ -402,13 +384,11 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         self._fitted, self._problem, self.summary_ = fitted, None, summary
         self.coef_, self.variance_ = fitted.slopes, fitted.variance
         self.intercept_ = float(fitted.mean[-1] - fitted.mean[:-1] @ self.coef_)
-        self.mean_, self.covariance_, self.shrinkage_ = (
-            fitted.mean,
-            fitted.covariance,
-            fitted.amount,
-        )
+        self.mean_, self.covariance_ = fitted.mean, fitted.covariance
+        self.shrinkage_ = fitted.amount
         self.constant_features_ = ~fitted.features.active
-        self.n_parameters_ = fitted.n_parameters
+        size = int((np.diagonal(fitted.covariance) > 0).sum())
+        self.n_parameters_ = size + n_covariance_parameters("tied", 1, size)
         self.log_likelihood_trace_, self.log_likelihood_ = fitted.trace, float(fitted.trace[-1])
         self.converged_, self.n_iter_ = fitted.converged, max(1, len(fitted.trace) - 1)
 
@@ -491,13 +471,5 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
 
     def _predict(self, X: Any) -> tuple[F64, F64]:
         """Return mean and variance of the target of each row."""
-        self._check_ready()
-        rows = validate_data(
-            self, without_mask(X), reset=False, dtype="numeric", ensure_all_finite=False
-        )
+        rows = self._rows(X)
         return self._fitted.predict(rows)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

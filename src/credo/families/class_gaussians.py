@@ -15,13 +15,16 @@ from credo._types import F64, Bool, Int
 from credo.exceptions import InputError
 from credo.families.moments import ClassMoments
 
+#: Shapes of covariances, from the richest to the poorest.
 Shape = Literal[
-    "full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "proportional"
+    "full", "proportional", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical"
 ]
 #: Shapes with correlations between features.
 WITH_CORRELATIONS = ("full", "tied", "proportional")
 #: Shapes with the same covariance in all classes: the boundaries are hyperplanes.
 LINEAR = ("tied", "tied_diagonal", "tied_spherical")
+#: Shapes with one variance for all features.
+SPHERICAL = ("spherical", "tied_spherical")
 #: Sizes of the covariances by shape: K classes, D features.
 COVARIANCES = {
     "full": "K D D",
@@ -110,8 +113,9 @@ class ClassGaussians:
     @classmethod
     def of_variances(cls, shape: Shape, means: F64, variances: F64, active: Bool) -> ClassGaussians:
         """Make Gaussians without correlations; spherical shapes have one variance for all."""
-        spherical = shape in ("spherical", "tied_spherical")
-        wide = np.repeat(variances[..., None], means.shape[1], -1) if spherical else variances
+        wide = variances
+        if shape in SPHERICAL:
+            wide = np.repeat(variances[..., None], means.shape[1], -1)
         used = np.where(active, wide, 1.0)
         logs = np.broadcast_to(np.log(used).sum(axis=-1), len(means)).copy()
         whiteners = np.where(active, 1 / np.sqrt(used), 0.0)
@@ -248,9 +252,7 @@ class ClassGaussians:
         if self.has_correlations and not self.is_linear:
             result, z = np.full((self.n_classes, len(x)), np.nan), np.empty(x.shape)
             rows: Any = slice(None)
-            for k in range(self.n_classes):
-                if not len(x):
-                    break
+            for k in range(self.n_classes if len(x) else 0):
                 np.subtract(x, self.means[k], out=z)
                 w = self._stack[k % len(self._stack)]
                 scipy.linalg.blas.dtrmm(1.0, w.T, z.T, trans_a=1, overwrite_b=1)
@@ -389,9 +391,7 @@ class ClassGaussians:
         gaps, stack = moments.means - self.means, self._stack
         if not self.has_correlations:
             on, weights = self.active, moments.feature_weights
-            scales = np.broadcast_to(stack, self.means.shape)[:, on]
-            pooled = len(stack) == 1
-            squares = moments.pooled_diagonal()[None] if pooled else moments.diagonals()
+            scales, squares = self._scales[:, on], np.atleast_2d(moments.diagonals())
             inner = float((squares[:, on] * stack[:, on] ** 2).sum())
             terms = _LOG_2PI - 2 * np.log(scales) + (gaps[:, on] * scales) ** 2
             return -0.5 * (inner + float((weights[:, on] * terms).sum()))
@@ -496,7 +496,7 @@ class _Free:
     @cached_property
     def _inverse(self) -> F64:
         """Return R⁻¹ of each pattern, (S, m, m)."""
-        return np.linalg.inv(self._r)
+        return np.asarray(np.linalg.inv(self._r), dtype=np.float64)
 
     @property
     def covariances(self) -> F64:
@@ -531,11 +531,9 @@ def _orthogonalise(columns: F64) -> tuple[F64, F64]:
 
 def _distinct(hidden: Bool) -> tuple[Int, Int]:
     """Return a row of each distinct pattern, and the pattern of each row."""
-    packed = np.packbits(hidden, axis=1)
-    words = np.zeros((len(packed), -(-max(packed.shape[1], 1) // 8) * 8), dtype=np.uint8)
-    words[:, : packed.shape[1]] = packed
-    keys: Any = words.view(np.uint64)
-    keys = keys[:, 0] if keys.shape[1] == 1 else keys.view(f"V{8 * keys.shape[1]}")[:, 0]
+    packed: Any = np.packbits(np.pad(hidden, ((0, 0), (0, 64 - hidden.shape[1] % 64))), axis=1)
+    words = packed.view(np.uint64)
+    keys = words[:, 0] if words.shape[1] == 1 else packed.view(f"V{packed.shape[1]}")[:, 0]
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     return first, which
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import scipy
@@ -12,21 +12,16 @@ import scipy
 from credo import _checks as check
 from credo._types import F64, Bool, Int, Labels
 from credo.exceptions import InputError, NumericalError
-from credo.families.class_gaussians import LINEAR, WITH_CORRELATIONS, ClassGaussians, Shape
+from credo.families.class_gaussians import (
+    LINEAR,
+    SPHERICAL,
+    WITH_CORRELATIONS,
+    ClassGaussians,
+    Shape,
+)
 from credo.families.moments import ClassMoments, Detail, Rows
 from credo.families.subspace import Projection
 
-#: Every shape, from the richest to the poorest.
-SHAPES: tuple[Shape, ...] = (
-    "full",
-    "proportional",
-    "tied",
-    "diagonal",
-    "tied_diagonal",
-    "spherical",
-    "tied_spherical",
-)
-_SPHERICAL = ("spherical", "tied_spherical")
 #: One amount, one for each covariance, how to find them, or None for maximum likelihood.
 Shrinkage = float | F64 | Literal["auto", "oas"] | None
 
@@ -111,7 +106,7 @@ class GaussianFit:
 
 def checked_shape(name: Any, owner: str) -> Shape:
     """Check the name of a covariance shape."""
-    return check.one_of(name, SHAPES, f"covariance of {owner}")
+    return check.one_of(name, get_args(Shape), f"covariance of {owner}")
 
 
 def detail_for(shape: Shape) -> Detail:
@@ -126,7 +121,7 @@ def n_covariance_parameters(shape: Shape, n_classes: int, n_features: int) -> in
     matrix = n_features * (n_features + 1) // 2
     if shape == "proportional":
         return matrix + n_classes - 1
-    each = matrix if shape in WITH_CORRELATIONS else 1 if shape in _SPHERICAL else n_features
+    each = matrix if shape in WITH_CORRELATIONS else 1 if shape in SPHERICAL else n_features
     return each if shape in LINEAR else n_classes * each
 
 
@@ -138,7 +133,7 @@ def maximum_likelihood(moments: ClassMoments, shape: Shape) -> F64:
         return np.asarray(moments.pooled() / moments.weights.sum())
     squares, n = _sums_of_squares(moments, shape, moments.feature_weights)
     variances = squares / np.where(n > 0, n, 1.0)
-    variances = variances[:, 0] if shape in _SPHERICAL else variances
+    variances = variances[:, 0] if shape in SPHERICAL else variances
     return np.asarray(variances[0] if shape in LINEAR else variances)
 
 
@@ -151,7 +146,7 @@ def _sums_of_squares(moments: ClassMoments, shape: Shape, weights: F64) -> tuple
         squares, weights = moments.pooled_diagonal()[None], weights.sum(axis=0, keepdims=True)
     else:
         squares = moments.diagonals()
-    if shape in _SPHERICAL:
+    if shape in SPHERICAL:
         squares, weights = (each.sum(axis=1, keepdims=True) for each in (squares, weights))
     return squares, weights
 
@@ -237,7 +232,7 @@ def shrinkage_amounts(
     if not isinstance(shrinkage, str):
         return np.full(() if shared else len(matrices), 0.0 if shrinkage is None else shrinkage)
     stack = matrices[None] if shared else matrices
-    weights = moments.weights.sum(keepdims=True) if shared else moments.weights
+    weights = _behind(matrices, moments.weights)
     if shrinkage == "oas":
         amounts = [oas_amount(*each) for each in zip(stack, weights, strict=True)]
     elif rows is None:
@@ -252,8 +247,8 @@ def shrinkage_amounts(
         with np.errstate(divide="ignore"):
             inverse = np.where(variances > 0, 1 / np.sqrt(variances), 0.0)
         fourth = fourth_moments(rows, moments.means, np.broadcast_to(inverse, moments.means.shape))
-        fourth = fourth.sum(keepdims=True) if shared else fourth
-        amounts = [ledoit_wolf_amount(*each) for each in zip(stack, weights, fourth, strict=True)]
+        each = zip(stack, weights, _behind(matrices, fourth), strict=True)
+        amounts = [ledoit_wolf_amount(*one) for one in each]
     return np.array(amounts[0] if shared else amounts)
 
 
@@ -318,7 +313,7 @@ def choose_features(moments: ClassMoments, recipe: Recipe, names: Names) -> tupl
     with one number of spread per class only in classes that are points.
     """
     _check_observed(moments, names)
-    constant, spherical = moments.constant_features(), recipe.shape in _SPHERICAL
+    constant, spherical = moments.constant_features(), recipe.shape in SPHERICAL
     if constant.all():
         raise InputError(
             f"{names.owner}: every feature is constant ({int(moments.counts.sum())} sample(s)), so "
@@ -374,16 +369,15 @@ def with_variation(moments: ClassMoments, flat: Bool) -> ClassMoments:
     shared, each = flat.ndim == 1, np.broadcast_to(flat, moments.means.shape)
     n = total if shared else weights
     extra = np.broadcast_to(n / (n + 1) * spare, each.shape)
-    scatter = moments.scatter.copy()
+    varied = replace(moments, scatter=moments.scatter.copy())
     if moments.detail == "tied":
-        scatter[flat] = scatter[:, flat] = 0.0
-        scatter[flat, flat] = extra[0, flat]
-        return replace(moments, scatter=scatter)
-    if moments.detail == "full":
-        scatter[each[:, :, None] | each[:, None, :]] = 0.0
-    diagonal = scatter if moments.detail == "diagonal" else np.einsum("kii->ki", scatter)
-    diagonal[each] = (extra / moments.n_classes if shared else extra)[each]
-    return replace(moments, scatter=scatter)
+        each, extra = flat, extra[0]
+    elif shared:
+        extra = extra / moments.n_classes
+    if moments.detail != "diagonal":
+        varied.scatter[each[..., :, None] | each[..., None, :]] = 0.0
+    varied.diagonals()[each] = extra[each]
+    return varied
 
 
 def _constant_within(flat: Bool, moments: ClassMoments, names: Names) -> SingularCovarianceError:
@@ -467,42 +461,36 @@ def _matrices(
     else:
         matrices = maximum_likelihood(moments, recipe.shape)
     amounts = shrinkage_amounts(matrices, moments, recipe.shrinkage, names.owner, rows, factors)
-    shared = matrices.ndim == 2
-    whiteners = np.empty(matrices.shape)
-    stack, out = (matrices[None], whiteners[None]) if shared else (matrices, whiteners)
-    used = amounts.reshape(-1)
-    weights = moments.weights.sum(keepdims=True) if shared else moments.weights
-    counts = moments.counts.sum(keepdims=True) if shared else moments.counts
+    shared, stack = matrices.ndim == 2, matrices.reshape(-1, *matrices.shape[-2:])
+    weights, counts = _behind(matrices, moments.weights), _behind(matrices, moments.counts)
+    whiteners, used = np.empty(stack.shape), amounts.reshape(-1)
     determinants, faults = np.empty(len(stack)), list[str]()
     for i, matrix in enumerate(stack):
         if used[i]:
             matrix[...] = shrunk(matrix, used[i])
         whose = active, names, None if shared else i, int(counts[i])
-        determinants[i], more, fault = _factor(matrix, out[i], whose, weights[i], recipe)
-        if fault is not None:
+        try:
+            determinants[i] = whiten(matrix, whiteners[i], *whose)
+        except SingularCovarianceError as singular:
+            if not recipe.repair:
+                raise
+            more = oas_amount(matrix, float(weights[i]))
+            matrix[...] = shrunk(matrix, more)
+            determinants[i] = whiten(matrix, whiteners[i], *whose)
             used[i] = 1 - (1 - used[i]) * (1 - more)
-            faults.append(f"{fault} Repaired with shrinkage {used[i]:.3g}.")
+            faults.append(f"{singular.fault} Repaired with shrinkage {used[i]:.3g}.")
     if faults:
         notes.append(faults[0] + (f" (And {len(faults) - 1} more.)" if len(faults) > 1 else ""))
-    if factors is not None:
-        determinants = determinants + active.sum() * np.log(factors)
-    logs = np.broadcast_to(determinants, moments.n_classes).copy()
+    volumes = active.sum() * np.log(1.0 if factors is None else factors)
+    logs = np.broadcast_to(determinants, moments.n_classes) + volumes
+    whiteners = whiteners.reshape(matrices.shape)
     model = ClassGaussians(recipe.shape, moments.means, matrices, whiteners, logs, active, factors)
     return model, amounts, notes
 
 
-def _factor(
-    matrix: F64, out: F64, whose: tuple[Bool, Names, int | None, int], weight: float, recipe: Recipe
-) -> tuple[float, float, str | None]:
-    """Factor a covariance; a singular one is shrunk, if allowed, by an amount and for a reason."""
-    try:
-        return whiten(matrix, out, *whose), 0.0, None
-    except SingularCovarianceError as singular:
-        if not recipe.repair:
-            raise
-        more = oas_amount(matrix, float(weight))
-        matrix[...] = shrunk(matrix, more)
-        return whiten(matrix, out, *whose), more, singular.fault
+def _behind(matrices: F64, of_classes: Any) -> Any:
+    """Return what is behind each matrix, such as its weight: one number if classes share it."""
+    return of_classes.sum(keepdims=True) if matrices.ndim == 2 else of_classes
 
 
 def _proportional(

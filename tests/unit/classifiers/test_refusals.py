@@ -1,11 +1,16 @@
 """What can never work is refused at once, by name; what float64 holds does not depend on units."""
 
 import re
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial, reduce
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.feature_extraction.text import TfidfVectorizer
 from tests.oracles import gaussians as oracle
 
@@ -142,6 +147,67 @@ def test_a_parameter_that_is_set_wrongly_on_the_way_leaves_the_stream_as_it_was(
 
 
 # --- no shrinkage ----------------------------------------------------------------------------
+
+
+#: Columns that are no numbers, by container.
+DAYS = pd.date_range("2020", periods=6)
+OTHERS = {
+    "dates": pd.Series(DAYS),
+    "durations": pd.Series(DAYS - DAYS[0]),
+    "periods": pd.Series(DAYS.to_period("M")),
+    "dates as objects": pd.Series(DAYS.to_pydatetime(), dtype=object),
+    "text": pd.Series(list("abcdef")),
+    "categories": pd.Series(list("abcdef"), dtype="category"),
+    "lists": pd.Series([[1]] * 6),
+    "records": pd.Series([{"x": 1}] * 6),
+    "Arrow dates": pa.array(DAYS),
+    "Arrow dictionary": pa.array(list("abcdef")).dictionary_encode(),
+    "Arrow lists": pa.array([[1]] * 6),
+    "Arrow records": pa.array([{"x": 1}] * 6),
+    "Polars dates": pl.Series(DAYS.to_numpy()),
+    "Polars lists": pl.Series([[1]] * 6),
+}
+SIZES = np.array([1.0, 2, 4, 3, 7, 5])
+
+
+def in_frame(column):
+    """A table of a column of numbers, and another one."""
+    make = {pd.Series: pd.DataFrame, pl.Series: pl.DataFrame}.get(type(column), pa.table)
+    return make({"size": SIZES, "other": column})
+
+
+@pytest.mark.parametrize("ask", ["classify", "regress", "summarise"])
+@pytest.mark.parametrize("column", OTHERS.values(), ids=OTHERS)
+def test_a_column_that_holds_no_numbers_is_named(column, ask):
+    table, rows, target = in_frame(column), in_frame(pd.Series(SIZES**2)), np.arange(6) % 2
+    model = GaussianClassifier("tied") if ask == "classify" else GaussianRegressor()
+    learn = credo.summarise if ask == "summarise" else model.fit
+    for call in partial(learn, table, target), partial(model.fit(rows, target).predict, table):
+        with pytest.raises(InputError, match=r"column 'other' holds .* Turn it into numbers"):
+            call()
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[D]", "timedelta64[s]"])
+@pytest.mark.parametrize("make", [np.array, list, np.ma.masked_array])
+def test_an_array_of_dates_is_no_array_of_numbers(dtype, make):
+    dates = make(np.arange(12).reshape(6, 2).astype(dtype))
+    with pytest.raises(InputError, match="column 0 holds dates or durations"):
+        GaussianClassifier("diagonal").fit(dates, np.arange(6) % 2)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pa.array([Decimal(i * i) for i in range(6)]), pd.Series([Fraction(i, 3) for i in range(6)])],
+    ids=["decimals", "fractions"],
+)
+@pytest.mark.parametrize("shape", ["tied", "diagonal"])
+def test_exact_numbers_are_numbers(column, shape):
+    table, target = in_frame(column), np.arange(6) % 2
+    rows = in_frame(pd.Series(np.asarray(table)[:, 1].astype(float)))
+    for model in GaussianClassifier(shape), GaussianRegressor():
+        expected = model.fit(rows, target).predict(rows)
+        assert_allclose(model.predict(table), expected, rtol=1e-12)
+        assert_allclose(model.fit(table, target).predict(table), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("none", [0, 0.0, np.float32(0)], ids=repr)

@@ -147,13 +147,6 @@ def test_neither_a_large_mean_nor_small_units_cost_digits():
         run(HOLES * 2.0**-560, "full")
 
 
-def test_a_class_that_never_showed_a_column_is_named_with_it():
-    rows = HOLES.copy()
-    rows[Y == 1, 2] = np.nan
-    with pytest.raises(InputError, match="Owner: class 'y' has no observed value in column 'c'"):
-        run(rows, "full")
-
-
 def test_progress_is_told_at_every_step():
     told = []
     fit = run(HOLES, "tied", progress=lambda step, value: told.append((step, value)))
