@@ -24,8 +24,8 @@ BLOCK_BYTES = 3 * 2**20
 #: Rounding to six decimals moves an entry by at most this.
 _SIXTH_DECIMAL = 0.5e-6
 
-#: The largest sample weight, and one over the least.
-_MOST_WEIGHT = 1e100
+#: The least sample weight but zero, and one over the largest.
+LEAST_WEIGHT = 1e-100
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -430,9 +430,9 @@ def weights(given: Any, n_rows: int, what: str = "sample weights") -> F64:
     some = array[array > 0]
     if array.min(initial=0.0) < 0 or not some.size:
         raise InputError(f"The {what} must be at least zero and not all zero.")
-    if some.max() > _MOST_WEIGHT or some.min() < 1 / _MOST_WEIGHT:
+    if some.max() > 1 / LEAST_WEIGHT or some.min() < LEAST_WEIGHT:
         raise InputError(
-            f"The {what} must be 0 or between {1 / _MOST_WEIGHT:g} and {_MOST_WEIGHT:g}, so that "
+            f"The {what} must be 0 or between {LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g}, so that "
             "their squares are numbers. Rescale them."
         )
     return array

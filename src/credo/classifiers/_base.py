@@ -325,6 +325,7 @@ class LearnsFromSummary(ABC):
         with unchanged_on_error(self):
             self._warned = False
             self._check_parameters()
+            _refuse_masked(y, type(self).__name__)
             batch = self._read(X, y, sample_weight, reset=True)
             self._learn(self._summarise(batch), batch)
         return self
@@ -338,6 +339,7 @@ class LearnsFromSummary(ABC):
                 "missing values by EM, or saved without it. Fit all rows at once."
             )
         self._check_parameters(())
+        _refuse_masked(y, owner)
         with unchanged_on_error(self):
             summary = self._summarise(self._read(X, y, sample_weight, reset=before is None))
             if summary is None:
@@ -373,6 +375,12 @@ class LearnsFromSummary(ABC):
             raise InputError(
                 f"{owner}.merge: a model fitted to missing values by EM, or saved without its "
                 "summary, has none to merge. Fit all rows at once."
+            )
+        sizes = [getattr(each, "n_features_in_", None) for each in (self, other)]
+        if sizes[0] != sizes[1]:
+            raise ShapeError(
+                f"{owner}.merge: {sizes[0]} features cannot be merged with {sizes[1]}. Fit the "
+                "same columns."
             )
         summary = self.summary_.merge(other.summary_)
         return copy.copy(self)._restart(summary)  # noqa: SLF001 - of its own copy
@@ -512,9 +520,10 @@ def refuse_priors(priors: Any, owner: str, classes: Sequence[Label] = ()) -> Non
         prior_probabilities(priors, (), np.ones(1), owner)
         return
     named, what = check.by_name(priors), f"priors of {owner}"
-    names = tuple(range(np.size(priors))) if named is None else tuple(map(check.plain, named))
-    if not names:
-        raise ShapeError(f"The {what} are none. Pass one prior per class.")
+    if named is None:
+        names: tuple[Any, ...] = tuple(range(len(check.vector(priors, what))))
+    else:
+        names = tuple(map(check.plain, named))
     check.priors(priors if named is None else named, names, what)
     if named is not None:
         for label in classes:
@@ -524,6 +533,13 @@ def refuse_priors(priors: Any, owner: str, classes: Sequence[Label] = ()) -> Non
             f"The {what} are {len(names)} numbers, and there are {len(classes)} classes: "
             f"{check.listing(classes)}. Pass one prior per class."
         )
+
+
+def _refuse_masked(y: Any, owner: str) -> None:
+    """Refuse labels, or targets, that are hidden by a mask."""
+    if np.ma.is_masked(y):
+        row = int(np.argmax(np.ma.getmaskarray(y)))
+        raise InputError(f"{owner}: y is masked in row {row}. Leave out rows without a label.")
 
 
 @contextmanager

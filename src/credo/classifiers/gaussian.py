@@ -397,6 +397,11 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
         """Fit from moments; Ledoit-Wolf needs the rows too."""
         projection = None
         if self.subspace is not None:
+            if moments.detail == "diagonal":
+                raise InputError(
+                    f"{_OWNER}: a subspace needs correlations, and the summary has variances only. "
+                    "Summarise or fit all rows with covariance='full', or pass subspace=None."
+                )
             check_spread(moments, "tied", ~moments.flat(pooled=True), names)
             projection = Projection.of(moments, self.subspace, _OWNER)
             moments = projection.moments(moments)

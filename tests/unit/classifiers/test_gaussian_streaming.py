@@ -64,7 +64,7 @@ def test_auto_shrinkage_says_why_it_has_no_streams():
 
 def test_models_of_other_columns_do_not_merge():
     one = GaussianClassifier("diagonal").fit(X, Y)
-    with pytest.raises(ShapeError, match="3 columns cannot be merged with 2"):
+    with pytest.raises(ShapeError, match="3 features cannot be merged with 2"):
         one.merge(GaussianClassifier("diagonal").fit(X[:, :2], Y))
     tied, full = (GaussianClassifier(shape).fit(X, Y) for shape in ("tied", "full"))
     with pytest.raises(InputError, match="'tied' scatter cannot be merged with 'full'.*'full'"):

@@ -137,6 +137,33 @@ def test_priors_that_lack_a_class_that_has_come_are_refused_at_once(kind, priors
     assert_refused(kind(priors=priors), "partial_fit", ROWS[kind], "prior")
 
 
+@pytest.mark.parametrize("shape", ["diagonal", "tied_diagonal", "spherical", "tied_spherical"])
+def test_a_subspace_is_not_made_from_variances(shape):
+    summary = credo.summarise(FRAME, Y, covariance="diagonal")
+    with pytest.raises(InputError, match="subspace needs correlations.*covariance='full'"):
+        GaussianClassifier(shape, subspace=2).fit_summary(summary)
+    model = GaussianClassifier(shape).fit(FRAME, Y)
+    merged = model.set_params(subspace=2).merge(GaussianClassifier(shape).fit(FRAME, Y))
+    with pytest.raises(CredoError, match="subspace needs correlations"):
+        merged.predict(FRAME)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("kind", ROWS)
+def test_masked_labels_are_refused(kind, method):
+    rows, y = ROWS[kind]
+    hidden = np.ma.masked_array(y, mask=np.arange(len(y)) == 3)
+    with pytest.raises(InputError, match="masked in row 3"):
+        getattr(kind(), method)(rows, hidden)
+
+
+@pytest.mark.parametrize("kind", [GaussianClassifier, GaussianRegressor, NaiveBayes])
+def test_models_of_other_numbers_of_columns_do_not_merge(kind):
+    rows, y = ROWS[kind]
+    with pytest.raises(InputError, match=rf"{kind.__name__}\.merge: {rows.shape[1]} features.*1\."):
+        kind().fit(rows, y).merge(kind().fit(rows[["a"]], y))
+
+
 @pytest.mark.parametrize("kind", [GaussianClassifier, NaiveBayes, TextClassifier])
 def test_a_parameter_that_is_set_wrongly_on_the_way_leaves_the_stream_as_it_was(kind):
     model = kind().partial_fit(*ROWS[kind])

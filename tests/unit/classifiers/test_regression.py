@@ -389,7 +389,7 @@ def test_merge_refuses_what_does_not_fit_together():
     model = GaussianRegressor().fit(X, Y)
     with pytest.raises(InputError, match="Got LinearRegression"):
         model.merge(LinearRegression().fit(X, Y))
-    with pytest.raises(ShapeError, match="11 columns cannot be merged with 10"):
+    with pytest.raises(ShapeError, match="10 features cannot be merged with 9"):
         model.merge(GaussianRegressor().fit(X[:, :9], Y))
     with pytest.raises(InputError, match="fitted to missing values by EM"):
         model.merge(GaussianRegressor().fit(HOLES, Y))
