@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 import credo
-from credo.classifiers.learning_curves import LearningCurves
+from credo.classifiers import LearningCurves
 
 rng = np.random.default_rng(0)
 y = np.where(rng.random(400) < 0.3, "fails", "holds")
