@@ -237,9 +237,10 @@ class SparseRows:
         """Cut a block of rows out, as float64, which they usually are."""
         starts = self.X.indptr[rows.start : rows.stop + 1]
         entries = slice(int(starts[0]), int(starts[-1]))
-        values = np.asarray(self.X.data[entries], dtype=np.float64)
-        shape = rows.stop - rows.start, self.n_columns
-        cut = csr_array((values, self.X.indices[entries], starts - starts[0]), shape=shape)
+        cut = csr_array((rows.stop - rows.start, self.n_columns))
+        # Set one by one, as SciPy copies what is a small part of a larger array.
+        cut.data = np.asarray(self.X.data[entries], dtype=np.float64)
+        cut.indices, cut.indptr = self.X.indices[entries], starts - starts[0]
         return SparseRows(self.owner, cut, rows.start)
 
     def refuse_others(self, support: Support) -> None:
