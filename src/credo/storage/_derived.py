@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from credo._records import Field, declared
+from credo._records import Declaration, declared
 from credo.storage._faults import Fault
 from credo.storage._json import Json
 from credo.storage._kinds import (
@@ -39,13 +39,13 @@ def record_kind(record: type) -> Kind:
     return Record(make, {name: field_kind(field) for name, field in declared(record).items()})
 
 
-def field_kind(field: Field) -> Kind:
+def field_kind(field: Declaration) -> Kind:
     """Return how a field is stored."""
     kind = _kind(field, str(field.dims or ""), field.marks)
     return Maybe(kind) if field.optional else kind
 
 
-def _kind(field: Field, letters: str, marks: frozenset[str]) -> Kind:
+def _kind(field: Declaration, letters: str, marks: frozenset[str]) -> Kind:
     """Return how a field is stored that is not None."""
     if field.holds == "numbers":
         least, finite = 0 if ">= 0" in marks else None, "any" not in marks
