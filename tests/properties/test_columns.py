@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.oracles import tables as oracle
 
-from credo.classifiers.columns.categories import Categories
-from credo.classifiers.columns.table import Numbers, read_table
+from credo.columns import Categories
+from credo.columns import Numbers, read_table
 
 MISSING = [None, float("nan"), np.float32("nan")]
 

@@ -21,7 +21,7 @@ from credo import _checks as check
 from credo._records import field_of
 from credo._results import Storable
 from credo._types import F64, Label, PerLabel
-from credo.classifiers._labels import without_mask
+from credo.columns import Numbers, Table, read_table
 from credo.exceptions import CredoError, InputError, NumericalError, ShapeError
 from credo.posterior import Posterior
 
@@ -447,52 +447,31 @@ def warn_user(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=depth)
 
 
-class _NotNumbersError(InputError, TypeError):
-    """A column of something else; scikit-learn expects a TypeError of some."""
+def read_numbers(X: Any, owner: str) -> Any:
+    """Check rows of numbers, NaN being missing; numbers in an array are not copied."""
+    table = read_table(X, owner)
+    if table.matrix is not None:
+        return table.matrix
+    return np.stack([_numbers_of(table, j) for j in range(table.n_columns)]).T
 
 
-def read_numbers(read: Callable[..., Any], X: Any, owner: str, *y: Any) -> Any:
-    """Check rows of numbers, NaN being missing, by a function of scikit-learn, and y with them."""
-    _refuse_dates(X, owner)
-    try:
-        found = read(without_mask(X), *y, dtype="numeric", ensure_all_finite=False)
-        rows = found[0] if y else found
-        if rows.dtype.kind not in "biuf":  # a list, or a table that is no data frame of pandas
-            _refuse_dates(rows, owner)
-            rows = rows.astype(np.float64)
-    except (TypeError, ValueError):
-        _refuse_objects(X, owner)
-        raise
-    return (rows, *found[1:]) if y else rows
-
-
-def _refuse_dates(X: Any, owner: str) -> None:
-    """Refuse dates and durations, which some containers would turn into numbers, by their types."""
-    types = getattr(X, "dtypes", getattr(getattr(X, "schema", None), "types", None))
-    if types is None:  # neither a data frame nor an Arrow table
-        types = [getattr(X, "dtype", None)]
-    for name, kind in zip(check.names_of(X) or (0,), types, strict=False):
-        if str(kind).lower().startswith(("date", "time", "duration", "period")):
-            raise _NotNumbersError(
-                f"{owner}: column {name!r} holds dates or durations ({kind}). Turn it into "
-                "numbers, such as days since the first, or drop it."
-            )
-
-
-def _refuse_objects(X: Any, owner: str) -> None:
-    """Refuse the first column with cells that are no numbers, if there is one."""
-    cells = np.asarray(X)
-    if cells.ndim != 2 or cells.dtype.kind not in "OUS":
-        return
-    for name, column in zip(check.names_of(X) or range(cells.shape[1]), cells.T, strict=True):
+def _numbers_of(table: Table, j: int) -> Any:
+    """Return a column of numbers, which may be written as text; refuse any other by name."""
+    column = table.column(j)
+    if isinstance(column, Numbers):
+        return column.values
+    numbers = [np.nan] * (len(column.categories) + 1)  # the last is for what is missing
+    for code, value in enumerate(column.categories):
         try:
-            column.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise _NotNumbersError(
-                f"{owner}: column {name!r} holds something else than numbers: "
-                f"{str(error).rstrip('.')}. Turn it into numbers, such as zeros and ones for each "
-                "category, or drop it."
-            ) from error
+            numbers[code] = float(value)
+        except (TypeError, ValueError):
+            kind = "text" if isinstance(value, str) else "categories"
+            raise InputError(
+                f"{table.where(j)} holds {kind} such as {value!r}, and a model of numbers cannot "
+                "learn from it. Turn it into numbers, use credo.NaiveBayes or "
+                "credo.LogisticClassifier, which take categories, or leave it out."
+            ) from None
+    return np.array(numbers)[column.codes]
 
 
 def row_weights(given: Any, n: int, owner: str) -> F64 | None:

@@ -54,34 +54,35 @@ def _counted(y: Any, weights: F64 | None, low: int, high: int) -> tuple[Any, Int
     return classes, lookup[offsets]
 
 
-def without_mask(X: Any) -> Any:
-    """Return a masked array as plain numbers, NaN where masked; anything else as it is."""
-    return np.ma.filled(X.astype(np.float64), np.nan) if np.ma.isMaskedArray(X) else X
+def read_target(y: Any, n: int, owner: str) -> Any:
+    """Return labels, or the target of a regression, of so many rows as a vector."""
+    target = column_or_1d(y, warn=True)
+    if len(target) != n:
+        raise InputError(
+            f"{owner}: X has {n} rows and y has {len(target)}, inconsistent numbers of samples. "
+            "Pass one label, or target, per row."
+        )
+    return target
 
 
 def read_labels(
     y: Any, sample_weight: Any, n: int, owner: str
 ) -> tuple[Any, Int, F64 | None, Bool | None]:
     """Return classes, codes and weights of the rows that have a weight; and which, unless all."""
-    labels = column_or_1d(y, warn=True)
-    if len(labels) != n:
-        raise InputError(
-            f"{owner}: X has {n} rows and y has {len(labels)} labels, inconsistent numbers of "
-            "samples. Pass one label per row."
-        )
+    labels = read_target(y, n, owner)
     weights = kept = None
     if sample_weight is not None:
         weights = check.weights(sample_weight, n, f"sample weights of {owner}")
         if not weights.all():
             kept = weights > 0
             labels, weights = labels[kept], weights[kept]
-    _refuse_missing(labels, owner)
+    refuse_missing(labels, owner)
     classes, codes = encode_labels(labels, None)
     return classes, codes, weights, kept
 
 
-def _refuse_missing(y: Any, owner: str) -> None:
-    """Refuse labels that are missing or infinite."""
+def refuse_missing(y: Any, owner: str) -> None:
+    """Refuse labels, or targets, that are missing or infinite."""
     if y.dtype.kind == "O":
         known = [label is not None and check.equals_itself(label) for label in y.tolist()]
         missing = ~np.array(known, dtype=bool)
@@ -89,8 +90,8 @@ def _refuse_missing(y: Any, owner: str) -> None:
         missing = ~np.isfinite(y) if y.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if missing.any():
         raise InputError(
-            f"{owner}: Input y contains NaN or infinity, in row {int(missing.argmax())}. Every row "
-            "needs a label."
+            f"{owner}: Input y contains NaN or infinity, in row {int(missing.argmax())}. Leave out "
+            "rows whose y is not known."
         )
 
 

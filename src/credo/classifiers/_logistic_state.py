@@ -19,7 +19,7 @@ from credo._validation.arrays import as_number, positive_int
 from credo._validation.labels import as_labels, listing, one_of, positions
 from credo._validation.probabilities import as_weights
 from credo.classifiers._base import Blocks, ScoredClassifier
-from credo.classifiers._labels import encode_labels, without_mask
+from credo.classifiers._labels import encode_labels
 from credo.classifiers.softmax.batches import Batch, cut
 from credo.classifiers.softmax.census import Census
 from credo.classifiers.softmax.finding import Separation
@@ -28,6 +28,7 @@ from credo.classifiers.softmax.inference import Information
 from credo.classifiers.softmax.newton import Rules
 from credo.classifiers.softmax.objective import Design, Value, scores_of
 from credo.classifiers.softmax.stream import Stream, one_batch, refuse_unusable
+from credo.columns import without_mask
 from credo.exceptions import InputError, SeparationWarning, ShapeError, SingularWarning
 
 OWNER = "LogisticClassifier"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,11 +21,9 @@ from credo.classifiers._base import (
     prior_probabilities,
     read_numbers,
     refuse_priors,
-    row_weights,
     warn_user,
 )
-from credo.classifiers._labels import encode_labels
-from credo.classifiers.summary import ClassSummary
+from credo.classifiers.summary import ClassSummary, labelled_rows
 from credo.exceptions import InputError, SingularWarning
 from credo.families.boundary import Hyperplane, Quadric, boundary_between
 from credo.families.class_gaussians import (
@@ -91,7 +88,9 @@ class GaussianModel(LearnsFromSummary):
     def _rows(self, X: Any) -> Any:
         """Check rows to predict."""
         self._check_ready()
-        return read_numbers(partial(validate_data, self, reset=False), X, type(self).__name__)
+        rows = read_numbers(X, type(self).__name__)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return rows
 
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
         recipe = self._recipe()
@@ -352,10 +351,9 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         if reset:
             self._forget("schema_")
-        rows, labels = read_numbers(partial(validate_data, self, reset=reset), X, _OWNER, y)
-        weights = row_weights(sample_weight, len(rows), _OWNER)
-        classes, codes = encode_labels(labels, weights)
-        return Rows(rows, codes, weights, len(classes)), classes
+        rows = read_numbers(X, _OWNER)
+        validate_data(self, X, y, reset=reset, skip_check_array=True)
+        return labelled_rows(rows, y, sample_weight, _OWNER)
 
     def _detail(self) -> Detail:
         """Return the least detail of scatter that the parameters need."""

@@ -21,9 +21,6 @@ from credo.classifiers._base import (
     refuse_priors,
 )
 from credo.classifiers._labels import join_weights, read_labels, union_of
-from credo.classifiers.columns.rebuilt import kind_of, rebuilt
-from credo.classifiers.columns.table import Numbers, Table, read_table
-from credo.classifiers.columns.weighted import with_weight
 from credo.classifiers.explanation import Explanation, LogOddsWeights
 from credo.classifiers.naive_terms import (
     FAMILIES,
@@ -39,6 +36,7 @@ from credo.classifiers.naive_terms import (
     class_weights,
     estimate_term,
 )
+from credo.columns import Numbers, Table, kind_of, read_table, rebuilt, with_weight
 from credo.exceptions import InputError, SingularWarning
 from credo.families import DiagonalGaussian
 from credo.families.moments import Rows

@@ -19,8 +19,7 @@ from scipy.sparse import coo_array, csr_array, vstack
 
 from credo import _checks as check, families
 from credo._types import F64, Bool, Int, Labels
-from credo.classifiers.columns.categories import Categories
-from credo.classifiers.columns.table import Table
+from credo.columns import Categories, Table
 from credo.exceptions import InputError, NumericalError
 from credo.families.class_gaussians import ClassGaussians
 from credo.families.covariances import Names, check_spread, with_variation
@@ -739,14 +738,21 @@ class CategoricalTerm(Term):
 
     @classmethod
     def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> CategorySummary:  # noqa: ARG003
-        """Count the categories of a column."""
+        """Count the categories of a column; those that its type declares, if it does, in its order.
+
+        Batches that declare the same then agree, whatever occurs in them, and in which order.
+        """
         words = rows.X.words(part.columns[0])
-        k, size = rows.n_classes, len(words.categories)
-        _check_cells(k, words.categories)
-        cells = (rows.codes * (size + 1) + words.codes) + 1  # a class begins with what is missing
+        known, codes = words.categories, words.codes
+        if words.declared:
+            known = words.declared
+            codes = Categories.of(known).codes(words)
+        k, size = rows.n_classes, len(known)
+        _check_cells(k, known)
+        cells = (rows.codes * (size + 1) + codes) + 1  # a class begins with what is missing
         flat: Any = np.bincount(cells, rows.weights, k * (size + 1))
         counts = flat.reshape(k, size + 1)[:, 1:].astype(np.float64)
-        return CategorySummary(tuple(words.categories), counts)
+        return CategorySummary(known, counts)
 
     @classmethod
     def estimate(cls, part: Part, summary: CategorySummary, how: Any, names: ColumnNames) -> Self:
@@ -790,7 +796,7 @@ class CategoricalTerm(Term):
         return self._table[:, [self.ready(rows)[row]]]
 
     def sample(self, codes: Int, total: int, rng: np.random.Generator) -> list[Any]:  # noqa: ARG002
-        """Draw categories that were seen."""
+        """Draw categories that were seen or declared."""
         values = np.empty(len(self.categories.values), dtype=object)
         values[:] = self.categories.values
         if not len(values):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Annotated, Any, Literal, Self, overload
 
 import numpy as np
@@ -14,6 +13,7 @@ from credo import _checks as check
 from credo._results import Storable
 from credo._types import F64
 from credo.classifiers._base import read_numbers, row_weights
+from credo.classifiers._labels import read_target, refuse_missing
 from credo.classifiers.gaussian import GaussianModel, Progress
 from credo.classifiers.summary import ClassSummary
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
@@ -284,8 +284,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
         if reset:
             self._forget("schema_")
-        read = partial(validate_data, self, reset=reset, y_numeric=True)
-        rows, target = read_numbers(read, X, _OWNER, y)
+        rows = read_numbers(X, _OWNER)
+        validate_data(self, X, y, reset=reset, skip_check_array=True)
         n_bytes = 8 * (rows.shape[1] + 1) ** 2
         if n_bytes > MOST_BYTES:
             raise InputError(
@@ -293,7 +293,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
                 f"{n_bytes / 2**30:.1f} GiB, above {MOST_BYTES / 2**30:.0f} GiB. Select fewer "
                 "features."
             )
-        target = check.floats(target, f"targets y of {_OWNER}")
+        target = check.floats(read_target(y, len(rows), _OWNER), f"targets y of {_OWNER}")
+        refuse_missing(target, _OWNER)
         return self._joined(rows, target, row_weights(sample_weight, len(rows), _OWNER))
 
     def _joined(self, rows: Any, target: F64, weights: F64 | None) -> tuple[Rows, Any]:

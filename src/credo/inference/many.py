@@ -11,6 +11,7 @@ import numpy as np
 
 from credo import _checks as check
 from credo._types import F64
+from credo.columns import Codes
 from credo.graphs.evidence import Evidence
 from credo.graphs.ordering import Order, find_order
 from credo.graphs.problems import Problem, pose
@@ -19,7 +20,7 @@ from credo.inference.cliques import CliqueTables, CliqueTree, calibrate, plant
 from credo.inference.engines import ROW_ENGINES, check_options, lookup
 from credo.inference.loopy.many import LoopyRows
 from credo.inference.many_posteriors import ManyPosteriors
-from credo.inference.many_rows import Codes, EvidenceRows, Progress, RowEngine, run_in_rooms
+from credo.inference.many_rows import EvidenceRows, Progress, RowEngine, run_in_rooms
 from credo.inference.question import Budget, refuse_above
 
 __all__ = ["ManyEngine", "ManyPosteriors", "infer_batches", "infer_many"]

@@ -6,18 +6,23 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
-from operator import length_hint
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from credo import _checks as check
 from credo._types import F64
 from credo._validation.cores import count_threads
+from credo.columns import (
+    Categories,
+    Codes,
+    first_unhashable,
+    frame_of,
+    name_column,
+    plain,
+    words_of,
+)
 from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, LabelError, ShapeError
 from credo.graphs.evidence import Evidence, Finding
 from credo.graphs.wiring import Int64, Wiring, ranges, starts
@@ -25,10 +30,8 @@ from credo.inference._explain import impossible
 from credo.inference.many_posteriors import ManyPosteriors
 from credo.inference.question import Budget, as_bytes, as_text, ask
 
-Codes: TypeAlias = npt.NDArray[np.int32]
 Progress: TypeAlias = Callable[[int, int], object]
 Block = TypeVar("Block")
-_FLOATING = (float, np.floating, np.datetime64, np.timedelta64, Decimal)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -319,24 +322,27 @@ def _of_mappings(wiring: Wiring, rows: Sequence[Any], owner: str) -> tuple[list[
 
 def _of_columns(wiring: Wiring, rows: Any, owner: str) -> tuple[list[int], Codes]:
     """Read a mapping of columns, which must be of one length, or a data frame."""
-    frame: Any = None if isinstance(rows, Mapping) else _as_frame(rows, owner)
-    names = list(rows) if frame is None else frame.columns
-    variables = _variables(wiring, names, owner)
-    if frame is None:
-        columns = [_listed(column, name, owner) for name, column in rows.items()]
-        n_rows = len(columns[0]) if columns else 0
+    if isinstance(rows, Mapping):
+        columns = {name: _listed(column, name, owner) for name, column in rows.items()}
+        n_rows = max(map(len, columns.values()), default=0)
     else:
-        columns, n_rows = list(frame.iter_columns()), len(frame)
-    for name, column in zip(names, columns, strict=True):
+        frame = frame_of(rows, owner)
+        if frame is None or not hasattr(frame, "columns"):
+            raise InputError(
+                f"{owner} needs rows as a data frame, a list of mappings, a mapping of columns or "
+                f"an integer array. Got {type(rows).__name__}."
+            )
+        columns, n_rows = dict(zip(frame.columns, frame.iter_columns(), strict=True)), len(frame)
+    variables = _variables(wiring, columns, owner)
+    codes = np.empty((n_rows, len(columns)), np.int32)
+    for j, (v, (name, column)) in enumerate(zip(variables, columns.items(), strict=True)):
         if len(column) != n_rows:
+            longest = next(other for other, each in columns.items() if len(each) == n_rows)
             raise ShapeError(
-                f"{owner}: the column {name!r} has {len(column)} cells and {names[0]!r} has "
+                f"{owner}: the column {name!r} has {len(column)} cells and {longest!r} has "
                 f"{n_rows}. All columns need one cell per row."
             )
-    codes = np.empty((n_rows, len(names)), np.int32)
-    for j, (v, column) in enumerate(zip(variables, columns, strict=True)):
-        find = _find_codes if frame is None else _of_series
-        codes[:, j] = find(wiring, v, column, owner)
+        codes[:, j] = _find_codes(wiring, v, column, owner)
     return variables, codes
 
 
@@ -352,43 +358,9 @@ def _listed(column: Any, name: Any, owner: str) -> list[Any]:
     return cells if isinstance(cells, list) else [cells]
 
 
-def _as_frame(rows: Any, owner: str) -> Any:
-    """Return a data frame, of any library that Narwhals knows, as one of Narwhals."""
-    import narwhals as nw  # noqa: PLC0415 - other rows do without it
-    from narwhals.exceptions import DuplicateError  # noqa: PLC0415
-
-    try:
-        frame: Any = nw.from_native(rows, allow_series=True, pass_through=True)
-    except DuplicateError as error:
-        said = " ".join(str(error).split())
-        raise InputError(f"{owner}: column names must differ. {said}. Rename them.") from error
-    if isinstance(frame, nw.LazyFrame):
-        raise InputError(f"{owner}: a lazy frame has no rows yet. Use rows.collect().")
-    if not isinstance(frame, nw.DataFrame):
-        raise InputError(
-            f"{owner} needs rows as a data frame, a list of mappings, a mapping of columns or an "
-            f"integer array. Got {type(rows).__name__}."
-        )
-    return frame
-
-
-def _of_series(wiring: Wiring, variable: int, series: Any, owner: str) -> Codes:
-    """Find the states of a column; text in Arrow is slow to take out, and looked up there."""
-    import narwhals as nw  # noqa: PLC0415 - the series has loaded it
-
-    states = list(wiring.states[variable])
-    is_text = series.dtype in {nw.String, nw.Categorical} and {type(s) for s in states} == {str}
-    if series.implementation.is_pyarrow() and is_text:
-        text, places = series.cast(nw.String), list(range(len(states)))
-        with suppress(ValueError):  # a cell that is no state: named below
-            found = text.replace_strict(states, places, return_dtype=nw.Int32)
-            return np.asarray(found.fill_null(-1).to_numpy(), np.int32)
-    return _find_codes(wiring, variable, series.to_list(), owner)
-
-
 def _find_codes(
-    wiring: Wiring, variable: int, cells: list[Any], owner: str, rows: Sequence[int] | None = None
-) -> Codes:
+    wiring: Wiring, variable: int, column: Any, owner: str, rows: Sequence[int] | None = None
+) -> Any:
     """Find the state of each cell, -1 for none; name the first that is no state, and its row."""
     states, name = tuple(wiring.states[variable]), wiring.names[variable]
     if None in states:
@@ -396,34 +368,18 @@ def _find_codes(
             f"{owner}: None is a state of {name!r} and cannot be told from an empty cell. Pass an "
             "integer array of state indices."
         )
-    known, left = _Codes({state: i for i, state in enumerate(states)} | {None: -1}), iter(cells)
     try:
-        return np.fromiter(map(known.__getitem__, left), np.int32, len(cells))
-    except (LookupError, TypeError):
-        i = len(cells) - length_hint(left) - 1
-    value = check.plain(cells[i])
+        words = words_of(column, name_column(owner, name))
+    except TypeError:
+        row, value = first_unhashable(column)
+    else:
+        codes = Categories.of(map(plain, states)).codes(words)
+        row = int(np.argmax(codes == len(states))) if len(codes) else 0
+        if not len(codes) or codes[row] < len(states):
+            return codes
+        value = words.categories[words.codes[row]]
     raise LabelError(
-        f"{owner}: row {i if rows is None else rows[i]} has {value!r} for {name!r}, which is none "
-        f"of its states: {check.listing(states)}.{check.hint(value, states)} Leave a cell empty if "
-        "nothing was observed."
+        f"{owner}: row {row if rows is None else rows[row]} has {value!r} for {name!r}, which is "
+        f"none of its states: {check.listing(states)}.{check.hint(value, states)} Leave a cell "
+        "empty if nothing was observed."
     )
-
-
-class _Codes(dict[Any, int]):
-    """Indices of states; -1 for anything missing, which is often one and the same object."""
-
-    def __missing__(self, cell: Any) -> int:
-        if _is_missing(cell):
-            self[cell] = -1
-            return -1
-        value = check.plain(cell)
-        if type(value) is type(cell):
-            raise LookupError
-        return self[value]
-
-
-def _is_missing(cell: Any) -> bool:
-    """Tell None, NaN, NA and NaT from values."""
-    if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
-        return True
-    return isinstance(cell, _FLOATING) and bool(cell != cell)  # noqa: PLR0124 - NaN alone does

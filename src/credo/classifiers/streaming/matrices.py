@@ -8,7 +8,6 @@ import numpy as np
 
 from credo import _checks as check
 from credo._types import F64
-from credo.classifiers.columns.table import Table, read_table
 from credo.classifiers.streaming.cells import (
     Number,
     coded,
@@ -18,6 +17,7 @@ from credo.classifiers.streaming.cells import (
     texts_of,
 )
 from credo.classifiers.table_schema import ColumnSpec, TableSchema
+from credo.columns import Table, read_table
 from credo.exceptions import InputError
 
 

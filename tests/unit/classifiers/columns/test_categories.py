@@ -3,8 +3,8 @@ import copy
 import numpy as np
 import pytest
 
-from credo.classifiers.columns.categories import Categories
-from credo.classifiers.columns.table import Words, read_table
+from credo.columns import Categories
+from credo.columns import Words, read_table
 from credo.exceptions import InputError
 
 

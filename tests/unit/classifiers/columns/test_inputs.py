@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from tests.oracles import tables as oracle
 
-from credo.classifiers.columns.table import Numbers, Words, read_table
+from credo.columns import Numbers, Words, read_table
 
 WORDS = ["b", None, "", "é\u0301 漢字 🙂", "b", "x" * 10_000, "a\0b", " b", "a", ""]
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from credo.classifiers.columns.table import read_table
+from credo.columns import read_table
 from credo.exceptions import InputError, ShapeError
 
 
@@ -57,7 +57,7 @@ def test_empty_input_is_refused_with_its_shape(empty, message):
         ([np.ones((2, 2)), np.ones((2, 3))], "Owner: the rows of X must be equally long"),
         (sparse.csr_array(np.eye(2)), "Owner: X is sparse.*toarray"),
         (sparse.csr_matrix(np.eye(2)), "Owner: X is sparse.*toarray"),
-        (pl.LazyFrame({"a": [1]}), "Owner: X is a lazy frame.*collect"),
+        (pl.LazyFrame({"a": [1]}), "Owner: a lazy frame has no rows yet.*collect"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "names must differ.*'a' 2 times.* Rename"),
         (np.array([[1j]]), "Complex data not supported"),
         (np.ma.array([[1j]]), "Complex data not supported"),
@@ -68,7 +68,7 @@ def test_empty_input_is_refused_with_its_shape(empty, message):
         (pd.DataFrame({"day": pd.period_range("2020", periods=2)}), "column 'day' holds dates"),
         (pd.DataFrame({"z": [1j]}), "column 'z': Complex data not supported"),
         (pd.DataFrame({"s": pd.arrays.SparseArray([0, 1])}), "column 's' is sparse.*to_dense"),
-        (pl.DataFrame({"l": [[1], [2]]}), "column 'l' holds List.*Turn it into columns"),
+        (pl.DataFrame({"l": [[1], [2]]}), "column 'l' holds List.*Turn it into numbers"),
         (pl.DataFrame({"s": [{"a": 1}]}), "column 's' holds Struct"),
         (pl.DataFrame({"d": [dt.date(2020, 1, 1)]}), "column 'd' holds dates or durations"),
         (pa.table({"t": pa.array([1], pa.time64("us"))}), "column 't' holds dates or durations"),
@@ -83,9 +83,9 @@ def test_what_is_no_table_is_refused_at_the_door(wrong, message):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ([1], "Owner: column 1, row 2, holds a list.*Use numbers"),
-        ({}, "column 1, row 2, holds a dict"),
-        (np.zeros(2), "column 1, row 2, holds a ndarray"),
+        ([1], "Owner: column 1 holds a list in row 2.*Turn it into numbers"),
+        ({}, "column 1 holds a dict in row 2"),
+        (np.zeros(2), "column 1 holds a ndarray in row 2"),
         ((1, 2), r"column 1 holds lists such as \(1, 2\)"),
         (1j, "column 1: Complex data not supported"),
         (np.complex64(1j), "column 1: Complex data not supported"),
