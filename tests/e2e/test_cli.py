@@ -174,7 +174,7 @@ def test_an_empty_table_is_no_error(credo, folder):
         ),
         (["p.csv", "--loss", "loss.csv", "--keep", "id", "--out", "no/acts.csv"], "folder .* does"),
         (["p.csv", "--loss", "loss.csv", "--keep", "cancer", "--keep", "id"], "differ in 'cancer'"),
-        ([".", "--loss", "loss.csv"], "Is a directory"),
+        ([".", "--loss", "loss.csv"], "p.csv: all files must have the same columns"),
     ],
 )
 def test_bad_input_exits_with_2_and_a_sentence(credo, arguments, message):

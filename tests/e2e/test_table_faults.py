@@ -26,8 +26,8 @@ from credo.storage import load
 NURSERY = """
 import json, os, signal, sys
 import credo.cli.main as cli
-import credo.storage, credo.tables.fitting, credo.tables.scoring, credo.tables.sinks
-import credo.tables.sources.opening, safetensors.numpy, pyarrow.csv, pyarrow.parquet
+import credo.storage, credo.tables.fitting, credo.tables.scoring, credo.tables.sink
+import credo.tables.source, safetensors.numpy, pyarrow.csv, pyarrow.parquet
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)

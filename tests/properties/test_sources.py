@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from credo.exceptions import CredoError
-from credo.tables.sinks import open_sink
-from credo.tables.sources import csv_cuts, csv_reading, csv_source, open_source
+from credo.tables import csv_files, open_sink, open_source
 
 #: Words that a text file gives back as they are: none that means a missing value.
 WORDS = st.text("abäö 12,;'\"\n|", min_size=1, max_size=8).map(lambda word: f"w{word}")
@@ -49,23 +48,6 @@ def test_what_a_sink_wrote_a_source_reads(rows, size, ending):
         source = open_source(path, types=TYPES)
         assert source.head().to_pylist() == table.to_pylist()
         assert source.head(["word"], size).to_pylist() == table.select(["word"])[:size].to_pylist()
-
-
-@given(ROWS, st.integers(30, 200), st.sampled_from([",", ";", "\t"]))
-def test_a_text_file_cut_anywhere_gives_the_same_rows(rows, size, mark):
-    stream = io.StringIO()
-    writer = csv.writer(stream, delimiter=mark, lineterminator="\n")
-    writer.writerows([["number", "word", "again"], *((i, w or "w", w or "w") for i, w, _ in rows)])
-    with (
-        TemporaryDirectory() as folder,
-        patch.object(csv_cuts, "RANGE", size),
-        patch.object(csv_cuts, "REACH", 25),
-    ):
-        path = Path(folder, "t.csv")
-        path.write_text(stream.getvalue(), encoding="utf-8", newline="")
-        source = open_source(path, types=dict.fromkeys(["word", "again"], pa.string()))
-        pieces = [part.open().head().to_pylist() for part in source.parts()]
-        assert [row for piece in pieces for row in piece] == source.head().to_pylist()
 
 
 @given(
@@ -132,7 +114,7 @@ def read_all(path):
 def test_a_damaged_text_gives_rows_or_an_error_of_ours(tmp_path, packed):
     rng = np.random.default_rng(5)
     found = []
-    with patch.object(csv_reading, "BLOCK", 64), patch.object(csv_source, "BLOCK", 64):
+    with patch.object(csv_files, "BLOCK", 64):
         for i in range(600 if packed else 3000):
             text = TEXTS[i % len(TEXTS)]
             content = gzip.compress(text) if packed and i % 2 else text

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from credo.decisions import Decisions, Loss
-    from credo.tables import CsvRows, RowBlock
+    from credo.tables import Source
 
 
 def decide(
     probabilities: Annotated[
         str,
         typer.Argument(
-            help="Comma-separated file, one row per case; column names are labels. "
-            "'.gz' is unpacked, '-' reads the standard input."
+            help="CSV (also .gz or .tsv), Parquet, Arrow or Feather: one row per case, column "
+            "names are labels. '-' reads the standard input."
         ),
     ],
     loss: Annotated[
@@ -53,13 +53,15 @@ def decide(
 ) -> None:
     """Choose the act with the least expected loss for each row of a file.
 
-    The file may be larger than the memory. A bad row is an error that names its line, and then
-    nothing is written.
+    The file may be larger than the memory. A bad row is an error that names its line, or its
+    number, and then nothing is written.
     """
-    from credo.cli.progress import file_progress
+    import pyarrow as pa
+
+    from credo.cli.row_files import open_rows
+    from credo.cli.table_progress import row_progress
     from credo.decisions import Loss
     from credo.exceptions import InputError
-    from credo.tables import open_csv
 
     table = Loss.from_csv(loss)
     if reject is not None:
@@ -71,13 +73,15 @@ def decide(
     if out is not None and out.suffix == ".gz":
         raise InputError(f"--out writes plain text. Name it {out.with_suffix('')}.")
     out = None if out is not None and str(out) == "-" else out
+    types = {str(truth): pa.float64() for truth in table.truths}
+    types |= {name: pa.string() for name in keep or ()}
     with (
         destination(out) as stream,
-        file_progress("deciding") as progress,
-        open_csv(probabilities, progress) as rows,
+        row_progress("deciding") as progress,
+        open_rows(probabilities, types) as rows,
     ):
         job = _Job(rows, table, tuple(keep or ()), expected_losses, normalise)
-        job.write(stream, as_json=as_json and out is None)
+        job.write(stream, progress, as_json=as_json and out is None)
     if as_json and out is not None:
         typer.echo(json.dumps({**job.summary(), "out": str(out)}))
     elif not as_json:
@@ -89,25 +93,29 @@ class _Job:
 
     def __init__(
         self,
-        rows: CsvRows,
+        rows: Source,
         loss: Loss,
         keep: tuple[str, ...],
         expected_losses: bool,
         normalise: bool,
     ) -> None:
+        from credo.cli.row_files import refuse_twice
+
         self.rows = rows
         self.loss = loss
         self.keep = keep
         self.expected_losses = expected_losses
         self.normalise = normalise
         self.columns = _probability_columns(rows, loss, keep)
-        self.names = _output_names(loss, keep, expected_losses=expected_losses)
+        losses = [f"loss of {act}" for act in loss.acts] if expected_losses else []
+        self.names = [*keep, "act", "risk", *losses]
+        refuse_twice(self.names)
         self.counts = dict.fromkeys(loss.acts, 0)
         self.n_rows = 0
         self.total_risk = 0.0
 
-    def write(self, stream: IO[str], *, as_json: bool) -> None:
-        """Decide block by block and write rows as CSV, or as one JSON object."""
+    def write(self, stream: IO[str], progress: Any, *, as_json: bool) -> None:
+        """Decide batch by batch and write rows as CSV, or as one JSON object."""
         names = self.names
         writer = csv.writer(stream, lineterminator="\n")
         careful = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
@@ -116,31 +124,40 @@ class _Job:
             stream.write('{"decisions": [')
         else:
             (careful if odd else writer).writerow(names)
-        for block, choice in self._decided():
-            lines = self._lines(block, choice)
+        for kept, choice in self._decided(progress):
+            lines = self._lines(kept, choice)
             if as_json:
                 comma = ", " if self.n_rows > choice.n_rows else ""
                 records = [json.dumps(dict(zip(names, line, strict=True))) for line in lines]
                 stream.write(comma + ", ".join(records))
             else:  # a carriage return is only quoted by a writer that quotes all text
-                inside = odd or any("\r" in cell for row in block.texts for cell in row)
+                inside = odd or any("\r" in cell for row in kept for cell in row)
                 (careful if inside else writer).writerows(lines)
         if as_json:
             stream.write(f"], {json.dumps(self.summary())[1:]}\n")
 
-    def _decided(self) -> Iterator[tuple[RowBlock, Decisions]]:
-        """Decide each block, count, and name the line of a bad row."""
-        from credo._validation.probabilities import first_wrong_row, row_fault
-        from credo.decisions import decide
-        from credo.exceptions import FileFormatError
+    def _decided(self, progress: Any) -> Iterator[tuple[list[list[str]], Decisions]]:
+        """Decide each batch, count, and name the place of a bad row."""
+        import numpy as np
+        import pyarrow as pa
 
-        for block in self.rows.blocks(self.columns, self.keep):
-            values = block.values
-            bad = first_wrong_row(values, normalise=self.normalise)
+        from credo import _checks as check
+        from credo.cli.row_files import as_texts
+        from credo.decisions import decide
+
+        wanted = dict.fromkeys([*self.columns, *self.keep])
+        for batch in self.rows.batches(list(wanted), progress):
+            found = [batch.column(name).cast(pa.float64()) for name in self.columns]
+            values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in found])
+            bad = check.first_wrong_row(values, normalise=self.normalise)
             if bad is not None:
+                empty = [n for n in self.columns if not batch.column(n)[bad].is_valid]
                 remedy = "" if self.normalise else "Pass --normalise if the values are rounded."
-                fault = row_fault(values[bad], remedy, normalise=self.normalise, names=self.columns)
-                raise FileFormatError(f"the row {fault}", self.rows.name, block.lines[bad])
+                fault = check.row_fault(
+                    values[bad], remedy, normalise=self.normalise, names=self.columns
+                )
+                reason = f"column {empty[0]!r} is empty." if empty else f"the row {fault}"
+                raise self.rows.fault_at(reason, self.n_rows + bad + 1)
             if self.normalise:
                 values /= values.sum(axis=1, keepdims=True)
             choice = decide(values, self.loss, labels=self.columns)
@@ -148,57 +165,48 @@ class _Job:
                 self.counts[act] += count
             self.n_rows += choice.n_rows
             self.total_risk += float(choice.risk.sum())
-            yield block, choice
+            yield as_texts(batch, self.keep), choice
 
-    def _lines(self, block: RowBlock, choice: Decisions) -> Iterator[list[Any]]:
-        """Put together the output rows of one block."""
+    def _lines(self, kept: list[list[str]], choice: Decisions) -> Iterator[list[Any]]:
+        """Put together the output rows of one batch."""
         extra = choice.expected_losses.tolist() if self.expected_losses else None
-        for i, (kept, act, risk) in enumerate(
-            zip(block.texts, choice.acts.tolist(), choice.risk.tolist(), strict=True)
+        for i, (cells, act, risk) in enumerate(
+            zip(kept, choice.acts.tolist(), choice.risk.tolist(), strict=True)
         ):
-            yield [*kept, act, risk, *(extra[i] if extra else ())]
+            yield [*cells, act, risk, *(extra[i] if extra else ())]
 
     def summary(self) -> dict[str, Any]:
-        """Give the counts and the mean risk."""
+        """Return the counts and the mean risk."""
         mean = self.total_risk / self.n_rows if self.n_rows else None
         return {"rows": self.n_rows, "acts": self.counts, "mean_risk": mean}
 
     def sentence(self) -> str:
-        """Give the same for a person."""
+        """Return the same for a person."""
         shares = ", ".join(f"{act} {count}" for act, count in self.counts.items())
         mean = f"; mean risk {self.total_risk / self.n_rows:.6g}" if self.n_rows else ""
         rows = "1 row" if self.n_rows == 1 else f"{self.n_rows} rows"
         return f"{rows}: {shares}{mean}"
 
 
-def _probability_columns(rows: CsvRows, loss: Loss, keep: tuple[str, ...]) -> tuple[Any, ...]:
+def _probability_columns(rows: Source, loss: Loss, keep: tuple[str, ...]) -> tuple[str, ...]:
     """Match the header with the loss's truths; what is neither truth nor kept is an error."""
-    from credo._validation.labels import position
+    from credo import _checks as check
     from credo.decisions.loss_matching import rows_for
-    from credo.exceptions import LabelError
+    from credo.exceptions import InputError, LabelError
+    from credo.tables.arrow import is_number
 
+    header = tuple(rows.schema.names)
     for name in keep:
-        position(name, rows.header, rows.name, "column")
-    columns = tuple(name for name in rows.header if name not in keep)
+        check.position(name, header, "column", rows.name)
+    columns = tuple(name for name in header if name not in keep)
     try:
         rows_for(loss, columns, rows.name)
     except LabelError as error:
         extra = [name for name in columns if name not in loss.truths]
         advice = f" Pass --keep {extra[0]!r} to hand a column through." if extra else ""
         raise LabelError(f"{error}{'' if set(columns) == set(loss.acts) else advice}") from None
+    for name in columns:
+        kind = rows.schema.field(name).type
+        if not is_number(kind):
+            raise InputError(f"Column {name!r} of {rows.name} must hold numbers. Got {kind}.")
     return columns
-
-
-def _output_names(loss: Loss, keep: tuple[str, ...], *, expected_losses: bool) -> list[str]:
-    """Name the columns of the output, each once."""
-    from credo.exceptions import InputError
-
-    losses = [f"loss of {act}" for act in loss.acts] if expected_losses else []
-    names = [*keep, "act", "risk", *losses]
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise InputError(
-            f"The output would have two columns {twice[0]!r}. Rename the one in the input, or "
-            f"leave --keep {twice[0]} out."
-        )
-    return names

@@ -11,14 +11,15 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
+from credo.cli.row_files import as_texts, as_words
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from credo._types import Label
     from credo.cli.networks import Network
-    from credo.cli.row_columns import Columns
-    from credo.tables import CsvRows, RowBlock
+    from credo.tables import Source
 
 #: Cells of a block, in and out together: some tens of megabytes as Python objects.
 _BLOCK_CELLS = 2**20
@@ -46,24 +47,23 @@ class RowsRequest:
 
 def answer_rows(request: RowsRequest) -> None:
     """Answer each row and write the posteriors to a file or to the standard output."""
+    import pyarrow as pa
+
     from credo.cli.destinations import destination, refuse_overwriting, say_json
     from credo.cli.findings import names_of
     from credo.cli.networks import Network, spoken_warnings
-    from credo.cli.progress import file_progress
-    from credo.tables import open_csv
+    from credo.cli.row_files import open_rows
+    from credo.cli.table_progress import row_progress
 
     out = None if request.out is None or str(request.out) == "-" else request.out
     _check(request, out)
     refuse_overwriting(out, {"the network": request.network, "the file of rows": request.rows})
-    with (
-        spoken_warnings(),
-        destination(out) as stream,
-        file_progress("inferring") as progress,
-        open_csv(request.rows, progress) as rows,
-    ):
+    with spoken_warnings(), destination(out) as stream, row_progress("inferring") as progress:
         network = Network(request.network)
-        job = _Job(request, network, rows, names_of(network, request.query, "--query"))
-        job.write(stream)
+        types = dict.fromkeys([*network.names, *request.keep], pa.string())
+        with open_rows(request.rows, types) as rows:
+            job = _Job(request, network, rows, names_of(network, request.query, "--query"))
+            job.write(stream, progress)
     if request.as_json:
         say_json({**job.summary(), "out": str(out)})
     else:
@@ -72,13 +72,13 @@ def answer_rows(request: RowsRequest) -> None:
 
 def _check(request: RowsRequest, out: Path | None) -> None:
     """Refuse options that do not go together, before anything is read."""
-    from credo._validation.labels import one_of
+    from credo import _checks as check
     from credo.exceptions import InputError
     from credo.inference.engines import ROW_ENGINES, check_options, lookup
 
     engine = lookup(request.method, ROW_ENGINES, "--method of credo infer --rows")
     check_options(engine, request.options, ROW_ENGINES, "infer --rows")
-    one_of(request.on_impossible, ("error", "blank"), "credo infer", "--on-impossible")
+    check.one_of(request.on_impossible, ("error", "blank"), "--on-impossible of credo infer")
     if request.as_json and out is None:
         raise InputError("With --rows, --json prints a summary. Pass --out for the posteriors.")
     if out is not None and out.suffix == ".gz":
@@ -89,20 +89,22 @@ class _Job:
     """One run over a file: what is counted on the way and how rows are written."""
 
     def __init__(
-        self, request: RowsRequest, network: Network, rows: CsvRows, query: list[Label] | None
+        self, request: RowsRequest, network: Network, rows: Source, query: list[Label] | None
     ) -> None:
         from credo.cli.options import as_budget
-        from credo.cli.row_columns import Columns, output_names
+        from credo.cli.row_files import refuse_twice
         from credo.inference.many import ManyEngine
 
-        self.network = network
-        self.rows = rows
+        self.network, self.rows, self.keep = network, rows, request.keep
         self.on_impossible = request.on_impossible
-        self.columns: Columns = Columns.of(
-            network, rows, request.keep, request.ignore, request.missing
-        )
+        self.columns = _evidence_columns(network, rows, request.keep, request.ignore)
+        self.variables = [network.names[name] for name in self.columns]
+        self.missing = ["", *(text.strip() for text in request.missing)]
+        self._check_missing()
         self.query = list(network.model.names) if query is None else query
-        self.names = output_names(network, self.columns.kept, self.query, _LOG_EVIDENCE)
+        answers = [f"{name}={state}" for name in self.query for state in network.states(name)]
+        self.names = [*self.keep, *answers, _LOG_EVIDENCE]
+        refuse_twice(self.names)
         self.budget = as_budget(request.budget)
         self.engine = ManyEngine(
             network.model,
@@ -117,37 +119,78 @@ class _Job:
         self.n_impossible = 0
         self.n_unsettled = 0
 
-    def write(self, stream: IO[str]) -> None:
+    def _check_missing(self) -> None:
+        """Refuse text that means not observed and is a state."""
+        from credo.exceptions import InputError
+
+        for name in self.variables:
+            for text in self.missing:
+                if text in self.network.states(name):
+                    raise InputError(
+                        f"--missing {text!r} is a state of variable {name!r}. Rename it in the "
+                        "file, or leave --missing out."
+                    )
+
+    def write(self, stream: IO[str], progress: Any) -> None:
         """Answer block by block and write rows of text."""
         writer = csv.writer(stream, lineterminator="\n")
         careful = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
         odd = any("\r" in name for name in self.names)
         (careful if odd else writer).writerow(self.names)
-        width = len(self.names) + len(self.rows.header)
-        size = max(1, min(2**14, _BLOCK_CELLS // width))
-        for block in self.rows.blocks([], self.columns.texts, size):
-            inside = any("\r" in cell for row in block.texts for cell in row)
-            (careful if inside else writer).writerows(self._lines(block))
+        size = max(1, min(2**14, _BLOCK_CELLS // (len(self.names) + len(self.columns))))
+        wanted = dict.fromkeys([*self.keep, *self.columns])
+        for batch in self.rows.batches(list(wanted), progress):
+            for start in range(0, batch.num_rows, size):
+                block = batch.slice(start, size)
+                kept = as_texts(block, self.keep)
+                inside = any("\r" in cell for row in kept for cell in row)
+                (careful if inside else writer).writerows(self._lines(kept, self._codes(block)))
 
-    def _lines(self, block: RowBlock) -> Iterator[list[Any]]:
+    def _codes(self, block: Any) -> npt.NDArray[np.int32]:
+        """Find the states of a block's cells by their text, -1 where nothing was observed."""
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        codes = np.empty((block.num_rows, len(self.columns)), np.int32)
+        for j, (column, name) in enumerate(zip(self.columns, self.variables, strict=True)):
+            words = pc.utf8_trim_whitespace(as_words(block.column(column)).fill_null(""))
+            found = pc.index_in(words, pa.array(self.network.states(name), pa.string()))
+            codes[:, j] = found.fill_null(-1)
+            known = pc.or_(found.is_valid(), pc.is_in(words, pa.array(self.missing)))
+            if (first := pc.index(known, False).as_py()) >= 0:
+                raise self._refusal(name, words[first].as_py(), self.n_rows + first + 1)
+        return codes
+
+    def _refusal(self, name: Label, cell: str, row: int) -> Exception:
+        """Return the error about a cell that is no state."""
+        from credo import _checks as check
+        from credo.exceptions import LabelError
+
+        try:
+            check.position(cell, tuple(self.network.states(name)), "state", f"variable {name!r}")
+        except LabelError as error:
+            remedy = " Pass --missing TEXT for text that means not observed."
+            return self.rows.fault_at(f"{error}{remedy}", row)
+        raise AssertionError("unreachable: the caller met such a cell")
+
+    def _lines(self, kept: list[list[str]], codes: npt.NDArray[np.int32]) -> Iterator[list[Any]]:
         """Answer a block and put together its output rows."""
         import numpy as np
 
-        codes = self.columns.codes(block, self.rows.name)
-        found = self.engine.run(codes, columns=self.columns.variables)
-        self.n_rows += len(codes)
+        found = self.engine.run(codes, columns=self.variables)
         self.n_unsettled += int((found.statuses == "MAX_SWEEPS").sum())
-        blank = [""] * (len(self.names) - len(self.columns.kept))
+        blank = [""] * (len(self.names) - len(self.keep))
         answers = np.hstack([found.probabilities(name) for name in self.query]).tolist()
         for i, log_evidence in enumerate(found.log_evidence.tolist()):
-            kept = self.columns.kept_cells(block.texts[i])
+            self.n_rows += 1
             if log_evidence == -math.inf:
-                self._count_impossible(codes[i], block.lines[i])
-                yield [*kept, *blank]
+                self._count_impossible(codes[i])
+                yield [*kept[i], *blank]
             else:
-                yield [*kept, *answers[i], log_evidence]
+                yield [*kept[i], *answers[i], log_evidence]
 
-    def _count_impossible(self, codes: npt.NDArray[np.int32], line: int) -> None:
+    def _count_impossible(self, codes: npt.NDArray[np.int32]) -> None:
         """Count a row that cannot be, or say which of its findings conflict."""
         from credo.exceptions import ImpossibleEvidence
         from credo.inference._infer import infer
@@ -155,28 +198,54 @@ class _Job:
         self.n_impossible += 1
         if self.on_impossible == "blank":
             return
-        findings = self.columns.evidence(codes)
+        findings = {
+            name: self.network.model[name].states[code]
+            for name, code in zip(self.variables, codes.tolist(), strict=True)
+            if code >= 0
+        }
         try:
             infer(self.network.model, findings, query=[], method="exact", budget=self.budget)
         except ImpossibleEvidence as error:
-            raise ImpossibleEvidence(
-                f"{self.rows.name}, line {line}: {error.reason} Or pass --on-impossible blank.",
-                error.conflict,
-            ) from None
+            reason = f"{error.reason} Or pass --on-impossible blank."
+            place = self.rows.fault_at(reason, self.n_rows)
+            raise ImpossibleEvidence(str(place), error.conflict) from None
 
     def summary(self) -> dict[str, Any]:
-        """Give the counts."""
+        """Return the counts."""
         return {
             "rows": self.n_rows,
             "impossible": self.n_impossible,
             "not_converged": self.n_unsettled,
-            "observed": [str(name) for name in self.columns.variables],
+            "observed": [str(name) for name in self.variables],
             "variables": [str(name) for name in self.query],
         }
 
     def sentence(self) -> str:
-        """Give the same for a person."""
+        """Return the same for a person."""
         rows = "1 row" if self.n_rows == 1 else f"{self.n_rows} rows"
         each = "1 variable" if len(self.query) == 1 else f"{len(self.query)} variables"
         unsettled = f", {self.n_unsettled} not converged" if self.n_unsettled else ""
         return f"{rows}: {self.n_impossible} impossible{unsettled}; {each} each"
+
+
+def _evidence_columns(
+    network: Network, rows: Source, keep: list[str], ignore: list[str]
+) -> list[str]:
+    """Return the columns that hold findings; one that is neither variable nor named is an error."""
+    from credo import _checks as check
+    from credo.exceptions import LabelError
+
+    header = tuple(rows.schema.names)
+    for name in (*keep, *ignore):
+        check.position(name, header, "column", rows.name)
+    used = [name for name in header if name not in ignore]
+    for column in used:
+        if column not in network.names and column not in keep:
+            try:
+                network.name(column)
+            except LabelError as error:
+                raise LabelError(
+                    f"{rows.name}: the column {column!r} is no variable. {error} Pass --keep "
+                    f"{column!r} to hand it through, or --ignore {column!r}."
+                ) from None
+    return [name for name in used if name in network.names]

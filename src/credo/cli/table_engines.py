@@ -30,7 +30,7 @@ def engine_of(dask: str | None, spark: str | None) -> Iterator[Any]:
 
 def opened(source: Any, missing: tuple[str, ...], engine: Any) -> Any:
     """Open a table, here or where the engine is, to look at its columns and first rows."""
-    from credo.tables.sources import open_source
+    from credo.tables.source import open_source
 
     opening = open_source if engine is None else engine.open
     return opening(source, missing=missing or None)

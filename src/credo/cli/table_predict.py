@@ -104,7 +104,7 @@ class _Tally:
     def write(self, source: Any, place: Path, keep: list[str], meter: Any) -> None:
         """Score batch by batch into a file that appears whole."""
         from credo.tables.scoring import scored_batches
-        from credo.tables.sinks import open_sink
+        from credo.tables.sink import open_sink
 
         batches = scored_batches(self.model, source, self.loss, tuple(keep), meter)
         first = next(batches)

@@ -20,29 +20,31 @@ def weights_of(network: Network, path: Path | None) -> dict[Label, Any] | None:
     with path.open("rb") as stream:
         is_json = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
     try:
-        return _from_json(network, path) if is_json else _from_csv(network, path)
+        return _from_json(network, path) if is_json else _from_table(network, path)
     except LabelError as error:
         raise FileFormatError(str(error), str(path)) from error
 
 
-def _from_csv(network: Network, path: Path) -> dict[Label, Any]:
-    """Read one weight per line."""
-    from credo.exceptions import FileFormatError
-    from credo.tables import open_csv
+def _from_table(network: Network, path: Path) -> dict[Label, Any]:
+    """Read one weight per row."""
+    import pyarrow as pa
+
+    from credo.cli.row_files import open_rows
 
     found: dict[Label, Any] = {}
-    with open_csv(path) as rows:
-        for block in rows.blocks(["weight"], ["variable", "state"]):
-            values = block.values[:, 0].tolist()
-            for (variable, state), weight, line in zip(
-                block.texts, values, block.lines, strict=True
-            ):
-                name = network.name(variable)
-                weights = found.setdefault(name, {})
-                label = network.state(name, state)
+    types = {"variable": pa.string(), "state": pa.string(), "weight": pa.float64()}
+    row = 0
+    with open_rows(str(path), types) as rows:
+        for batch in rows.batches(list(types)):
+            for variable, state, weight in zip(*batch.to_pydict().values(), strict=True):
+                row += 1
+                if None in (variable, state, weight):
+                    raise rows.fault_at("a cell is empty. Each row names a weight.", row)
+                weights = found.setdefault(network.name(variable), {})
+                label = network.state(network.name(variable), state)
                 if label in weights:
                     reason = f"there is a weight for {variable!r}, state {state!r}, already."
-                    raise FileFormatError(reason, str(path), line)
+                    raise rows.fault_at(reason, row)
                 weights[label] = weight
     return found
 

@@ -11,11 +11,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         ColumnSpec as ColumnSpec,
         TableSchema as TableSchema,
     )
-    from credo.tables.csv_rows import (
-        CsvRows as CsvRows,
-        RowBlock as RowBlock,
-        open_csv as open_csv,
-    )
     from credo.tables.dask_engine import DaskEngine as DaskEngine
     from credo.tables.engine_frames import (
         infer_partitions as infer_partitions,
@@ -30,8 +25,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     )
     from credo.tables.merging import merge_models as merge_models
     from credo.tables.scoring import predict_table as predict_table, score_batch as score_batch
-    from credo.tables.sinks import Sink as Sink, open_sink as open_sink
-    from credo.tables.sources import (
+    from credo.tables.sink import Sink as Sink, open_sink as open_sink
+    from credo.tables.source import (
         Part as Part,
         Source as Source,
         open_source as open_source,
@@ -42,7 +37,6 @@ __getattr__, __dir__, __all__ = doors(
     __name__,
     {
         "credo.classifiers.table_schema": ["ColumnSpec", "TableSchema"],
-        "credo.tables.csv_rows": ["CsvRows", "RowBlock", "open_csv"],
         "credo.tables.dask_engine": ["DaskEngine"],
         "credo.tables.engine_frames": ["infer_partitions", "predict_partitions"],
         "credo.tables.evaluation.evaluating": ["evaluate_table"],
@@ -50,8 +44,8 @@ __getattr__, __dir__, __all__ = doors(
         "credo.tables.fitting": ["FitJob", "fit_table", "update_table"],
         "credo.tables.merging": ["merge_models"],
         "credo.tables.scoring": ["predict_table", "score_batch"],
-        "credo.tables.sinks": ["Sink", "open_sink"],
-        "credo.tables.sources": ["Part", "Source", "open_source"],
+        "credo.tables.sink": ["Sink", "open_sink"],
+        "credo.tables.source": ["Part", "Source", "open_source"],
         "credo.tables.spark_engine": ["SparkEngine"],
     },
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+
 from credo._validation.labels import listing, position
 from credo.classifiers.streaming.planning import kind_of_type
 from credo.classifiers.table_schema import ColumnKind, ColumnSpec, LabelKind, TableSchema
 from credo.exceptions import InputError
-from credo.tables.sources import Source, open_source
-from credo.tables.sources.arrow import pa
+from credo.tables.source import Source, open_source
 
 
 def schema_of_model(model: Any, owner: str) -> TableSchema:

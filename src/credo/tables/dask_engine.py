@@ -21,7 +21,7 @@ from credo.tables.dask_cluster import (
     translated,
 )
 from credo.tables.dask_frames import DaskSource, delayed, is_dask_frame, lazy_parts
-from credo.tables.sources import Part, Progress, Source, open_source
+from credo.tables.source import Part, Progress, Source, open_source
 
 #: Summaries merged at a time: the tree of 4096 parts is four levels deep.
 _FAN = 8

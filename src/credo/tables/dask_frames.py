@@ -8,10 +8,12 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, final
 
+import pyarrow as pa
+
 from credo.exceptions import MissingExtraError
-from credo.tables.sources.abstract import Part, Source, Step
-from credo.tables.sources.arrow import blaming_input, pa
-from credo.tables.sources.frames import FramePart, FrameSource
+from credo.tables.arrow import blaming_input
+from credo.tables.pieces import Step
+from credo.tables.source import Part, Source, open_source
 
 if TYPE_CHECKING:  # workers that only learn need not load all that answers
     from credo.tables.engine_answers import Answering
@@ -79,10 +81,10 @@ class DaskPart:
     place: int
     client: Any
 
-    def open(self) -> FrameSource:
+    def open(self) -> Source:
         """Compute it, and fetch its rows."""
         rows = self.frame.get_partition(self.place).compute(scheduler=self.client)
-        return _loaded(_schema_of(self.frame), rows).open()
+        return open_source(_loaded(_schema_of(self.frame), rows), name=_NAME)
 
 
 def lazy_parts(
@@ -106,7 +108,7 @@ def answered(frame: Any, answering: Answering) -> Any:
 
 def _answers(answering: Answering, schema: pa.Schema, frame: Any) -> Any:
     """Answer the rows of a pandas data frame; what is kept stays as it was."""
-    answers = answering(_loaded(schema, frame).table).to_pandas()
+    answers = answering(_loaded(schema, frame)).to_pandas()
     answers.index = frame.index
     for name in answering.keep:
         answers[name] = frame[name]
@@ -115,14 +117,14 @@ def _answers(answering: Answering, schema: pa.Schema, frame: Any) -> Any:
 
 def _on_partition(function: Callable[[Any], Any], schema: pa.Schema, frame: Any) -> Any:
     """Work on a partition that is here as a pandas data frame."""
-    return function(_loaded(schema, frame))
+    return function(open_source(_loaded(schema, frame), name=_NAME))
 
 
-def _loaded(schema: pa.Schema, frame: Any) -> FramePart:
-    """Make a part of a pandas data frame."""
+def _loaded(schema: pa.Schema, frame: Any) -> pa.Table:
+    """Take a pandas data frame over into Arrow."""
     with blaming_input(_NAME):
         table = pa.Table.from_pandas(frame, schema, preserve_index=False)
-    return FramePart(table.replace_schema_metadata(), _NAME, {})
+    return table.replace_schema_metadata()
 
 
 def _schema_of(frame: Any) -> pa.Schema:

@@ -9,6 +9,7 @@ from threading import get_ident
 from typing import Any, final
 
 import numpy as np
+import pyarrow as pa
 
 from credo._types import Label
 from credo._validation.labels import position
@@ -17,9 +18,8 @@ from credo.exceptions import InputError, LabelError
 from credo.inference.many import ManyEngine
 from credo.storage import pack, unpack
 from credo.tables.checking import schema_of_model
+from credo.tables.pieces import BATCH_ROWS
 from credo.tables.scoring import score_batch
-from credo.tables.sources.abstract import BATCH_ROWS
-from credo.tables.sources.arrow import pa
 
 #: As ``credo infer --rows`` calls it.
 _LOG_EVIDENCE = "ln P(evidence)"

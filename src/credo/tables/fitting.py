@@ -14,10 +14,10 @@ from credo.classifiers.streaming.planning import adopt, fitted_learner, learner_
 from credo.classifiers.streaming.reducers import Reducer
 from credo.classifiers.table_schema import TableSchema
 from credo.exceptions import InputError
+from credo.tables.arrow import plain_batch
 from credo.tables.batch_threads import map_in_order, with_starts
 from credo.tables.checking import open_checked, schema_of_model
-from credo.tables.sources import Part, Progress, Source, open_source, read_ahead
-from credo.tables.sources.arrow import plain_batch
+from credo.tables.source import Part, Progress, Source, open_source
 
 
 class Engine(Protocol):
@@ -109,7 +109,7 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
         ``credo.tables.DaskEngine`` or ``SparkEngine``: summarise on a cluster.
     progress : callable, optional
         Called after each batch with the rows done and their share of all, None if unknown.
-        Logistic regression begins anew with each pass, and calls it from another thread.
+        Logistic regression begins anew with each pass.
 
     Returns
     -------
@@ -265,9 +265,9 @@ def _summary(job: FitJob, source: Source, engine: Engine | None, progress: Progr
 
 
 def _reading(source: Source, progress: Progress | None) -> Any:
-    """Give what gives the batches of some columns, read ahead."""
+    """Give what gives the batches of some columns."""
 
     def read(columns: tuple[str, ...]) -> Iterator[Any]:
-        return read_ahead(source.batches(columns, progress))
+        return source.batches(columns, progress)
 
     return read

@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from credo._types import Labels
 from credo._validation.labels import as_labels, position
@@ -19,9 +20,8 @@ from credo.exceptions import InputError
 from credo.tables.batch_threads import map_in_order, with_starts
 from credo.tables.checking import open_checked, schema_of_model
 from credo.tables.label_names import label_text, loss_for, own_loss
-from credo.tables.sinks import open_sink
-from credo.tables.sources import Progress
-from credo.tables.sources.arrow import pa
+from credo.tables.sink import open_sink
+from credo.tables.source import Progress
 
 
 def predict_table(

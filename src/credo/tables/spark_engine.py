@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from credo.exceptions import CredoError, InputError
 from credo.storage import pack, unpack
-from credo.tables.sources import Part, Progress, Source, open_source
+from credo.tables.source import Part, Progress, Source, open_source
 from credo.tables.spark_frames import Outcome, SparkPart, SparkSource, is_spark_frame
 from credo.tables.spark_session import blaming_spark, open_session
 

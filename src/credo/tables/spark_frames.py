@@ -11,10 +11,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast, final
 from warnings import catch_warnings, filterwarnings
 
+import pyarrow as pa
+
 from credo import exceptions
 from credo.exceptions import CredoError, InputError
-from credo.tables.sources.abstract import BATCH_ROWS, Part, Source, Step
-from credo.tables.sources.arrow import blaming_input, pa
+from credo.tables.arrow import blaming_input
+from credo.tables.pieces import BATCH_ROWS, Step
+from credo.tables.source import Part, Source
 
 if TYPE_CHECKING:  # executors that only learn need not load all that answers
     from credo.tables.engine_answers import Answering

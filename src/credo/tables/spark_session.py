@@ -12,7 +12,7 @@ from subprocess import DEVNULL
 from typing import Any
 
 from credo.exceptions import CredoError, InputError, MissingExtraError
-from credo.tables.sources.abstract import BATCH_ROWS
+from credo.tables.pieces import BATCH_ROWS
 from credo.tables.spark_frames import quiet
 
 #: Characters of a message of Spark that are passed on; the rest is its way through Java.

@@ -6,13 +6,12 @@ import pyarrow as pa
 import pytest
 
 from credo.exceptions import FileFormatError
-from credo.tables.sources import csv_cuts, csv_faults, csv_layout, open_source
+from credo.tables import csv_files, open_source
 
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    for room in ("reading", "source", "faults"):
-        monkeypatch.setattr(f"credo.tables.sources.csv_{room}.BLOCK", 4096)
+    monkeypatch.setattr(csv_files, "BLOCK", 4096)
 
 
 @pytest.fixture
@@ -149,60 +148,23 @@ def test_a_damaged_file_is_an_error_that_names_the_place(opened, content, messag
 
 
 def test_a_header_without_end_is_given_up_in_time(opened, monkeypatch):
-    monkeypatch.setattr(csv_layout, "HEAD", 2**12)
+    monkeypatch.setattr(csv_files, "HEAD", 2**12)
     with pytest.raises(FileFormatError, match="line 1: the header has more than 4096 characters"):
         opened("a," * 10_000)
 
 
 def test_a_fault_far_into_a_file_is_told_by_its_row(opened, monkeypatch):
-    monkeypatch.setattr(csv_faults, "MOST_ROWS", 2)
+    monkeypatch.setattr(csv_files, "MOST_ROWS", 2)
     with pytest.raises(FileFormatError, match="t.csv: row 3: expected 2 cells"):
         list(opened("a,b\n1,2\n3,4\n5\n").batches())
 
 
 def test_a_fault_behind_a_huge_cell_is_told_without_its_line(opened, monkeypatch):
-    for room in ("reading", "source", "faults"):
-        monkeypatch.setattr(f"credo.tables.sources.csv_{room}.BLOCK", 2**19)
+    monkeypatch.setattr(csv_files, "BLOCK", 2**19)
     with pytest.raises(FileFormatError, match="t.csv: expected 2 cells as in the header, got 1"):
         list(opened(f'a,b\n1,"{"x" * 200_000}"\n1\n').batches())
-
-
-def test_a_fault_in_a_part_is_told_by_the_line_in_the_file(opened, monkeypatch):
-    for name, size in {"RANGE": 4000, "REACH": 100}.items():
-        monkeypatch.setattr(csv_cuts, name, size)
-    parts = opened(f"a,b\n{FILLER}z,x\n{FILLER}").parts()
-    assert len(parts) == 6
-    assert sum(batch.num_rows for batch in parts[3].open().batches()) == 1000
-    with pytest.raises(FileFormatError, match="line 3002: column 'a' must be a number"):
-        list(parts[2].open().batches())
 
 
 def test_only_the_columns_asked_for_must_fit_their_type(opened):
     source = opened(f"a,b\n{FILLER}z,y\n")
     assert sum(batch.num_rows for batch in source.batches(["b"])) == 3001
-
-
-def test_cuts_never_split_a_quoted_cell(opened, monkeypatch):
-    for name, size in {"RANGE": 400, "REACH": 200, "GULP": 7}.items():
-        monkeypatch.setattr(csv_cuts, name, size)
-    rows = "".join(f'{i},"x\n{i},y\n""z"\n' for i in range(300))
-    source = opened(f'a,b\n5",x\n6",y\n{rows}')
-    parts = [part.open().head(n=10**6).to_pylist() for part in source.parts()]
-    assert len(parts) > 5
-    assert [row for part in parts for row in part] == source.head(n=10**6).to_pylist()
-    assert sum(map(len, parts)) == 302
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'a,b\n5" pipe,x\n' + '1,"x\ny"\n' * 300,
-        "a,b\r" + "1,x\r" * 600,
-        "a,b\n" + f"1,{'x' * 150}\n" * 50,
-    ],
-    ids=["stray quote", "no line feeds", "long rows"],
-)
-def test_a_file_without_a_safe_cut_is_one_part(opened, monkeypatch, text):
-    for name, size in {"RANGE": 401, "REACH": 100}.items():
-        monkeypatch.setattr(csv_cuts, name, size)
-    assert len(opened(text).parts()) == 1

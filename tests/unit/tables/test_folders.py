@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from credo.exceptions import FileFormatError, InputError
-from credo.tables.sources import open_source
+from credo.tables import open_source
 
 
 def fill(folder, **files):

@@ -9,9 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from credo.exceptions import InputError
-from credo.tables import sinks
-from credo.tables.sinks import open_sink
-from credo.tables.sources import open_source
+from credo.tables import open_sink, open_source, sink as sink_module
 
 ENDINGS = ["parquet", "pq", "csv", "csv.gz", "tsv", "tsv.gz", "arrow", "feather"]
 TABLE = pa.table(
@@ -111,7 +109,7 @@ def test_a_missing_folder_is_told(tmp_path):
 
 
 def test_small_batches_are_gathered_into_row_groups(tmp_path, monkeypatch):
-    monkeypatch.setattr(sinks, "GROUP_BYTES", 8000)
+    monkeypatch.setattr(sink_module, "GROUP_BYTES", 8000)
     table = pa.table({"x": np.arange(2500.0)})
     write(tmp_path / "t.parquet", table.to_batches(max_chunksize=100), table.schema)
     metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata

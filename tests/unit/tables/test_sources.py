@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from credo.exceptions import FileFormatError, InputError, LabelError
-from credo.tables.sources import abstract, open_source
+from credo.tables import open_source, pieces
 
 N = 1000
 TABLE = pa.table(
@@ -99,14 +99,9 @@ ONCE = {"reader": lambda _: TABLE.to_reader(70)}
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch):
     """Cut everything small, so that the seams show."""
-    for room in ("abstract", "frames", "streams"):
-        monkeypatch.setattr(f"credo.tables.sources.{room}.BATCH_ROWS", 64)
-    for room in ("parquet", "ipc"):
-        monkeypatch.setattr(f"credo.tables.sources.{room}.PART_ROWS", 200)
-    for room in ("reading", "source"):
-        monkeypatch.setattr(f"credo.tables.sources.csv_{room}.BLOCK", 1024)
-    for name, size in {"RANGE": 4096, "REACH": 1024, "GULP": 100}.items():
-        monkeypatch.setattr(f"credo.tables.sources.csv_cuts.{name}", size)
+    for name, size in {"BATCH_ROWS": 64, "PART_ROWS": 200}.items():
+        monkeypatch.setattr(pieces, name, size)
+    monkeypatch.setattr("credo.tables.csv_files.BLOCK", 1024)
 
 
 def rows(batches, columns=("x", "name", "flag")):
@@ -177,7 +172,7 @@ def test_the_parts_are_picklable_and_together_the_source(lasting):
 
 @pytest.mark.parametrize(
     ("make", "count"),
-    [(as_parquet, 5), (as_feather, 5), (as_csv, 6), (as_folder, 5), (as_packed, 1), (as_stream, 1)],
+    [(as_parquet, 5), (as_feather, 5), (as_csv, 1), (as_folder, 5), (as_packed, 1), (as_stream, 1)],
 )
 def test_a_file_is_cut_into_parts_of_some_size(make, count, tmp_path):
     parts = open_source(make(tmp_path)).parts()
@@ -352,14 +347,14 @@ def test_missing_is_a_list_of_texts(missing):
 
 
 def test_batches_are_at_most_as_long_as_promised(monkeypatch):
-    monkeypatch.setattr(abstract, "BATCH_ROWS", 30)
+    monkeypatch.setattr(pieces, "BATCH_ROWS", 30)
     sizes = [batch.num_rows for batch in open_source(TABLE).batches()]
     assert max(sizes) <= 30
     assert sum(sizes) == N
 
 
 def test_wide_batches_have_fewer_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(abstract, "BATCH_CELLS", 120)
+    monkeypatch.setattr(pieces, "BATCH_CELLS", 120)
     pq.write_table(TABLE, tmp_path / "t.parquet")
     for source in (TABLE, tmp_path / "t.parquet"):
         for names, most in ((["x"], 64), (["x", "name"], 60), (["x", "name", "flag"], 40)):
@@ -384,7 +379,7 @@ def test_an_empty_path_is_no_source():
 
 
 def test_a_huge_row_group_does_not_come_into_memory_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("credo.tables.sources.abstract.BATCH_ROWS", 2**14)
+    monkeypatch.setattr("credo.tables.pieces.BATCH_ROWS", 2**14)
     n_rows, n_columns = 400_000, 8
     table = pa.table({f"x{i}": np.random.default_rng(i).random(n_rows) for i in range(n_columns)})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=n_rows, use_dictionary=False)
@@ -399,7 +394,7 @@ def test_a_huge_row_group_does_not_come_into_memory_at_once(tmp_path, monkeypatc
 
 
 def test_a_huge_batch_of_an_arrow_file_is_mapped(tmp_path, monkeypatch):
-    monkeypatch.setattr("credo.tables.sources.ipc.HUGE_BATCH", 10)
+    monkeypatch.setattr("credo.tables.pieces.HUGE_BATCH", 10)
     source = open_source(as_feather(tmp_path))
     before = pa.total_allocated_bytes()
     batch = next(source.batches(["x"]))

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from credo._types import F64
 from credo.classifiers.streaming.cells import numbers_of
 from credo.classifiers.table_schema import ColumnKind, ColumnSpec
 from credo.families import Gaussian
-from credo.tables.sources.arrow import pa
 
 #: Distinct values of a column that are counted; a column with more is an identifier.
 _MOST_VALUES = 10_000

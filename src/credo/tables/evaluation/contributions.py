@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from credo._types import F64, Label
-from credo.tables.sources.arrow import pa
 
 #: Hidden: marginalised, exactly. Shuffled: taken from other rows, by models that need all columns.
 How = Literal["hidden", "shuffled"]

@@ -18,6 +18,7 @@ from credo.classifiers.table_schema import TableSchema
 from credo.classifiers.text import TextClassifier
 from credo.decisions.loss import Loss
 from credo.exceptions import InputError
+from credo.tables.arrow import plain_batch
 from credo.tables.checking import check_weights, open_checked, schema_of_model
 from credo.tables.evaluation.contributions import (
     Contributions,
@@ -30,9 +31,7 @@ from credo.tables.evaluation.measuring import measure
 from credo.tables.evaluation.memory import remembered
 from credo.tables.evaluation.result import TableEvaluation
 from credo.tables.label_names import loss_for, own_loss
-from credo.tables.sources.abstract import Progress
-from credo.tables.sources.arrow import plain_batch
-from credo.tables.sources.opening import as_missing
+from credo.tables.source import Progress, as_missing
 
 _OWNER = "evaluate_table"
 #: Rows in which columns are hidden: the standard error of a rise is then a fiftieth of its spread.

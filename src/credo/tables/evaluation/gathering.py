@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from credo._types import F64, Int, Labels
 from credo._validation.labels import hint, listing
@@ -14,7 +15,6 @@ from credo.classifiers.table_schema import TableSchema
 from credo.exceptions import InputError, LabelError
 from credo.tables.evaluation.columns import ColumnTally
 from credo.tables.label_names import codes_of, label_text
-from credo.tables.sources.arrow import pa
 
 _OWNER = "evaluate_table"
 #: Rows times classes that are held at once: 0.4 GB of probabilities. With what is sorted for the

@@ -9,10 +9,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+
+from credo import _checks as check
 from credo._files import path_written_whole
-from credo._validation.labels import as_labels
 from credo.exceptions import InputError
-from credo.tables.sources.arrow import blaming_input, in_types, pa, pcsv, plain_type, pq
+from credo.tables.arrow import blaming_input, in_types, plain_type, viewless_type
 
 #: Bytes gathered before a row group is written: 300 000 rows of ten numbers.
 GROUP_BYTES = 2**25
@@ -113,7 +117,7 @@ def open_sink(path: str | os.PathLike[str], schema: pa.Schema) -> Iterator[Sink]
     --------
     >>> import pathlib, tempfile
     >>> import pyarrow as pa
-    >>> from credo.tables.sinks import open_sink
+    >>> from credo.tables import open_sink
     >>> path = pathlib.Path(tempfile.mkdtemp(), "acts.csv")
     >>> batch = pa.record_batch({"id": [1, 2], "act": ["treat", None]})
     >>> with open_sink(path, batch.schema) as sink:
@@ -125,7 +129,7 @@ def open_sink(path: str | os.PathLike[str], schema: pa.Schema) -> Iterator[Sink]
     """
     name = os.fspath(path)
     start = _writer_for(name)
-    as_labels(schema.names, name, "columns")
+    check.labels(schema.names, f"columns of {name}")
     with path_written_whole(path) as place, ExitStack() as stack:
         with blaming_input(name, "written"):
             add = stack.enter_context(start(place, schema, name))
@@ -138,7 +142,7 @@ def open_sink(path: str | os.PathLike[str], schema: pa.Schema) -> Iterator[Sink]
 def _parquet(place: Path, schema: pa.Schema, name: str) -> Iterator[Callable[[Any], None]]:  # noqa: ARG001
     """Write row groups of ``GROUP_BYTES``, with a dictionary for what is no number."""
     coded = [field.name for field in schema if not pa.types.is_primitive(field.type)]
-    kept = pa.schema([(field.name, _without_view(field.type)) for field in schema])
+    kept = pa.schema([(field.name, viewless_type(field.type)) for field in schema])
     waiting: list[pa.RecordBatch] = []
 
     def flush() -> None:
@@ -185,14 +189,8 @@ def _packed(place: Path) -> Iterator[gzip.GzipFile]:
         yield stream
 
 
-def _without_view(kind: pa.DataType) -> pa.DataType:
-    """Give a type that Parquet can hold: codes stay, unless they are for views of words."""
-    coded = pa.types.is_dictionary(kind)
-    return kind if coded and kind.value_type == plain_type(kind) else plain_type(kind)
-
-
 def _spelt(schema: pa.Schema) -> pa.Schema:
-    """Give the schema with words in place of codes."""
+    """Return the schema with words in place of codes."""
     return pa.schema([(field.name, plain_type(field.type)) for field in schema])
 
 

@@ -1,0 +1,72 @@
+"""Files of rows as the command line takes them: by name, or from the standard input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from credo.tables import Source
+
+
+@contextmanager
+def open_rows(path: str, types: Mapping[str, Any]) -> Iterator[Source]:
+    """Open rows in which only empty cells are missing.
+
+    A pipe, and text whose name does not end as such, is copied to a file that does.
+    """
+    import shutil
+    import sys
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from credo.exceptions import InputError
+    from credo.tables.source import ENDINGS, open_source
+
+    place, endings = Path(path), tuple(chain.from_iterable(ENDINGS.values()))
+    if place.is_dir() or (place.is_file() and path.lower().endswith(endings)):
+        yield open_source(path, types=types, usual_missing=False)
+        return
+    if path == "-" and sys.stdin is None:
+        raise InputError("There is no standard input to read from.")
+    with TemporaryDirectory(prefix="credo-") as folder:
+        with nullcontext(sys.stdin.buffer) if path == "-" else place.open("rb") as stream:
+            start = stream.read(6)
+            aside = Path(folder, "rows" if start.startswith((b"PAR1", b"ARROW1")) else "rows.csv")
+            with aside.open("wb") as copy:
+                copy.write(start)
+                shutil.copyfileobj(stream, copy)
+        name = "standard input" if path == "-" else path
+        yield open_source(aside, types=types, usual_missing=False, name=name)
+
+
+def as_texts(batch: Any, names: Sequence[str]) -> list[list[str]]:
+    """Return the cells of some columns of a batch, row by row, as text; empty where missing."""
+    cells = [as_words(batch.column(name)).fill_null("").to_pylist() for name in names]
+    return [list(row) for row in zip(*cells, strict=True)] or [[]] * batch.num_rows
+
+
+def as_words(column: Any) -> Any:
+    """Return a column of any type as text."""
+    import pyarrow as pa
+
+    from credo.tables.arrow import in_types
+
+    named = pa.RecordBatch.from_arrays([column], ["column"])
+    return in_types(named, pa.schema([("column", pa.string())])).column(0)
+
+
+def refuse_twice(names: Sequence[str]) -> None:
+    """Refuse an output with two columns of one name."""
+    from credo.exceptions import InputError
+
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(
+                f"The output would have two columns {name!r}. Rename the one in the input, or "
+                f"leave --keep {name} out."
+            )
+        seen.add(name)

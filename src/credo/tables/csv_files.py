@@ -1,0 +1,426 @@
+"""Text files of rows: header and separator, types that stay the same, and faults by their line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, BinaryIO, TypeAlias, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pcsv
+
+from credo import _checks as check
+from credo.exceptions import FileFormatError, InputError
+from credo.tables.arrow import blaming_file, is_number, said_by
+from credo.tables.pieces import RowPiece, Step
+
+#: Bytes parsed at a time, and so the longest row. Measured on 200 000 x 20: 2 MB take 10% more
+#: time, since they leave the cache of the processor; the memory is about 40 blocks.
+BLOCK = 2**20
+
+#: Bytes looked at to find the header; no header is longer.
+HEAD = 2**20
+
+#: Whole numbers up to this are exact as float64; a column with larger ones holds names.
+EXACT_WHOLE = 2**53
+
+#: Rows up to which the line of a fault is sought, some seconds of Python; then the row is told.
+MOST_ROWS = 2_000_000
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+#: Words that mean a missing value if nobody says otherwise; the empty cell always does.
+USUAL_MISSING = tuple(pcsv.ConvertOptions().null_values)
+
+#: How files that are no text of ours begin, and what they are.
+OTHER_KINDS = {
+    b"PAR1": "a Parquet file; name it .parquet",
+    b"ARROW1": "an Arrow file; name it .arrow",
+    b"\xff\xfe": "text in UTF-16. Save the file as UTF-8",
+    b"\xfe\xff": "text in UTF-16. Save the file as UTF-8",
+    b"PK\x03\x04": "a ZIP archive or a spreadsheet. Save the table as CSV",
+}
+
+ROW = r"(?:Row #(?P<row>\d+): )?"
+CELL = re.compile(
+    rf"In CSV column #(?P<column>\d+): {ROW}CSV conversion error to (?P<type>.*?): "
+    r"(?:invalid value '(?P<value>.*)'|invalid UTF8 data)$",
+    re.DOTALL,
+)
+RAGGED = re.compile(rf"CSV parse error: {ROW}Expected (?P<wanted>\d+) columns, got (?P<found>\d+)")
+
+#: What the types are called in a message.
+KINDS = {"double": "a number", "bool": "true or false", "int64": "a whole number"}
+
+#: From the bytes parsed to their share of all.
+Share: TypeAlias = Callable[[int], float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextRows(RowPiece):
+    """A text file, and how its cells become values: the same from the first row to the last.
+
+    Attributes
+    ----------
+    path
+        The file, absolute.
+    packed
+        Whether it is compressed by gzip.
+    separator
+        What stands between two cells.
+    start
+        Bytes before the first row, in the unpacked file.
+    empty
+        Whether no byte follows the header.
+    missing
+        Texts that mean a missing value.
+    decimal
+        The decimal point: a dot, or a comma.
+    threads
+        Whether Arrow converts columns in parallel.
+    """
+
+    path: str
+    packed: bool
+    separator: str
+    start: int
+    empty: bool
+    missing: tuple[str, ...]
+    decimal: str = "."
+    threads: bool = True
+
+    def steps(self, names: list[str]) -> Iterator[Step]:
+        """Parse block by block; each batch is one block."""
+        if self.empty:
+            return
+        chosen = names or self.schema.names[:1]  # rows are counted by any column
+        with blaming_file(self.name), self.blaming_line(chosen), self.stream() as (stream, share):
+            for number, batch in enumerate(self.reader(stream, chosen), 1):
+                yield batch, share(number * BLOCK)
+        self._check_closed()
+
+    @contextmanager
+    def stream(self) -> Iterator[tuple[pa.NativeFile, Share]]:
+        """Open the bytes of the rows; with them, the share that is read."""
+        with pa.OSFile(self.path) as file:
+            size = file.size()
+            if self.packed:
+                with _unpacked(file, self.name) as unpacked:
+                    unpacked.read(self.start)
+                    yield unpacked, lambda _: file.tell() / size
+                return
+            length = max(size - self.start, 1)
+            with file.get_stream(self.start, length) as rest:
+                yield rest, lambda n_bytes: min(n_bytes / length, 1.0)
+
+    def reader(
+        self,
+        stream: pa.NativeFile,
+        names: Sequence[str],
+        types: Mapping[str, pa.DataType] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Read rows block by block; with ``types`` the other columns are inferred."""
+        known = {each.name: each.type for each in self.schema} if types is None else types
+        return pcsv.open_csv(
+            stream,
+            pcsv.ReadOptions(
+                use_threads=self.threads, block_size=BLOCK, column_names=self.schema.names
+            ),
+            pcsv.ParseOptions(
+                delimiter=self.separator,
+                newlines_in_values=True,
+                ignore_empty_lines=self._skips_blank,
+            ),
+            pcsv.ConvertOptions(
+                column_types=known,
+                null_values=self.missing,
+                strings_can_be_null=True,
+                decimal_point=self.decimal,
+                include_columns=names,
+            ),
+        )
+
+    @property
+    def _skips_blank(self) -> bool:
+        """Whether a blank line is no row: in a single column it is one, without a value."""
+        return len(self.schema.names) > 1
+
+    # --- faults -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def blaming_line(self, names: Sequence[str]) -> Iterator[None]:
+        """Turn what Arrow says about a text into an error that names the line and the column."""
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            raise self._fault(self._said_again(names) or str(error)) from error
+
+    def _said_again(self, names: Sequence[str]) -> str:
+        """Read once more from the first row on, in one thread: then Arrow says the row as well."""
+        try:
+            with self.stream() as (stream, _):
+                for _batch in replace(self, threads=False).reader(stream, names):
+                    pass
+        except (pa.ArrowInvalid, OSError) as error:
+            return str(error)
+        return ""
+
+    def _fault(self, said: str) -> FileFormatError:
+        """Say in the user's words what Arrow said."""
+        if "straddles two block boundaries" in said:
+            said = f"a row has more than {BLOCK} characters. Is a quoted cell left open?"
+            return FileFormatError(said, self.name)
+        if found := RAGGED.match(said):
+            said = f"expected {found['wanted']} cells as in the header, got {found['found']}."
+        elif found := CELL.match(said):
+            said = self._fault_of_cell(found)
+        else:
+            return FileFormatError(said_by(said), self.name)
+        row = found["row"]
+        return FileFormatError(said, self.name) if row is None else self.fault_at(said, int(row))
+
+    def _fault_of_cell(self, found: re.Match[str]) -> str:
+        """Say why a cell does not fit the type of its column."""
+        column = self.schema.names[int(found["column"])]
+        if found["value"] is None:
+            return f"the text of column {column!r} is not UTF-8. Save the file as UTF-8."
+        kind = KINDS.get(found["type"], f"a value of type {found['type']}")
+        value = found["value"] if len(found["value"]) <= 40 else f"{found['value'][:40]}…"
+        return (
+            f"column {column!r} must be {kind} in every row, as in the first ones. Got {value!r}. "
+            f"Name it as missing=[{value!r}] if it means that, or give the column another type."
+        )
+
+    def fault_at(self, reason: str, row: int) -> FileFormatError:
+        """Return an error that names the line on which a row begins; in a long file, the row."""
+        if row > MOST_ROWS:
+            return FileFormatError(f"row {row}: {reason}", self.name)
+        return FileFormatError(reason, self.name, self._line_of(row))
+
+    def _line_of(self, row: int) -> int | None:
+        """Find the line on which a row begins; None where Python reads the file in another way."""
+        opened = gzip.open if self.packed else Path.open
+        with cast("IO[bytes]", opened(Path(self.path), "rb")) as file:
+            before = file.read(self.start).splitlines()
+            lines = (
+                line.decode(errors="replace")
+                for text in iter(lambda: file.readline(BLOCK), b"")
+                for line in text.splitlines(keepends=True)
+            )
+            starts = self._starts(csv.reader(lines, delimiter=self.separator))
+            try:
+                return len(before) + next(islice(starts, row - 1, None))
+            except (csv.Error, StopIteration, EOFError, OSError, zlib.error):
+                return None
+
+    def _starts(self, reader: Any) -> Iterator[int]:
+        """Return the lines on which rows begin."""
+        start = 1
+        for cells in reader:
+            if cells or not self._skips_blank:
+                yield start
+            start = reader.line_num + 1
+
+    def _check_closed(self) -> None:
+        """Refuse a plain file that ends inside a quoted cell, which Arrow takes for the last cell.
+
+        The last quote then begins a cell; the quotes are counted only if it looks so.
+        """
+        if self.packed:
+            return
+        with Path(self.path).open("rb", buffering=0) as file:
+            stop = file.seek(0, 2)
+            before = max(self.start - 1, stop - BLOCK)
+            file.seek(before)
+            tail = file.read(stop - before)
+            last = tail.rfind(b'"')
+            begins = last > 0 and tail[last - 1 : last] in {self.separator.encode(), b"\n", b"\r"}
+            if begins and _count(file, '"', self.start, stop) % 2:
+                line = 1 + _count(file, "\n", 0, before + last)
+                reason = "a quoted cell is left open: the file ends inside it. Close it."
+                raise FileFormatError(reason, self.name, line)
+
+
+def _count(file: BinaryIO, mark: str, start: int, stop: int) -> int:
+    """Count a character in a stretch of a file; NumPy keeps its pace where there are many."""
+    file.seek(start)
+    found = 0
+    while start < stop and (text := file.read(min(BLOCK, stop - start))):
+        found += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord(mark)))
+        start += len(text)
+    return found
+
+
+# --- types ----------------------------------------------------------------------------------------
+
+
+def open_texts(
+    names: Mapping[str, str],
+    types: Mapping[str, pa.DataType],
+    missing: Sequence[str],
+    *,
+    threads: bool,
+) -> list[TextRows]:
+    """Open text files, from their paths to their names: the first with rows sets all types."""
+    texts = tuple(dict.fromkeys(["", *missing]))
+    files = [_layout(path, name, texts, threads=threads) for path, name in names.items()]
+    first = next((file for file in files if not file.empty), files[0])
+    model = _typed(first, {name: types[name] for name in first.schema.names if name in types})
+    known = {each.name: each.type for each in model.schema}
+    return [
+        replace(
+            file,
+            decimal=model.decimal,
+            schema=pa.schema([(name, known.get(name, pa.float64())) for name in file.schema.names]),
+        )
+        for file in files
+    ]
+
+
+def _typed(file: TextRows, known: Mapping[str, pa.DataType]) -> TextRows:
+    """Infer decimal point and types of the columns from the first block; known types win."""
+    points = [".", ","] if file.separator != "," else ["."]
+    names = file.schema.names
+    if file.empty or (points == ["."] and len(known) == len(names)):
+        return replace(file, schema=pa.schema([(n, known.get(n, pa.float64())) for n in names]))
+    numbers = [name for name, kind in known.items() if is_number(kind)]  # they tell the point
+    settled = {n: kind for n, kind in known.items() if len(points) == 1 or n not in numbers}
+    text = replace(file, schema=pa.schema([(name, known.get(name, pa.string())) for name in names]))
+    with blaming_file(file.name), text.blaming_line([]):
+        guesses = [_guess(replace(file, decimal=point), settled) for point in points]
+
+    def n_numbers(guess: TextRows) -> int:
+        """Count the columns of numbers, among those that should be if some should."""
+        return sum(is_number(guess.schema.field(name).type) for name in numbers or names)
+
+    best = max(guesses, key=n_numbers)  # the first of equals
+    fields = [(each.name, known.get(each.name, each.type)) for each in best.schema]
+    return replace(best, schema=pa.schema(fields))
+
+
+def _guess(file: TextRows, known: Mapping[str, pa.DataType]) -> TextRows:
+    """Take the types that Arrow sees in the first block, made wide enough for later cells."""
+    with file.stream() as (stream, _):
+        start = pa.BufferReader(stream.read(2 * BLOCK))  # a block, and what tells that it is whole
+    first = next(file.reader(start, [], known), None)
+    if first is None:
+        return file
+    names = file.schema.names
+    types = [(name, known.get(name) or _widened(first.column(name))) for name in names]
+    return replace(file, schema=pa.schema(types))
+
+
+def _widened(column: pa.Array) -> pa.DataType:
+    """Choose a type that later cells fit too: decimals may follow, and numbers empty cells."""
+    if pa.types.is_null(column.type):
+        return pa.float64()
+    if pa.types.is_binary(column.type):  # text that is not UTF-8, which reading will refuse
+        return pa.string()
+    if not pa.types.is_integer(column.type):
+        return column.type
+    largest = max(abs(bound) for bound in pc.min_max(column).as_py().values())
+    return pa.float64() if largest <= EXACT_WHOLE else column.type
+
+
+# --- header ---------------------------------------------------------------------------------------
+
+
+def _layout(path: str, name: str, missing: tuple[str, ...], *, threads: bool) -> TextRows:
+    """Find separator, header and first row from the first bytes of a file."""
+    packed, head = _head(path, name)
+    if not head.removeprefix(BYTE_ORDER_MARK).strip():
+        raise FileFormatError("the file is empty; a header line is needed.", name)
+    for mark, kind in OTHER_KINDS.items():
+        if head.startswith(mark):
+            raise FileFormatError(f"this is {kind}.", name)
+    separator, header, start = _header(head, path, name)
+    return TextRows(
+        name=name,
+        schema=pa.schema([(column, pa.float64()) for column in header]),
+        size=Path(path).stat().st_size,
+        path=str(Path(path).absolute()),
+        packed=packed,
+        separator=separator,
+        start=start,
+        empty=len(head) == start,
+        missing=missing,
+        threads=threads,
+    )
+
+
+def _head(path: str, name: str) -> tuple[bool, bytes]:
+    """Tell whether a file is packed, and return its first bytes, unpacked."""
+    with blaming_file(name), pa.OSFile(path) as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        if not packed:
+            return False, file.read(HEAD)
+        with _unpacked(file, name) as stream:
+            return True, stream.read(HEAD)
+
+
+@contextmanager
+def _unpacked(file: pa.NativeFile, name: str) -> Iterator[pa.NativeFile]:
+    """Unpack a stream, and say so where it is damaged."""
+    try:
+        with pa.CompressedInputStream(file, "gzip") as stream:
+            yield stream
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise FileFormatError(f"the archive is damaged: {error}.", name) from error
+
+
+def _header(head: bytes, path: str, name: str) -> tuple[str, tuple[str, ...], int]:
+    """Return the separator, the names in the header, and the bytes up to its end."""
+    tabbed = path.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
+    separators = ("\t", ",", ";", "|") if tabbed else (",", ";", "\t", "|")
+    found = ((mark, *_cells(head, mark, name)) for mark in separators)
+    first = next(found)
+    mark, cells, end = first if len(first[1]) > 1 else next((f for f in found if f[1][1:]), first)
+    if "" in cells:
+        raise FileFormatError(
+            f"the header has no name for column {cells.index('') + 1}. Give it one; if it is the "
+            "index of a pandas frame, write the file with index=False.",
+            name,
+            1,
+        )
+    try:
+        return mark, cast("tuple[str, ...]", check.labels(cells, "names of the header")), end
+    except InputError as error:
+        raise FileFormatError(str(error), name, 1) from error
+
+
+def _cells(head: bytes, separator: str, name: str) -> tuple[list[str], int]:
+    """Parse the first row that is not blank; return its cells and where it ends."""
+    mark = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
+    lines = head[mark:].splitlines(keepends=True)
+    reader = csv.reader(_decoded(lines, name), delimiter=separator, strict=True)
+    try:
+        cells = next(row for row in reader if row)
+    except (csv.Error, StopIteration) as error:
+        raise FileFormatError(f"the header cannot be read: {error}.", name, 1) from error
+    end = mark + sum(len(line) for line in lines[: reader.line_num])
+    if end == HEAD:
+        raise FileFormatError(f"the header has more than {HEAD} characters.", name, 1)
+    return [cell.strip() for cell in cells], end
+
+
+def _decoded(lines: list[bytes], name: str) -> Iterator[str]:
+    """Return lines as text."""
+    for number, line in enumerate(lines, 1):
+        try:
+            yield line.decode()
+        except UnicodeDecodeError as error:
+            raise FileFormatError(
+                f"the text is not UTF-8 ({error.reason}). Save the file as UTF-8.", name, number
+            ) from error
