@@ -8,9 +8,7 @@ from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.parameters import ParameterCount, count_parameters
 from credo.classifiers.regression import GaussianRegressor
-from credo.classifiers.softmax.finding import Separation
-from credo.classifiers.softmax.inference import CoefficientTable
-from credo.classifiers.softmax.path import StrengthPath
+from credo.classifiers.logistic_results import CoefficientTable, Separation, StrengthPath
 from credo.classifiers.summary import ClassSummary, summarise
 from credo.classifiers.text import TextClassifier
 

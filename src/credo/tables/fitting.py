@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, final
+from typing import Any, Protocol, TypeVar, final
 
 from credo.classifiers.logistic import LogisticClassifier
-from credo.classifiers.streaming.logistic_passes import fit_by_passes
+from credo.classifiers.logistic_rows import LabelledBatch
+from credo.classifiers.streaming.cells import labels_of
+from credo.classifiers.streaming.matrices import table_of
 from credo.classifiers.streaming.planning import adopt, fitted_learner, learner_of, schema_of
-from credo.classifiers.streaming.reducers import Reducer
+from credo.classifiers.streaming.reducers import Batch, Reducer
 from credo.classifiers.table_schema import TableSchema
 from credo.exceptions import InputError
+from credo.families.moments import Rows
 from credo.tables.batch_threads import map_in_order, with_starts
 from credo.tables.checking import open_checked, schema_of_model
 from credo.tables.sources import Part, Progress, Source, open_source, read_ahead
 from credo.tables.sources.arrow import plain_batch
+
+
+T = TypeVar("T")
 
 
 class Engine(Protocol):
@@ -165,7 +171,7 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
                 f"{owner}: logistic regression has no summary that a cluster could reduce; it "
                 "reads the table once per iteration. Leave the engine out."
             )
-        schema = fit_by_passes(learner, schema, _reading(opened, progress), owner)
+        learner._fit_passes(_TablePasses(opened, schema, progress), schema.names)  # noqa: SLF001
         return adopt(model, learner, schema)
     head = _head(opened, schema) if learner.kind == "columns" else None
     reducer = Reducer(learner, schema, owner, head)
@@ -264,10 +270,41 @@ def _summary(job: FitJob, source: Source, engine: Engine | None, progress: Progr
     return found
 
 
-def _reading(source: Source, progress: Progress | None) -> Any:
-    """Give what gives the batches of some columns, read ahead."""
+@dataclass(frozen=True, slots=True)
+class _TablePasses:
+    """The rows of a source, read anew for each pass."""
 
-    def read(columns: tuple[str, ...]) -> Iterator[Any]:
-        return read_ahead(source.batches(columns, progress))
+    source: Source
+    schema: TableSchema
+    progress: Progress | None
+    in_memory: bool = False
 
-    return read
+    def reduce(
+        self, function: Callable[[LabelledBatch], T], merge: Callable[[T, T], T]
+    ) -> T | None:
+        """Return a function of each batch, merged in the order of the rows."""
+        schema, start, found = self.schema, 0, None
+        weight = () if schema.weight is None else (schema.weight,)
+        columns = (*schema.names, schema.target, *weight)
+        for raw in read_ahead(self.source.batches(columns, self.progress)):
+            batch = Batch.of(plain_batch(raw), schema, "fit_table", start)
+            if len(batch):
+                try:
+                    new = function(self._labelled(batch))
+                except InputError as error:
+                    told = f"rows {batch.number(0)} to {batch.number(len(batch) - 1)}"
+                    raise InputError(
+                        f"fit_table: {told}, counted from 0 in what follows: {error}"
+                    ) from error
+                found = new if found is None else merge(found, new)
+            start += len(raw)
+        return found
+
+    def _labelled(self, batch: Batch) -> LabelledBatch:
+        """Return a batch as the model takes it."""
+        schema, column = self.schema, batch.rows.column(self.schema.target)
+        classes, codes = labels_of(
+            column, schema.label_kind, schema.target, "fit_table", batch.number
+        )
+        inputs = table_of(batch.rows, schema, "fit_table")
+        return Rows(inputs, codes, batch.weights, len(classes)), classes
