@@ -45,7 +45,7 @@ from credo.classifiers.logistic_solver import (
     Rules,
     Solution,
 )
-from credo.classifiers.separation import FALL_BACK, Direction, maximise_likelihood
+from credo.classifiers.separation import FALL_BACK, maximise_likelihood
 from credo.exceptions import (
     InputError,
     NumericalError,
@@ -724,12 +724,13 @@ def _declared(X: Any) -> dict[int, Sequence[Label]]:
     import narwhals as nw  # noqa: PLC0415 - the frame has loaded it
 
     frame = frame_of(X, OWNER)
-    kinds = {nw.Enum, nw.Categorical} if frame.implementation.is_pandas_like() else {nw.Enum}
-    return {
-        j: series.cat.get_categories().to_list()
-        for j, series in enumerate(frame.iter_columns())
-        if series.dtype in kinds
-    }
+    declared: dict[int, Sequence[Label]] = {}
+    for j, series in enumerate(frame.iter_columns()):
+        if isinstance(series.dtype, nw.Enum):
+            declared[j] = tuple(series.dtype.categories)
+        elif series.dtype == nw.Categorical and frame.implementation.is_pandas():
+            declared[j] = series.to_native().cat.categories.tolist()
+    return declared
 
 
 def _check_classes(found: Any, classes: Any) -> None:

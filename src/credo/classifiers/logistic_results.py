@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import ndtr, ndtri
 
-from credo._types import F64, Bool, Int, Label, Labels
 from credo._checks import frozen, listing
+from credo._types import F64, Bool, Int, Label, Labels
 from credo.classifiers.logistic_rows import Coding, Scaling
 from credo.classifiers.logistic_solver import Design, Solution
 from credo.classifiers.separation import Direction, Kind
@@ -147,7 +147,7 @@ class Information:
     def table(
         self, coef: F64, classes: Labels, features: Labels, reference: int | None, confidence: float
     ) -> CoefficientTable:
-        """Compare coefficients (n_logits, P), the intercept last, with a class or with their mean."""
+        """Compare coefficients (n_logits, P), the intercept last, with a class or their mean."""
         n_classes = len(classes)
         base = 0 if n_classes == 2 and reference is None else reference
         if n_classes == 2:
@@ -162,20 +162,17 @@ class Information:
         error = np.sqrt(self.variances(contrasts))
         z = estimate / error
         reach = float(ndtri(0.5 + 0.5 * confidence)) * error
-        numbers = (
-            estimate.copy(),
-            error,
-            z,
-            2 * ndtr(-np.abs(z)),
-            estimate - reach,
-            estimate + reach,
-        )
         return CoefficientTable(
-            tuple(label for k, label in enumerate(classes) if k != base),
-            None if base is None else classes[base],
-            features,
-            *map(frozen, numbers),
-            confidence,
+            classes=tuple(label for k, label in enumerate(classes) if k != base),
+            reference=None if base is None else classes[base],
+            features=features,
+            estimate=frozen(estimate.copy()),
+            standard_error=frozen(error),
+            z=frozen(z),
+            p_value=frozen(2 * ndtr(-np.abs(z))),
+            lower=frozen(estimate - reach),
+            upper=frozen(estimate + reach),
+            confidence=confidence,
         )
 
 

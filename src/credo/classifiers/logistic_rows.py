@@ -6,7 +6,7 @@ of zeros and ones: categories sorted, one column for each that occurs but the fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Self, TypeAlias
@@ -80,14 +80,14 @@ class Coding:
     n_seen: int
 
     @classmethod
-    def of(cls, column: int, seen: Set[Label], declared: Iterable[Label] = ()) -> Self:
+    def of(cls, column: int, seen: AbstractSet[Label], declared: Iterable[Label] = ()) -> Self:
         """Sort the categories; those that were declared but never came follow at the end."""
         occurring, known = _sorted(seen), set(seen)
         absent = _sorted({each for each in declared if each not in known})
         return cls(column, (*occurring, *absent), len(occurring))
 
 
-def _sorted(categories: Set[Label]) -> list[Label]:
+def _sorted(categories: AbstractSet[Label]) -> list[Label]:
     """Sort categories, those of several kinds by kind."""
     try:
         return sorted(categories)  # type: ignore[type-var] # what cannot be sorted is met below
@@ -326,7 +326,7 @@ class Survey:
     class_weights: F64
     is_sparse: bool
     n_rows: int
-    #: Categories by place and name of the column; until a reader knows them all, there are no moments.
+    #: Categories by place and name of the column; there are no moments until a reader knows them.
     categories: Mapping[tuple[int, Label], frozenset[Label]]
     mean: F64
     scatter: F64
@@ -335,7 +335,7 @@ class Survey:
     sample: Batch | None
 
     @classmethod
-    def of(cls, labelled: LabelledBatch, reader: Reader, *, whole: bool) -> Self:
+    def of(cls, labelled: LabelledBatch, reader: Reader, *, whole: bool) -> Survey:
         """Survey a batch, which may be the whole of the rows."""
         rows, classes = labelled
         weights = np.bincount(rows.codes, rows.weights, len(classes)).astype(np.float64)
@@ -355,7 +355,7 @@ class Survey:
             return survey
         every = max(1, n_rows // (2 * survey.wanted)) if whole else 1
         some = batch[::every]
-        return replace(survey, every=every, sample=replace(some, x=np.array(some.x)))._thinned()
+        return _thinned(replace(survey, every=every, sample=replace(some, x=np.array(some.x))))
 
     @property
     def total(self) -> float:
@@ -400,14 +400,7 @@ class Survey:
         joined = Survey(
             classes, weights, self.is_sparse, n_rows, both, mean, scatter, every, sample
         )
-        return joined._thinned()
-
-    def _thinned(self) -> Survey:
-        """Keep every second row of the sample while there are too many."""
-        every, sample = self.every, self.sample
-        while sample is not None and len(sample) > 4 * self.wanted:
-            every, sample = 2 * every, sample[::2]
-        return self if every == self.every else replace(self, every=every, sample=sample)
+        return _thinned(joined)
 
     def scaling(self, *, intercept: bool) -> Scaling:
         """Return centres and scales; sparse columns are not centred, nor without intercept."""
@@ -417,6 +410,14 @@ class Survey:
         scale = np.where(scale > _CONSTANT * size, scale, np.where(size > 0, size, 1.0))
         centred = intercept and not self.is_sparse
         return Scaling(self.mean.copy() if centred else np.zeros(len(scale)), scale, intercept)
+
+
+def _thinned(survey: Survey) -> Survey:
+    """Keep every second row of the sample while there are too many."""
+    every, sample = survey.every, survey.sample
+    while sample is not None and len(sample) > 4 * survey.wanted:
+        every, sample = 2 * every, sample[::2]
+    return replace(survey, every=every, sample=sample)
 
 
 def _categories(x: Any, names: Sequence[Label]) -> dict[tuple[int, Label], frozenset[Label]]:

@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import LinearOperator, cg
 
 from credo._types import F64, Bool, Int
-from credo.classifiers.logistic_rows import Block, LabelledBatch, Reader, Scaling, Survey
+from credo.classifiers.logistic_rows import Batch, Block, LabelledBatch, Reader, Scaling, Survey
 from credo.exceptions import InputError, NumericalError
 from credo.families.moments import Rows
 
@@ -38,8 +38,9 @@ _WORTH = 4
 #: The fit to a sample stops at this gradient, with this ridge in pseudo-rows: its own is off by
 #: more.
 _SAMPLE_TOL, _SAMPLE_ITER, _SAMPLE_RIDGE = 1e-4, 12, 1e-3
-#: A Hessian is kept while each step brings the gradient below this share.
-_KEEP = 0.3
+#: A Hessian is kept while each step brings the gradient below this share: ten such gradients
+#: cost less than a Hessian, and gain three digits.
+_KEEP = 0.5
 #: Share of the promised decrease that is enough; rounding of a loss; trials along a direction.
 _ENOUGH, _ROUNDING, _MOST_TRIALS = 1e-4, 1e-14, 40
 #: Eigenvalues of a matrix with unit diagonal below this times its size are rounding.
@@ -53,7 +54,10 @@ _KEPT_BYTES = 2**31
 class Passes(Protocol):
     """Rows that can be gone over again and again, wherever they are."""
 
-    in_memory: bool
+    @property
+    def in_memory(self) -> bool:
+        """Whether a pass visits the same blocks in this process, one after the other."""
+        ...
 
     def reduce(
         self, function: Callable[[LabelledBatch], T], merge: Callable[[T, T], T]
@@ -200,6 +204,13 @@ def _pairs(n_classes: int) -> list[tuple[int, int]]:
 
 def _moments(block: Block, at: tuple[F64, F64]) -> list[Any]:
     """Sum w p_k p_j (x, 1)(x, 1)ᵀ for each pair of classes."""
+    if not at[0].any():  # as at the start: all rows have the same probabilities
+        one = Block(Batch(block.x[:1], block.codes[:1], None), None)
+        p = link(one.scores(at), one.codes).probabilities[:, 0]
+        shares = np.array([p[0], 1.0 - p[0]]) if len(p) == 1 else p
+        roots = np.ones(len(block)) if block.weights is None else np.sqrt(block.weights)
+        gram = block.gram(roots)
+        return [np.stack([shares[k] * shares[j] * gram for k, j in _pairs(len(shares))])]
     p = link(block.scores(at), block.codes).probabilities
     if len(p) == 1:
         p = np.vstack([1.0 - p, p])
@@ -274,7 +285,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Where a search ended; the Hessian is that of the mean loss, last of several classes left out."""
+    """Where a search ended; the Hessian is of the mean loss, last of several classes left out."""
 
     place: Place
     n_iter: int
@@ -294,21 +305,12 @@ class Hessian:
 
     def __init__(self, objective: Objective, place: Place) -> None:
         design, self._lasso = objective.design, objective.lasso
+        self._secants: list[tuple[F64, F64, float]] = []
         sums = design.sums
         (raw,) = design.sum(partial(_moments, at=sums.coefficients(place.theta)))
         moments = sums.second(raw) / design.total
         n, size = design.n_logits, moments.shape[1]
-        blocks = np.zeros((n, size, n, size))
-        for pair, (k, j) in zip(moments, _pairs(design.n_classes), strict=True):
-            if n == 1:
-                blocks[0, :, 0] = pair
-                continue
-            blocks[k, :, j] -= pair
-            blocks[j, :, k] -= pair
-            blocks[k, :, k] += pair
-            blocks[j, :, j] += pair
-        blocks = blocks.reshape(n * size, n * size)
-        blocks += np.diag(np.tile(objective.ridge, n))
+        blocks = _assembled(moments, design.n_classes) + np.diag(np.tile(objective.ridge, n))
         kept = max(1, n - 1) * size
         self.reduced = blocks[:kept, :kept].copy()
         #: Directions of collinear columns, and whether others only look like some.
@@ -331,12 +333,44 @@ class Hessian:
         """Return the way to the minimum of the model."""
         theta, gradient = place.theta, place.gradient.ravel()
         if not self._lasso.any():
-            answer: F64 = -cho_solve(self._factor, gradient, check_finite=False)
-            return answer.reshape(theta.shape)
+            return self._corrected(gradient).reshape(theta.shape)
         flat = theta.ravel()
         amounts = np.tile(self._lasso, len(theta))
         goal = lasso_minimum(self.matrix, gradient - self.matrix @ flat, amounts, flat)
         return goal.reshape(theta.shape) - theta
+
+    def learn(self, here: Place, there: Place) -> None:
+        """Learn from a step how the gradient changed along it (BFGS)."""
+        step = (there.theta - here.theta).ravel()
+        change = (there.gradient - here.gradient).ravel()
+        product = float(step @ change)
+        if product > 0:
+            self._secants.append((step, change, product))
+
+    def _corrected(self, gradient: F64) -> F64:
+        """Return minus the inverse times a gradient, corrected by what was learned: two loops."""
+        rest, amounts = gradient.copy(), []
+        for step, change, product in reversed(self._secants):
+            amounts.append(float(step @ rest) / product)
+            rest -= amounts[-1] * change
+        answer = cho_solve(self._factor, rest, check_finite=False)
+        for (step, change, product), amount in zip(self._secants, reversed(amounts), strict=True):
+            answer += (amount - float(change @ answer) / product) * step
+        return -answer
+
+
+def _assembled(moments: F64, n_classes: int) -> F64:
+    """Put the second moments of pairs of classes together to the Hessian."""
+    if n_classes == 2:
+        return moments[0]
+    size = moments.shape[1]
+    blocks = np.zeros((n_classes, size, n_classes, size))
+    for pair, (k, j) in zip(moments, _pairs(n_classes), strict=True):
+        blocks[k, :, j] -= pair
+        blocks[j, :, k] -= pair
+        blocks[k, :, k] += pair
+        blocks[j, :, j] += pair
+    return blocks.reshape(n_classes * size, n_classes * size)
 
 
 def _factored(matrix: F64) -> tuple[F64, bool]:
@@ -350,7 +384,7 @@ def _factored(matrix: F64) -> tuple[F64, bool]:
     least = 1e-14 * max(float(diagonal.max()), 1e-290)
     while True:
         try:
-            return cho_factor(matrix, lower=True, check_finite=False)  # type: ignore[no-any-return]
+            return cho_factor(matrix, lower=True, check_finite=False)
         except LinAlgError:
             extra = max(10 * extra, least)
             np.fill_diagonal(matrix, diagonal + extra)
@@ -382,9 +416,9 @@ def _squares(block: Block, at: tuple[F64, F64]) -> list[Any]:
 def lasso_minimum(hessian: F64, linear: F64, amounts: F64, start: F64) -> F64:
     r"""Return the minimum of :math:`\frac{1}{2} u^T H u + q^T u + \sum_j \lambda_j |u_j|`.
 
-    Feature-sign search: guess the signs, solve for the entries that are not zero, and walk towards the
-    solution, past entries that reach zero if that is lower. Each walk lowers the objective and there
-    are finitely many patterns, so it ends.
+    Feature-sign search: guess the signs, solve for the entries that are not zero, and walk towards
+    the solution, past entries that reach zero if that is lower. Each walk lowers the objective and
+    there are finitely many patterns, so it ends.
     """
     u, signs, free = start.copy(), np.sign(start), amounts == 0
     for _ in range(10 * len(u) + 10):
@@ -496,7 +530,7 @@ def _hessian_times(
 
 
 def minimise(
-    objective: Objective, theta: F64, rules: Rules, few: bool, model: Any = None
+    objective: Objective, theta: F64, rules: Rules, *, few: bool, model: Any = None
 ) -> Solution:
     """Search from ``theta``; a quadratic model from elsewhere saves the first one."""
     make: Any = Hessian if few else Products
@@ -517,8 +551,11 @@ def minimise(
                 return Solution(here, iteration, converged=False)
             model = None
             continue
-        keep = model.is_kept and there.norm <= _KEEP * here.norm
-        model, is_fresh = model if keep else None, False
+        if model.is_kept and there.norm <= _KEEP * here.norm:
+            model.learn(here, there)
+        else:
+            model = None
+        is_fresh = False
         step, here = there.theta - here.theta, there
     return Solution(here, rules.max_iter, rules.met(here))
 
@@ -617,7 +654,7 @@ class Problem:
             model = None
             if few and self.sample is not None:
                 theta, model = self._near(objective, self.sample, start)
-            found = minimise(objective, theta, rules, few, model)
+            found = minimise(objective, theta, rules, few=few, model=model)
         return self._centred(found, penalty)
 
     def is_small(self, penalty: Penalty) -> bool:

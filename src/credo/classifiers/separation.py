@@ -1,9 +1,10 @@
 r"""Fits without a penalty: the maximum of the likelihood, or a proof that there is none.
 
 The likelihood has no maximum if and only if there is a direction d, not flat, with margins
-:math:`m_{ik} = (d_{y_i} - d_k)^T u_i \ge 0` for all rows i and classes k. Only a few margins bind: a
-linear programme is solved for some rows, checked on all in a pass, and solved again with those that
-were violated. Where there is no maximum, a small ridge that is told gives coefficients all the same.
+:math:`m_{ik} = (d_{y_i} - d_k)^T u_i \ge 0` for all rows i and classes k. Only a few margins bind:
+a linear programme is solved for some rows, checked on all in a pass, and solved again with those
+that were violated. Where there is no maximum, a small ridge, which is told, gives coefficients all
+the same.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def maximise_likelihood(problem: Problem, rules: Rules) -> tuple[Solution, Direc
     features = np.ones(len(design.scaling.scale))
     ridge = np.pad(features, (0, design.scaling.intercept)) * (FALL_BACK / design.total)
     few = problem.is_small(None)
-    fitted = minimise(replace(bare, ridge=ridge), problem.start(), rules, few)
+    fitted = minimise(replace(bare, ridge=ridge), problem.start(), rules, few=few)
     n_iter = found.n_iter + fitted.n_iter
     return replace(fitted, n_iter=n_iter, converged=False), direction
 
@@ -264,7 +265,7 @@ def _mean_margin(design: Design) -> F64:
 def _margin_sums(block: Block, n_logits: int) -> list[Any]:
     """Sum the mean margins of rows, as a function of the direction."""
     if n_logits == 1:
-        return [block.times(2.0 * block.codes[None] - 1.0)]
+        return [block.times(2.0 * block.codes[None].astype(np.float64) - 1.0)]
     return [block.times(np.eye(n_logits)[:, block.codes] - 1.0 / n_logits)]
 
 

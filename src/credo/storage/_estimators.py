@@ -71,7 +71,8 @@ def learner_kind(make: Any) -> Estimator:
 
 def _show(model: Any, found: dict[str, Any]) -> None:
     """Let a model show what it learned, as a fit does at its end, but without warnings."""
-    summary, warned = found.get("summary_"), found.get("_warned")
+    summary: Any = found.get("summary_")
+    warned = found.get("_warned")
     if model.Fitted is None and isinstance(model, ScoredClassifier):
         model.classes_ = summary.classes
     model._check_loaded()  # noqa: SLF001 - it is there to be called here, as all of these

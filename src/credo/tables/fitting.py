@@ -22,7 +22,6 @@ from credo.tables.checking import open_checked, schema_of_model
 from credo.tables.sources import Part, Progress, Source, open_source, read_ahead
 from credo.tables.sources.arrow import plain_batch
 
-
 T = TypeVar("T")
 
 
