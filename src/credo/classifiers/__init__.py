@@ -5,12 +5,10 @@ from credo.classifiers.decision import DecisionClassifier, expected_loss_scorer
 from credo.classifiers.explanation import Explanation, LogOddsWeights
 from credo.classifiers.gaussian import GaussianClassifier
 from credo.classifiers.logistic import LogisticClassifier
+from credo.classifiers.logistic_results import CoefficientTable, Separation, StrengthPath
 from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.parameters import ParameterCount, count_parameters
 from credo.classifiers.regression import GaussianRegressor
-from credo.classifiers.softmax.finding import Separation
-from credo.classifiers.softmax.inference import CoefficientTable
-from credo.classifiers.softmax.path import StrengthPath
 from credo.classifiers.summary import ClassSummary, summarise
 from credo.classifiers.text import TextClassifier
 

@@ -3,24 +3,77 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from typing import Any, Literal, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from credo._types import Label
-from credo._validation.arrays import in_unit_interval, positive_int
-from credo._validation.labels import as_labels, position
-from credo.classifiers._base import unchanged_on_error
-from credo.classifiers._logistic_state import OWNER, LogisticState, Options, Progress
-from credo.classifiers.softmax.fit import solve
-from credo.classifiers.softmax.inference import CoefficientTable, Comparison, Information, table_of
-from credo.classifiers.softmax.path import StrengthPath, follow, path_of, strengths_of
-from credo.exceptions import InputError, NumericalError
+from credo import _checks as check
+from credo._types import F64, Label, Labels
+from credo.classifiers._base import (
+    Blocks,
+    ScoredClassifier,
+    _refuse_masked,
+    n_rows,
+    read_numbers,
+    unchanged_on_error,
+    warn_user,
+)
+from credo.classifiers._labels import read_labels
+from credo.classifiers.columns.frames import frame_of
+from credo.classifiers.columns.table import Numbers, Table, Words, read_table
+from credo.classifiers.columns.weighted import with_weight
+from credo.classifiers.logistic_results import (
+    CoefficientTable,
+    Fitted,
+    Information,
+    Separation,
+    StrengthPath,
+)
+from credo.classifiers.logistic_rows import OWNER, Batch, Coding, LabelledBatch, Reader, Survey
+from credo.classifiers.logistic_solver import (
+    InMemory,
+    Objective,
+    Passes,
+    Place,
+    Problem,
+    Rules,
+    Solution,
+)
+from credo.classifiers.separation import FALL_BACK, maximise_likelihood
+from credo.exceptions import (
+    InputError,
+    NumericalError,
+    SeparationWarning,
+    ShapeError,
+    SingularWarning,
+)
+from credo.families.moments import Rows
+
+T = TypeVar("T")
+
+#: Called with the iteration and the log-likelihood, less the penalty, so far.
+Progress = Callable[[int, float], None]
+
+#: A column with less than this in a direction that no row tells apart takes no part in it.
+_NO_PART = 1e-6
+#: The weakest of the strengths of a path, as a share of the strongest.
+_RANGES = {"l1": 1e-3, "l2": 1e-6}
+#: The strongest L2 penalty of a path, in units of the summed squares of a column.
+_L2_STRONGEST = 10.0
+#: Sums of the same numbers in another order agree to this share.
+_SAME = 1e-9
+#: Rows in memory with columns of categories are kept as numbers if these take at most so many
+#: bytes; else blocks of them are made in each pass.
+_CODED_BYTES = 2**28
 
 
-class LogisticClassifier(LogisticState):
+class LogisticClassifier(ScoredClassifier):
     r"""Classify by linear log odds; unpenalised, with standard errors, by default.
 
     .. math:: p(k \mid x) \propto \exp(w_k^T x + b_k)
@@ -28,7 +81,7 @@ class LogisticClassifier(LogisticState):
     minimises :math:`\sum_i w_i \left(-\log p(y_i \mid x_i)\right)` plus
     :math:`\frac{\lambda}{2} \lVert W \rVert^2` or :math:`\lambda \lVert W \rVert_1`; intercepts
     are never penalised. If no maximum of the likelihood exists because a direction separates
-    classes, it says so and names the direction.
+    classes, it says so, names the direction, and fits a small ridge instead.
 
     Parameters
     ----------
@@ -39,7 +92,8 @@ class LogisticClassifier(LogisticState):
     fit_intercept : bool
         Whether there are intercepts.
     separation : {"warn", "error"}
-        Whether separation, without a penalty, is told by a ``SeparationWarning`` or refused.
+        Whether separation, without a penalty, is told by a ``SeparationWarning`` or refused. After
+        the warning, coefficients are those of a ridge of 0.01 on columns at one scale.
     tol : float
         It has converged if no entry of the gradient of the mean penalised loss is larger, for
         columns at one scale; nor larger than this share of that loss, if it is below one.
@@ -115,7 +169,9 @@ class LogisticClassifier(LogisticState):
     1      intercept        19.85      1.774   11.19  4.594e-29    16.37    23.33
     """
 
-    kind = "coded"
+    kind: ClassVar[Literal["columns"]] = "columns"
+    Summary: ClassVar[Any] = None
+    Fitted: ClassVar[Any] = Fitted
 
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name
         self,
@@ -141,8 +197,8 @@ class LogisticClassifier(LogisticState):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, D)
-            Rows, without missing values.
+        X : array-like, sparse matrix or data frame of shape (n, D)
+            Rows, without missing values. Columns of a data frame may hold text or categories.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), optional
@@ -153,12 +209,9 @@ class LogisticClassifier(LogisticState):
         LogisticClassifier
             Itself.
         """
-        options = Options.checked(self)
+        self._check_parameters()
         with unchanged_on_error(self):
-            problem = self._in_memory(X, y, sample_weight, options)
-            rules = options.rules_for(problem.design.total)
-            found = solve(problem, options.penalty, options.strength, rules)
-            return self._set(problem, found, options)
+            return self._fit(*self._in_memory(X, y, sample_weight))
 
     def fit_batches(self, source: Any, classes: Any = None) -> Self:
         """Fit to batches that are read again for each pass; the answer is that of ``fit``.
@@ -169,7 +222,7 @@ class LogisticClassifier(LogisticState):
         Parameters
         ----------
         source : callable or list
-            A function that gives a new iterator of batches ``(X, y)`` or ``(X, y, weights)`` at
+            A function that returns a new iterator of batches ``(X, y)`` or ``(X, y, weights)`` at
             each call; or a list of batches.
         classes : array-like, optional
             All labels, to catch others; not needed.
@@ -184,23 +237,25 @@ class LogisticClassifier(LogisticState):
         InputError
             If the source can be read only once, or gives other rows in a later pass.
         """
-        return self._fit_named(source, classes, None)
-
-    def _fit_named(self, source: Any, classes: Any, names: Sequence[str] | None) -> Self:
-        """Fit to batches of arrays, whose columns may be given names."""
-        options = Options.checked(self)
+        self._check_parameters()
         with unchanged_on_error(self):
-            problem = self._streamed(source, classes, options)
-            rules = options.rules_for(problem.design.total)
-            found = solve(problem, options.penalty, options.strength, rules)
-            if names is not None:
-                self.feature_names_in_ = np.array(names, dtype=object)
-            return self._set(problem, found, options)
+            names: list[Label] = []
+            passes = _Batches(source, partial(self._read_batch, names=names))
+            return self._fit(*self._surveyed(passes, names, classes=classes))
+
+    def _fit_passes(self, passes: Passes, names: Sequence[str]) -> Self:
+        """Fit to the rows of a table with these columns, wherever they are."""
+        self._check_parameters()
+        with unchanged_on_error(self):
+            self.__dict__.pop("schema_", None)
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
+            return self._fit(*self._surveyed(passes, names))
 
     def coefficient_table(
         self, confidence: float = 0.95, *, reference: Label | None = None
     ) -> CoefficientTable:
-        """Give standard errors, z-tests and confidence intervals of the coefficients.
+        """Return standard errors, z-tests and confidence intervals of the coefficients.
 
         Parameters
         ----------
@@ -224,16 +279,15 @@ class LogisticClassifier(LogisticState):
         """
         check_is_fitted(self)
         owner = f"{OWNER}.coefficient_table"
-        level = in_unit_interval(confidence, owner, "confidence", open_ends=True)
+        level = check.level(confidence, f"confidence of {owner}")
         information = self._checked_information(owner)
-        labels = as_labels(self.classes_, owner, "classes")
-        base = None if reference is None else position(reference, labels, owner, "class")
-        comparison = Comparison.of(labels, base)
-        coefficients, features = self.coef_, self._features()
+        labels = check.labels(self.classes_, f"classes of {owner}")
+        base = None if reference is None else check.position(reference, labels, "class", owner)
+        coefficients, features = self.coef_, tuple(self.coefficient_names_.tolist())
         if information.scaling.intercept:
             coefficients = np.column_stack([coefficients, self.intercept_])
             features = (*features, "intercept")
-        return table_of(comparison, coefficients, features, information, level)
+        return information.table(coefficients, labels, features, base, level)
 
     def path(
         self, X: Any, y: Any, strengths: Any = None, *, n: int = 50, sample_weight: Any = None
@@ -265,31 +319,429 @@ class LogisticClassifier(LogisticState):
         InputError
             If the penalty is None.
         """
-        options = Options.checked(self)
+        self._check_parameters()
         owner = f"{OWNER}.path"
-        if options.penalty is None:
+        if self.penalty is None:
             raise InputError(f"{owner} needs a penalty. Pass penalty='l2' or penalty='l1'.")
         other = copy.copy(self)
-        problem = other._in_memory(X, y, sample_weight, options)  # noqa: SLF001 - its own copy
-        size = positive_int(n, owner, "n")
-        along = strengths_of(problem, options.penalty, strengths, size, owner)
-        rules = options.rules_for(problem.design.total)
-        found = follow(problem, options.penalty, along, rules)
-        names = (as_labels(other.classes_, owner, "classes"), other._features())  # noqa: SLF001
-        return path_of(problem, options.penalty, along, found, names)
+        problem, reader = other._in_memory(X, y, sample_weight)  # noqa: SLF001 - its own copy
+        size = check.count(n, f"n of {owner}")
+        if strengths is None:
+            top = self._strongest(problem)
+            along = top * np.logspace(0.0, np.log10(_RANGES[self.penalty]), size)
+        else:
+            along = np.sort(check.vector(strengths, f"strengths of {owner}"))[::-1]
+            if along[-1] <= 0:
+                raise InputError(f"The strengths of {owner} must be positive. Got {along[-1]:g}.")
+        found: list[Solution] = []
+        for strength in along:
+            start = found[-1].place.theta if found else problem.start()
+            rules = self._rules(problem.design.total)
+            found.append(problem.solve(self.penalty, float(strength), rules, start))
+        labels = check.labels(reader.classes, f"classes of {owner}")
+        names = reader.coefficient_names
+        return StrengthPath.of(self.penalty, along, found, problem.design, labels, names)
+
+    def _strongest(self, problem: Problem) -> float:
+        """Return the strongest strength worth a look."""
+        design = problem.design
+        if self.penalty == "l2":
+            return _L2_STRONGEST * design.total * float((design.scaling.scale**2).mean())
+        place = Objective.of(design, None, 0.0).at(problem.start())
+        slopes = np.abs(place.gradient[:, : len(design.scaling.scale)]) * design.scaling.scale
+        return max(design.total * float(slopes.max()), np.finfo(np.float64).tiny)
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that can never become valid."""
+        check.one_of(self.penalty, (None, "l2", "l1"), f"penalty of {OWNER}")
+        if self.penalty is None and self.strength is not None:
+            raise InputError(
+                f"{OWNER} has a strength but no penalty. Pass penalty='l2' or penalty='l1' too."
+            )
+        strength = check.number(
+            1.0 if self.strength is None else self.strength, f"strength of {OWNER}"
+        )
+        if strength <= 0:
+            raise InputError(
+                f"The strength of {OWNER} must be positive. Got {strength:g}. For no penalty "
+                "pass penalty=None."
+            )
+        tol = check.number(self.tol, f"tol of {OWNER}")
+        if tol <= 0:
+            raise InputError(f"The tol of {OWNER} must be positive. Got {tol:g}.")
+        check.one_of(self.separation, ("warn", "error"), f"separation of {OWNER}")
+        check.count(self.max_iter, f"max_iter of {OWNER}")
+        if not (self.progress is None or callable(self.progress)):
+            raise InputError(
+                f"The progress of {OWNER} must be a function of an iteration and a "
+                f"log-likelihood. Got {self.progress!r}."
+            )
+
+    def _rules(self, total: float) -> Rules:
+        """Return when to stop and whom to tell."""
+        progress, rules = self.progress, Rules(float(self.tol), int(self.max_iter))
+        if progress is None:
+            return rules
+
+        def tell(iteration: int, place: Place) -> None:
+            progress(iteration, -total * place.loss)
+
+        return Rules(rules.tol, rules.max_iter, tell)
+
+    def _open(self, X: Any, *, reset: bool, least: int = 1) -> Any:
+        """Return rows as numbers, dense or CSR; or as a table if columns of a frame hold words."""
+        is_array = isinstance(X, (np.ndarray, list, tuple)) or sparse.issparse(X)
+        if not is_array and frame_of(X, OWNER) is not None:
+            table = read_table(X, OWNER)
+            if any(isinstance(table.column(j), Words) for j in range(table.n_columns)):
+                validate_data(self, X, reset=reset, skip_check_array=True)
+                return table
+        read = partial(
+            validate_data, self, reset=reset, accept_sparse="csr", ensure_min_samples=least
+        )
+        rows = read_numbers(read, X, OWNER)
+        if sparse.issparse(rows) and not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return rows
+
+    def _labelled(
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int = 1
+    ) -> LabelledBatch:
+        """Check rows, labels and weights; rows of weight zero are left out."""
+        if reset:
+            self.__dict__.pop("schema_", None)
+        rows = self._open(X, reset=reset, least=least)
+        _refuse_masked(y, OWNER)
+        classes, codes, weights, kept = read_labels(y, sample_weight, n_rows(rows), OWNER)
+        if kept is not None:
+            is_table = isinstance(rows, Table)
+            rows = read_table(with_weight(X, kept, OWNER), OWNER) if is_table else rows[kept]
+        return Rows(rows, codes, weights, len(classes)), classes
+
+    def _in_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[Problem, Reader]:
+        """Survey rows that are all there."""
+        labelled = self._labelled(X, y, sample_weight, reset=True)
+        declared = _declared(X) if isinstance(labelled[0].X, Table) else {}
+        return self._surveyed(InMemory(labelled), self._names(), declared)
+
+    def _read_batch(self, raw: Any, names: list[Label], *, reset: bool) -> LabelledBatch | None:
+        """Check one batch of a source; None if it has no rows. The first tells the names."""
+        if not isinstance(raw, (tuple, list)) or len(raw) not in (2, 3):
+            raise ShapeError(
+                f"{OWNER}.fit_batches needs batches (X, y) or (X, y, weights). Got "
+                f"{type(raw).__name__}."
+            )
+        X, y, weights = raw if len(raw) == 3 else (*raw, None)
+        if getattr(X, "shape", (1,))[0] == 0:
+            return None
+        nothing = weights is not None and not np.any(weights)
+        labelled = self._labelled(X, y, None if nothing else weights, reset=reset)
+        if reset:
+            names[:] = self._names()
+        if not nothing:
+            return labelled
+        if np.shape(weights) != labelled[0].codes.shape:
+            raise ShapeError(
+                f"{OWNER}.fit_batches needs one weight per row, {len(labelled[0].codes)}. Got "
+                f"shape {np.shape(weights)}."
+            )
+        return None
+
+    def _surveyed(
+        self,
+        passes: Passes,
+        names: Sequence[Label],
+        declared: Mapping[int, Sequence[Label]] | None = None,
+        classes: Any = None,
+    ) -> tuple[Problem, Reader]:
+        """Go over the rows for their classes and categories, and for means and spreads."""
+        reader = Reader(names)
+        survey = _survey(passes, reader)
+        if classes is not None:
+            _check_classes(survey.classes, classes)
+        if len(survey.classes) < 2:
+            raise InputError(
+                f"{OWNER} needs rows of at least two classes. Got only one class: "
+                f"{check.listing(survey.classes.tolist())}."
+            )
+        if survey.categories:
+            codings = tuple(
+                Coding.of(j, seen, (declared or {}).get(j, ()))
+                for (j, _), seen in sorted(survey.categories.items(), key=lambda each: each[0][0])
+            )
+            reader = Reader(names, codings).check()
+            passes = _coded(passes, reader)
+            survey = _survey(passes, reader)
+        problem = Problem.of(passes, reader, survey, intercept=bool(self.fit_intercept))
+        return problem, problem.design.reader
+
+    def _names(self) -> Labels:
+        """Name the columns that are read."""
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        return check.labels(names, f"columns of {OWNER}")
+
+    def _fit(self, problem: Problem, reader: Reader) -> Self:
+        """Solve a problem, keep what was found, and say what is wrong with it."""
+        rules, direction = self._rules(problem.design.total), None
+        if self.penalty is None:
+            found, direction = maximise_likelihood(problem, rules)
+        else:
+            strength = 1.0 if self.strength is None else float(self.strength)
+            found = problem.solve(self.penalty, strength, rules)
+        design, place = problem.design, found.place
+        coef, intercept = design.scaling.coefficients(place.theta)
+        shares = problem.class_weights / design.total
+        if not self.fit_intercept:
+            shares = np.full(design.n_classes, 1.0 / design.n_classes)
+        n_parameters = design.n_coefficients
+        if self.penalty == "l1":
+            n_free = (design.n_classes - 1) * design.scaling.intercept
+            n_parameters = int(np.count_nonzero(coef)) + n_free
+        separation = information = None
+        if direction is not None:
+            labels = check.labels(reader.classes, f"classes of {OWNER}")
+            names = reader.coefficient_names
+            separation = Separation.of(direction, design.scaling, labels, names)
+        if found.hessian is not None:
+            hessian = found.hessian * design.total
+            information = Information(hessian, design.scaling, design.n_classes)
+        fitted = Fitted(
+            coef=coef,
+            intercept=intercept,
+            codings=reader.codings,
+            n_iter=found.n_iter,
+            converged=found.converged,
+            gradient_norm=place.norm,
+            log_likelihood=-design.total * place.mean,
+            null_log_likelihood=float(problem.class_weights @ np.log(shares)),
+            n_parameters=n_parameters,
+            separation=separation,
+            information=information,
+            penalised=self.penalty is not None,
+            doubt=self._judge(found, separation, reader.coefficient_names),
+        )
+        return self._set(fitted, reader.classes)
+
+    def _set(self, fitted: Fitted, classes: Any, _summary: None = None) -> Self:
+        """Show what was learned."""
+        self._fitted, self.classes_ = fitted, classes
+        reader = Reader(self._names(), fitted.codings)
+        self.coefficient_names_ = np.array(reader.coefficient_names, dtype=object)
+        self.categories_ = {reader.names[c.column]: c.categories for c in fitted.codings}
+        self.coef_, self.intercept_ = fitted.coef, fitted.intercept
+        self.n_iter_, self.converged_ = fitted.n_iter, fitted.converged
+        self.gradient_norm_, self.log_likelihood_ = fitted.gradient_norm, fitted.log_likelihood
+        self.null_log_likelihood_ = fitted.null_log_likelihood
+        self.n_parameters_, self.separation_ = fitted.n_parameters, fitted.separation
+        return self
+
+    def _check_loaded(self) -> None:
+        """Refuse parts from a file that do not fit each other."""
+        fitted, n_classes, width = self._fitted, len(self.classes_), self.n_features_in_
+        columns = [each.column for each in fitted.codings]
+        width += sum(each.n_seen - 2 for each in fitted.codings)
+        if (
+            len(fitted.coef) != (1 if n_classes == 2 else n_classes)
+            or fitted.coef.shape[1] != width
+            or columns != sorted(set(columns))
+            or any(each.column >= self.n_features_in_ for each in fitted.codings)
+            or any(not 0 < each.n_seen <= len(each.categories) for each in fitted.codings)
+        ):
+            raise InputError("The coefficients do not fit the classes and columns.")
+
+    def _judge(self, found: Solution, separation: Separation | None, names: Labels) -> str | None:
+        """Warn of what is wrong; return the reason why there can be no standard errors."""
+        if separation is not None:
+            text = (
+                f"{OWNER}: {separation}. Pass penalty='l2', bring more rows, or drop the feature. "
+                f"Meanwhile the coefficients are those of a ridge of {FALL_BACK:g} on columns at "
+                "one scale, which come close to the highest likelihood."
+            )
+            if self.separation == "error":
+                raise InputError(text)
+            warn_user(text, SeparationWarning)
+            return f"The fit met {separation}"
+        reason = None
+        if found.null is not None and found.null.size:
+            part = np.abs(found.null[: len(names)]).max(axis=1) > _NO_PART
+            columns = check.listing([names[j] for j in np.flatnonzero(part)])
+            fact = f"columns that are constant or linear functions of each other: {columns}"
+            warn_user(
+                f"{OWNER}: {fact}. The likelihood does not determine their coefficients; the least "
+                "that reach its maximum were taken, at the scale of each column. Drop some of "
+                "them, or pass penalty='l2'.",
+                SingularWarning,
+            )
+            reason = f"There are {fact}. Their coefficients are not determined"
+        if not found.converged:
+            warn_user(self._unconverged(found), ConvergenceWarning)
+            reason = reason or "The fit has not converged"
+        return reason
+
+    def _unconverged(self, found: Solution) -> str:
+        """Word which criterion was not met, by which number, and why the search ended."""
+        loss, is_last = found.place.loss, found.n_iter >= self.max_iter
+        limit, share = f"tol={self.tol:g}", ""
+        if loss < 1:
+            limit, share = (
+                f"{self.tol * loss:.2g}",
+                f", tol={self.tol:g} of the mean loss {loss:.2g}",
+            )
+        why = "" if is_last else ", as no step lowers the loss any further in float64,"
+        remedy = "Raise max_iter or tol" if is_last else "Raise tol"
+        other = ", or pass penalty='l2'." if self.penalty is None else "."
+        return (
+            f"{OWNER}: stopped after {found.n_iter} iterations{why} with a gradient of "
+            f"{found.place.norm:.2g}, above {limit}{share}. {remedy}{other}"
+        )
 
     def _checked_information(self, owner: str) -> Information:
-        """Give the Hessian, or say why there is none to be had."""
-        if self._information is None and self._penalised:
+        """Return the Hessian, or say why there is none to be had."""
+        fitted = self._fitted
+        if fitted.information is None and fitted.penalised:
             raise InputError(
                 f"{owner} is for penalty=None: a penalty biases the estimates on purpose, and "
                 "their standard errors would say nothing of that."
             )
-        if self._problem_of_table is not None:
-            raise NumericalError(f"{owner}: {self._problem_of_table}, so there are no errors.")
-        if self._information is None:
+        if fitted.doubt is not None:
+            raise NumericalError(f"{owner}: {fitted.doubt}, so there are no errors.")
+        if fitted.information is None:
             raise NumericalError(
                 f"{owner}: with {self.n_parameters_} coefficients no Hessian was formed. Choose "
                 "fewer features."
             )
-        return self._information
+        return fitted.information
+
+    def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:  # noqa: ARG002 - none here
+        """Yield blocks of scores (K, B); zero for the first of two classes."""
+        reader = Reader(self._names(), self._fitted.codings)
+        x = reader.rows(rows) if isinstance(rows, Table) else rows
+        start, weights = 0, np.ascontiguousarray(self.coef_.T)
+        for block in Batch(x, np.empty(x.shape[0], dtype=np.intp), None).cut(len(self.classes_)):
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = np.ascontiguousarray((block.x @ weights + self.intercept_).T, np.float64)
+            if not np.isfinite(scores).all():
+                reader.refuse(x, range(x.shape[1]))
+            if len(scores) == 1:
+                scores = np.vstack([np.zeros_like(scores), scores])
+            yield slice(start, start + len(block)), scores
+            start += len(block)
+
+    def _rows(self, X: Any) -> Any:
+        """Check rows to predict."""
+        check_is_fitted(self)
+        if not self._fitted.codings:
+            return self._open(X, reset=False)
+        table = read_table(X, OWNER)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return Reader(self._names(), self._fitted.codings).rows(table)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class _Batches:
+    """Batches of a source that is read again for every pass, and caught if it changes."""
+
+    in_memory = False
+
+    def __init__(self, source: Any, read: Callable[..., LabelledBatch | None]) -> None:
+        self._source, self._read = source, read
+        #: Rows, weight, sum of the numbers and of their sizes, of the first pass.
+        self._known: F64 | None = None
+        is_once = not hasattr(source, "__iter__") or iter(source) is source
+        if not callable(source) and is_once:
+            raise InputError(
+                f"{OWNER}.fit_batches reads its batches once per iteration. Got "
+                f"{type(source).__name__}, which can be read only once. Pass a function that "
+                "returns a new iterator, or a list."
+            )
+
+    def reduce(
+        self, function: Callable[[LabelledBatch], T], merge: Callable[[T, T], T]
+    ) -> T | None:
+        """Pass over the batches."""
+        tally, is_first, found = np.zeros(4), self._known is None, None
+        for raw in self._source() if callable(self._source) else self._source:
+            labelled = self._read(raw, reset=is_first)
+            if labelled is not None:
+                is_first = False
+                tally += _tally(labelled[0])
+                new = function(labelled)
+                found = new if found is None else merge(found, new)
+            del raw, labelled
+        if self._known is None:
+            self._known = tally
+        slack = _SAME * self._known[[0, 1, 3, 3]]
+        if not (np.abs(tally - self._known) <= slack).all():
+            rows, now = int(self._known[0]), int(tally[0])
+            raise InputError(
+                f"{OWNER}.fit_batches: the first pass over the batches gave {rows} rows, a later "
+                f"one {now}{' with other values' if rows == now else ''}. Every pass must give the "
+                "same rows: pass a function that starts afresh."
+            )
+        return found
+
+
+def _tally(rows: Rows) -> F64:
+    """Return what tells rows from others: their number, weight, and sums of numbers and sizes."""
+    if isinstance(rows.X, Table):
+        columns = (rows.X.column(j) for j in range(rows.X.n_columns))
+        parts = [each.values for each in columns if isinstance(each, Numbers)]
+    else:
+        parts = [rows.X.data if sparse.issparse(rows.X) else rows.X]
+    total = len(rows.codes) if rows.weights is None else float(rows.weights.sum())
+    sums = [part.sum(dtype=np.float64) for part in parts]
+    sizes = [np.abs(part).sum(dtype=np.float64) for part in parts]
+    return np.array([len(rows.codes), total, sum(sums), sum(sizes)])
+
+
+def _survey(passes: Passes, reader: Reader) -> Survey:
+    """Survey all rows, of which there must be some."""
+    function = partial(Survey.of, reader=reader, whole=passes.in_memory)
+    survey = passes.reduce(function, Survey.merge)
+    if survey is None:
+        raise InputError(f"{OWNER} got no rows: there was no batch with any.")
+    return survey
+
+
+def _coded(passes: Passes, reader: Reader) -> Passes:
+    """Turn rows in memory into numbers once, if these take little memory."""
+    if not isinstance(passes, InMemory):
+        return passes
+    rows, classes = passes.rows
+    view = reader.rows(rows.X)
+    if 8 * view.shape[0] * view.shape[1] > _CODED_BYTES:
+        return passes
+    return InMemory((replace(rows, X=view[:]), classes))
+
+
+def _declared(X: Any) -> dict[int, Sequence[Label]]:
+    """Return the categories that the types of columns of a frame declare, whether they occur."""
+    import narwhals as nw  # noqa: PLC0415 - the frame has loaded it
+
+    frame = frame_of(X, OWNER)
+    declared: dict[int, Sequence[Label]] = {}
+    for j, series in enumerate(frame.iter_columns()):
+        if isinstance(series.dtype, nw.Enum):
+            declared[j] = tuple(series.dtype.categories)
+        elif series.dtype == nw.Categorical and frame.implementation.is_pandas():
+            declared[j] = series.to_native().cat.categories.tolist()
+    return declared
+
+
+def _check_classes(found: Any, classes: Any) -> None:
+    """Check that all labels found were announced, and all that were announced came."""
+    owner = f"{OWNER}.fit_batches"
+    known = check.labels(np.asarray(classes), f"classes of {owner}")
+    check.positions(found, known, "class", owner)
+    came = set(found.tolist())
+    absent = [label for label in known if label not in came]
+    if absent:
+        raise InputError(
+            f"{owner}: no row has the class {absent[0]!r}. Without a penalty or rows nothing can "
+            "be said of it. Leave it out of classes."
+        )

@@ -50,10 +50,15 @@ class Plan:
 
 @cache
 def learner_kind(make: Any) -> Estimator:
-    """Return how models are stored that learn from a summary."""
-    summary, learned = field_kind(field_of(make.Summary, "Summary")), dict(COLUMNS)
-    needed = {"summary_"} if make.kind == "documents" else {"summary_", "n_features_in_"}
-    ready = frozenset[str]()
+    """Return how models are stored: what they learned from a summary, or from passes."""
+    learned, needed, ready = dict(COLUMNS), {"n_features_in_"}, frozenset[str]()
+    if make.kind == "documents":
+        needed = set()
+    if make.Summary is None:
+        learned = {"classes_": CLASSES, **learned, "_fitted": record_kind(make.Fitted)}
+        return Estimator(make, Plan(learned, frozenset({*needed, "_fitted"}), finish=_show))
+    summary = field_kind(field_of(make.Summary, "Summary"))
+    needed.add("summary_")
     if make.Fitted is not None:
         if issubclass(make, ScoredClassifier):
             learned = {"classes_": CLASSES, **learned}
@@ -66,7 +71,8 @@ def learner_kind(make: Any) -> Estimator:
 
 def _show(model: Any, found: dict[str, Any]) -> None:
     """Let a model show what it learned, as a fit does at its end, but without warnings."""
-    summary, warned = found["summary_"], found.get("_warned")
+    summary: Any = found.get("summary_")
+    warned = found.get("_warned")
     if model.Fitted is None and isinstance(model, ScoredClassifier):
         model.classes_ = summary.classes
     model._check_loaded()  # noqa: SLF001 - it is there to be called here, as all of these

@@ -5,9 +5,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from tests.oracles import logistic as oracle
 
 from credo.classifiers.logistic import LogisticClassifier
-from credo.classifiers.softmax import fit
-from credo.classifiers.softmax.inference import Information
-from credo.classifiers.softmax.scaling import Scaling
+from credo.classifiers import logistic_solver
+from credo.classifiers.logistic_results import Information
+from credo.classifiers.logistic_rows import Scaling
 from credo.exceptions import InputError, LabelError, NumericalError, ShapeError
 
 X, Y = oracle.rows_of(41)
@@ -135,14 +135,14 @@ def test_a_table_checks_what_it_is_asked():
 
 
 def test_a_singular_hessian_has_no_standard_errors():
-    scaling = Scaling.none(2, intercept=False)
+    scaling = Scaling(np.zeros(2), np.ones(2), intercept=False)
     information = Information(np.array([[1.0, 1.0], [1.0, 1.0]]), scaling, 2)
     with pytest.raises(NumericalError, match="singular to rounding"):
         information.variances(np.ones((1, 1)))
 
 
 def test_too_many_coefficients_have_no_table(monkeypatch):
-    monkeypatch.setattr(fit, "MOST_FOR_HESSIAN", 10)
+    monkeypatch.setattr(logistic_solver, "MOST_FOR_HESSIAN", 10)
     rng = np.random.default_rng(42)
     wide = sp.random_array((300, 11), density=0.3, rng=rng, format="csr")
     model = LogisticClassifier().fit(wide, rng.integers(0, 2, 300))

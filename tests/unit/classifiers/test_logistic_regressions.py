@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer
 from tests.oracles import logistic as oracle
 
 from credo.classifiers.logistic import LogisticClassifier
-from credo.classifiers.softmax.links import link
+from credo.classifiers.logistic_solver import link
 from credo.exceptions import InputError, SeparationWarning, ShapeError
 
 RNG = np.random.default_rng(5)
@@ -102,7 +102,7 @@ class TestRareSeparation:
 
     @pytest.mark.parametrize("as_rows", [np.asarray, csr_array])
     def test_is_told_where_no_hessian_is_formed(self, monkeypatch, as_rows):
-        monkeypatch.setattr("credo.classifiers.softmax.fit.MOST_FOR_HESSIAN", 1)
+        monkeypatch.setattr("credo.classifiers.logistic_solver.MOST_FOR_HESSIAN", 1)
         codes = Y + (RNG.random(300) < 0.3)
         flag = np.zeros(300)
         flag[np.flatnonzero(codes == 2)[:5]] = 1.0
@@ -158,7 +158,7 @@ def test_many_columns_that_separate_need_no_large_programme(monkeypatch):
     def refuse(*_args, **_options):
         raise AssertionError
 
-    monkeypatch.setattr("credo.classifiers.softmax.separation.linprog", refuse)
+    monkeypatch.setattr("credo.classifiers.separation.linprog", refuse)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 300)), rng.integers(0, 2, 200)
     with pytest.warns(SeparationWarning, match="complete separation"):

@@ -1,1 +1,0 @@
-"""The mathematics of logistic and softmax regression: summaries over batches, and solvers."""
