@@ -21,9 +21,9 @@ import pytest
 import credo
 from credo.cli import main as cli
 from credo.exceptions import CredoError, FileFormatError
-from credo.tables.dask_engine import DaskEngine
+from credo.tables.dask import DaskEngine
 from credo.tables.engine_answers import Scoring
-from credo.tables.engine_frames import infer_partitions, predict_partitions
+from credo.tables.answers import infer_partitions, predict_partitions
 
 N_PARTS = 20
 

@@ -20,7 +20,7 @@ from credo import DecisionClassifier, GaussianClassifier, Loss, NaiveBayes
 from credo.cli import main as cli
 from credo.cli.table_progress import Meter, row_progress
 from credo.storage import load, save
-from credo.tables.evaluation.evaluating import evaluate_table
+from credo.tables.evaluate import evaluate_table
 
 LOSS = "truth,grant,refuse\ngood,0,1\nbad,5,0\n"
 

@@ -26,7 +26,7 @@ from credo.storage import load
 NURSERY = """
 import json, os, signal, sys
 import credo.cli.main as cli
-import credo.storage, credo.tables.fitting, credo.tables.scoring, credo.tables.sinks
+import credo.storage, credo.tables.fit, credo.tables.predict, credo.tables.sinks
 import credo.tables.sources.opening, safetensors.numpy, pyarrow.csv, pyarrow.parquet
 
 def die():

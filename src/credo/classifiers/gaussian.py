@@ -275,6 +275,7 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     array([1])
     """
 
+    command = "gaussian"
     Summary = ClassSummary
     Fitted = GaussianFit
 

@@ -115,6 +115,7 @@ class LogisticClassifier(LogisticState):
     1      intercept        19.85      1.774   11.19  4.594e-29    16.37    23.33
     """
 
+    command = "logistic"
     kind = "coded"
 
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name

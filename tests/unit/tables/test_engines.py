@@ -23,9 +23,9 @@ from credo.exceptions import (
     ShapeError,
 )
 from credo.tables import dask_cluster, dask_engine, spark_frames, spark_session
-from credo.tables.dask_engine import DaskEngine
-from credo.tables.engine_frames import infer_partitions, predict_partitions
-from credo.tables.spark_engine import SparkEngine
+from credo.tables.dask import DaskEngine
+from credo.tables.answers import infer_partitions, predict_partitions
+from credo.tables.spark import SparkEngine
 
 
 class Words:

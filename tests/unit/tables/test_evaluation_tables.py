@@ -9,16 +9,16 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 import credo
-from credo.classifiers.table_schema import ColumnSpec
+from credo.classifiers.schema import ColumnSpec
 from credo.exceptions import InputError, LabelError
 from credo.tables import fit_table, predict_table
 from credo.tables.evaluation import evaluating, gathering
-from credo.tables.evaluation.columns import Before, ColumnTally
-from credo.tables.evaluation.contributions import compare_columns
-from credo.tables.evaluation.evaluating import evaluate_table
+from credo.tables.column_report import Before, ColumnTally
+from credo.tables.column_report import compare_columns
+from credo.tables.evaluate import evaluate_table
 from credo.tables.evaluation.gathering import RowSample
-from credo.tables.evaluation.measuring import measure
-from credo.tables.label_names import codes_of, loss_for
+from credo.tables.evaluate import measure
+from credo.tables.predict import codes_of, loss_for
 
 LOSS = credo.Loss.from_dict(
     {("good", "lend"): 0, ("good", "refuse"): 1, ("bad", "lend"): 5, ("bad", "refuse"): 0}
@@ -439,7 +439,7 @@ def test_a_column_without_values_or_with_too_many_has_gaps_in_its_summary(monkey
     empty = ColumnTally(ColumnSpec("x", "number"))
     empty.add(pa.array([None, None], pa.float64()))
     assert (empty.summary().n_missing, empty.summary().mean) == (2, None)
-    monkeypatch.setattr("credo.tables.evaluation.columns._MOST_VALUES", 2)
+    monkeypatch.setattr("credo.tables.column_report._MOST_VALUES", 2)
     many = ColumnTally(ColumnSpec("x", "category"))
     many.add(pa.array(["a", "b", "c", None]))
     many.add(pa.array(["d", None]))

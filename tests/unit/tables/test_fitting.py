@@ -12,9 +12,8 @@ import pyarrow as pa
 import pytest
 
 import credo
-from credo.classifiers.streaming.reducers import Reducer
 from credo.exceptions import InputError, LabelError, NumericalError, SingularWarning
-from credo.tables import ColumnSpec, FitJob, TableSchema
+from credo.tables import ColumnSpec, TableSchema
 from credo.tables.sources.abstract import BATCH_ROWS
 
 N = BATCH_ROWS + 5_000  # more than one batch
