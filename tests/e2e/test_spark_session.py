@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from credo.tables.engine_answers import Scoring
 
 import credo
 from credo.cli import main as cli
 from credo.exceptions import CredoError, FileFormatError, InputError
-from credo.tables.engine_answers import Scoring
 from credo.tables.answers import infer_partitions, predict_partitions
 from credo.tables.spark import SparkEngine
 

@@ -644,8 +644,6 @@ def test_rows_are_summarised_on_a_cluster(fit):
 
 
 def test_the_master_of_spark_is_passed_on(credo, monkeypatch):
-    from credo.tables import spark_engine
-
     heard = []
 
     class NoSpark:
@@ -653,7 +651,7 @@ def test_the_master_of_spark_is_passed_on(credo, monkeypatch):
             heard.append(master)
             raise library.exceptions.MissingExtraError("no Spark here")
 
-    monkeypatch.setattr(spark_engine, "SparkEngine", NoSpark)
+    monkeypatch.setattr("credo.tables.spark.SparkEngine", NoSpark)
     code, _, err = credo("fit", "train.csv", *FIT, "--spark", "local[2]")
     assert (code, err, heard) == (2, "credo: no Spark here\n", ["local[2]"])
 

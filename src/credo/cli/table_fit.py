@@ -30,9 +30,10 @@ def fit(
     model: Annotated[
         str,
         typer.Option(
-            help="gaussian for correlated numbers; naive-bayes for columns of all kinds, with missing "
-            "values; logistic for log odds; text for documents; regression for a target that is a "
-            "number. There is no default, since each assumes something else of the columns.",
+            help="gaussian for correlated numbers; naive-bayes for columns of all kinds, with "
+            "missing values; logistic for log odds; text for documents; regression for a target "
+            "that is a number. There is no default, since each assumes something else of the "
+            "columns.",
             show_default=False,
         ),
     ],
@@ -100,7 +101,8 @@ def fit(
     priors: Annotated[
         str | None,
         typer.Option(
-            help="Of gaussian, naive-bayes and text: uniform for equal ones; the frequencies by default.",
+            help="Of gaussian, naive-bayes and text: uniform for equal ones; the frequencies by "
+            "default.",
             show_default=False,
         ),
     ] = None,
@@ -108,7 +110,8 @@ def fit(
         bool,
         typer.Option(
             "--no-summary",
-            help="Of gaussian and regression: leave out what update and merge continue from; half the size.",
+            help="Of gaussian and regression: leave out what update and merge continue from; half "
+            "the size.",
         ),
     ] = False,
     dask: DaskAddress = None,

@@ -69,8 +69,8 @@ def check_first_labels(source: Any, target: str, loss: Loss) -> None:
         if label is not None and text not in known:
             raise LabelError(
                 f"{source.name} has the label {text!r} in column {target!r}, and the loss's "
-                f"truths are {check.listing(loss.truths)}.{check.hint(text, loss.truths)} Rows of a loss are "
-                "truths, columns are acts."
+                f"truths are {check.listing(loss.truths)}.{check.hint(text, loss.truths)} Rows of "
+                "a loss are truths, columns are acts."
             )
 
 

@@ -31,7 +31,7 @@ def models() -> dict[str, Any]:
     """Return the models by the names that --model takes, as they name themselves."""
     from credo import classifiers
 
-    found = [each for each in vars(classifiers).values() if isinstance(each, type)]
+    found: list[Any] = [each for each in vars(classifiers).values() if isinstance(each, type)]
     return {each.command: each for each in found if vars(each).get("command")}
 
 

@@ -3,7 +3,6 @@
 import datetime as dt
 import decimal
 import fractions
-import pickle  # noqa: TID251 - jobs travel by whatever a cluster uses
 from warnings import catch_warnings
 
 import numpy as np
@@ -181,16 +180,6 @@ def test_a_table_of_one_batch_or_many_gives_the_same(frame):
         for each in (table, pieces)
     )
     np.testing.assert_allclose(one, many, atol=1e-11)
-
-
-def test_a_job_travels(frame):
-    table = pa.Table.from_pandas(frame[:500])
-    schema = TableSchema("left", "text", tuple(ColumnSpec(name, "number") for name in NUMBERS))
-    job = FitJob(Reducer(credo.GaussianClassifier(), schema, "fit_table"))
-    there = pickle.loads(pickle.dumps(job))  # noqa: S301
-    batch = table.to_batches()[0]
-    first, second = (each.reducer.summarise(batch).means for each in (job, there))
-    assert np.array_equal(first, second)
 
 
 def test_rows_per_batch_are_told(frame):
