@@ -15,8 +15,8 @@ from sklearn.naive_bayes import GaussianNB
 
 import credo
 from credo.tables import fit_table, predict_table
-from credo.tables.dask_engine import DaskEngine
-from credo.tables.spark_engine import SparkEngine
+from credo.tables.dask import DaskEngine
+from credo.tables.spark import SparkEngine
 
 #: Rows of each class of the large model that is saved and loaded.
 _ROWS = 3

@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from credo.tables.engine_answers import Scoring
 
 import credo
 from credo.cli import main as cli
 from credo.exceptions import CredoError, FileFormatError
-from credo.tables.dask_engine import DaskEngine
-from credo.tables.engine_answers import Scoring
-from credo.tables.engine_frames import infer_partitions, predict_partitions
+from credo.tables.answers import infer_partitions, predict_partitions
+from credo.tables.dask import DaskEngine
 
 N_PARTS = 20
 

@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from credo.tables.engine_answers import Scoring
 
 import credo
 from credo.cli import main as cli
 from credo.exceptions import CredoError, FileFormatError, InputError
-from credo.tables.engine_answers import Scoring
-from credo.tables.engine_frames import infer_partitions, predict_partitions
-from credo.tables.spark_engine import SparkEngine
+from credo.tables.answers import infer_partitions, predict_partitions
+from credo.tables.spark import SparkEngine
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java"),
@@ -76,7 +76,7 @@ def test_spark_fits_its_own_frame_as_one_process_does(engine, frame, table):
 
 @pytest.mark.slow
 def test_spark_tells_how_far_it_is(engine, folder, monkeypatch):
-    monkeypatch.setattr("credo.tables.spark_engine._LOOK", 0.02)
+    monkeypatch.setattr("credo.tables.spark._LOOK", 0.02)
     heard = []
     credo.fit_table(
         credo.GaussianClassifier("tied"),

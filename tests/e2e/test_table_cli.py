@@ -20,7 +20,7 @@ from credo import DecisionClassifier, GaussianClassifier, Loss, NaiveBayes
 from credo.cli import main as cli
 from credo.cli.table_progress import Meter, row_progress
 from credo.storage import load, save
-from credo.tables.evaluation.evaluating import evaluate_table
+from credo.tables.evaluate import evaluate_table
 
 LOSS = "truth,grant,refuse\ngood,0,1\nbad,5,0\n"
 
@@ -644,8 +644,6 @@ def test_rows_are_summarised_on_a_cluster(fit):
 
 
 def test_the_master_of_spark_is_passed_on(credo, monkeypatch):
-    from credo.tables import spark_engine
-
     heard = []
 
     class NoSpark:
@@ -653,7 +651,7 @@ def test_the_master_of_spark_is_passed_on(credo, monkeypatch):
             heard.append(master)
             raise library.exceptions.MissingExtraError("no Spark here")
 
-    monkeypatch.setattr(spark_engine, "SparkEngine", NoSpark)
+    monkeypatch.setattr("credo.tables.spark.SparkEngine", NoSpark)
     code, _, err = credo("fit", "train.csv", *FIT, "--spark", "local[2]")
     assert (code, err, heard) == (2, "credo: no Spark here\n", ["local[2]"])
 

@@ -26,7 +26,7 @@ from credo.storage import load
 NURSERY = """
 import json, os, signal, sys
 import credo.cli.main as cli
-import credo.storage, credo.tables.fitting, credo.tables.scoring, credo.tables.sink
+import credo.storage, credo.tables.fit, credo.tables.predict, credo.tables.sink
 import credo.tables.source, safetensors.numpy, pyarrow.csv, pyarrow.parquet
 
 def die():

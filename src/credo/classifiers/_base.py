@@ -270,6 +270,8 @@ class LearnsFromSummary(ABC):
 
     #: What rows are: an array of numbers, a table of columns, or documents.
     kind: ClassVar[Literal["numbers", "columns", "documents"]]
+    #: What ``credo fit --model`` calls it; None if it is not for the command line.
+    command: ClassVar[str | None] = None
     #: The record that is merged, and the one that predictions need, in ``_fitted``; None if that
     #: is learned again from a summary.
     Summary: ClassVar[Any]
@@ -384,6 +386,12 @@ class LearnsFromSummary(ABC):
             )
         summary = self.summary_.merge(other.summary_)
         return copy.copy(self)._restart(summary)  # noqa: SLF001 - of its own copy
+
+    def _settle(self, rows: Any) -> None:  # noqa: B027 - most models settle nothing
+        """Settle what the columns are by the first rows of a table."""
+
+    def _keep(self, summary: Any) -> None:  # noqa: B027 - as above
+        """Keep what was settled when a summary was made."""
 
     def _check_loaded(self) -> None:  # noqa: B027 - most models have nothing to check
         """Refuse parts from a file that do not fit each other."""

@@ -274,6 +274,7 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     array([1])
     """
 
+    command = "gaussian"
     Summary = ClassSummary
     Fitted = GaussianFit
 

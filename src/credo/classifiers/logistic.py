@@ -169,6 +169,7 @@ class LogisticClassifier(ScoredClassifier):
     1      intercept        19.85      1.774   11.19  4.594e-29    16.37    23.33
     """
 
+    command = "logistic"
     kind: ClassVar[Literal["columns"]] = "columns"
     Summary: ClassVar[Any] = None
     Fitted: ClassVar[Any] = Fitted

@@ -27,6 +27,7 @@ from credo.classifiers.naive_terms import (
     SPARSE,
     VECTORS,
     CategoricalTerm,
+    CategorySummary,
     ColumnNames,
     GaussianTerm,
     Part,
@@ -36,10 +37,11 @@ from credo.classifiers.naive_terms import (
     class_weights,
     estimate_term,
 )
+from credo.classifiers.summary import ColumnMemory, remember_numbers
 from credo.columns import Numbers, Table, kind_of, read_table, rebuilt, with_weight
 from credo.exceptions import InputError, SingularWarning
 from credo.families import DiagonalGaussian
-from credo.families.moments import Rows
+from credo.families.moments import ClassMoments, Rows
 
 _OWNER = "NaiveBayes"
 #: Scores of sparse rows that are made at once, 8 MiB: measured, fewer cost more a row.
@@ -358,6 +360,19 @@ class NaiveSummary:
         )
         return NaiveSummary(classes, weights, self.columns, self.frame, parts)
 
+    def describe(self, names: Labels) -> dict[Any, ColumnMemory]:
+        """Return what is remembered of columns with moments or counts, by these names."""
+        found: dict[Any, ColumnMemory] = {}
+        for part in self.parts:
+            columns, summary = tuple(names[j] for j in part.part.columns), part.summary
+            if isinstance(summary, ClassMoments):
+                found |= remember_numbers(summary, columns)
+            elif isinstance(summary, CategorySummary):
+                shares = summary.counts.sum(axis=0) / (summary.counts.sum() or 1.0)
+                pairs = zip(summary.categories, shares.tolist(), strict=True)
+                found[columns[0]] = ColumnMemory(shares=dict(pairs))
+        return found
+
 
 class NaiveBayes(TermClassifier):
     r"""Classify rows of mixed columns, taken as independent within a class.
@@ -458,6 +473,7 @@ class NaiveBayes(TermClassifier):
 
     summary_: NaiveSummary
     n_features_in_: int
+    command = "naive-bayes"
     Summary: ClassVar[type] = NaiveSummary
     kind: ClassVar[Literal["numbers", "columns", "documents"]] = "columns"
     #: Parts, names of columns and library of frames, until there is a summary that holds them.

@@ -243,6 +243,7 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
     array([274.6, 181.8])
     """
 
+    command = "regression"
     Summary = Annotated[ClassSummary, ""]  # of one column more than the features
     Fitted = Joint
 

@@ -210,6 +210,7 @@ class TextClassifier(TermClassifier):
       lunch = 1             -1.034
     """
 
+    command = "text"
     Summary = WordSummary
     kind = "documents"
 

@@ -1,4 +1,4 @@
-"""Where rows are summarised: in this process, or on a cluster that an option names."""
+"""Where rows are worked on: in this process, or on a cluster that an option names."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def engine_of(dask: str | None, spark: str | None) -> Iterator[Any]:
     if dask is not None and spark is not None:
         raise InputError("--dask and --spark are two places to run. Pass one of them.")
     if dask is not None:
-        from credo.tables.dask_engine import DaskEngine
+        from credo.tables.dask import DaskEngine
 
         with DaskEngine(None if dask == "local" else dask) as engine:
             yield engine
     elif spark is not None:
-        from credo.tables.spark_engine import SparkEngine
+        from credo.tables.spark import SparkEngine
 
         with SparkEngine(spark) as engine:
             yield engine

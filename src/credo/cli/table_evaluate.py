@@ -9,10 +9,12 @@ import typer
 
 from credo.cli.options import AsJson
 from credo.cli.table_options import (
+    DaskAddress,
     LossFile,
     ModelFile,
     Quiet,
     RejectCost,
+    SparkMaster,
     TableFiles,
 )
 
@@ -40,6 +42,8 @@ def evaluate(
         Path | None,
         typer.Option(help="Also write a page with figures: report.html.", show_default=False),
     ] = None,
+    dask: DaskAddress = None,
+    spark: SparkMaster = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -48,6 +52,7 @@ def evaluate(
     Their mean loss is shown next to that of other ways to act: taking the most probable class for
     certain, and always the best single act.
     """
+    from credo.cli.table_engines import engine_of
     from credo.cli.table_facts import learner_in
     from credo.cli.table_files import open_model
     from credo.cli.table_losses import loss_of, read_loss
@@ -61,20 +66,24 @@ def evaluate(
         inputs = {"a table": tables, "the model": [model], "the loss": [loss] if loss else []}
         refuse_inputs(report, inputs)
     with table_command():
-        from credo.tables.evaluation.evaluating import evaluate_table
+        from credo.tables.evaluate import evaluate_table
 
         known = open_model(model)
         used = None
         if hasattr(learner_in(known), "classes_"):
             own, given = getattr(known, "loss", None), read_loss(loss, reject)
             used = loss_of(learner_in(known).classes_, given, own, reject, "credo evaluate")
-        with row_progress("evaluating", quiet=quiet) as meter:
+        with (
+            engine_of(dask, spark) as engine,
+            row_progress("evaluating", quiet=quiet) as meter,
+        ):
             found = evaluate_table(
                 known,
                 source_of(tables),
                 target=target,
                 loss=used,
                 weight=weight,
+                engine=engine,
                 progress=meter,
             )
         if report is not None:

@@ -14,7 +14,7 @@ _MOST_CLASSES = 8
 
 def learner_in(model: Any) -> Any:
     """Give the model that learned, which may decide by a loss."""
-    from credo.classifiers.streaming.planning import fitted_learner
+    from credo.classifiers.schema import fitted_learner
 
     return fitted_learner(model)
 

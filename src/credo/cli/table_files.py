@@ -8,7 +8,7 @@ from typing import Any
 
 def open_model(path: Path) -> Any:
     """Load a model that was fitted to a table, or say what else the file holds."""
-    from credo.classifiers.table_schema import TableSchema
+    from credo.classifiers.schema import TableSchema
     from credo.exceptions import InputError
     from credo.storage import load
 

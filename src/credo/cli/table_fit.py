@@ -30,9 +30,10 @@ def fit(
     model: Annotated[
         str,
         typer.Option(
-            help="gaussian for numbers that hang together; naive-bayes for columns of all kinds, "
-            "with gaps; logistic for log odds; text for documents. There is no default, since "
-            "each assumes something else of the columns.",
+            help="gaussian for correlated numbers; naive-bayes for columns of all kinds, with "
+            "missing values; logistic for log odds; text for documents; regression for a target "
+            "that is a number. There is no default, since each assumes something else of the "
+            "columns.",
             show_default=False,
         ),
     ],
@@ -70,7 +71,7 @@ def fit(
     shrinkage: Annotated[
         str | None,
         typer.Option(
-            help="Of gaussian: shrink correlations by this share, or by oas's own.",
+            help="Of gaussian and regression: shrink correlations by this share, or by oas's own.",
             show_default=False,
         ),
     ] = None,
@@ -100,7 +101,8 @@ def fit(
     priors: Annotated[
         str | None,
         typer.Option(
-            help="Of all but logistic: uniform for equal ones; the frequencies by default.",
+            help="Of gaussian, naive-bayes and text: uniform for equal ones; the frequencies by "
+            "default.",
             show_default=False,
         ),
     ] = None,
@@ -108,7 +110,8 @@ def fit(
         bool,
         typer.Option(
             "--no-summary",
-            help="Of gaussian: leave out what update and merge continue from; half the size.",
+            help="Of gaussian and regression: leave out what update and merge continue from; half "
+            "the size.",
         ),
     ] = False,
     dask: DaskAddress = None,
@@ -118,7 +121,7 @@ def fit(
 ) -> None:
     """Fit a model to a table, which may be larger than the memory.
 
-    With --loss or --reject the model decides by them from then on. Numbers and truth values are
+    With --loss or --reject the model decides by them from then on. Numbers and booleans are
     taken as they are, text as categories.
     """
     from credo.cli.table_models import Choices, model_of
@@ -158,11 +161,11 @@ class _Columns:
 
     def chosen(self, names: tuple[str, ...], owner: str) -> list[str] | None:
         """Give the features; all but some if there are columns to leave out."""
-        from credo._validation.labels import position
+        from credo import _checks as check
         from credo.exceptions import InputError
 
         for name in self.drop:
-            position(name, names, owner, "column")
+            check.position(name, names, "column", owner)
         if self.features is not None:
             both = [name for name in self.drop if name in self.features]
             if both:
@@ -188,12 +191,14 @@ class _Job:
     def run(self, learner: Any, *, quiet: bool) -> tuple[Any, Meter]:
         """Fit; give the model, and the meter with rows and time."""
         from credo.cli.table_engines import engine_of, opened
-        from credo.cli.table_losses import check_first_labels, read_loss
+        from credo.cli.table_losses import check_first_labels, read_loss, refuse_loss
         from credo.cli.table_options import source_of
         from credo.cli.table_progress import row_progress
         from credo.tables import fit_table
 
         given = read_loss(self.loss, self.reject)
+        if self.loss is not None or self.reject is not None:
+            refuse_loss(learner)
         source, columns = source_of(self.tables), self.columns
         with engine_of(self.dask, self.spark) as engine:
             features = columns.features
@@ -218,12 +223,12 @@ class _Job:
     def _deciding(self, learner: Any, given: Loss | None) -> Any:
         """Give the model with the loss it decides by, or as it is."""
         from credo.classifiers import DecisionClassifier
-        from credo.classifiers.streaming.planning import adopt
+        from credo.classifiers.schema import adopt
         from credo.cli.table_losses import loss_of
 
-        loss = loss_of(learner.classes_, given, None, self.reject, "credo fit")
-        if loss is None:
+        if self.loss is None and self.reject is None:
             return learner
+        loss = loss_of(learner.classes_, given, None, self.reject, "credo fit")
         policy = DecisionClassifier(type(learner)(**learner.get_params()), loss)
         return adopt(policy, learner, learner.schema_)
 

@@ -31,12 +31,12 @@ def loss_of(
     ``given`` comes from a file and has its reject act; without one, --reject is added to what
     the model brings.
     """
-    from credo._validation.labels import as_labels
+    from credo import _checks as check
     from credo.decisions import Loss
     from credo.decisions.loss_matching import rows_for
-    from credo.tables.label_names import loss_for
+    from credo.tables.predict import loss_for
 
-    names = as_labels(labels, owner, "classes")
+    names = check.labels(labels, f"classes of {owner}")
     if given is not None:
         loss = loss_for(names, given)
         rows_for(loss, names, owner)
@@ -46,21 +46,31 @@ def loss_of(
     return _with_reject(Loss.zero_one(names) if own is None else own, reject, "The model's loss")
 
 
+def refuse_loss(learner: Any) -> None:
+    """Refuse losses for a model that decides between no classes."""
+    from credo.exceptions import InputError
+
+    if not hasattr(learner, "predict_proba"):
+        raise InputError(
+            f"--loss and --reject are for classes, and a {type(learner).__name__} predicts numbers."
+        )
+
+
 def check_first_labels(source: Any, target: str, loss: Loss) -> None:
     """Refuse a loss that does not know a label of the first rows, before all of them are read."""
-    from credo._validation.labels import hint, listing, position
+    from credo import _checks as check
     from credo.exceptions import LabelError
-    from credo.tables.label_names import label_text
+    from credo.tables.predict import label_text
 
-    position(target, tuple(source.schema.names), source.name, "column")
+    check.position(target, tuple(source.schema.names), "column", source.name)
     known = {label_text(truth) for truth in loss.truths}
     for label in source.head([target]).column(0).unique().to_pylist():
         text = label_text(label)
         if label is not None and text not in known:
             raise LabelError(
                 f"{source.name} has the label {text!r} in column {target!r}, and the loss's "
-                f"truths are {listing(loss.truths)}.{hint(text, loss.truths)} Rows of a loss are "
-                "truths, columns are acts."
+                f"truths are {check.listing(loss.truths)}.{check.hint(text, loss.truths)} Rows of "
+                "a loss are truths, columns are acts."
             )
 
 

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
-
-#: Models by the name that --model takes, and which options are theirs.
-_OPTIONS = {
-    "gaussian": ("covariance", "shrinkage", "priors"),
-    "naive-bayes": ("families", "smoothing", "priors"),
-    "logistic": ("penalty", "strength"),
-    "text": ("smoothing", "priors"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,31 +22,37 @@ class Choices:
     priors: str | None = None
 
     def given(self) -> dict[str, Any]:
-        """Give the options that were passed, by name."""
+        """Return the options that were passed, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value not in (None, [], ())}
 
 
+def models() -> dict[str, Any]:
+    """Return the models by the names that --model takes, as they name themselves."""
+    from credo import classifiers
+
+    found: list[Any] = [each for each in vars(classifiers).values() if isinstance(each, type)]
+    return {each.command: each for each in found if vars(each).get("command")}
+
+
 def model_of(name: str, choices: Choices) -> Any:
     """Make the model, with its options; those of other models are refused."""
-    from credo import classifiers
-    from credo._validation.labels import one_of
+    from credo import _checks as check
     from credo.exceptions import InputError
 
-    one_of(name, tuple(_OPTIONS), "credo fit", "--model")
-    given = choices.given()
+    known, given = models(), choices.given()
+    made = known[check.one_of(name, tuple(known), "--model of credo fit")]
     for option in given:
-        if option not in _OPTIONS[name]:
-            owners = " and ".join(model for model, known in _OPTIONS.items() if option in known)
-            raise InputError(f"--{option} is an option of --model {owners}, not of {name}.")
-    arguments = {option: _READ.get(option, _as_is)(value) for option, value in given.items()}
-    made = {
-        "gaussian": classifiers.GaussianClassifier,
-        "naive-bayes": classifiers.NaiveBayes,
-        "logistic": classifiers.LogisticClassifier,
-        "text": classifiers.TextClassifier,
-    }[name]
-    return made(**arguments)
+        if option not in _parameters(made):
+            owners = [each for each, cls in known.items() if option in _parameters(cls)]
+            told = " and ".join([", ".join(owners[:-1]), owners[-1]] if owners[1:] else owners)
+            raise InputError(f"--{option} is an option of --model {told}, not of {name}.")
+    return made(**{option: _READ.get(option, _as_is)(value) for option, value in given.items()})
+
+
+def _parameters(model: Any) -> Any:
+    """List the parameters of a model, which has the options of the same names."""
+    return inspect.signature(model).parameters
 
 
 def _as_is(value: Any) -> Any:
@@ -93,9 +92,9 @@ def _families(texts: Sequence[str]) -> dict[str, str]:
 
 def _penalty(text: str) -> str | None:
     """Read a penalty; the word none is none."""
-    from credo._validation.labels import one_of
+    from credo import _checks as check
 
-    one_of(text, ("none", "l1", "l2"), "credo fit", "--penalty")
+    check.one_of(text, ("none", "l1", "l2"), "--penalty of credo fit")
     return None if text == "none" else text
 
 

@@ -46,7 +46,7 @@ DaskAddress: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--dask",
-        help="Summarise on a Dask cluster: the address of its scheduler, tcp://host:8786, or "
+        help="Work on a Dask cluster: the address of its scheduler, tcp://host:8786, or "
         "local to start one here.",
         show_default=False,
     ),
@@ -55,8 +55,7 @@ SparkMaster: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--spark",
-        help="Summarise on Spark: its master, spark://host:7077, or local[2] for two processes "
-        "here.",
+        help="Work on Spark: its master, spark://host:7077, or local[2] for two processes here.",
         show_default=False,
     ),
 ]

@@ -13,7 +13,15 @@ from typing import Annotated, Any
 import typer
 
 from credo.cli.options import AsJson
-from credo.cli.table_options import LossFile, ModelFile, Quiet, RejectCost, TableFiles
+from credo.cli.table_options import (
+    DaskAddress,
+    LossFile,
+    ModelFile,
+    Quiet,
+    RejectCost,
+    SparkMaster,
+    TableFiles,
+)
 
 
 def predict(
@@ -33,6 +41,8 @@ def predict(
     ] = None,
     loss: LossFile = None,
     reject: RejectCost = None,
+    dask: DaskAddress = None,
+    spark: SparkMaster = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -41,6 +51,7 @@ def predict(
     The table may be larger than the memory. Its columns may be in another order, and more than
     the model knows. The file appears when it is complete.
     """
+    from credo.cli.table_engines import engine_of
     from credo.cli.table_files import open_model
     from credo.cli.table_options import names_in, source_of
     from credo.cli.table_places import check_place, refuse_inputs
@@ -57,24 +68,24 @@ def predict(
     with table_command():
         known = open_model(model)
         tally = _Tally(known, _loss(known, loss, reject))
-        with _written(out) as place, row_progress("predicting", quiet=quiet) as meter:
-            tally.write(source_of(tables), place, names_in(keep, "--keep"), meter)
+        with (
+            _written(out) as place,
+            engine_of(dask, spark) as engine,
+            row_progress("predicting", quiet=quiet) as meter,
+        ):
+            tally.write(source_of(tables), place, names_in(keep, "--keep"), engine, meter)
     _tell(tally, meter, out, quiet=quiet, as_json=as_json)
 
 
 def _loss(model: Any, path: Path | None, reject: float | None) -> Any:
     """Give the loss to decide by; None for the model's own, or for a regressor."""
     from credo.cli.table_facts import learner_in
-    from credo.cli.table_losses import loss_of, read_loss
-    from credo.exceptions import InputError
+    from credo.cli.table_losses import loss_of, read_loss, refuse_loss
 
     learner = learner_in(model)
+    if path is not None or reject is not None:
+        refuse_loss(learner)
     if not hasattr(learner, "classes_"):
-        if path is not None or reject is not None:
-            raise InputError(
-                f"--loss and --reject are for classes, and a {type(learner).__name__} predicts "
-                "numbers."
-            )
         return None
     given = read_loss(path, reject)
     return loss_of(learner.classes_, given, getattr(model, "loss", None), reject, "credo predict")
@@ -83,7 +94,7 @@ def _loss(model: Any, path: Path | None, reject: float | None) -> Any:
 def _acts(model: Any, loss: Any) -> list[str]:
     """Write the acts there are to choose from, in their order; none for a regressor."""
     from credo.cli.table_facts import learner_in
-    from credo.tables.label_names import label_text
+    from credo.tables.predict import label_text
 
     known = loss if loss is not None else getattr(model, "loss", None)
     labels = getattr(learner_in(model), "classes_", None)
@@ -101,12 +112,12 @@ class _Tally:
         self.total_risk = 0.0
         self.rejected = 0
 
-    def write(self, source: Any, place: Path, keep: list[str], meter: Any) -> None:
+    def write(self, source: Any, place: Path, keep: list[str], engine: Any, meter: Any) -> None:
         """Score batch by batch into a file that appears whole."""
-        from credo.tables.scoring import scored_batches
+        from credo.tables.predict import scored_batches
         from credo.tables.sink import open_sink
 
-        batches = scored_batches(self.model, source, self.loss, tuple(keep), meter)
+        batches = scored_batches(self.model, source, self.loss, tuple(keep), engine, meter)
         first = next(batches)
         with open_sink(place, first.schema) as sink:
             self._take(first, sink)
@@ -115,7 +126,7 @@ class _Tally:
 
     def _take(self, batch: Any, sink: Any) -> None:
         """Write a batch and count it."""
-        from credo.tables.label_names import label_text
+        from credo.tables.predict import label_text
 
         sink.write(batch)
         self.rows += batch.num_rows

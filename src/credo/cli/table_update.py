@@ -86,7 +86,7 @@ def merge(
     check_place(out)
     with table_command():
         from credo.storage import save
-        from credo.tables.merging import merge_models
+        from credo.tables.fit import merge_models
 
         meter = Meter()
         merged = open_model(models[0])

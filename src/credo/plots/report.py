@@ -16,7 +16,7 @@ from credo.plots.report_style import STYLE
 from credo.plots.report_trust import calibration_section, conditions_section, coverage_section
 
 if TYPE_CHECKING:  # of the room above; a page only reads its numbers
-    from credo.tables.evaluation.result import TableEvaluation
+    from credo.tables.evaluate import TableEvaluation
 
 #: Nothing may be loaded and nothing may run; the style is that of the page itself.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

@@ -23,9 +23,8 @@ from credo.plots.report_html import (
 )
 
 if TYPE_CHECKING:  # of the room above; a page only reads its numbers
-    from credo.tables.evaluation.columns import ColumnSummary
-    from credo.tables.evaluation.contributions import Contributions
-    from credo.tables.evaluation.result import TableEvaluation
+    from credo.tables.column_report import ColumnSummary, Contributions
+    from credo.tables.evaluate import TableEvaluation
 
 #: Columns that are listed; the rest is among the numbers.
 _MOST_COLUMNS = 60

@@ -21,8 +21,7 @@ from credo.plots.report_html import (
 )
 
 if TYPE_CHECKING:  # of the room above; a page only reads its numbers
-    from credo.tables.evaluation.measuring import Alternative, Measures
-    from credo.tables.evaluation.result import TableEvaluation
+    from credo.tables.evaluate import Alternative, Measures, TableEvaluation
 
 #: Classes whose table of losses or of counts still fits on a page.
 _MOST_CLASSES = 40

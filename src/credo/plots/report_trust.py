@@ -9,7 +9,7 @@ from credo.plots.report_html import amount, count, paragraph, safe, section, sha
 
 if TYPE_CHECKING:  # of the room above; a page only reads its numbers
     from credo.decisions.reliability import Calibration
-    from credo.tables.evaluation.result import TableEvaluation
+    from credo.tables.evaluate import TableEvaluation
 
 #: Shares of the cases at which the loss of the surest is written out.
 _SHARES = (0.25, 0.5, 0.75, 0.9, 1.0)

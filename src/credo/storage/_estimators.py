@@ -11,7 +11,7 @@ import numpy as np
 
 from credo._records import field_of
 from credo.classifiers._base import ScoredClassifier
-from credo.classifiers.table_schema import TableSchema
+from credo.classifiers.schema import TableSchema
 from credo.exceptions import InputError
 from credo.storage._derived import field_kind, record_kind
 from credo.storage._faults import Fault

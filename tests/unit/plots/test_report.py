@@ -14,7 +14,7 @@ from credo.exceptions import InputError, MissingExtraError
 from credo.plots import report as report_module, write_report
 from credo.plots.report_html import amount, bar, json_block, name, plain_text, share, with_error
 from credo.tables import fit_table
-from credo.tables.evaluation.evaluating import evaluate_table
+from credo.tables.evaluate import evaluate_table
 
 EVIL = "<script>alert(1)</script>"
 WORSE = '</script>"&$\\frac{\x00 <img src=x onerror=alert(1)>'
@@ -330,13 +330,13 @@ def test_wide_tables_are_cut_and_truth_values_and_weights_are_shown(tmp_path, mo
     assert page.count("10 more are among the numbers") == 2
     assert "weighted by column “w”" in page
     assert f"true {share(result.columns[0].mean)}".replace("\N{NO-BREAK SPACE}", " ") in page
-    monkeypatch.setattr("credo.tables.evaluation.evaluating._MOST_COLUMNS", 60)
+    monkeypatch.setattr("credo.tables.evaluate._MOST_COLUMNS", 60)
     page = Page(written(evaluate_table(model, table), tmp_path)).text
     assert "This part is left out. There are 70 columns" in page
 
 
 def test_a_sample_and_too_much_caution_are_mentioned(tmp_path, monkeypatch):
-    monkeypatch.setattr("credo.tables.evaluation.evaluating._MOST_SAMPLED", 50)
+    monkeypatch.setattr("credo.tables.evaluate._MOST_SAMPLED", 50)
     model = fit_table(credo.NaiveBayes(), pa.table(rows()), target="y")
     table = rows(400, seed=5)
     table["age"] = np.where(np.array(table["y"]) == "bad", 27.0, 45.0)

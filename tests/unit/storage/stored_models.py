@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 import credo
-from credo.classifiers.table_schema import ColumnSpec, TableSchema
+from credo.classifiers.schema import ColumnSpec, TableSchema
 from credo.graphs import (
     BayesianNetwork,
     FactorGraph,

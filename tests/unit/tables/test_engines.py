@@ -1,18 +1,25 @@
 """Engines of other people's making: order, errors, waiting, and frames in partitions."""
 
+import operator
 import sys
+import threading
 import time
-from queue import SimpleQueue
-from types import SimpleNamespace
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import dask.dataframe as dd
 import distributed
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
+from sklearn.base import BaseEstimator
 
 import credo
+from credo._types import F64
+from credo.classifiers._base import LearnsFromSummary, ScoredClassifier
+from credo.cli import main as cli
 from credo.exceptions import (
     CredoError,
     FileFormatError,
@@ -20,18 +27,16 @@ from credo.exceptions import (
     InputError,
     LabelError,
     MissingExtraError,
-    ShapeError,
 )
-from credo.tables import dask_cluster, dask_engine, spark_frames, spark_session
-from credo.tables.dask_engine import DaskEngine
-from credo.tables.engine_frames import infer_partitions, predict_partitions
-from credo.tables.spark_engine import SparkEngine
+from credo.tables.answers import infer_partitions, predict_partitions
+from credo.tables.dask import DaskEngine
+from credo.tables.spark import SparkEngine
 
 
 class Words:
     """A job whose merging shows the order and the shape of the tree."""
 
-    reducer = SimpleNamespace(columns=("word",))
+    columns = ("word",)
 
     def reduce(self, part):
         if part == "bad":
@@ -121,41 +126,49 @@ def test_dask_tells_how_far_it_is(engine):
     assert heard == [0.25, 0.5, 0.75, 1.0]
 
 
-def test_dask_gives_up_when_there_is_no_worker(monkeypatch):
-    monkeypatch.setattr(dask_engine, "_LOOK", 0.05)
+def small_cluster(n_workers):
+    return distributed.LocalCluster(
+        n_workers=n_workers, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
+    )
+
+
+def test_dask_gives_up_when_there_is_no_worker():
     with (
-        distributed.LocalCluster(
-            n_workers=0, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
-        ) as cluster,
+        small_cluster(0) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
         pytest.raises(CredoError, match="had no worker for 0.2 seconds"),
     ):
         DaskEngine(client=client, patience=0.2).reduce(Words(), ["a", "b"])
 
 
+def test_dask_says_that_the_scheduler_is_gone():
+    with small_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        ending = threading.Timer(0.3, cluster.close)
+        ending.start()
+        with pytest.raises(CredoError, match="connection to the Dask scheduler was lost"):
+            list(DaskEngine(client=client, patience=0.5).map(time.sleep, [2.0] * 4))
+        ending.join()
+
+
+def raising(error):
+    raise error
+
+
 @pytest.mark.parametrize(
-    ("status", "error", "message"),
+    ("error", "message"),
     [
-        ("cancelled", None, "connection to the Dask scheduler was lost"),
-        (
-            "error",
-            distributed.KilledWorker("t", None, 4),
-            "died again and again with the same part",
-        ),
-        ("error", RuntimeError("Error during deserialization of"), "need the versions of Credo"),
+        (distributed.KilledWorker("t", None, 4), "died again and again with the same part"),
+        (RuntimeError("Error during deserialization of"), "need the versions of Credo"),
     ],
-    ids=["no-scheduler", "too-large", "not-installed"],
+    ids=["too-large", "not-installed"],
 )
-def test_dask_says_what_became_of_a_task(status, error, message):
-    task = SimpleNamespace(status=status, exception=lambda: error)
-    done = SimpleQueue()
-    done.put(task)
+def test_dask_says_what_became_of_a_task(engine, error, message):
     with pytest.raises(CredoError, match=message):
-        DaskEngine(client=object())._result(task, done)
+        list(engine.map(raising, [error]))
 
 
 def test_dask_says_that_nobody_answers(monkeypatch):
-    monkeypatch.setattr(dask_cluster, "_CONNECT", 0.2)
+    monkeypatch.setattr("credo.tables.dask._CONNECT", 0.2)
     with (
         pytest.raises(InputError, match="No Dask scheduler answers at 'tcp://127.0.0.1:1'"),
         DaskEngine("tcp://127.0.0.1:1"),
@@ -193,7 +206,7 @@ def test_engines_name_the_extra_that_is_not_installed(monkeypatch):
 
 
 def test_spark_says_that_java_is_missing(monkeypatch):
-    monkeypatch.setattr(spark_session, "which", lambda _name: None)
+    monkeypatch.setattr("credo.tables.spark.which", lambda _name: None)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(MissingExtraError, match="Spark needs Java 17 or later"), SparkEngine():
         pass
@@ -245,6 +258,190 @@ def test_a_dask_frame_with_empty_partitions_is_learned_from(engine, rows, model)
     np.testing.assert_allclose(found.means_, wanted.means_, rtol=1e-12)
     added = credo.update_table(found, frame[frame["n"] < 290], engine=engine)
     np.testing.assert_allclose(added.means_, model.means_, rtol=1e-12)
+
+
+def test_a_table_is_scored_on_an_engine_as_it_is_here(engine, rows, model, tmp_path):
+    loss, heard = credo.Loss.zero_one(["no", "yes"]).with_reject(0.2), []
+    for i in range(3):
+        rows[100 * i : 100 * i + 100].to_parquet(tmp_path / f"{i}.parquet")
+    here = credo.predict_table(model, tmp_path, loss=loss, keep=["id"])
+    options = {"loss": loss, "keep": ["id"], "engine": engine}
+    there = credo.predict_table(model, tmp_path, **options, progress=lambda *x: heard.append(x))
+    assert there.equals(here)
+    assert heard == [(0, 1 / 3), (0, 2 / 3), (0, 1.0)]
+    frame = dd.from_pandas(rows, npartitions=4)
+    assert credo.predict_table(model, frame, **options).equals(here)
+    out = tmp_path.parent / "scored.parquet"
+    credo.predict_table(model, tmp_path, out, **options)
+    assert pa.parquet.read_table(out).equals(here.combine_chunks())
+    nothing = credo.predict_table(model, frame[frame["n"] < 0], **options)
+    assert (nothing.num_rows, nothing.schema) == (0, here.schema)
+
+
+def test_a_wrong_row_is_an_error_on_an_engine_too(engine, rows, model):
+    frame = dd.from_pandas(rows.assign(x=rows["x"].where(rows["n"] != 260, np.inf)), npartitions=3)
+    for act in (credo.predict_table, credo.evaluate_table):
+        with pytest.raises(InputError, match="'x' has infinity in row 61. Rows are counted from"):
+            act(model, frame, engine=engine)
+
+
+@pytest.mark.parametrize("most", [2000, 50])
+def test_a_table_is_evaluated_on_an_engine_as_it_is_here(engine, rows, model, most, monkeypatch):
+    monkeypatch.setattr("credo.tables.evaluate._MOST_SAMPLED", most)
+    options = {"loss": credo.Loss.class_costs({"no": 1, "yes": 4}), "weight": "age"}
+    whole = pa.Table.from_pandas(rows, preserve_index=False)
+    here = credo.evaluate_table(
+        model, pa.Table.from_batches(whole.to_batches(max_chunksize=75)), **options
+    ).to_dict()
+    frame = dd.from_pandas(rows, npartitions=4)
+    there = credo.evaluate_table(model, frame, engine=engine, **options).to_dict()
+    assert_alike({**there, "source": here["source"]}, here)
+    assert here["contributions"]["n_sample"] == min(300, most)
+
+
+def assert_alike(found, expected):
+    """Equal, numbers to rounding."""
+    assert type(found) is type(expected)
+    if isinstance(found, dict):
+        assert found.keys() == expected.keys()
+        found, expected = list(found.values()), list(expected.values())
+    if isinstance(found, list):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            assert_alike(one, other)
+    else:
+        assert found == (pytest.approx(expected) if isinstance(expected, float) else expected)
+
+
+class Totals(BaseEstimator):
+    """A model that asks its rows twice: their weight and sums, then squares about the mean."""
+
+    kind, Summary = "numbers", None
+
+    def _fit_passes(self, passes, names):
+        assert not passes.in_memory
+        self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        self.weight_, sums, self.classes_ = passes.reduce(weigh, add)
+        self.mean_ = sums / self.weight_
+        self.squares_ = passes.reduce(Squares(self.mean_), operator.add)
+        return self
+
+
+def weigh(batch):
+    rows, classes = batch
+    weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
+    return weights.sum(), weights @ rows.X[:], classes
+
+
+def add(one, other):
+    return one[0] + other[0], one[1] + other[1], np.union1d(one[2], other[2])
+
+
+@dataclass(frozen=True)
+class Squares:
+    mean: Any
+
+    def __call__(self, batch):
+        rows, _ = batch
+        weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
+        return weights @ (rows.X[:] - self.mean) ** 2
+
+
+@pytest.mark.parametrize("weight", [None, "n"])
+@pytest.mark.parametrize("there", [False, True])
+def test_a_model_of_passes_asks_all_rows_wherever_they_are(engine, rows, there, weight):
+    heard = []
+    source = dd.from_pandas(rows, npartitions=7) if there else rows
+    model = credo.fit_table(
+        Totals(),
+        source,
+        features=["x", "age"],
+        weight=weight,
+        engine=engine if there else None,
+        progress=lambda *seen: heard.append(seen),
+    )
+    w, x = np.ones(300) if weight is None else rows["n"], rows[["x", "age"]]
+    mean = np.average(x, axis=0, weights=w)
+    assert model.weight_ == w.sum()
+    np.testing.assert_allclose(model.mean_, mean, rtol=1e-12)
+    np.testing.assert_allclose(model.squares_, w @ (x - mean) ** 2, rtol=1e-12)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert model.schema_.names == ("x", "age")
+    assert [share for _, share in heard].count(1.0) == 2  # at the end of each pass
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """What ``NearestMean`` learns from."""
+
+    classes: Annotated[Any, "K"]
+    weights: Annotated[F64, "K", ">= 0"]
+    sums: Annotated[F64, "K D"]
+
+    def merge(self, other):
+        classes = np.union1d(self.classes, other.classes)
+        weights, sums = np.zeros(len(classes)), np.zeros((len(classes), self.sums.shape[1]))
+        for each in (self, other):
+            places = np.searchsorted(classes, each.classes)
+            weights[places] += each.weights
+            sums[places] += each.sums
+        return Means(classes, weights, sums)
+
+
+class NearestMean(LearnsFromSummary, ScoredClassifier):
+    """A new model, as somebody would write one: it is nowhere else in the library."""
+
+    kind, command, Summary = "numbers", "nearest-mean", Means
+
+    def __init__(self, smoothing=1.0):
+        self.smoothing = smoothing
+
+    def _check_parameters(self, seen=None):
+        pass
+
+    def _read(self, X, y, sample_weight, *, reset):
+        raise NotImplementedError
+
+    def _rows(self, X):
+        return np.asarray(X, dtype=float)
+
+    def _summarise(self, batch):
+        rows, classes = batch
+        members = np.eye(len(classes))[rows.codes].T
+        members = members if rows.weights is None else members * rows.weights
+        return Means(classes, members.sum(axis=1), members @ rows.X[:])
+
+    def _learn(self, summary, batch=None):
+        self.summary_, self.classes_, self._problem = summary, summary.classes, None
+        self.means_ = summary.sums / summary.weights[:, None]
+
+    def _scores(self, rows, *, densities=False):
+        apart = ((rows[:, None] - self.means_) ** 2).sum(axis=2)
+        yield slice(0, len(rows)), -apart.T / self.smoothing
+
+
+def test_a_new_model_is_one_class(engine, rows, tmp_path, monkeypatch, capsys):
+    rows.drop(columns=["id", "n"]).to_parquet(tmp_path / "t.parquet", index=False)
+    here = credo.fit_table(NearestMean(), tmp_path / "t.parquet")
+    np.testing.assert_allclose(here.means_, rows.groupby("y")[["x", "age"]].mean())
+    there = credo.fit_table(NearestMean(), tmp_path / "t.parquet", engine=engine)
+    np.testing.assert_allclose(there.means_, here.means_)
+    scored = credo.predict_table(here, rows)["act"].to_pylist()
+    assert credo.evaluate_table(here, rows).accuracy == np.mean(np.array(scored) == rows["y"])
+    here.save(tmp_path / "m.credo")
+    assert credo.predict_table(credo.load(tmp_path / "m.credo"), rows)["act"].to_pylist() == scored
+    monkeypatch.setattr(credo.classifiers, "NearestMean", NearestMean, raising=False)
+    command = ["credo", "fit", str(tmp_path / "t.parquet"), "--target", "y", "--out"]
+    options = [str(tmp_path / "c.credo"), "--model", "nearest-mean", "--smoothing", "2"]
+    monkeypatch.setattr(sys, "argv", [*command, *options])
+    with pytest.raises(SystemExit) as stop:
+        cli.run()
+    assert stop.value.code == 0, capsys.readouterr().err
+    assert credo.load(tmp_path / "c.credo").smoothing == 2.0
+    monkeypatch.setattr(sys, "argv", [*command, *options[:-2], "--penalty", "l2"])
+    assert cli.exit_code() == 2
+    told = "--penalty is an option of --model logistic, not of nearest-mean."
+    assert told in capsys.readouterr().err
 
 
 def test_scored_partitions_keep_their_index_and_what_is_kept(rows, model):
@@ -304,21 +501,3 @@ def test_frames_without_partitions_are_refused(rows, model, network):
         predict_partitions(model, rows)
     with pytest.raises(InputError, match="infer_partitions needs a data frame of Dask or Spark"):
         infer_partitions(network, rows)
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        InputError("wrong"),
-        ShapeError("too long"),
-        LabelError("no such name"),
-        FileFormatError("damaged.", "a.csv", 3, 4),
-        ImpossibleEvidence("cannot be.", {"x0": 1}),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_errors_travel_as_text(error):
-    found = spark_frames.read(spark_frames.written(error))
-    assert type(found) is type(error)
-    assert str(found) == str(error)
-    assert vars(found) == vars(error)

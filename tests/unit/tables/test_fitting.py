@@ -3,7 +3,6 @@
 import datetime as dt
 import decimal
 import fractions
-import pickle  # noqa: TID251 - jobs travel by whatever a cluster uses
 from warnings import catch_warnings
 
 import numpy as np
@@ -12,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 import credo
-from credo.classifiers.streaming.reducers import Reducer
 from credo.exceptions import InputError, LabelError, NumericalError, SingularWarning
-from credo.tables import ColumnSpec, FitJob, TableSchema
+from credo.tables import ColumnSpec, TableSchema
 from credo.tables.pieces import BATCH_ROWS
 
 N = BATCH_ROWS + 5_000  # more than one batch
@@ -182,16 +180,6 @@ def test_a_table_of_one_batch_or_many_gives_the_same(frame):
         for each in (table, pieces)
     )
     np.testing.assert_allclose(one, many, atol=1e-11)
-
-
-def test_a_job_travels(frame):
-    table = pa.Table.from_pandas(frame[:500])
-    schema = TableSchema("left", "text", tuple(ColumnSpec(name, "number") for name in NUMBERS))
-    job = FitJob(Reducer(credo.GaussianClassifier(), schema, "fit_table"))
-    there = pickle.loads(pickle.dumps(job))  # noqa: S301
-    batch = table.to_batches()[0]
-    first, second = (each.reducer.summarise(batch).means for each in (job, there))
-    assert np.array_equal(first, second)
 
 
 def test_rows_per_batch_are_told(frame):

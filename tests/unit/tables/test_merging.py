@@ -15,7 +15,7 @@ from credo import (
     fit_table,
 )
 from credo.exceptions import InputError
-from credo.tables.merging import merge_models
+from credo.tables.fit import merge_models
 
 RNG = np.random.default_rng(0)
 N = 90

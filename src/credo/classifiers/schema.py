@@ -1,0 +1,566 @@
+"""``TableSchema``: what columns of a table are to a model; and Arrow batches as it takes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias, final
+
+import numpy as np
+from sklearn.base import clone, is_regressor
+
+from credo import _checks as check
+from credo._types import F64, Int, Labels
+from credo.classifiers._base import LearnsFromSummary
+from credo.classifiers._labels import encode_labels
+from credo.classifiers.columns.table import Table, read_table
+from credo.classifiers.decision import DecisionClassifier
+from credo.exceptions import InputError
+from credo.families.moments import Rows, RowsView
+
+#: What a column is to a model: numbers, booleans, categories (of text; of numbers that are names),
+#: or running text.
+ColumnKind: TypeAlias = Literal["number", "boolean", "category", "code", "text"]
+#: What the labels are.
+LabelKind: TypeAlias = Literal["text", "number", "boolean"]
+
+#: The columns that a model takes, by its kind.
+_TAKEN: dict[str, tuple[ColumnKind, ...]] = {
+    "numbers": ("number", "boolean"),
+    "columns": ("number", "boolean", "category", "code"),
+    "coded": ("number", "boolean", "category", "code"),
+    "documents": ("text",),
+}
+#: Arrow's names of whole numbers that fit 64 bits with a sign.
+_WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+#: More labels than this in one batch are not classes but names of rows.
+_MOST_CLASSES = 2**15
+#: How messages of models name a row, counted from zero; not so in quotes.
+_ROW = re.compile(r"(?<!['\"])\b([Rr]ow) (\d+)\b")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ColumnSpec:
+    """Say what one column of a table is to a model.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    kind : {"number", "boolean", "category", "code", "text"}
+        What its values are; a code is a category whose names are numbers.
+    categories : tuple
+        For models that need numbers (logistic regression): the categories, sorted, each but the
+        first of which is a column of zeros and ones to the model. Empty for all others.
+
+    Examples
+    --------
+    >>> from credo.tables import ColumnSpec
+    >>> ColumnSpec("housing", "category", ("free", "own", "rent")).inputs
+    ('housing=own', 'housing=rent')
+    >>> ColumnSpec("age", "number").inputs
+    ('age',)
+    """
+
+    name: str
+    kind: ColumnKind
+    categories: Annotated[Labels, "C"] = ()
+
+    @property
+    def is_category(self) -> bool:
+        """Whether its values are names, of whatever kind."""
+        return self.kind in ("category", "code")
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the features that the model sees in place of this column."""
+        if not self.categories:
+            return (self.name,)
+        return tuple(f"{self.name}={category}" for category in self.categories[1:])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """Say which columns of a table a model learned from, and as what; kept in ``schema_``.
+
+    Parameters
+    ----------
+    target : str
+        The column of labels.
+    label_kind : {"text", "number", "boolean"}
+        What the labels are.
+    features : tuple of ColumnSpec
+        The columns of features, in the order of the model.
+    weight : str or None
+        The column of weights, if there was one.
+    missing : tuple of str
+        Words that stand for a missing cell in text files, beside those that always do.
+
+    See Also
+    --------
+    credo.fit_table : Makes one, and checks later tables against it.
+
+    Examples
+    --------
+    >>> import credo
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [20, 30, 40, 50], "y": ["no", "no", "yes", "yes"]})
+    >>> model = credo.fit_table(credo.NaiveBayes(), table, target="y")
+    >>> model.schema_.features
+    (ColumnSpec(name='age', kind='number', categories=()),)
+    """
+
+    target: str
+    label_kind: LabelKind
+    features: tuple[ColumnSpec, ...]
+    weight: str | None = None
+    missing: Annotated[tuple[str, ...], "M"] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of features."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns that a model learns from: features, target and weight."""
+        return (*self.names, self.target, *(() if self.weight is None else (self.weight,)))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the features that the model sees."""
+        return tuple(name for feature in self.features for name in feature.inputs)
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def learner_of(model: Any, owner: str) -> Any:
+    """Return the model that learns: itself, or a copy of what a DecisionClassifier holds."""
+    inner = clone(model.estimator) if isinstance(model, DecisionClassifier) else model
+    if isinstance(inner, type) or getattr(inner, "kind", None) not in _TAKEN:
+        known = ", ".join((*LearnsFromSummary.known, "LogisticClassifier"))
+        got = f"the class {inner.__name__}" if isinstance(inner, type) else type(inner).__name__
+        raise InputError(
+            f"{owner} needs one of {known}, or a DecisionClassifier of one. Got {got}. Read the "
+            "table into a frame and call its fit."
+        )
+    return inner
+
+
+def fitted_learner(model: Any) -> Any:
+    """Return the fitted model itself, or the one that a fitted DecisionClassifier holds."""
+    return model.estimator_ if isinstance(model, DecisionClassifier) else model
+
+
+def summariser_of(model: Any, schema: TableSchema, owner: str, head: Any = None) -> Any:
+    """Return a copy of a model that summarises batches of a table; it travels to where they are.
+
+    ``head`` are first rows, by which a model of columns settles what these are; None for an
+    update, which keeps what is settled.
+    """
+    made = clone(model)
+    made._check_parameters(())  # noqa: SLF001 - of this room, as all of these
+    if model.kind != "documents":
+        made.n_features_in_ = len(schema.names)
+        made.feature_names_in_ = np.array(schema.names, dtype=object)
+    if model.kind == "columns" and head is not None:
+        made._settle(Batch(head, schema, owner).inputs(model.kind))  # noqa: SLF001
+    elif model.kind == "columns":
+        made._keep(model.summary_)  # noqa: SLF001
+    return made
+
+
+def adopt(model: Any, learner: Any, schema: TableSchema) -> Any:
+    """Keep the schema of a model that has learned; a DecisionClassifier takes it over."""
+    learner.schema_ = schema
+    return model if learner is model else model._adopt(learner)  # noqa: SLF001 - of this room
+
+
+# --- columns --------------------------------------------------------------------------------------
+
+
+def schema_of(  # noqa: PLR0913 - a model, a table, and what its columns are for
+    model: Any,
+    columns: Any,
+    target: str,
+    features: Sequence[str] | None = None,
+    weight: str | None = None,
+    *,
+    owner: str = "fit_table",
+    missing: Sequence[str] = (),
+    fault: Callable[[str], str | None] = lambda _: None,
+) -> TableSchema:
+    """Say what each column of an Arrow schema is to a model; ``fault`` is why one is unreadable."""
+    names = tuple(columns.names)
+    taken = (target,) if weight is None else (target, weight)
+    for name in taken:
+        check.position(name, names, "column", owner)
+    if weight == target:
+        raise InputError(f"{owner}: column {target!r} cannot be both the target and the weight.")
+    chosen = _chosen(features, names, taken, owner)
+    if weight is not None:
+        check_weights(columns.field(weight), owner)
+    for name in (*taken, *chosen):
+        if found := fault(name):
+            raise InputError(f"{owner}: column {name!r} cannot be read: {found}")
+    specs = tuple(_spec(model, columns.field(name), owner) for name in chosen)
+    label_kind = _label_kind(model, columns.field(target), owner)
+    return TableSchema(target, label_kind, specs, weight, tuple(missing))
+
+
+def _chosen(
+    features: Sequence[str] | None, names: tuple[str, ...], taken: tuple[str, ...], owner: str
+) -> tuple[str, ...]:
+    """Return the columns of features; refuse those not there, twice, or with another part."""
+    if isinstance(features, str):
+        raise InputError(f"{owner} needs features as a list of columns. Got {features!r}.")
+    free = [name for name in names if name not in taken]
+    chosen = tuple(free if features is None else features)
+    for place, name in enumerate(chosen):
+        check.position(name, names, "column", owner)
+        if name in taken:
+            raise InputError(f"{owner}: column {name!r} is the target or the weight, no feature.")
+        if name in chosen[:place]:
+            raise InputError(f"{owner}: the features name column {name!r} twice.")
+    if not chosen:
+        raise InputError(
+            f"{owner}: the table has no column of features. Got {check.listing(names)}."
+        )
+    return chosen
+
+
+def check_weights(field: Any, owner: str) -> None:
+    """Refuse a column of weights that holds something else than numbers."""
+    if kind_of_type(field.type) not in {"number", "boolean"}:
+        raise InputError(
+            f"{owner}: the weights in column {field.name!r} must be numbers. Got {field.type}."
+        )
+
+
+def kind_of_type(kind: Any) -> ColumnKind | None:
+    """Say what an Arrow type is to a model; None if it is nothing that one learns from."""
+    from pyarrow import types  # noqa: PLC0415 - loaded with the first table
+
+    if types.is_dictionary(kind):
+        inner = kind_of_type(kind.value_type)
+        return "code" if inner == "number" else inner
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "category"
+    return None
+
+
+def _spec(model: Any, field: Any, owner: str) -> ColumnSpec:
+    """Say what a column is to a model, or why it is nothing to it."""
+    kind, known = _kind(field, owner), _TAKEN[model.kind]
+    if kind == "category" and "text" in known:
+        kind = "text"
+    if kind in known:
+        return ColumnSpec(field.name, kind)
+    name = type(model).__name__
+    if "text" in known:
+        raise InputError(
+            f"{owner}: {name} reads text, and column {field.name!r} is {field.type}. Name the "
+            "column of text with features=[…]."
+        )
+    raise InputError(
+        f"{owner}: {name} takes numbers, and column {field.name!r} holds categories. Use "
+        "NaiveBayes or LogisticClassifier, or leave it out with features=[…]."
+    )
+
+
+def _kind(field: Any, owner: str) -> ColumnKind:
+    """Say what a column is, or why no model learns from it."""
+    kind, told = kind_of_type(field.type), str(field.type)
+    if kind is not None:
+        return kind
+    if told.startswith(("date", "time", "duration")):
+        raise InputError(
+            f"{owner}: column {field.name!r} is a date or a time ({told}), which no model takes as "
+            "it is. Turn it into a number, such as days since an event, or leave it out with "
+            "features=[…]."
+        )
+    what = "has no values." if told == "null" else f"is of type {told}. Models learn from numbers, "
+    more = "" if told == "null" else "booleans and text."
+    raise InputError(f"{owner}: column {field.name!r} {what}{more} Leave it out with features=[…].")
+
+
+def _label_kind(model: Any, field: Any, owner: str) -> LabelKind:
+    """Say what the labels are."""
+    kind = _kind(field, owner)
+    if is_regressor(model) and kind not in {"number", "boolean"}:
+        raise InputError(
+            f"{owner}: the target {field.name!r} of a {type(model).__name__} must be numbers. Got "
+            f"{field.type}."
+        )
+    kinds: dict[str, LabelKind] = {"category": "text", "boolean": "boolean"}
+    return kinds.get(kind, "number")
+
+
+# --- batches --------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Rows of an Arrow batch that begins at row ``start`` of its table, as models take them."""
+
+    rows: Any
+    schema: TableSchema
+    owner: str
+    start: int = 0
+    weights: F64 | None = None
+    #: Which rows of the batch these are; None if all.
+    kept: Int | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def number(self, row: int) -> int:
+        """Return the number of a row in the table, counted from one."""
+        return self.start + (row if self.kept is None else int(self.kept[row])) + 1
+
+    def weighted(self) -> Batch:
+        """Return the rows of positive weight, with their weights, if the schema has any."""
+        if self.schema.weight is None:
+            return self
+        weights = self.read_weights()
+        rows, kept = self.rows, None
+        if not weights.all():
+            kept = np.flatnonzero(weights)
+            rows, weights = rows.filter(_arrow(weights > 0)), weights[kept]
+        return Batch(rows, self.schema, self.owner, self.start, weights, kept)
+
+    def read_weights(self) -> F64:
+        """Return the weights of all rows, none of them missing."""
+        name = str(self.schema.weight)
+        column = self.rows.column(name)
+        if column.null_count:
+            row = self.number(_first_null(column))
+            raise InputError(f"{self.owner}: the weight {name!r} is missing in row {row}.")
+        values = numbers_of(column)
+        if not values.any():  # a batch may have none, as long as the table has some
+            return values
+        try:
+            return check.weights(values, len(column), f"sample weights of {self.owner}")
+        except InputError as error:
+            raise InputError(f"{self.owner}: the weights in column {name!r}: {error}") from error
+
+    def labelled(self, kind: str, join: Callable[..., Any] | None = None) -> tuple[Rows, Any]:
+        """Return features, codes of the labels and weights, and the classes, as models learn.
+
+        A regressor joins features, target and weights by itself.
+        """
+        column = self.rows.column(self.schema.target)
+        inputs = self.inputs(kind)
+        if join is not None:
+            return join(inputs, numbers_of(column), self.weights)
+        classes, codes = self._labels(column)
+        if len(classes) > _MOST_CLASSES:
+            raise InputError(
+                f"{self.owner}: column {self.schema.target!r} has more than {_MOST_CLASSES} "
+                "labels. Is it an identifier? Name the column of labels as the target."
+            )
+        return Rows(inputs, codes, self.weights, len(classes)), classes
+
+    def inputs(self, kind: str) -> Any:
+        """Return the features as models of a kind take them: numbers, a table, or documents."""
+        if kind == "documents":
+            texts = [self._texts(name) for name in self.schema.names]
+            return texts[0] if len(texts) == 1 else list(map("\n".join, zip(*texts, strict=True)))
+        if kind == "columns":
+            return self._table()
+        if kind == "coded":
+            return _coded_matrix(self)
+        columns = [numbers_of(self.rows.column(name)) for name in self.schema.names]
+        return RowsView((len(self), len(columns)), lambda rows: _stacked(columns, rows))
+
+    def _table(self) -> Table:
+        """Return the features as a table of columns, each read as what it is."""
+        import pyarrow as pa  # noqa: PLC0415 - the batch has loaded it
+
+        columns = {}
+        for spec in self.schema.features:
+            column = self.rows.column(spec.name)
+            if is_coded(column) and not spec.is_category:
+                column = column.dictionary_decode()
+            is_decimal = pa.types.is_decimal(column.type)
+            columns[spec.name] = column.cast("float64") if is_decimal else column
+        return read_table(pa.table(columns), self.owner)
+
+    def _texts(self, name: str) -> list[str]:
+        """Return a column of documents, none of them missing."""
+        column = self.rows.column(name)
+        if column.null_count:
+            row = self.number(_first_null(column))
+            raise InputError(
+                f"{self.owner}: the text {name!r} is missing in row {row}. Leave such rows out. In "
+                "text files, empty cells, NA and null are missing."
+            )
+        return column.to_pylist()
+
+    def _labels(self, column: Any) -> tuple[Any, Int]:
+        """Return the sorted classes of a column of labels, and the code of each row."""
+        if column.null_count:
+            raise self._without_label(_first_null(column))
+        if str(column.type) in _WHOLE:
+            values = column.to_numpy(zero_copy_only=False)
+            return encode_labels(values.astype(np.int64, copy=False), None)
+        encoded = column if is_coded(column) else column.dictionary_encode()
+        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
+        counts = np.bincount(codes, minlength=len(encoded.dictionary))
+        words = zip(encoded.dictionary.to_pylist(), counts.tolist(), strict=True)
+        listed = [value for value, n in words if n]  # a declared category need not occur
+        if None in listed:
+            nowhere = encoded.dictionary.is_null().to_numpy(zero_copy_only=False)
+            raise self._without_label(int(nowhere[codes].argmax()))
+        classes, places = np.unique(self._label_values(listed), return_inverse=True)
+        lookup = np.zeros(len(counts), dtype=np.intp)
+        lookup[counts > 0] = places
+        return classes, lookup[codes]
+
+    def _without_label(self, row: int) -> InputError:
+        """Word the refusal of a row without a label."""
+        return InputError(
+            f"{self.owner}: the label {self.schema.target!r} is missing in row {self.number(row)}. "
+            "Leave rows without a label out."
+        )
+
+    def _label_values(self, listed: list[Any]) -> Any:
+        """Return labels as an array that sorts."""
+        where = f"column {self.schema.target!r}"
+        if self.schema.label_kind == "text":
+            if any(label.endswith("\0") for label in listed):  # an array of text would lose it
+                raise InputError(f"{self.owner}: a label in {where} ends with a null character.")
+            return np.array(listed, dtype=str) if listed else np.empty(0, dtype="<U1")
+        if self.schema.label_kind == "boolean":
+            return np.array(listed, dtype=bool)
+        for value in listed:
+            if not np.isfinite(float(value)) or value != int(value):
+                raise InputError(
+                    f"{self.owner}: labels are whole numbers, text or booleans. Got {value!r} in "
+                    f"{where}. Is it a quantity? Then fit a GaussianRegressor."
+                )
+            if not -(2**63) <= value < 2**63:
+                raise InputError(
+                    f"{self.owner}: labels that are numbers must fit 64 bits with a sign. Got "
+                    f"{int(value)} in {where}. Make them text."
+                )
+        return np.array([int(value) for value in listed], dtype=np.int64)
+
+    # --- what is wrong with a row
+
+    @contextmanager
+    def naming_rows(self) -> Iterator[None]:
+        """Let errors of a model, which counts the rows of the batch from zero, name those here."""
+        try:
+            yield
+        except InputError as error:
+            told = self.first(np.isinf, "infinity") or self._renumbered(error)
+            raise InputError(f"{self.owner}: {told}") from error
+
+    def first(self, is_bad: Callable[[F64], Any], what: str) -> str | None:
+        """Name the first number that is bad, by its column and row."""
+        names = [each.name for each in self.schema.features if each.kind in ("number", "boolean")]
+        if self.schema.label_kind == "number" and self.schema.target in self.rows.schema.names:
+            names.append(self.schema.target)
+        for name in names:
+            bad = is_bad(numbers_of(self.rows.column(name)))
+            if bad.any():
+                return f"column {name!r} has {what} in row {self.number(int(bad.argmax()))}."
+        return None
+
+    def _renumbered(self, error: InputError) -> str:
+        """Return a message with the numbers that rows have in the table."""
+        return _ROW.sub(lambda row: f"{row[1]} {self.number(int(row[2]))}", str(error))
+
+
+def is_coded(column: Any) -> bool:
+    """Tell whether an Arrow column holds codes and a dictionary."""
+    return str(column.type).startswith("dictionary")
+
+
+def numbers_of(column: Any) -> F64:
+    """Return an Arrow column of numbers or booleans as float64, NaN where null.
+
+    Whole numbers beyond 2**53 are rounded, as in any array of float64.
+    """
+    if str(column.type) == "double" and not column.null_count:
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    if is_coded(column):
+        column = column.dictionary_decode()
+    if str(column.type) == "bool":
+        column = column.cast("uint8")
+    return column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+
+
+def _stacked(columns: Sequence[F64], rows: Any) -> F64:
+    """Return some rows of columns; a block of them is put together in the cache."""
+    return np.array([column[rows] for column in columns]).T
+
+
+def _first_null(column: Any) -> int:
+    """Return the number of the first null of a column that has one."""
+    return int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+
+
+def _arrow(values: Any) -> Any:
+    """Return an array as Arrow takes it."""
+    import pyarrow as pa  # noqa: PLC0415 - the batch has loaded it
+
+    return pa.array(values)
+
+
+def _coded_matrix(batch: Batch) -> F64:
+    """Return the features as an array (B, F), categories as zeros and ones."""
+    columns: list[Any] = []
+    for spec in batch.schema.features:
+        if spec.is_category:
+            codes = _codes(batch, spec)
+            columns += [codes == place for place in range(1, len(spec.categories))]
+        else:
+            columns.append(numbers_of(batch.rows.column(spec.name)))
+    matrix = np.stack(columns, axis=1, dtype=np.float64)
+    told = None if np.isfinite(matrix).all() else batch.first(_unusable, "no finite value")
+    if told is not None:
+        raise InputError(
+            f"{batch.owner}: {told[:-1]}, and a model that only knows p(y | x) cannot do without. "
+            "Fill it in, or use GaussianClassifier or NaiveBayes, which marginalise what is "
+            "missing."
+        )
+    return matrix
+
+
+def _unusable(values: F64) -> Any:
+    return ~np.isfinite(values)
+
+
+def _codes(batch: Batch, spec: ColumnSpec) -> Any:
+    """Return the place of each category among those of the schema."""
+    column = batch.rows.column(spec.name)
+    encoded = column if is_coded(column) else column.dictionary_encode()
+    places = {category: place for place, category in enumerate(spec.categories)}
+    found = [places.get(value, -1) for value in encoded.dictionary.to_pylist()]
+    indices = encoded.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)
+    codes = np.array([*found, -1])[indices]
+    if codes.min(initial=0) < 0:
+        row = int(codes.argmin())
+        value, number = column[row].as_py(), batch.number(row)
+        if value is None:
+            raise InputError(
+                f"{batch.owner}: column {spec.name!r} has no value in row {number}, and a model "
+                "that only knows p(y | x) cannot do without. Fill it in, or use NaiveBayes."
+            )
+        raise InputError(
+            f"{batch.owner}: row {number} has {value!r} in column {spec.name!r}, which was not "
+            f"seen in fit. Known: {check.listing(spec.categories)}."
+        )
+    return codes

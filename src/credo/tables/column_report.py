@@ -1,0 +1,322 @@
+"""What is in each column of a table, and how much it tells."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from credo._types import F64, Label
+from credo.classifiers.schema import ColumnKind, ColumnSpec, numbers_of
+from credo.classifiers.summary import ColumnMemory
+from credo.families import Gaussian
+
+#: Hidden: marginalised, exactly. Shuffled: taken from other rows, by models that need all columns.
+How = Literal["hidden", "shuffled"]
+
+#: Distinct values of a column that are counted; a column with more is an identifier.
+_MOST_VALUES = 10_000
+#: Values that are listed, and the characters of each that are kept.
+_SHOWN, _LONGEST = 5, 200
+#: How often a column is shuffled; the mean of them is taken.
+_SHUFFLES = 5
+#: Words that are listed for each class.
+_WORDS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSummary:
+    """What is in one column.
+
+    Attributes
+    ----------
+    name, kind
+        The column, and what it is to the model.
+    n_rows, n_missing
+        Rows, and rows without a value.
+    mean, deviation, least, greatest
+        Of numbers and booleans; of the number of characters of a text. None for categories, and
+        if all values are missing.
+    n_values
+        Distinct categories; None for other columns, or if there are more than ten thousand.
+    most_frequent
+        The most frequent categories with their numbers of rows.
+    shift
+        How far the column is from the rows that the model was fitted to: for numbers the mean's
+        distance in standard deviations of then; for categories the share of rows that would
+        have to change theirs. None if the model does not tell.
+    n_unknown
+        Rows with a category that the model has not seen; None if it does not tell.
+    """
+
+    name: str
+    kind: ColumnKind
+    n_rows: int
+    n_missing: int
+    mean: float | None = None
+    deviation: float | None = None
+    least: float | None = None
+    greatest: float | None = None
+    n_values: int | None = None
+    most_frequent: tuple[tuple[Any, int], ...] = ()
+    shift: float | None = None
+    n_unknown: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as plain lists, names and numbers."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnTally:
+    """What was counted of one column; tallies of rows that follow each other merge."""
+
+    spec: ColumnSpec
+    n_rows: int
+    n_missing: int
+    #: Of numbers: their moments, least and greatest.
+    moments: Any = None
+    least: float = np.inf
+    greatest: float = -np.inf
+    #: Of categories: rows of each; None if there are too many.
+    counts: Counter[Any] | None = None
+
+    @classmethod
+    def of(cls, spec: ColumnSpec, values: pa.Array) -> ColumnTally:
+        """Count the values of one batch."""
+        n = len(values)
+        if not spec.is_category:
+            numbers = _as_floats(values, spec.kind)
+            missing = int(np.isnan(numbers).sum())
+            known = numbers[np.isfinite(numbers)]
+            if not known.size:
+                return cls(spec, n, missing)
+            ends = float(known.min()), float(known.max())
+            return cls(spec, n, missing, Gaussian.summarise(known), *ends)
+        counted = values.value_counts()
+        if len(counted) > _MOST_VALUES + 1:
+            return cls(spec, n, values.null_count)
+        counts = Counter(dict(zip(*(counted.field(i).to_pylist() for i in range(2)), strict=True)))
+        missing = sum(counts.pop(v) for v in list(counts) if v is None or v != v)  # noqa: PLR0124
+        return cls(spec, n, missing, counts=counts)
+
+    def merge(self, other: ColumnTally) -> ColumnTally:
+        """Add what was counted of further rows."""
+        moments = [each.moments for each in (self, other) if each.moments is not None]
+        counts = None
+        if self.counts is not None and other.counts is not None:
+            counts = self.counts + other.counts
+            counts = None if len(counts) > _MOST_VALUES else counts
+        return ColumnTally(
+            self.spec,
+            self.n_rows + other.n_rows,
+            self.n_missing + other.n_missing,
+            moments[0].merge(moments[1]) if len(moments) == 2 else next(iter(moments), None),
+            min(self.least, other.least),
+            max(self.greatest, other.greatest),
+            counts,
+        )
+
+    def summary(self, before: ColumnMemory | None = None) -> ColumnSummary:
+        """Return what was counted, next to what a model remembers."""
+        before = before or ColumnMemory()
+        numbers: dict[str, float] = {}
+        if self.moments is not None:
+            weight, scatter = float(self.moments.weight), float(self.moments.scatter)
+            numbers = {
+                "mean": float(self.moments.mean),
+                "deviation": float(np.sqrt(scatter / weight)),
+                "least": self.least,
+                "greatest": self.greatest,
+            }
+        counts, shares = self.counts or Counter(), before.shares
+        unknown = None if shares is None else sum(n for v, n in counts.items() if v not in shares)
+        return ColumnSummary(
+            name=self.spec.name,
+            kind=self.spec.kind,
+            n_rows=self.n_rows,
+            n_missing=self.n_missing,
+            **numbers,
+            n_values=None if self.counts is None else len(counts),
+            most_frequent=tuple((_cut(value), n) for value, n in _ranked(counts)[:_SHOWN]),
+            shift=_shift(numbers.get("mean"), counts, before),
+            n_unknown=None if self.counts is None else unknown,
+        )
+
+
+def _as_floats(values: pa.Array, kind: ColumnKind) -> F64:
+    """Turn numbers and booleans into floats, texts into their lengths, missing into NaN."""
+    if kind != "text":
+        return numbers_of(values)
+    plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    return numbers_of(pc.utf8_length(plain))
+
+
+def _cut(value: Any) -> Any:
+    """Shorten running text that passes for a category."""
+    is_long = isinstance(value, str) and len(value) > _LONGEST
+    return f"{value[:_LONGEST]}…" if is_long else value
+
+
+def _ranked(counts: Counter[Any]) -> list[tuple[Any, int]]:
+    """Sort categories by their number; of equals, by their text."""
+    return sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
+
+
+def _shift(mean: float | None, counts: Counter[Any], before: ColumnMemory) -> float | None:
+    """Measure how far a column has moved."""
+    spread = before.deviation
+    if mean is not None and before.mean is not None and spread is not None and spread > 0:
+        return (mean - before.mean) / spread
+    total = sum(counts.values())
+    if before.shares is None or not total:
+        return None
+    names = [*before.shares, *(name for name in counts if name not in before.shares)]
+    apart = [abs(counts[name] / total - before.shares.get(name, 0.0)) for name in names]
+    return sum(apart) / 2
+
+
+# --- what a column tells -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one column tells.
+
+    Attributes
+    ----------
+    name
+        The column.
+    rise
+        Rise of the mean log loss, in nats, when the column is not known.
+    standard_error
+        Of the rise, from row to row.
+    """
+
+    name: str
+    rise: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class WordWeight:
+    """A word that speaks for a class.
+
+    Attributes
+    ----------
+    label
+        The class.
+    word
+        The word, or the number of its slot if words were hashed.
+    weight
+        Log odds that one more occurrence adds, for this class against the others.
+    """
+
+    label: Label
+    word: Any
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contributions:
+    """What each column tells, the most telling first; or the words, for a model of text.
+
+    Attributes
+    ----------
+    how
+        ``"hidden"``: the column is marginalised; ``"shuffled"``: its values are dealt out to the
+        rows anew; None if the columns were not compared.
+    columns
+        One entry for each column.
+    words
+        The words with the largest weights of each class.
+    n_sample
+        Rows that were looked at.
+    n_left_out
+        Rows left out because their truth had probability zero, so that their log loss is infinite.
+    reason
+        Why there is nothing, if there is nothing.
+    """
+
+    how: How | None
+    columns: tuple[Contribution, ...]
+    words: tuple[WordWeight, ...] = ()
+    n_sample: int = 0
+    n_left_out: int = 0
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as plain lists, names and numbers."""
+        return asdict(self)
+
+
+def compare_columns(
+    log_of_truth: Callable[[pa.RecordBatch], F64],
+    sample: pa.RecordBatch,
+    names: Sequence[str],
+    how: How,
+    rng: np.random.Generator,
+    weight: F64 | None = None,
+) -> Contributions:
+    """Hide or shuffle one column after the other, and see by how much the log loss rises.
+
+    ``log_of_truth`` gives the log-probability of each row's truth for rows like ``sample``.
+    """
+    weight = np.ones(sample.num_rows) if weight is None else weight
+    known = log_of_truth(sample)
+    with np.errstate(invalid="ignore"):  # minus infinity less itself
+        rises = {name: known - _without(log_of_truth, sample, name, how, rng) for name in names}
+    finite = np.isfinite(known) & np.logical_and.reduce([np.isfinite(r) for r in rises.values()])
+    found = [_contribution(name, rise[finite], weight[finite]) for name, rise in rises.items()]
+    ordered = sorted(found, key=lambda each: -each.rise)  # equals keep the order of the columns
+    n = int(finite.sum())
+    return Contributions(how, tuple(ordered), n_sample=n, n_left_out=len(known) - n)
+
+
+def _contribution(name: str, rise: F64, weight: F64) -> Contribution:
+    """Average over rows, with the standard error of the mean."""
+    total, n = weight.sum(), int(np.count_nonzero(weight))
+    if not total > 0:
+        return Contribution(name, 0.0, 0.0)
+    mean = float(weight @ rise / total)
+    spread = weight * (rise - mean)
+    return Contribution(name, mean, float(np.sqrt(spread @ spread * n / max(n - 1, 1)) / total))
+
+
+def _without(
+    log_of_truth: Callable[[pa.RecordBatch], F64],
+    sample: pa.RecordBatch,
+    name: str,
+    how: How,
+    rng: np.random.Generator,
+) -> F64:
+    """Return the log-probability of the truths when one column is not known."""
+    place, column = sample.schema.get_field_index(name), sample.column(name)
+    if how == "hidden":
+        others = [pa.nulls(len(column), column.type)]
+    else:
+        others = [column.take(pa.array(rng.permutation(len(column)))) for _ in range(_SHUFFLES)]
+    field = sample.schema.field(name)
+    parts = [log_of_truth(sample.set_column(place, field, other)) for other in others]
+    return np.mean(parts, axis=0)
+
+
+def telling_words(model: Any) -> Contributions:
+    r"""List the words that speak most for each class, with their log odds against the others.
+
+    .. math:: \log \theta_{kw} - \tfrac{1}{K - 1} \sum_{j \ne k} \log \theta_{jw}
+    """
+    log_p, places = model.log_probabilities_, {word: w for w, word in enumerate(model.words_)}
+    n_others = max(len(log_p) - 1, 1)
+    words = [
+        WordWeight(label, word, float(row[w] - (log_p[:, w].sum() - row[w]) / n_others))
+        for (label, telling), row in zip(model.top_words(_WORDS).items(), log_p, strict=True)
+        for word, w in ((word, places[word]) for word in telling)
+    ]
+    reason = "" if words else "No word speaks for one class more than for another."
+    return Contributions(None, (), words=tuple(words), reason=reason)

@@ -1,0 +1,700 @@
+"""``evaluate_table``: a model against a labelled table."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+
+from credo import _checks as check
+from credo._types import F64, Int, Label, Labels, RandomState
+from credo.classifiers._base import GenerativeClassifier
+from credo.classifiers.schema import Batch, TableSchema, check_weights, fitted_learner
+from credo.decisions._text import number
+from credo.decisions.act import decide
+from credo.decisions.coverage import RiskCoverage
+from credo.decisions.curves import CostCurve, cost_curve
+from credo.decisions.evaluation import Evaluation, evaluate
+from credo.decisions.loss import Loss
+from credo.decisions.loss_matching import one_matrix, rows_for, without_reject
+from credo.decisions.reliability import Calibration, calibration
+from credo.exceptions import InputError, LabelError
+from credo.posterior import Posterior
+from credo.tables.column_report import (
+    ColumnSummary,
+    ColumnTally,
+    Contributions,
+    How,
+    compare_columns,
+    telling_words,
+)
+from credo.tables.fit import open_checked, schema_of_model
+from credo.tables.passes import Engine, TableJob
+from credo.tables.predict import codes_of, label_text, log_posterior, loss_for, own_loss
+from credo.tables.sources import Progress
+from credo.tables.sources.opening import as_missing
+
+_OWNER = "evaluate_table"
+#: Rows times classes that are held at once: 0.4 GB of probabilities. With what is sorted for the
+#: curves it is about eight times that (measured at a million rows of five classes).
+_MOST_NUMBERS = 50_000_000
+#: Rows in which columns are hidden: the standard error of a rise is then a fiftieth of its spread.
+_MOST_SAMPLED = 2_000
+#: Fewer would say little of any column.
+_LEAST_SAMPLED = 200
+#: Multiplications for the contributions: K D² for each row and each of D hidden columns, which is
+#: what a full covariance takes, the dearest model. Measured: some 5 seconds for it, on one core.
+_MOST_WORK = 10_000_000_000
+#: With more columns the work, which grows with the cube of them, is not worth its answer.
+_MOST_COLUMNS = 300
+#: Points of a risk-coverage curve that are kept: more than a screen has room for.
+_MOST_POINTS = 400
+
+
+def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fit_table
+    model: Any,
+    source: Any,
+    *,
+    target: str | None = None,
+    loss: Loss | None = None,
+    weight: str | None = None,
+    missing: Sequence[str] | None = None,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+    random_state: RandomState = 0,
+) -> TableEvaluation:
+    r"""Measure the decisions and the probabilities of a model on a labelled table.
+
+    Beside the mean loss of the decisions, :math:`\bar L = \frac{1}{n} \sum_i L_{y_i a_i}`, it
+    gives that of other ways to act, how far the probabilities can be trusted, and what each
+    column tells: the rise of the mean log loss when the column is not known.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted by ``fit_table``, so that it knows its columns; or a DecisionClassifier of one.
+    source : path or frame
+        A table with the same columns: CSV, Parquet or Arrow files, pandas, Polars, Arrow.
+    target : str, optional
+        The column of labels; by default that of the model.
+    loss : Loss, optional
+        Losses by truth and act; by default that of a DecisionClassifier, else zero-one. The names
+        of a loss from a file are matched with labels that are numbers.
+    weight : str, optional
+        A column of weights; by default all rows count the same.
+    missing : sequence of str, optional
+        Texts that stand for a missing value in a CSV file.
+    engine : optional
+        ``credo.tables.DaskEngine`` or ``SparkEngine``: score on a cluster; what is measured
+        comes here.
+    progress : callable, optional
+        Called with the rows done and their share of all, None where that is not known.
+    random_state : int or Generator
+        Seed of the sample of rows in which columns are hidden.
+
+    Returns
+    -------
+    TableEvaluation
+        Immutable; ``to_dict`` gives plain numbers, ``credo.plots.write_report`` a page.
+
+    Raises
+    ------
+    LabelError
+        If a label is not one of the model's classes, or the loss is about others.
+    InputError
+        If the model has no schema, a label is missing, or the table is too long: all
+        probabilities are held in memory, at most fifty million numbers.
+
+    See Also
+    --------
+    credo.decisions.evaluate : The same on probabilities, without a table.
+
+    Notes
+    -----
+    One pass over the table, and time O(n K log n) for the curves. Columns are hidden in a random
+    sample of at most 2 000 rows: generative models leave a hidden column out exactly, by
+    marginalising; for logistic regression its values are dealt out to other rows instead. The
+    sample depends on how the rows come in batches, so that with an engine it may be another one;
+    all other numbers are the same.
+
+    References
+    ----------
+    .. [1] A. Fisher, C. Rudin, F. Dominici, "All models are wrong, but many are useful", Journal of
+       Machine Learning Research 20 (2019), section 3 (model reliance).
+
+    Examples
+    --------
+    >>> import credo
+    >>> import pyarrow as pa
+    >>> from credo.tables import evaluate_table
+    >>> table = pa.table({"age": [20, 31, 42, 53, 35], "y": ["no", "no", "yes", "yes", "no"]})
+    >>> model = credo.fit_table(credo.NaiveBayes(), table, target="y")
+    >>> found = evaluate_table(model, table, loss=credo.Loss.class_costs({"no": 1, "yes": 4}))
+    >>> found.n_rows, found.accuracy, found.mean_loss
+    (5, 1.0, 0.0)
+    """
+    schema = _roles(schema_of_model(model, _OWNER), target, weight, missing)
+    learner = _classifier(model)
+    labels = check.labels(learner.classes_, f"classes of {_OWNER}")
+    used = loss_for(labels, own_loss(model, _OWNER) if loss is None else loss)
+    extra = schema.columns[len(schema.names) :]
+    rows = open_checked(source, schema, _OWNER, also=extra, engine=engine)
+    if weight is not None:
+        check_weights(rows.schema.field(weight), _OWNER)
+    rng = check.generator(random_state)
+    size = _sample_size(learner, len(schema.names), len(labels))
+    gather = _Gather(learner, schema, labels, rows.name, size, int(rng.integers(2**63)))
+    job = TableJob(schema.columns, gather, _Gathered.merge)
+    found = job.run(rows, engine, progress)
+    if found is None:
+        raise InputError(f"{_OWNER}: {rows.name} has no rows.")
+    summary: Any = getattr(learner, "summary_", None)
+    memory = summary.describe(schema.names) if hasattr(summary, "describe") else {}
+    return TableEvaluation(
+        model=type(learner).__name__,
+        source=rows.name,
+        target=schema.target,
+        weight=weight,
+        columns=tuple(each.summary(memory.get(each.spec.name)) for each in found.tallies),
+        contributions=_contributions(gather, found.sample, rng),
+        measures=measure(
+            labels,
+            np.concatenate(found.truths),
+            np.concatenate(found.tables),
+            used,
+            np.concatenate(found.weights) if found.weights else None,
+        ),
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Gathered:
+    """What is kept of some rows of a table; those of rows that follow each other merge."""
+
+    truths: tuple[Int, ...]
+    tables: tuple[F64, ...]
+    weights: tuple[F64, ...]
+    tallies: tuple[ColumnTally, ...]
+    sample: _Sample
+    #: Rows that there is room for, and why no more.
+    most: int
+    full: str
+
+    def __post_init__(self) -> None:
+        if sum(map(len, self.truths)) > self.most:
+            raise InputError(self.full)
+
+    def merge(self, other: _Gathered) -> _Gathered:
+        """Join what was kept of further rows."""
+        return _Gathered(
+            self.truths + other.truths,
+            self.tables + other.tables,
+            self.weights + other.weights,
+            tuple(map(ColumnTally.merge, self.tallies, other.tallies)),
+            self.sample.merge(other.sample),
+            self.most,
+            self.full,
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sample:
+    """Some rows: each has drawn a number, and those with the smallest are kept, in their order.
+
+    So every set of rows is as likely as any other, however the rows come.
+    """
+
+    size: int
+    keys: F64
+    rows: Any
+
+    @classmethod
+    def of(cls, rows: Any, size: int, seed: Sequence[int]) -> _Sample:
+        """Choose some rows of a batch."""
+        return cls._least(size, np.random.default_rng(seed).random(len(rows)), rows)
+
+    def merge(self, other: _Sample) -> _Sample:
+        """Choose among the rows of both."""
+        keys = np.concatenate([self.keys, other.keys])
+        return self._least(self.size, keys, pa.concat_batches([self.rows, other.rows]))
+
+    @classmethod
+    def _least(cls, size: int, keys: F64, rows: Any) -> _Sample:
+        """Keep the rows with the smallest numbers."""
+        best = np.sort(np.argsort(keys, kind="stable")[:size])
+        return cls(size, keys[best], rows.take(pa.array(best)))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Gather:
+    """Scores the rows of a batch, and counts its columns; it travels to where the rows are."""
+
+    learner: Any
+    schema: TableSchema
+    labels: Labels
+    name: str
+    n_sampled: int
+    seed: int
+
+    def __call__(self, rows: Any, start: int) -> _Gathered:
+        """Keep true classes, posteriors, weights, counts and a sample of a batch."""
+        most = _MOST_NUMBERS // len(self.labels)
+        full = (
+            f"{_OWNER}: {self.name} has more than {most} rows. The probabilities of all rows are "
+            f"held in memory, at most {_MOST_NUMBERS} numbers ({len(self.labels)} classes for each "
+            "row). Evaluate a random part of the rows."
+        )
+        truth, table = self.truths(rows, start), self.log_posterior(rows, start)
+        weights = () if self.schema.weight is None else (self.weights(rows, start),)
+        seed = self.seed, zlib.crc32(table.tobytes(), zlib.crc32(truth.tobytes()))
+        return _Gathered(
+            (truth,),
+            (table,),
+            weights,
+            tuple(ColumnTally.of(spec, rows.column(spec.name)) for spec in self.schema.features),
+            _Sample.of(rows, self.n_sampled, seed),
+            most,
+            full,
+        )
+
+    def log_posterior(self, rows: Any, start: int = 0) -> F64:
+        """Return the log-probabilities (n, K) of a batch."""
+        return log_posterior(self.learner, Batch(rows, self.schema, _OWNER, start))
+
+    def weights(self, rows: Any, start: int = 0) -> F64:
+        """Return the weight of each row."""
+        return Batch(rows, self.schema, _OWNER, start).read_weights()
+
+    def truths(self, rows: Any, start: int = 0) -> Int:
+        """Find the class of each row; an unknown or missing label is named with its row."""
+        column, codes = rows.column(self.schema.target), codes_of(self.labels)
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        names = column.dictionary.to_pylist()
+        places = [codes.get(name, codes.get(label_text(name), -1)) for name in names]
+        index = column.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+        found = np.array([*places, -1], dtype=np.intp)[index.astype(np.intp)]
+        if (found < 0).any():
+            row = int(np.argmax(found < 0))
+            raise self._unknown(start + row + 1, column[row].as_py())
+        return found
+
+    def _unknown(self, row: int, label: Any) -> InputError:
+        """Say which label is missing or not known, and where."""
+        place, column = f"{_OWNER}: row {row} of {self.name}", self.schema.target
+        if label is None:
+            return InputError(f"{place} has no label in column {column!r}. Leave such rows out.")
+        return LabelError(
+            f"{place} has the label {label!r} in column {column!r}, a class that the model does "
+            f"not know. It knows {check.listing(self.labels)}.{check.hint(label, self.labels)}"
+        )
+
+
+def _contributions(gather: _Gather, sample: _Sample, rng: np.random.Generator) -> Contributions:
+    """Compare columns in the sample, or list words."""
+    model, names, rows = gather.learner, gather.schema.names, sample.rows
+    if _has_words(model):
+        return telling_words(model)
+    if not len(rows):
+        reason = f"There are {len(names)} columns, too many to hide one after the other."
+        return Contributions(None, (), reason=reason)
+    truth = gather.truths(rows)
+
+    def log_of_truth(rows: Any) -> F64:
+        return gather.log_posterior(rows)[np.arange(len(truth)), truth]
+
+    how: How = "hidden" if isinstance(model, GenerativeClassifier) else "shuffled"
+    weight = None if gather.schema.weight is None else gather.weights(rows)
+    return compare_columns(log_of_truth, rows, names, how, rng, weight)
+
+
+def _has_words(model: Any) -> bool:
+    """Tell a model of text, whose words tell more than its columns."""
+    return hasattr(model, "top_words")
+
+
+def _sample_size(model: Any, n_columns: int, n_classes: int) -> int:
+    """Say in how many rows columns are hidden."""
+    if _has_words(model) or n_columns > _MOST_COLUMNS:
+        return 0
+    size = _MOST_WORK // (n_classes * n_columns**3)
+    return min(max(size, _LEAST_SAMPLED), _MOST_SAMPLED)
+
+
+def _roles(
+    schema: TableSchema, target: str | None, weight: str | None, missing: Sequence[str] | None
+) -> TableSchema:
+    """Say which columns hold labels and weights here; weights of fitting are not used again."""
+    roles = [*schema.names, schema.target if target is None else target]
+    roles += [] if weight is None else [weight]
+    twice = [name for place, name in enumerate(roles) if name in roles[:place]]
+    if twice:
+        raise InputError(
+            f"{_OWNER}: column {twice[0]!r} cannot be two of feature, target and weight."
+        )
+    return replace(
+        schema,
+        target=schema.target if target is None else target,
+        weight=weight,
+        missing=schema.missing if missing is None else as_missing(missing),
+    )
+
+
+def _classifier(model: Any) -> Any:
+    """Return the fitted classifier."""
+    learner = fitted_learner(model)
+    if not hasattr(learner, "classes_"):
+        raise InputError(
+            f"{_OWNER} needs a classifier. {type(learner).__name__} predicts numbers: it has no "
+            "classes to decide between."
+        )
+    return learner
+
+
+# --- numbers, from true classes, posterior and loss -----------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another way to act on the same rows, next to the decisions of the model.
+
+    Attributes
+    ----------
+    act
+        The one act that is always taken; None if the act depends on the row.
+    loss
+        Its mean loss.
+    saved
+        What the decisions of the model cost less, per row; negative if they cost more.
+    standard_error
+        Standard error of ``saved``; the two are compared row by row.
+    """
+
+    act: Label | None
+    loss: float
+    saved: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measures:
+    """What the decisions of a model did on labelled rows.
+
+    Attributes
+    ----------
+    classes
+        The labels.
+    class_counts : ndarray of shape (K,)
+        Rows of each class.
+    n_rows
+        Number of rows.
+    loss
+        The losses, with truths and acts in the terms of the labels.
+    outcome
+        Mean loss, confusion, calibration of the most probable label, risk and coverage.
+    standard_error
+        Standard error of the mean loss.
+    accuracy
+        Share of the rows whose most probable label is the truth.
+    most_probable
+        Acting as if the most probable label were certain.
+    constant
+        The single act that would have cost least on these rows.
+    informed
+        The best act for the truth itself: no model can cost less.
+    reliability
+        Calibration of the label that is dearer to miss, if there are two; else that of
+        ``outcome``.
+    cost_curve
+        For two labels; None if there is none.
+    no_cost_curve
+        Why there is none.
+    """
+
+    classes: Labels
+    class_counts: Int
+    n_rows: int
+    loss: Loss
+    outcome: Evaluation
+    standard_error: float
+    accuracy: float
+    most_probable: Alternative
+    constant: Alternative
+    informed: Alternative
+    reliability: Calibration
+    cost_curve: CostCurve | None
+    no_cost_curve: str
+
+
+def measure(
+    labels: Labels, truth: Int, log_probabilities: F64, loss: Loss, weight: F64 | None = None
+) -> Measures:
+    """Measure decisions under a loss, from log-probabilities (n, K) in the order of the labels.
+
+    ``truth`` holds the place of each row's label. Inside, labels are their places, because a
+    million numbers are found faster than a million names; the results have the names.
+    """
+    order = rows_for(one_matrix(loss, _OWNER), labels, _OWNER)
+    coded = Loss(loss.matrix[order], range(len(labels)), loss.acts, reject=loss.reject)
+    posterior = Posterior(log_probabilities, range(len(labels)))
+    choice = decide(posterior, coded)
+    outcome = evaluate(truth, posterior, coded, acts=choice, sample_weight=weight)
+    top = posterior.log_probabilities.argmax(axis=1)
+    losses = _Losses.of(coded.matrix, truth, weight)
+    own = losses.of_acts(choice.act_index)
+    constant = outcome.expected_loss.constant_act
+    curve, reason = _cost_curve(labels, truth, posterior, coded, weight)
+    return Measures(
+        classes=labels,
+        class_counts=check.frozen(np.bincount(truth, minlength=len(labels))),
+        n_rows=len(truth),
+        loss=loss,
+        outcome=replace(
+            outcome,
+            confusion=replace(outcome.confusion, truths=labels),
+            risk_coverage=_thinned(outcome.risk_coverage),
+        ),
+        standard_error=losses.error_of(own),
+        accuracy=losses.mean((top == truth).astype(np.float64)),
+        most_probable=losses.against(own, losses.of_acts(_best_acts(coded)[top])),
+        constant=losses.against(own, losses.of_act(loss.acts.index(constant)), constant),
+        informed=losses.against(own, coded.matrix.min(axis=1)[truth]),
+        reliability=_reliability(labels, truth, posterior, curve, outcome, weight),
+        cost_curve=curve,
+        no_cost_curve=reason,
+    )
+
+
+def _best_acts(loss: Loss) -> Int:
+    """Return the best act for each truth, the reject act aside."""
+    allowed = [a for a, act in enumerate(loss.acts) if loss.reject is None or act != loss.reject]
+    return np.array(allowed)[without_reject(loss, _OWNER).matrix.argmin(axis=1)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Losses:
+    """Losses of acts on rows: a matrix in the order of the labels, truths, weights."""
+
+    matrix: F64
+    truth: Int
+    weight: F64
+
+    @classmethod
+    def of(cls, matrix: F64, truth: Int, weight: F64 | None) -> _Losses:
+        """Count each row once if there are no weights."""
+        return cls(matrix, truth, np.ones(len(truth)) if weight is None else weight)
+
+    def of_acts(self, acts: Int) -> F64:
+        """Return the loss of each row's act."""
+        return self.matrix[self.truth, acts]
+
+    def of_act(self, act: int) -> F64:
+        """Return the loss of one act in each row."""
+        return self.of_acts(np.full(len(self.truth), act))
+
+    def mean(self, losses: F64) -> float:
+        """Average by weight."""
+        return float(self.weight @ losses / self.weight.sum())
+
+    def error_of(self, losses: F64) -> float:
+        r"""Return the standard error of a mean, :math:`\sqrt{\sum w_i^2 (l_i - \bar l)^2} / W`.
+
+        With n / (n - 1) for equal weights; it is zero for a single row.
+        """
+        n = int(np.count_nonzero(self.weight))
+        spread = self.weight * (losses - self.mean(losses))
+        return float(np.sqrt(spread @ spread * (n / max(n - 1, 1))) / self.weight.sum())
+
+    def against(self, own: F64, other: F64, act: Label | None = None) -> Alternative:
+        """Compare other acts with those of the model, row by row."""
+        saved = other - own
+        return Alternative(act, self.mean(other), self.mean(saved), self.error_of(saved))
+
+
+def _thinned(curve: RiskCoverage | None) -> RiskCoverage | None:
+    """Keep some points of a long curve, evenly spread, with the last; areas are those of all."""
+    if curve is None or len(curve.coverage) <= _MOST_POINTS:
+        return curve
+    kept = np.linspace(0, len(curve.coverage) - 1, _MOST_POINTS).round().astype(np.intp)
+    parts = (curve.coverage[kept], curve.risk[kept], curve.threshold[kept])
+    coverage, risk, threshold = (check.frozen(part) for part in parts)
+    return replace(curve, coverage=coverage, risk=risk, threshold=threshold)
+
+
+def _cost_curve(
+    labels: Labels, truth: Int, posterior: Posterior, loss: Loss, weight: F64 | None
+) -> tuple[CostCurve | None, str]:
+    """Trace the cost curve, or say why there is none."""
+    if len(labels) != 2:
+        n = len(labels)
+        return None, f"A cost curve weighs two classes against each other; this model has {n}."
+    counts = np.bincount(truth, weight, minlength=2)
+    if not counts.all():
+        name = labels[int(counts.argmin())]
+        return None, f"A cost curve needs rows of both classes; there are none of {name!r}."
+    try:
+        found = cost_curve(truth, posterior, loss, sample_weight=weight)
+    except InputError as error:
+        return None, str(error)
+    return replace(found, positive=labels[0 if found.positive == 0 else 1]), ""
+
+
+def _reliability(
+    labels: Labels,
+    truth: Int,
+    posterior: Posterior,
+    curve: CostCurve | None,
+    outcome: Evaluation,
+    weight: F64 | None,
+) -> Calibration:
+    """Look at the dearer of two labels, or at the most probable one of many."""
+    if len(labels) != 2:
+        return outcome.calibration
+    k = 1 if curve is None else labels.index(curve.positive)
+    found = calibration(truth, posterior, label=k, sample_weight=weight)
+    return replace(found, label=labels[k])
+
+
+# --- the result -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableEvaluation:
+    """A model on a labelled table. Made by ``evaluate_table``.
+
+    Attributes
+    ----------
+    model
+        Name of the model's class.
+    source
+        Name of the table.
+    target, weight
+        The columns of labels and of weights; None for no weights.
+    measures
+        Everything about decisions and probabilities: mean loss, alternatives, confusion, curves.
+    columns
+        What is in each column of features.
+    contributions
+        What each column tells.
+
+    See Also
+    --------
+    credo.tables.evaluate_table : Makes one.
+    credo.plots.write_report : Shows it as a page.
+    """
+
+    model: str
+    source: str
+    target: str
+    weight: str | None
+    measures: Measures
+    columns: tuple[ColumnSummary, ...]
+    contributions: Contributions
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.measures.n_rows
+
+    @property
+    def class_counts(self) -> dict[Label, int]:
+        """Number of rows of each class."""
+        return dict(zip(self.measures.classes, self.measures.class_counts.tolist(), strict=True))
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the rows whose most probable class is the truth."""
+        return self.measures.accuracy
+
+    @property
+    def mean_loss(self) -> float:
+        """Mean loss of the decisions."""
+        return self.measures.outcome.expected_loss.value
+
+    @property
+    def predicted_loss(self) -> float:
+        """Mean loss that the model itself expected of them."""
+        return self.measures.outcome.predicted_risk
+
+    @property
+    def rejected_share(self) -> float:
+        """Share of the rows that got the reject act."""
+        return 1.0 - self.measures.outcome.confusion.coverage
+
+    @property
+    def log_loss(self) -> float:
+        """Mean of minus the log-probability of the truth."""
+        return self.measures.outcome.calibration.log_loss
+
+    @property
+    def brier(self) -> float:
+        """Mean squared error of the probabilities, summed over the classes."""
+        return self.measures.outcome.calibration.brier
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain lists, names and numbers; what is not finite becomes None."""
+        found = self.measures
+        curve = found.cost_curve
+        return finite(
+            {
+                "model": self.model,
+                "source": self.source,
+                "target": self.target,
+                "weight": self.weight,
+                "n_rows": self.n_rows,
+                "classes": list(found.classes),
+                "class_counts": found.class_counts.tolist(),
+                "accuracy": self.accuracy,
+                "error": 1.0 - self.accuracy,
+                "log_loss": self.log_loss,
+                "brier": self.brier,
+                "loss": {
+                    "truths": list(found.loss.truths),
+                    "acts": list(found.loss.acts),
+                    "reject": found.loss.reject,
+                    "matrix": found.loss.matrix.tolist(),
+                },
+                "mean_loss": self.mean_loss,
+                "standard_error": found.standard_error,
+                "predicted_loss": self.predicted_loss,
+                "rejected_share": self.rejected_share,
+                "alternatives": {
+                    "most_probable": asdict(found.most_probable),
+                    "constant": asdict(found.constant),
+                    "informed": asdict(found.informed),
+                },
+                **found.outcome.to_dict(),
+                "reliability": found.reliability.to_dict(),
+                "cost_curve": None if curve is None else curve.to_dict(),
+                "no_cost_curve": found.no_cost_curve or None,
+                "contributions": self.contributions.to_dict(),
+                "columns": [column.to_dict() for column in self.columns],
+            }
+        )
+
+    def __repr__(self) -> str:
+        found = self.measures
+        head = f"{self.model} on {self.source}"
+        plain = found.most_probable
+        saved = f"{number(plain.saved)} more per row, standard error {number(plain.standard_error)}"
+        lines = [f"  most probable class {number(plain.loss)} ({saved})"]
+        if found.loss.reject is not None:
+            lines.append(f"  rejected            {100 * self.rejected_share:.4g} %")
+        return "\n".join([head, repr(found.outcome), *lines])
+
+
+def finite(value: Any) -> Any:
+    """Turn tuples into lists, and numbers that JSON does not know into None."""
+    if isinstance(value, dict):
+        return {key: finite(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

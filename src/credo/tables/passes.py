@@ -1,0 +1,327 @@
+"""One pass over the rows of a table: a function of each batch, merged in the order of the rows."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, ClassVar, Protocol, TypeVar, final
+
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it has no stubs
+
+from credo.classifiers.schema import Batch, TableSchema
+from credo.exceptions import FileFormatError, InputError
+from credo.tables.sources import Part, Progress, Source, open_source
+from credo.tables.sources.abstract import Step
+from credo.tables.sources.arrow import plain_batch
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+#: More threads than this wait for the one that reads, and each holds a batch in memory.
+_MOST_THREADS = 4
+
+
+class Engine(Protocol):
+    """Something that works on the parts of a table elsewhere: a cluster."""
+
+    def open(self, source: Any, **options: Any) -> Source:
+        """Open a table that the engine can reach; its schema, first rows and parts are used."""
+        ...
+
+    def reduce(self, job: TableJob, parts: Sequence[Part], progress: Progress | None = None) -> Any:
+        """Return what the job makes of all parts, merged in a fixed order."""
+        ...
+
+    def map(
+        self,
+        function: Callable[[Any], Any],
+        parts: Sequence[Part],
+        progress: Progress | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Iterator[Any]:
+        """Yield the results of a function of each part, in the order of the parts."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TableJob:
+    """A pass over the rows of a table; it travels to wherever the parts of the table are.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The columns to read.
+    function : callable
+        Takes an Arrow batch and the number of rows before it; None is nothing.
+    join : callable
+        Merges two results, of rows that follow each other.
+    words : tuple of str
+        Columns of few words, which are read as codes where that is less work.
+
+    Examples
+    --------
+    >>> import operator
+    >>> import pyarrow as pa
+    >>> from credo.tables import TableJob, open_source
+    >>> job = TableJob(("x",), lambda batch, start: sum(batch["x"].to_pylist()), operator.add)
+    >>> job.over(open_source(pa.table({"x": [1, 2, 3]})))
+    6
+    """
+
+    columns: tuple[str, ...]
+    function: Callable[[Any, int], Any]
+    join: Callable[[Any, Any], Any]
+    words: tuple[str, ...] = ()
+
+    def over(
+        self, source: Source, progress: Progress | None = None, threads: int | None = None
+    ) -> Any:
+        """Work on the rows of a source, batch by batch.
+
+        Parameters
+        ----------
+        source : Source
+            The rows.
+        progress : callable, optional
+            Called after each batch with the rows done and their share of all, None if unknown.
+        threads : int, optional
+            How many batches are worked on at once; by default one per core, up to four.
+
+        Returns
+        -------
+        result
+            Merged in the order of the rows, whatever the threads; None if there are no rows.
+        """
+        found = None
+        batches = source.coded(self.words).batches(self.columns, progress)
+        with closing(map_in_order(self._apply, with_starts(batches), threads)) as results:
+            for each in results:
+                found = self.merge(found, each)
+        return found
+
+    def reduce(self, part: Part) -> Any:
+        """Work on the rows of one part, on one thread.
+
+        Parameters
+        ----------
+        part : Part
+            Of a source.
+
+        Returns
+        -------
+        result
+            None if there are no rows.
+        """
+        with opened_part(part) as source:
+            return self.over(source, threads=1)
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Join two results, either of which may be None.
+
+        Parameters
+        ----------
+        first, second
+            Results of rows that follow each other.
+
+        Returns
+        -------
+        result
+            Of the rows of both.
+        """
+        if first is None or second is None:
+            return second if first is None else first
+        return self.join(first, second)
+
+    def run(self, source: Source, engine: Engine | None, progress: Progress | None) -> Any:
+        """Work on all rows, here or on a cluster.
+
+        Parameters
+        ----------
+        source : Source
+            Opened here, or by the engine.
+        engine : optional
+            Where the work is done; None for this process.
+        progress : callable, optional
+            As for ``over``; an engine tells of parts, not of rows.
+
+        Returns
+        -------
+        result
+            None if there are no rows.
+        """
+        if engine is None:
+            return self.over(source, progress)
+        return engine.reduce(self, source.parts(), progress)
+
+    def _apply(self, batch: tuple[int, Any]) -> Any:
+        start, rows = batch
+        return self.function(plain_batch(rows), start)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TablePasses:
+    """The labelled rows of a table, which a model may ask again and again."""
+
+    source: Source
+    schema: TableSchema
+    #: What rows are to the model: "numbers", "columns" or "documents".
+    kind: str
+    owner: str
+    engine: Engine | None = None
+    progress: Progress | None = None
+    #: Joins features, target and weights, for a regressor.
+    join: Callable[..., Any] | None = None
+    #: Rows are read anew for each question.
+    in_memory: ClassVar[bool] = False
+
+    def reduce(self, function: Callable[[Any], T], merge: Callable[[T, T], T]) -> T | None:
+        """Return a function of each labelled batch, merged in the order of the rows.
+
+        None if no row has a weight.
+        """
+        question = _Question(function, self.schema, self.kind, self.owner, self.join)
+        job = TableJob(self.schema.columns, question, merge, (self.schema.target,))
+        return job.run(self.source, self.engine, self.progress)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Question:
+    """A function of labelled rows, for Arrow batches; it travels to wherever these are."""
+
+    function: Callable[[Any], Any]
+    schema: TableSchema
+    kind: str
+    owner: str
+    join: Callable[..., Any] | None
+
+    def __call__(self, rows: Any, start: int) -> Any:
+        """Return the answer of a batch; None if no row has a weight."""
+        batch = Batch(rows, self.schema, self.owner, start).weighted()
+        if not len(batch):
+            return None
+        labelled = batch.labelled(self.kind, self.join)
+        with batch.naming_rows():
+            found = self.function(labelled)
+        if found is None:
+            raise InputError(
+                f"{self.owner}: {batch.first(np.isnan, 'no value')} Correlations are learned from "
+                "missing values by EM over all rows at once: read the table into a frame and call "
+                "fit, or use a model without correlations, such as NaiveBayes."
+            )
+        return found
+
+
+@contextmanager
+def opened_part(part: Part) -> Iterator[Source]:
+    """Open a part of a table; an error that names a row says where it is counted from."""
+    source = part.open()
+    try:
+        yield source
+    except FileFormatError:
+        raise
+    except InputError as error:
+        if not re.search(r"\brow \d", str(error)):
+            raise
+        told = f"{error} Rows are counted from the start of one part of {source.name}."
+        raise type(error)(told) from error
+
+
+@final
+class BatchSource(Source):
+    """Batches that are here already, or pass once; a part and its source at the same time."""
+
+    def __init__(self, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+        self.name, self._columns, self._batches = name, schema, batches
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self._columns
+
+    def open(self) -> Source:
+        """Return itself."""
+        return self
+
+    def parts(self) -> list[Part]:
+        """Return the whole."""
+        return [self]
+
+    def steps(self, names: list[str]) -> Iterator[Step]:  # noqa: ARG002 - all of them
+        """Yield the batches as they come."""
+        yield from ((batch, None) for batch in self._batches)
+
+
+def open_table(source: Any, engine: Engine | None, **options: Any) -> Source:
+    """Open a table, here or where the engine is."""
+    opening = open_source if engine is None else engine.open
+    return opening(source, **options)
+
+
+def with_starts(batches: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield batches with the number of rows before each of them."""
+    start = 0
+    for batch in batches:
+        yield start, batch
+        start += len(batch)
+
+
+def map_in_order(
+    function: Callable[[Item], T], items: Iterable[Item], threads: int | None = None
+) -> Generator[T]:
+    """Yield the results of a function for items that are made, one after the other, meanwhile.
+
+    The items are made by the thread that asks for results, at most one more than there are
+    threads. Meanwhile linear algebra runs on one thread, so that sums depend on no other.
+    """
+    count = min(_cores(), _MOST_THREADS) if threads is None else threads
+    with _one_thread_of_algebra():
+        if count == 1:
+            yield from map(function, items)
+            return
+        waiting: deque[Future[T]] = deque()
+        pool = ThreadPoolExecutor(count)
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _cores() -> int:
+    """Count the cores that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
+#: The limit on the threads of linear algebra is one for the process; the last to leave lifts it.
+_LOCK = Lock()
+_LIMITS: list[Any] = []
+
+
+@contextmanager
+def _one_thread_of_algebra() -> Iterator[None]:
+    """Let linear algebra run on one thread, until the last of those who asked for it is done."""
+    with _LOCK:
+        _LIMITS.append(_LIMITS[0] if _LIMITS else threadpool_limits(1, "blas"))
+    try:
+        yield
+    finally:
+        with _LOCK:
+            limit = _LIMITS.pop()
+            if not _LIMITS:
+                limit.restore_original_limits()
