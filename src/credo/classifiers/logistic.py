@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeVar
@@ -25,9 +25,6 @@ from credo.classifiers._base import (
     warn_user,
 )
 from credo.classifiers._labels import read_labels
-from credo.classifiers.columns.frames import frame_of
-from credo.classifiers.columns.table import Numbers, Table, Words, read_table
-from credo.classifiers.columns.weighted import with_weight
 from credo.classifiers.logistic_results import (
     CoefficientTable,
     Fitted,
@@ -46,6 +43,7 @@ from credo.classifiers.logistic_solver import (
     Solution,
 )
 from credo.classifiers.separation import FALL_BACK, maximise_likelihood
+from credo.columns import Numbers, Table, Words, read_table, with_weight
 from credo.exceptions import (
     InputError,
     NumericalError,
@@ -389,30 +387,26 @@ class LogisticClassifier(ScoredClassifier):
 
         return Rules(rules.tol, rules.max_iter, tell)
 
-    def _open(self, X: Any, *, reset: bool, least: int = 1) -> Any:
-        """Return rows as numbers, dense or CSR; or as a table if columns of a frame hold words."""
-        is_array = isinstance(X, (np.ndarray, list, tuple)) or sparse.issparse(X)
-        if not is_array and frame_of(X, OWNER) is not None:
-            table = read_table(X, OWNER)
-            if any(isinstance(table.column(j), Words) for j in range(table.n_columns)):
-                validate_data(self, X, reset=reset, skip_check_array=True)
-                return table
-        read = partial(
-            validate_data, self, reset=reset, accept_sparse="csr", ensure_min_samples=least
-        )
-        rows = read_numbers(read, X, OWNER)
-        if sparse.issparse(rows) and not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        return rows
+    def _open(self, X: Any, *, reset: bool) -> Any:
+        """Return rows as numbers, dense or CSR; or as a table if some columns hold words."""
+        if sparse.issparse(X):
+            read = partial(validate_data, accept_sparse="csr", ensure_all_finite=False)
+            rows = read(self, X, reset=reset, dtype="numeric")
+            if not rows.has_canonical_format:
+                rows = rows.copy()
+                rows.sum_duplicates()
+            return rows
+        table = read_table(X, OWNER)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        kinds = range(0 if table.matrix is not None else table.n_columns)
+        has_words = any(isinstance(table.column(j), Words) for j in kinds)
+        return table if has_words else read_numbers(X, OWNER)
 
-    def _labelled(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int = 1
-    ) -> LabelledBatch:
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> LabelledBatch:
         """Check rows, labels and weights; rows of weight zero are left out."""
         if reset:
             self.__dict__.pop("schema_", None)
-        rows = self._open(X, reset=reset, least=least)
+        rows = self._open(X, reset=reset)
         _refuse_masked(y, OWNER)
         classes, codes, weights, kept = read_labels(y, sample_weight, n_rows(rows), OWNER)
         if kept is not None:
@@ -423,8 +417,7 @@ class LogisticClassifier(ScoredClassifier):
     def _in_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[Problem, Reader]:
         """Survey rows that are all there."""
         labelled = self._labelled(X, y, sample_weight, reset=True)
-        declared = _declared(X) if isinstance(labelled[0].X, Table) else {}
-        return self._surveyed(InMemory(labelled), self._names(), declared)
+        return self._surveyed(InMemory(labelled), self._names())
 
     def _read_batch(self, raw: Any, names: list[Label], *, reset: bool) -> LabelledBatch | None:
         """Check one batch of a source; None if it has no rows. The first tells the names."""
@@ -453,7 +446,6 @@ class LogisticClassifier(ScoredClassifier):
         self,
         passes: Passes,
         names: Sequence[Label],
-        declared: Mapping[int, Sequence[Label]] | None = None,
         classes: Any = None,
     ) -> tuple[Problem, Reader]:
         """Go over the rows for their classes and categories, and for means and spreads."""
@@ -467,10 +459,8 @@ class LogisticClassifier(ScoredClassifier):
                 f"{check.listing(survey.classes.tolist())}."
             )
         if survey.categories:
-            codings = tuple(
-                Coding.of(j, seen, (declared or {}).get(j, ()))
-                for (j, _), seen in sorted(survey.categories.items(), key=lambda each: each[0][0])
-            )
+            found = sorted(survey.categories.items(), key=lambda each: each[0][0])
+            codings = tuple(Coding.of(j, *each) for (j, _), each in found)
             reader = Reader(names, codings).check()
             passes = _coded(passes, reader)
             survey = _survey(passes, reader)
@@ -718,20 +708,6 @@ def _coded(passes: Passes, reader: Reader) -> Passes:
     if 8 * view.shape[0] * view.shape[1] > _CODED_BYTES:
         return passes
     return InMemory((replace(rows, X=view[:]), classes))
-
-
-def _declared(X: Any) -> dict[int, Sequence[Label]]:
-    """Return the categories that the types of columns of a frame declare, whether they occur."""
-    import narwhals as nw  # noqa: PLC0415 - the frame has loaded it
-
-    frame = frame_of(X, OWNER)
-    declared: dict[int, Sequence[Label]] = {}
-    for j, series in enumerate(frame.iter_columns()):
-        if isinstance(series.dtype, nw.Enum):
-            declared[j] = tuple(series.dtype.categories)
-        elif series.dtype == nw.Categorical and frame.implementation.is_pandas():
-            declared[j] = series.to_native().cat.categories.tolist()
-    return declared
 
 
 def _check_classes(found: Any, classes: Any) -> None:

@@ -18,8 +18,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from credo import _checks as check
 from credo._types import F64, Int, Label, Labels
 from credo.classifiers._labels import join_weights, union_of
-from credo.classifiers.columns.categories import Categories
-from credo.classifiers.columns.table import Table, Words
+from credo.columns import Categories, Table, Words
 from credo.exceptions import InputError
 from credo.families.moments import Rows, RowsView
 
@@ -318,6 +317,10 @@ def _product(table: F64, x: Any) -> F64:
     return np.ascontiguousarray((x.T @ np.ascontiguousarray(table.T)).T)
 
 
+#: The categories of a column that came, and those that its type declares.
+_Seen: TypeAlias = tuple[frozenset[Label], frozenset[Label]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
     """What the first pass learns: classes, categories, means and spreads of columns, a sample."""
@@ -326,8 +329,9 @@ class Survey:
     class_weights: F64
     is_sparse: bool
     n_rows: int
-    #: Categories by place and name of the column; there are no moments until a reader knows them.
-    categories: Mapping[tuple[int, Label], frozenset[Label]]
+    #: Categories by place and name of the column, those that came and those that were declared;
+    #: there are no moments until a reader knows them.
+    categories: Mapping[tuple[int, Label], _Seen]
     mean: F64
     scatter: F64
     #: Every so many rows, and which.
@@ -380,7 +384,8 @@ class Survey:
         classes, here, there = union_of(self.classes, other.classes, OWNER)
         weights = join_weights(self.class_weights, other.class_weights, here, there)
         both = {
-            at: _few(at[1], seen | other.categories[at]) for at, seen in self.categories.items()
+            at: _few(at[1], *map(frozenset.union, seen, other.categories[at]))
+            for at, seen in self.categories.items()
         }
         share, gap = other.total / (self.total + other.total), other.mean - self.mean
         with np.errstate(over="ignore", invalid="ignore"):
@@ -420,26 +425,26 @@ def _thinned(survey: Survey) -> Survey:
     return replace(survey, every=every, sample=sample)
 
 
-def _categories(x: Any, names: Sequence[Label]) -> dict[tuple[int, Label], frozenset[Label]]:
+def _categories(x: Any, names: Sequence[Label]) -> dict[tuple[int, Label], _Seen]:
     """Return the categories of each column of words."""
     if not isinstance(x, Table):
         return {}
     columns = ((j, x.column(j)) for j in range(x.n_columns))
     return {
-        (j, names[j]): _few(names[j], frozenset(column.categories))
+        (j, names[j]): _few(names[j], frozenset(column.categories), frozenset(column.declared))
         for j, column in columns
         if isinstance(column, Words)
     }
 
 
-def _few(name: Label, found: frozenset[Label]) -> frozenset[Label]:
+def _few(name: Label, came: frozenset[Label], declared: frozenset[Label]) -> _Seen:
     """Refuse more categories than anyone would want coefficients of."""
-    if len(found) > _MOST_CATEGORIES:
+    if max(len(came), len(declared)) > _MOST_CATEGORIES:
         raise InputError(
             f"{OWNER}: column {name!r} has more than {_MOST_CATEGORIES} categories, each of which "
             "would be a coefficient. Is it an identifier? Leave it out."
         )
-    return found
+    return came, declared
 
 
 def _moments_of(batch: Batch) -> tuple[F64, F64]:

@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.base import clone, is_regressor
 
 from credo import _checks as check
-from credo._types import F64, Int, Labels
+from credo._types import F64, Int
 from credo.classifiers._base import LearnsFromSummary
 from credo.classifiers._labels import encode_labels
-from credo.classifiers.columns.table import Table, read_table
 from credo.classifiers.decision import DecisionClassifier
+from credo.columns import Table, read_table
 from credo.exceptions import InputError
 from credo.families.moments import Rows, RowsView
 
@@ -30,7 +30,6 @@ LabelKind: TypeAlias = Literal["text", "number", "boolean"]
 _TAKEN: dict[str, tuple[ColumnKind, ...]] = {
     "numbers": ("number", "boolean"),
     "columns": ("number", "boolean", "category", "code"),
-    "coded": ("number", "boolean", "category", "code"),
     "documents": ("text",),
 }
 #: Arrow's names of whole numbers that fit 64 bits with a sign.
@@ -52,34 +51,21 @@ class ColumnSpec:
         The column.
     kind : {"number", "boolean", "category", "code", "text"}
         What its values are; a code is a category whose names are numbers.
-    categories : tuple
-        For models that need numbers (logistic regression): the categories, sorted, each but the
-        first of which is a column of zeros and ones to the model. Empty for all others.
 
     Examples
     --------
     >>> from credo.tables import ColumnSpec
-    >>> ColumnSpec("housing", "category", ("free", "own", "rent")).inputs
-    ('housing=own', 'housing=rent')
-    >>> ColumnSpec("age", "number").inputs
-    ('age',)
+    >>> ColumnSpec("housing", "category").is_category
+    True
     """
 
     name: str
     kind: ColumnKind
-    categories: Annotated[Labels, "C"] = ()
 
     @property
     def is_category(self) -> bool:
         """Whether its values are names, of whatever kind."""
         return self.kind in ("category", "code")
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the features that the model sees in place of this column."""
-        if not self.categories:
-            return (self.name,)
-        return tuple(f"{self.name}={category}" for category in self.categories[1:])
 
 
 @final
@@ -111,7 +97,7 @@ class TableSchema:
     >>> table = pa.table({"age": [20, 30, 40, 50], "y": ["no", "no", "yes", "yes"]})
     >>> model = credo.fit_table(credo.NaiveBayes(), table, target="y")
     >>> model.schema_.features
-    (ColumnSpec(name='age', kind='number', categories=()),)
+    (ColumnSpec(name='age', kind='number'),)
     """
 
     target: str
@@ -129,11 +115,6 @@ class TableSchema:
     def columns(self) -> tuple[str, ...]:
         """Names of all columns that a model learns from: features, target and weight."""
         return (*self.names, self.target, *(() if self.weight is None else (self.weight,)))
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the features that the model sees."""
-        return tuple(name for feature in self.features for name in feature.inputs)
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -378,8 +359,6 @@ class Batch:
             return texts[0] if len(texts) == 1 else list(map("\n".join, zip(*texts, strict=True)))
         if kind == "columns":
             return self._table()
-        if kind == "coded":
-            return _coded_matrix(self)
         columns = [numbers_of(self.rows.column(name)) for name in self.schema.names]
         return RowsView((len(self), len(columns)), lambda rows: _stacked(columns, rows))
 
@@ -517,50 +496,3 @@ def _arrow(values: Any) -> Any:
     import pyarrow as pa  # noqa: PLC0415 - the batch has loaded it
 
     return pa.array(values)
-
-
-def _coded_matrix(batch: Batch) -> F64:
-    """Return the features as an array (B, F), categories as zeros and ones."""
-    columns: list[Any] = []
-    for spec in batch.schema.features:
-        if spec.is_category:
-            codes = _codes(batch, spec)
-            columns += [codes == place for place in range(1, len(spec.categories))]
-        else:
-            columns.append(numbers_of(batch.rows.column(spec.name)))
-    matrix = np.stack(columns, axis=1, dtype=np.float64)
-    told = None if np.isfinite(matrix).all() else batch.first(_unusable, "no finite value")
-    if told is not None:
-        raise InputError(
-            f"{batch.owner}: {told[:-1]}, and a model that only knows p(y | x) cannot do without. "
-            "Fill it in, or use GaussianClassifier or NaiveBayes, which marginalise what is "
-            "missing."
-        )
-    return matrix
-
-
-def _unusable(values: F64) -> Any:
-    return ~np.isfinite(values)
-
-
-def _codes(batch: Batch, spec: ColumnSpec) -> Any:
-    """Return the place of each category among those of the schema."""
-    column = batch.rows.column(spec.name)
-    encoded = column if is_coded(column) else column.dictionary_encode()
-    places = {category: place for place, category in enumerate(spec.categories)}
-    found = [places.get(value, -1) for value in encoded.dictionary.to_pylist()]
-    indices = encoded.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)
-    codes = np.array([*found, -1])[indices]
-    if codes.min(initial=0) < 0:
-        row = int(codes.argmin())
-        value, number = column[row].as_py(), batch.number(row)
-        if value is None:
-            raise InputError(
-                f"{batch.owner}: column {spec.name!r} has no value in row {number}, and a model "
-                "that only knows p(y | x) cannot do without. Fill it in, or use NaiveBayes."
-            )
-        raise InputError(
-            f"{batch.owner}: row {number} has {value!r} in column {spec.name!r}, which was not "
-            f"seen in fit. Known: {check.listing(spec.categories)}."
-        )
-    return codes

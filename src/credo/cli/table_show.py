@@ -102,7 +102,7 @@ def _table(schema: Any, learner: Any) -> dict[str, Any] | None:
                 "name": spec.name,
                 "kind": spec.kind,
                 "family": families.get(spec.name),
-                "categories": list(spec.categories) or _categories(learner, spec.name),
+                "categories": _categories(learner, spec.name),
             }
             for spec in schema.features
         ],

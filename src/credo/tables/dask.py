@@ -15,10 +15,10 @@ from warnings import catch_warnings, filterwarnings
 import pyarrow as pa
 
 from credo.exceptions import CredoError, InputError, MissingExtraError
+from credo.tables.arrow import blaming_input
 from credo.tables.passes import BatchSource
-from credo.tables.sources import Part, Progress, Source, open_source
-from credo.tables.sources.abstract import Step
-from credo.tables.sources.arrow import blaming_input
+from credo.tables.pieces import Step
+from credo.tables.source import Part, Progress, Source, open_source
 
 #: Summaries merged at a time: the tree of 4096 parts is four levels deep.
 _FAN = 8

@@ -36,8 +36,7 @@ from credo.tables.column_report import (
 from credo.tables.fit import open_checked, schema_of_model
 from credo.tables.passes import Engine, TableJob
 from credo.tables.predict import codes_of, label_text, log_posterior, loss_for, own_loss
-from credo.tables.sources import Progress
-from credo.tables.sources.opening import as_missing
+from credo.tables.source import Progress, as_missing
 
 _OWNER = "evaluate_table"
 #: Rows times classes that are held at once: 0.4 GB of probabilities. With what is sorted for the

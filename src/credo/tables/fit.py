@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from credo import _checks as check
 from credo.classifiers import DecisionClassifier
-from credo.classifiers.coded_columns import fit_coded
 from credo.classifiers.schema import (
     ColumnKind,
     ColumnSpec,
@@ -28,9 +27,9 @@ from credo.classifiers.schema import (
 )
 from credo.decisions import Loss
 from credo.exceptions import InputError
+from credo.tables.arrow import plain_batch
 from credo.tables.passes import Engine, TablePasses, open_table
-from credo.tables.sources import Progress, Source, read_ahead
-from credo.tables.sources.arrow import plain_batch
+from credo.tables.source import Progress, Source
 
 
 def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
@@ -125,13 +124,6 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
         missing=missing,
         fault=opened.fault_of,
     )
-    if learner.kind == "coded":
-        if engine is not None:
-            raise InputError(f"{owner}: logistic regression runs here. Leave the engine out.")
-        schema = fit_coded(
-            learner, schema, lambda names: read_ahead(opened.batches(names, progress)), owner
-        )
-        return adopt(model, learner, schema)
     passes = TablePasses(opened, schema, learner.kind, owner, engine, progress)
     if learner.Summary is None:
         learner._fit_passes(passes, schema.names)  # noqa: SLF001 - how such models learn
@@ -381,7 +373,7 @@ def _is_current(model: Any, schema: TableSchema) -> bool:
     """Tell whether a model has not been fitted to something else since."""
     names = getattr(model, "feature_names_in_", None)
     is_text = all(spec.kind == "text" for spec in schema.features)
-    return is_text or (names is not None and tuple(names.tolist()) == schema.inputs)
+    return is_text or (names is not None and tuple(names.tolist()) == schema.names)
 
 
 def open_checked(  # noqa: PLR0913 - a table, and what is asked of it

@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # i
 
 from credo.classifiers.schema import Batch, TableSchema
 from credo.exceptions import FileFormatError, InputError
-from credo.tables.sources import Part, Progress, Source, open_source
-from credo.tables.sources.abstract import Step
-from credo.tables.sources.arrow import plain_batch
+from credo.tables.arrow import plain_batch
+from credo.tables.pieces import Step
+from credo.tables.source import Part, Progress, Source, open_source
 
 T = TypeVar("T")
 Item = TypeVar("Item")

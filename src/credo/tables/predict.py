@@ -23,9 +23,9 @@ from credo.families.moments import RowsView
 from credo.storage import pack, unpack
 from credo.tables.fit import open_checked, schema_of_model
 from credo.tables.passes import Engine, map_in_order, opened_part, with_starts
-from credo.tables.sinks import open_sink
-from credo.tables.sources import Part, Progress
-from credo.tables.sources.abstract import BATCH_ROWS
+from credo.tables.pieces import BATCH_ROWS
+from credo.tables.sink import open_sink
+from credo.tables.source import Part, Progress
 
 _OWNER = "predict_table"
 
