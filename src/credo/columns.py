@@ -97,7 +97,7 @@ class Table:
     labels : tuple, or None
         Names of the columns of a frame, of whatever kind.
     matrix : ndarray of shape (n_rows, n_columns), or None
-        The input itself if it is an array of numbers.
+        The input itself if it is an array of numbers, or a frame of floats of one type.
     owner : str
         Who reads it, for messages.
     """
@@ -269,19 +269,25 @@ def read_table(X: Any, owner: str) -> Table:
     """
     if hasattr(X, "tocsr"):
         raise InputError(f"{owner}: X is sparse, and a dense table is needed. Use X.toarray().")
-    if isinstance(X, (list, tuple)):
-        X = _of_rows(X, owner)
+    is_listed = isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind == "O"
+    if isinstance(X, (list, tuple)) or is_listed:
+        X = _of_rows(list(X), owner)
     frame = None if isinstance(X, np.ndarray) else frame_of(X, owner)
-    if frame is None:
-        array = _of_array(X, owner)
-        matrix = array if array.dtype.kind in "biuf" else None
-        return Table(len(array), array.shape[1], None, None, matrix, owner, lambda j: array[:, j])
-    _check_shape(frame.shape, owner)
-    labels, columns = tuple(frame.columns), list(frame.iter_columns())
-    for label, series in zip(labels, columns, strict=True):
-        _check_type(series, name_column(owner, label))
-    names = labels if all(isinstance(label, str) for label in labels) else None
-    return Table(len(frame), len(labels), names, labels, None, owner, columns.__getitem__)
+    labels: Any = None
+    if frame is not None:
+        _check_shape(frame.shape, owner)
+        labels = tuple(frame.columns)
+    array = _of_array(X, owner) if frame is None else _floats_of(frame)
+    if array is not None:
+        n, d = array.shape
+        matrix, column = array if array.dtype.kind in "biuf" else None, lambda j: array[:, j]
+    else:
+        columns = list(frame.iter_columns())
+        for label, series in zip(labels, columns, strict=True):
+            _check_type(series, name_column(owner, label))
+        (n, d), matrix, column = frame.shape, None, columns.__getitem__
+    names = labels if labels and all(isinstance(label, str) for label in labels) else None
+    return Table(n, d, names, labels, matrix, owner, column)
 
 
 def name_column(owner: str, label: Any) -> str:
@@ -582,7 +588,7 @@ def _of_array(X: Any, owner: str) -> Any:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _of_rows(rows: Any, owner: str) -> Any:
+def _of_rows(rows: list[Any], owner: str) -> Any:
     """Return a list of rows as an array: of numbers if all are of one type, else of objects."""
 
     def is_row(row: Any) -> bool:
@@ -637,6 +643,15 @@ def _exchange(X: Any) -> Any:
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
         return pa.table(X)
     return from_dataframe(X)
+
+
+def _floats_of(frame: Any) -> Any:
+    """Return a frame of floats of one type as an array; None if it holds others, too."""
+    import narwhals as nw  # noqa: PLC0415 - the frame has loaded it
+
+    kinds = set(frame.schema.dtypes())
+    array = frame.to_numpy() if kinds in ({nw.Float64}, {nw.Float32}) else None
+    return array if array is not None and array.dtype.kind == "f" else None  # else it holds NA
 
 
 def _check_type(series: Any, where: str) -> None:

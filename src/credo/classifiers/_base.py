@@ -475,9 +475,10 @@ def _numbers_of(table: Table, j: int) -> Any:
         except (TypeError, ValueError):
             kind = "text" if isinstance(value, str) else "categories"
             raise InputError(
-                f"{table.where(j)} holds {kind} such as {value!r}, and a model of numbers cannot "
-                "learn from it. Turn it into numbers, use credo.NaiveBayes or "
-                "credo.LogisticClassifier, which take categories, or leave it out."
+                f"{table.where(j)} holds {kind} such as {value!r}, and this model takes numbers "
+                "alone. Turn it into numbers, such as zeros and ones for each category; use "
+                "credo.NaiveBayes or credo.LogisticClassifier, which take categories; or leave it "
+                "out."
             ) from None
     return np.array(numbers)[column.codes]
 

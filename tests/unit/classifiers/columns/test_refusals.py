@@ -83,9 +83,9 @@ def test_what_is_no_table_is_refused_at_the_door(wrong, message):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ([1], "Owner: column 1 holds a list in row 2.*Turn it into numbers"),
-        ({}, "column 1 holds a dict in row 2"),
-        (np.zeros(2), "column 1 holds a ndarray in row 2"),
+        ([1], "Owner: column 1, row 2, holds a list.*Turn it into numbers"),
+        ({}, "column 1, row 2, holds a dict"),
+        (np.zeros(2), "column 1, row 2, holds a ndarray"),
         ((1, 2), r"column 1 holds lists such as \(1, 2\)"),
         (1j, "column 1: Complex data not supported"),
         (np.complex64(1j), "column 1: Complex data not supported"),
