@@ -552,7 +552,7 @@ def _in_memory(source: Any, name: str, *, threads: bool) -> tuple[RowPiece, dict
         lazy = hasattr(source, "collect")
         piece = PlanRows.of(source, name) if lazy else TableRows.of(source.to_arrow(), name)
     elif isinstance(source, pa.RecordBatchReader):
-        piece = ReaderRows(name=name, schema=source.schema, reader=source)
+        piece = ReaderRows(name=name, schema=source.schema, left=[iter(source)])
     elif type(source).__module__ == "pyarrow._dataset":
         piece = DatasetRows(name=name, schema=source.schema, dataset=source, threads=threads)
     elif hasattr(source, "__arrow_c_stream__"):
