@@ -13,10 +13,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from credo import Loss, __version__, decide
 from credo.cli import main as cli
+from credo.tables import open_sink
 
 LOSS = "truth,treat,discharge\ncancer,0,1000\nnormal,1,0\n"
 ROWS = "id,normal,cancer\na,0.99,0.01\nb,0.9999,0.0001\nc,0.4,0.6\n"
@@ -185,6 +187,38 @@ def test_bad_input_exits_with_2_and_a_sentence(credo, arguments, message):
     assert re.search(message, err)
 
 
+def test_a_cell_that_is_empty_or_a_word_is_named(credo, folder):
+    for cell, fault in (("", "column 'cancer' is empty"), ("NA", "column 'cancer' must be a num")):
+        (folder / "q.csv").write_text(f"normal,cancer\n0.5,0.5\n\n0.5,{cell}\n")
+        code, _, err = credo("decide", "q.csv", "--loss", "loss.csv")
+        assert code == 2
+        assert err.startswith(f"credo: q.csv, line 4: {fault}")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "tsv", "csv"])
+def test_the_same_table_in_any_format_is_decided_alike(credo, folder, ending):
+    table = pa.table({"id": [7, None], "cancer": [0.01, 0.5], "normal": [0.99, 0.5]})
+    with open_sink(folder / f"t.{ending}", table.schema) as sink:
+        sink.write(table.to_batches()[0])
+    code, out, _ = credo("decide", f"t.{ending}", "--loss", "loss.csv", "--keep", "id")
+    assert (code, out) == (0, "id,act,risk\n7,treat,0.99\n,treat,0.5\n")
+    table = table.set_column(1, "cancer", pa.array([0.01, 0.6]))
+    with open_sink(folder / f"t.{ending}", table.schema) as sink:
+        sink.write(table.to_batches()[0])
+    code, _, err = credo("decide", f"t.{ending}", "--loss", "loss.csv", "--keep", "id")
+    place = ", line 3:" if ending.endswith("sv") else ": row 2:"
+    assert (code, err.split(" the row")[0]) == (2, f"credo: t.{ending}{place}")
+
+
+def test_probabilities_are_numbers(credo, folder):
+    table = pa.table({"cancer": ["a"], "normal": [0.99]})
+    with open_sink(folder / "t.parquet", table.schema) as sink:
+        sink.write(table.to_batches()[0])
+    code, _, err = credo("decide", "t.parquet", "--loss", "loss.csv")
+    message = "credo: Column 'cancer' of t.parquet must hold numbers. Got string.\n"
+    assert (code, err) == (2, message)
+
+
 def test_wrong_usage_exits_with_2(credo):
     assert credo("decide")[0] == 2
     assert credo("deside", "p.csv")[0] == 2
@@ -312,9 +346,13 @@ def test_one_row_is_one_row(credo, folder):
     assert credo("-h")[0] == 0
 
 
-def test_a_byte_order_mark_and_gzip_on_standard_input(folder):
+def test_a_byte_order_mark_gzip_and_parquet_on_standard_input(folder):
     command = [sys.executable, "-m", "credo", "decide", "-", "--loss", "loss.csv", "--keep", "id"]
-    for data in (b"\xef\xbb\xbf" + ROWS.encode(), gzip.compress(ROWS.encode())):
+    table = pa.table({"id": ["a"], "normal": [0.99], "cancer": [0.01]})
+    with open_sink(folder / "p.parquet", table.schema) as sink:
+        sink.write(table.to_batches()[0])
+    plain = b"\xef\xbb\xbf" + ROWS.encode()
+    for data in (plain, gzip.compress(plain), (folder / "p.parquet").read_bytes()):
         done = subprocess.run(command, input=data, capture_output=True, check=False, cwd=folder)
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(b"id,act,risk")

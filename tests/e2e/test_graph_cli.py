@@ -13,11 +13,13 @@ import sys
 import warnings
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from credo.cli import main as cli
 from credo.formats.network_files import read_network, write_network
 from credo.graphs.bayesian_network import BayesianNetwork
+from credo.tables import open_sink
 
 #: P(rain), P(sprinkler | rain), P(wet | sprinkler, rain); states no, yes. Rain wets for certain.
 RAIN = [0.8, 0.2]
@@ -377,6 +379,34 @@ class TestRows:
         assert (used[0], float(used[2])) == ("yes", 1.0)
         held = credo("infer", "lawn.bif", *arguments, "--ignore", "rain")[1].splitlines()[1]
         assert float(held.split(",")[2]) == pytest.approx(rain_given(wet=1)[0])
+
+    @pytest.mark.parametrize("coded", [False, True], ids=["words", "codes"])
+    @pytest.mark.parametrize("ending", ["parquet", "arrow", "tsv"])
+    def test_the_same_rows_in_any_format_are_answered_alike(self, credo, folder, ending, coded):
+        words = pa.array([" yes ", "no", None])
+        wet = words.dictionary_encode() if coded else words
+        table = pa.table({"id": [7, 8, 9], "wet": wet})
+        with open_sink(folder / f"t.{ending}", table.schema) as sink:
+            sink.write(table.to_batches()[0])
+        arguments = ("--keep", "id", "--query", "rain")
+        (folder / "rows.csv").write_text("id,wet\n7,yes\n8,no\n9,\n")
+        expected = credo("infer", "lawn.bif", "--rows", "rows.csv", *arguments)
+        assert credo("infer", "lawn.bif", "--rows", f"t.{ending}", *arguments) == expected
+        table = pa.table({"wet": ["no", "not"]})
+        with open_sink(folder / f"t.{ending}", table.schema) as sink:
+            sink.write(table.to_batches()[0])
+        place = ", line 3:" if ending == "tsv" else ": row 2:"
+        _, _, err = credo("infer", "lawn.bif", "--rows", f"t.{ending}")
+        assert err.startswith(f"credo: t.{ending}{place} variable 'wet' has no state 'not'")
+
+    def test_a_state_may_read_like_a_missing_value(self, credo, folder):
+        (folder / "odd.bif").write_text(LAWN.replace("yes", "NA"))
+        (folder / "rows.csv").write_text("wet,sprinkler\nNA,no\n")
+        arguments = ("--rows", "rows.csv", "--query", "rain")
+        code, out, _ = credo("infer", "odd.bif", *arguments)
+        assert code == 0
+        expected = rain_given(wet=1, sprinkler=0)[0]
+        assert float(out.splitlines()[1].split(",")[1]) == pytest.approx(expected)
 
     def test_many_rows_stream_through_in_blocks(self, credo, folder):
         rng = np.random.default_rng(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from credo.cli.destinations import destination
+from credo.cli.row_files import RowWriter, as_texts, open_rows, refuse_twice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,6 @@ def decide(
     """
     import pyarrow as pa
 
-    from credo.cli.row_files import open_rows
     from credo.cli.table_progress import row_progress
     from credo.decisions import Loss
     from credo.exceptions import InputError
@@ -99,8 +98,6 @@ class _Job:
         expected_losses: bool,
         normalise: bool,
     ) -> None:
-        from credo.cli.row_files import refuse_twice
-
         self.rows = rows
         self.loss = loss
         self.keep = keep
@@ -116,25 +113,17 @@ class _Job:
 
     def write(self, stream: IO[str], progress: Any, *, as_json: bool) -> None:
         """Decide batch by batch and write rows as CSV, or as one JSON object."""
-        names = self.names
-        writer = csv.writer(stream, lineterminator="\n")
-        careful = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-        odd = any("\r" in str(name) for name in (*names, *self.loss.acts))
-        if as_json:
-            stream.write('{"decisions": [')
-        else:
-            (careful if odd else writer).writerow(names)
+        if not as_json:
+            writer = RowWriter(stream, self.names, self.loss.acts)
+            for kept, choice in self._decided(progress):
+                writer.write(self._lines(kept, choice), kept)
+            return
+        stream.write('{"decisions": [')
         for kept, choice in self._decided(progress):
-            lines = self._lines(kept, choice)
-            if as_json:
-                comma = ", " if self.n_rows > choice.n_rows else ""
-                records = [json.dumps(dict(zip(names, line, strict=True))) for line in lines]
-                stream.write(comma + ", ".join(records))
-            else:  # a carriage return is only quoted by a writer that quotes all text
-                inside = odd or any("\r" in cell for row in kept for cell in row)
-                (careful if inside else writer).writerows(lines)
-        if as_json:
-            stream.write(f"], {json.dumps(self.summary())[1:]}\n")
+            lines = (zip(self.names, line, strict=True) for line in self._lines(kept, choice))
+            comma = ", " if self.n_rows > choice.n_rows else ""
+            stream.write(comma + ", ".join(json.dumps(dict(line)) for line in lines))
+        stream.write(f"], {json.dumps(self.summary())[1:]}\n")
 
     def _decided(self, progress: Any) -> Iterator[tuple[list[list[str]], Decisions]]:
         """Decide each batch, count, and name the place of a bad row."""
@@ -142,7 +131,6 @@ class _Job:
         import pyarrow as pa
 
         from credo import _checks as check
-        from credo.cli.row_files import as_texts
         from credo.decisions import decide
 
         wanted = dict.fromkeys([*self.columns, *self.keep])

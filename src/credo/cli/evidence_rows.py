@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from credo.cli.row_files import as_texts, as_words
+from credo.cli.row_files import RowWriter, as_texts, as_words, open_rows, refuse_twice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +52,6 @@ def answer_rows(request: RowsRequest) -> None:
     from credo.cli.destinations import destination, refuse_overwriting, say_json
     from credo.cli.findings import names_of
     from credo.cli.networks import Network, spoken_warnings
-    from credo.cli.row_files import open_rows
     from credo.cli.table_progress import row_progress
 
     out = None if request.out is None or str(request.out) == "-" else request.out
@@ -92,7 +91,7 @@ class _Job:
         self, request: RowsRequest, network: Network, rows: Source, query: list[Label] | None
     ) -> None:
         from credo.cli.options import as_budget
-        from credo.cli.row_files import refuse_twice
+        from credo.exceptions import InputError
         from credo.inference.many import ManyEngine
 
         self.network, self.rows, self.keep = network, rows, request.keep
@@ -100,7 +99,12 @@ class _Job:
         self.columns = _evidence_columns(network, rows, request.keep, request.ignore)
         self.variables = [network.names[name] for name in self.columns]
         self.missing = ["", *(text.strip() for text in request.missing)]
-        self._check_missing()
+        for name, text in product(self.variables, self.missing):
+            if text in network.states(name):
+                raise InputError(
+                    f"--missing {text!r} is a state of variable {name!r}. Rename it in the file, "
+                    "or leave --missing out."
+                )
         self.query = list(network.model.names) if query is None else query
         answers = [f"{name}={state}" for name in self.query for state in network.states(name)]
         self.names = [*self.keep, *answers, _LOG_EVIDENCE]
@@ -119,32 +123,16 @@ class _Job:
         self.n_impossible = 0
         self.n_unsettled = 0
 
-    def _check_missing(self) -> None:
-        """Refuse text that means not observed and is a state."""
-        from credo.exceptions import InputError
-
-        for name in self.variables:
-            for text in self.missing:
-                if text in self.network.states(name):
-                    raise InputError(
-                        f"--missing {text!r} is a state of variable {name!r}. Rename it in the "
-                        "file, or leave --missing out."
-                    )
-
     def write(self, stream: IO[str], progress: Any) -> None:
         """Answer block by block and write rows of text."""
-        writer = csv.writer(stream, lineterminator="\n")
-        careful = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-        odd = any("\r" in name for name in self.names)
-        (careful if odd else writer).writerow(self.names)
+        writer = RowWriter(stream, self.names)
         size = max(1, min(2**14, _BLOCK_CELLS // (len(self.names) + len(self.columns))))
         wanted = dict.fromkeys([*self.keep, *self.columns])
         for batch in self.rows.batches(list(wanted), progress):
             for start in range(0, batch.num_rows, size):
                 block = batch.slice(start, size)
                 kept = as_texts(block, self.keep)
-                inside = any("\r" in cell for row in kept for cell in row)
-                (careful if inside else writer).writerows(self._lines(kept, self._codes(block)))
+                writer.write(self._lines(kept, self._codes(block)), kept)
 
     def _codes(self, block: Any) -> npt.NDArray[np.int32]:
         """Find the states of a block's cells by their text, -1 where nothing was observed."""

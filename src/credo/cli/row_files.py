@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from credo.tables import Source
@@ -62,11 +64,24 @@ def refuse_twice(names: Sequence[str]) -> None:
     """Refuse an output with two columns of one name."""
     from credo.exceptions import InputError
 
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise InputError(
                 f"The output would have two columns {name!r}. Rename the one in the input, or "
                 f"leave --keep {name} out."
             )
-        seen.add(name)
+
+
+class RowWriter:
+    """Rows of text on their way out; only quotes around all text keep a carriage return."""
+
+    def __init__(self, stream: IO[str], names: Sequence[str], words: Sequence[Any] = ()) -> None:
+        self._plain = csv.writer(stream, lineterminator="\n")
+        self._careful = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        self._odd = any("\r" in str(word) for word in (*names, *words))
+        self.write([names], [])
+
+    def write(self, lines: Iterable[Sequence[Any]], kept: list[list[str]]) -> None:
+        """Write lines, in which the kept cells may hold anything."""
+        odd = self._odd or any("\r" in cell for row in kept for cell in row)
+        (self._careful if odd else self._plain).writerows(lines)

@@ -264,15 +264,16 @@ def _count(file: BinaryIO, mark: str, start: int, stop: int) -> int:
 
 
 def open_texts(
-    names: Mapping[str, str],
+    paths: Sequence[str],
+    names: Sequence[str],
     types: Mapping[str, pa.DataType],
     missing: Sequence[str],
     *,
     threads: bool,
 ) -> list[TextRows]:
-    """Open text files, from their paths to their names: the first with rows sets all types."""
+    """Open text files by their paths and names: the first with rows sets the types of all."""
     texts = tuple(dict.fromkeys(["", *missing]))
-    files = [_layout(path, name, texts, threads=threads) for path, name in names.items()]
+    files = [_layout(*file, texts, threads=threads) for file in zip(paths, names, strict=True)]
     first = next((file for file in files if not file.empty), files[0])
     model = _typed(first, {name: types[name] for name in first.schema.names if name in types})
     known = {each.name: each.type for each in model.schema}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -226,37 +226,34 @@ class TableRows(RowPiece):
 class ReaderRows(RowPiece):
     """An Arrow RecordBatchReader: its rows come once. What was shown of them is kept for that."""
 
-    reader: pa.RecordBatchReader
-    shown: list[pa.RecordBatch] = field(default_factory=list)
-    spent: list[bool] = field(default_factory=list)
+    left: list[Iterator[pa.RecordBatch]]  #: one iterator, until it is taken
 
     def first(self, n: int) -> TableRows:
         """Show the first rows, ``n`` at least if there are as many."""
-        self._check_fresh()
+        rest, shown, rows = self._take(), [], 0
         with blaming_input(self.name):
-            while sum(batch.num_rows for batch in self.shown) < n:
-                batch = next(self.reader, None)
-                if batch is None:
+            for batch in rest:
+                shown.append(batch)
+                rows += batch.num_rows
+                if rows >= n:
                     break
-                self.shown.append(batch)
-        return TableRows.of(pa.Table.from_batches(self.shown, self.schema), self.name)
+        self.left.append(chain(shown, rest))
+        return TableRows.of(pa.Table.from_batches(shown, self.schema), self.name)
 
-    def _check_fresh(self) -> None:
-        """Refuse a second pass."""
-        if self.spent:
+    def _take(self) -> Iterator[pa.RecordBatch]:
+        """Take the rows, or refuse a second pass."""
+        if not self.left:
             raise InputError(
                 f"The rows of {self.name} come once and have been read. Pass a file, a Table or a "
                 "Dataset where several passes are needed."
             )
+        return self.left.pop()
 
     def steps(self, names: list[str]) -> Iterator[Step]:  # noqa: ARG002 - it has all columns
         """Return the rows that were shown, then those to come."""
-        self._check_fresh()
-        self.spent.append(True)
+        rest = self._take()
         with blaming_input(self.name):
-            while self.shown:
-                yield self.shown.pop(0), None
-            for batch in self.reader:
+            for batch in rest:
                 yield batch, None
 
     def __reduce__(self) -> NoReturn:

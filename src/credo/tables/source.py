@@ -477,12 +477,12 @@ def open_source(
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
         raise InputError(f"The files of {called} must be of one kind. Got {check.listing(paths)}.")
-    names = {path: path for path in paths} if name is None or paths[1:] else {paths[0]: name}
+    names = [name] if name and not paths[1:] else paths
     if kinds == {"text"}:
         texts = (*(USUAL_MISSING if usual_missing else ()), *words)
-        return Source(name or called, open_texts(names, types or {}, texts, threads=threads))
+        return Source(name or called, open_texts(paths, names, types or {}, texts, threads=threads))
     kind = ParquetRows if kinds == {"Parquet"} else ArrowRows
-    pieces = [kind.open(path, known, threads=threads) for path, known in names.items()]
+    pieces = [kind.open(*file, threads=threads) for file in zip(paths, names, strict=True)]
     return Source(name or called, pieces, missing=words)
 
 
@@ -552,7 +552,7 @@ def _in_memory(source: Any, name: str, *, threads: bool) -> tuple[RowPiece, dict
         lazy = hasattr(source, "collect")
         piece = PlanRows.of(source, name) if lazy else TableRows.of(source.to_arrow(), name)
     elif isinstance(source, pa.RecordBatchReader):
-        piece = ReaderRows(name=name, schema=source.schema, reader=source)
+        piece = ReaderRows(name=name, schema=source.schema, left=[iter(source)])
     elif type(source).__module__ == "pyarrow._dataset":
         piece = DatasetRows(name=name, schema=source.schema, dataset=source, threads=threads)
     elif hasattr(source, "__arrow_c_stream__"):

@@ -78,6 +78,10 @@ class TestCells:
         source = opened("a,b\n1,?\n?,x\n-,?\n", missing=["?", "-"])
         assert source.head().to_pydict() == {"a": [1, None, None], "b": [None, "x", None]}
 
+    def test_may_hold_the_usual_words_for_missing_as_words(self, opened):
+        source = opened("a,b\nNA,?\n,null\n", missing=["?"], usual_missing=False)
+        assert source.head().to_pydict() == {"a": ["NA", None], "b": [None, "null"]}
+
     def test_in_quotes_may_hold_separators_quotes_and_line_ends(self, opened):
         source = opened('a,"b\nc"\n1,"x,\n""y"""\n2,z\n')
         assert source.head().to_pydict() == {"a": [1, 2], "b\nc": ['x,\n"y"', "z"]}
@@ -163,6 +167,19 @@ def test_a_fault_behind_a_huge_cell_is_told_without_its_line(opened, monkeypatch
     monkeypatch.setattr(csv_files, "BLOCK", 2**19)
     with pytest.raises(FileFormatError, match="t.csv: expected 2 cells as in the header, got 1"):
         list(opened(f'a,b\n1,"{"x" * 200_000}"\n1\n').batches())
+
+
+def test_a_row_is_named_by_its_line_or_by_its_number(opened, tmp_path):
+    opened('a,b\n1,"x\ny"\n\n2,z\n')
+    source = open_source(tmp_path / "t.csv", name="the rows")
+    assert str(source.fault_at("it is odd.", 2)) == "the rows, line 5: it is odd."
+    (part,) = source.parts()
+    assert str(part.open().fault_at("it is odd.", 1)) == "the rows, line 2: it is odd."
+    twice = open_source([tmp_path / "t.csv"] * 2)
+    assert twice.head()["a"].to_pylist() == [1, 2, 1, 2]
+    assert str(twice.fault_at("it is odd.", 3)) == "the list of files: row 3: it is odd."
+    table = open_source(pa.table({"a": [1]}))
+    assert str(table.fault_at("it is odd.", 1)) == "the Table: row 1: it is odd."
 
 
 def test_only_the_columns_asked_for_must_fit_their_type(opened):
