@@ -17,13 +17,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from credo.tables.engine_answers import Scoring
 
 import credo
 from credo.cli import main as cli
 from credo.exceptions import CredoError, FileFormatError
-from credo.tables.answers import infer_partitions, predict_partitions
-from credo.tables.dask import DaskEngine
+from credo.tables import DaskEngine, infer_partitions, predict_partitions
 
 N_PARTS = 20
 
@@ -34,7 +32,7 @@ def cluster(folder, n_workers=2):
     file = folder / "scheduler.json"
     common = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file)]
     with ExitStack() as stack:
-        stack.enter_context(process("dask_scheduler", *common, "--port", "0"))
+        scheduler = stack.enter_context(process("dask_scheduler", *common, "--port", "0"))
         workers = [
             stack.enter_context(process("dask_worker", *common, "--no-nanny", "--nthreads", "1"))
             for _ in range(n_workers)
@@ -42,7 +40,7 @@ def cluster(folder, n_workers=2):
         address = scheduler_address(file)
         with distributed.Client(address, set_as_default=False) as client:
             client.wait_for_workers(n_workers, timeout=30)
-        yield address, workers
+        yield address, workers, scheduler
 
 
 @contextmanager
@@ -73,7 +71,7 @@ def slowed(job):
         time.sleep(0.1)
         return job.reduce(part)
 
-    return SimpleNamespace(reducer=job.reducer, reduce=reduce, merge=job.merge)
+    return SimpleNamespace(columns=job.columns, reduce=reduce, merge=job.merge)
 
 
 def watched(engine, watch):
@@ -111,7 +109,7 @@ def folder(tmp_path_factory, table):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    with cluster(tmp_path_factory.mktemp("dask")) as (address, _):
+    with cluster(tmp_path_factory.mktemp("dask")) as (address, *_):
         yield address
 
 
@@ -188,7 +186,7 @@ def killing(worker, seen):
 def test_a_killed_worker_changes_nothing_and_the_last_one_is_missed(tmp_path, folder):
     path, seen = folder / "parquet", []
     with (
-        cluster(tmp_path) as (address, (first, second)),
+        cluster(tmp_path) as (address, (first, second), _),
         DaskEngine(address, patience=1.0) as engine,
     ):
         slow = watched(engine, killing(first, seen))
@@ -201,6 +199,19 @@ def test_a_killed_worker_changes_nothing_and_the_last_one_is_missed(tmp_path, fo
         with pytest.raises(CredoError, match="has had no worker for 1 seconds"):
             credo.fit_table(gaussian(), path, features=NUMBERS, engine=slow)
         assert second.wait(10) == -signal.SIGKILL
+
+
+@pytest.mark.slow
+def test_a_killed_scheduler_is_an_error_and_no_wait(tmp_path):
+    with (
+        cluster(tmp_path, 1) as (address, _, scheduler),
+        DaskEngine(address, patience=2.0) as engine,
+    ):
+        results = engine.map(time.sleep, [0.1, 30.0])
+        next(results)
+        scheduler.kill()
+        with pytest.raises(CredoError, match="connection to the Dask scheduler was lost"):
+            next(results)
 
 
 @pytest.mark.slow
@@ -242,11 +253,18 @@ def test_a_wrong_cell_is_the_same_error_as_without_a_cluster(engine, tmp_path):
 
 
 @pytest.mark.slow
-def test_parts_are_scored_in_order(engine, folder, table):
+def test_parts_are_scored_and_evaluated_as_in_one_process(engine, folder, table):
     model = credo.fit_table(gaussian(), table, features=NUMBERS)
-    parts = engine.open(folder / "parquet").parts()
-    scored = pa.concat_tables(engine.map(Scoring(model, keep=["colour"]).part, parts))
-    assert scored.equals(credo.predict_table(model, table, keep=["colour"]).combine_chunks())
+    scored = credo.predict_table(model, folder / "parquet", keep=["colour"], engine=engine)
+    assert scored.equals(credo.predict_table(model, folder / "parquet", keep=["colour"]))
+    here, there = (
+        credo.evaluate_table(model, folder / "parquet", engine=each).to_dict()
+        for each in (None, engine)
+    )
+    assert there["n_rows"] == table.num_rows
+    for name in ("accuracy", "log_loss", "brier", "mean_loss", "predicted_loss"):
+        assert there[name] == pytest.approx(here[name], rel=1e-12)
+    assert there["reliability"] == here["reliability"]
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """A local Spark session learns and answers what one process does."""
 
+import operator
 import shutil
 import sys
 
@@ -7,13 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from credo.tables.engine_answers import Scoring
+from sklearn.base import BaseEstimator
 
 import credo
 from credo.cli import main as cli
 from credo.exceptions import CredoError, FileFormatError, InputError
-from credo.tables.answers import infer_partitions, predict_partitions
-from credo.tables.spark import SparkEngine
+from credo.tables import SparkEngine, infer_partitions, predict_partitions
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java"),
@@ -112,11 +112,46 @@ def test_a_missing_label_in_a_frame_is_an_error_of_ours(engine, table):
 
 
 @pytest.mark.slow
-def test_parts_are_scored_in_order(engine, folder, table):
+def test_files_are_scored_and_evaluated_as_in_one_process(engine, folder):
+    model = fitted(folder)
+    scored = credo.predict_table(model, folder, keep=["id"], engine=engine)
+    assert scored.equals(credo.predict_table(model, folder, keep=["id"]))
+    here, there = (credo.evaluate_table(model, folder, engine=each) for each in (None, engine))
+    assert there.log_loss == pytest.approx(here.log_loss, rel=1e-12)
+    assert there.class_counts == here.class_counts
+    np.testing.assert_allclose(
+        [each.rise for each in there.contributions.columns],
+        [each.rise for each in here.contributions.columns],
+    )
+
+
+@pytest.mark.slow
+def test_a_frame_is_scored_and_evaluated_on_the_executors(engine, frame, table):
     model = fitted(table)
-    parts = engine.open(folder).parts()
-    scored = pa.concat_tables(engine.map(Scoring(model, keep=["id"]).part, parts))
-    assert scored.equals(credo.predict_table(model, table, keep=["id"]).combine_chunks())
+    found = credo.predict_table(model, frame, keep=["id"], engine=engine).sort_by("id")
+    expected = credo.predict_table(model, table, keep=["id"])
+    assert found["act"].to_pylist() == expected["act"].to_pylist()
+    np.testing.assert_allclose(found["p_b"], expected["p_b"], rtol=1e-9)
+    there = credo.evaluate_table(model, frame, engine=engine)
+    assert there.log_loss == pytest.approx(credo.evaluate_table(model, table).log_loss, rel=1e-12)
+
+
+class Sums(BaseEstimator):
+    """A model that asks for the sum of its rows."""
+
+    kind, Summary = "numbers", None
+
+    def _fit_passes(self, passes, names):
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.sums_ = passes.reduce(lambda batch: batch[0].X[:].sum(axis=0), operator.add)
+
+
+@pytest.mark.slow
+def test_a_model_of_passes_asks_all_rows_of_files_and_frames(engine, folder, frame, table):
+    wanted = [np.sum(table[name].to_numpy()) for name in NUMBERS]
+    for source in (folder, frame):
+        found = credo.fit_table(Sums(), source, features=NUMBERS, engine=engine)
+        np.testing.assert_allclose(found.sums_, wanted, rtol=1e-12)
 
 
 @pytest.mark.slow

@@ -2,9 +2,9 @@
 
 import operator
 import sys
-import threading
 import time
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import dask.dataframe as dd
@@ -126,28 +126,15 @@ def test_dask_tells_how_far_it_is(engine):
     assert heard == [0.25, 0.5, 0.75, 1.0]
 
 
-def small_cluster(n_workers):
-    return distributed.LocalCluster(
-        n_workers=n_workers, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
-    )
-
-
 def test_dask_gives_up_when_there_is_no_worker():
     with (
-        small_cluster(0) as cluster,
+        distributed.LocalCluster(
+            n_workers=0, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
         pytest.raises(CredoError, match="had no worker for 0.2 seconds"),
     ):
         DaskEngine(client=client, patience=0.2).reduce(Words(), ["a", "b"])
-
-
-def test_dask_says_that_the_scheduler_is_gone():
-    with small_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as client:
-        ending = threading.Timer(0.3, cluster.close)
-        ending.start()
-        with pytest.raises(CredoError, match="connection to the Dask scheduler was lost"):
-            list(DaskEngine(client=client, patience=0.5).map(time.sleep, [2.0] * 4))
-        ending.join()
 
 
 def raising(error):
@@ -157,7 +144,10 @@ def raising(error):
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (distributed.KilledWorker("t", None, 4), "died again and again with the same part"),
+        (
+            distributed.KilledWorker("t", SimpleNamespace(address="tcp://127.0.0.1:2"), 4),
+            "died again and again with the same part",
+        ),
         (RuntimeError("Error during deserialization of"), "need the versions of Credo"),
     ],
     ids=["too-large", "not-installed"],
@@ -288,7 +278,7 @@ def test_a_wrong_row_is_an_error_on_an_engine_too(engine, rows, model):
 @pytest.mark.parametrize("most", [2000, 50])
 def test_a_table_is_evaluated_on_an_engine_as_it_is_here(engine, rows, model, most, monkeypatch):
     monkeypatch.setattr("credo.tables.evaluate._MOST_SAMPLED", most)
-    options = {"loss": credo.Loss.class_costs({"no": 1, "yes": 4}), "weight": "age"}
+    options = {"loss": credo.Loss.class_costs({"no": 1, "yes": 4}), "weight": "n"}
     whole = pa.Table.from_pandas(rows, preserve_index=False)
     here = credo.evaluate_table(
         model, pa.Table.from_batches(whole.to_batches(max_chunksize=75)), **options
@@ -411,11 +401,11 @@ class NearestMean(LearnsFromSummary, ScoredClassifier):
         members = members if rows.weights is None else members * rows.weights
         return Means(classes, members.sum(axis=1), members @ rows.X[:])
 
-    def _learn(self, summary, batch=None):
+    def _learn(self, summary, batch=None):  # noqa: ARG002 - as others
         self.summary_, self.classes_, self._problem = summary, summary.classes, None
         self.means_ = summary.sums / summary.weights[:, None]
 
-    def _scores(self, rows, *, densities=False):
+    def _scores(self, rows, *, densities=False):  # noqa: ARG002 - has none
         apart = ((rows[:, None] - self.means_) ** 2).sum(axis=2)
         yield slice(0, len(rows)), -apart.T / self.smoothing
 
