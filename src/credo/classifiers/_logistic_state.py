@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,7 @@ from credo._types import F64, Int, Labels
 from credo._validation.arrays import as_number, positive_int
 from credo._validation.labels import as_labels, listing, one_of, positions
 from credo._validation.probabilities import as_weights
-from credo.classifiers._base import Blocks, ScoredClassifier
+from credo.classifiers._base import Blocks, ScoredClassifier, StoredModel
 from credo.classifiers._labels import encode_labels, without_mask
 from credo.classifiers.softmax.batches import Batch, cut
 from credo.classifiers.softmax.census import Census
@@ -93,8 +93,28 @@ class Options:
         return Rules(self.rules.tol, self.rules.max_iter, told)
 
 
-class LogisticState(ScoredClassifier):
+@dataclass(frozen=True, slots=True, eq=False)
+class LogisticFit:
+    """What a fit learned, for files."""
+
+    coef: Annotated[F64, "L D"]
+    intercept: Annotated[F64, "L"]
+    n_iter: int
+    converged: bool
+    gradient_norm: float
+    log_likelihood: float
+    null_log_likelihood: float
+    n_parameters: int
+    separation: Separation | None
+    information: Information | None
+    penalised: bool
+    problem_of_table: str | None
+
+
+class LogisticState(StoredModel, ScoredClassifier):
     """Private half of ``LogisticClassifier``."""
+
+    _fitted: LogisticFit
 
     classes_: Any
     coef_: F64
@@ -250,7 +270,20 @@ class LogisticState(ScoredClassifier):
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         return as_labels(names, OWNER, "columns")
 
-    def _set(self, problem: Problem, found: Solution, options: Options) -> Self:
+    def _set(self, fitted: LogisticFit, classes: Any, summary: None) -> None:  # noqa: ARG002 - of all models
+        """Show what was learned."""
+        self.classes_, self._fitted = classes, fitted
+        for each in fields(LogisticFit):
+            private = each.name in ("information", "penalised", "problem_of_table")
+            setattr(self, f"_{each.name}" if private else f"{each.name}_", getattr(fitted, each.name))
+
+    def _check_loaded(self) -> None:
+        """Check that there is a row of coefficients per class, or one for two classes."""
+        n_classes = len(self.classes_)
+        if n_classes < 2 or len(self._fitted.coef) != (1 if n_classes == 2 else n_classes):
+            raise InputError("The coefficients do not fit the classes.")
+
+    def _keep(self, problem: Problem, found: Solution, options: Options) -> Self:
         """Keep a fit, show what it learned, and say what is wrong with it."""
         design = problem.design
         self.coef_, self.intercept_ = design.scaling.coefficients(found.theta)
@@ -271,6 +304,20 @@ class LogisticState(ScoredClassifier):
             hessian = found.hessian * design.total
             self._information = Information(hessian, design.scaling, design.n_classes)
         self._problem_of_table = self._judge(found, options)
+        self._fitted = LogisticFit(
+            self.coef_,
+            self.intercept_,
+            self.n_iter_,
+            self.converged_,
+            self.gradient_norm_,
+            self.log_likelihood_,
+            self.null_log_likelihood_,
+            self.n_parameters_,
+            self.separation_,
+            self._information,
+            self._penalised,
+            self._problem_of_table,
+        )
         return self
 
     def _judge(self, found: Solution, options: Options) -> str | None:

@@ -13,7 +13,13 @@ from credo._types import Label
 from credo._validation.arrays import in_unit_interval, positive_int
 from credo._validation.labels import as_labels, position
 from credo.classifiers._base import unchanged_on_error
-from credo.classifiers._logistic_state import OWNER, LogisticState, Options, Progress
+from credo.classifiers._logistic_state import (
+    OWNER,
+    LogisticFit,
+    LogisticState,
+    Options,
+    Progress,
+)
 from credo.classifiers.softmax.fit import solve
 from credo.classifiers.softmax.inference import CoefficientTable, Comparison, Information, table_of
 from credo.classifiers.softmax.path import StrengthPath, follow, path_of, strengths_of
@@ -115,7 +121,8 @@ class LogisticClassifier(LogisticState):
     1      intercept        19.85      1.774   11.19  4.594e-29    16.37    23.33
     """
 
-    kind = "coded"
+    kind = "coded"  # type: ignore[assignment]  # until it codes its own columns
+    Fitted = LogisticFit
 
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name
         self,
@@ -158,7 +165,7 @@ class LogisticClassifier(LogisticState):
             problem = self._in_memory(X, y, sample_weight, options)
             rules = options.rules_for(problem.design.total)
             found = solve(problem, options.penalty, options.strength, rules)
-            return self._set(problem, found, options)
+            return self._keep(problem, found, options)
 
     def fit_batches(self, source: Any, classes: Any = None) -> Self:
         """Fit to batches that are read again for each pass; the answer is that of ``fit``.
@@ -195,7 +202,7 @@ class LogisticClassifier(LogisticState):
             found = solve(problem, options.penalty, options.strength, rules)
             if names is not None:
                 self.feature_names_in_ = np.array(names, dtype=object)
-            return self._set(problem, found, options)
+            return self._keep(problem, found, options)
 
     def coefficient_table(
         self, confidence: float = 0.95, *, reference: Label | None = None

@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 from safetensors.numpy import load as read_arrays, save as write_arrays
 
-from credo.storage._container import checksum
+from credo.storage.files import checksum
 
 #: What a hostile writer puts where something else belongs.
 STRANGE = [
