@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from itertools import accumulate
@@ -40,13 +40,12 @@ _MOST_WHOLE, _MOST_BITS = 2**63, 512
 _MOST_TUPLES, _MOST_DEEP = 8, 16
 #: Longer lists are written as arrays, so that the header stays short.
 _SHORT = 8
-#: Ends of texts that are Python numbers at one time.
-_AT_A_TIME = 4096
 #: Code points end here.
 _MOST_CODE = 0x10FFFF
 _ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 #: Kinds of items that have an array of their own type.
-_NUMBERS: dict[type, str] = {bool: "<?", int: "<i8", float: "<f8"}
+_NUMBERS: dict[Any, str] = {bool: "<?", int: "<i8", float: "<f8"}
+_SEQUENCES = {"numbers": ("b1", "i8", "f8"), "texts": ("u1",), "json": ("u1",)}
 _LISTS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
@@ -589,71 +588,35 @@ def _read_wide(codes: Any, path: str) -> Any:
 
 
 def _write_sequence(items: Sequence[Any], path: str, page: Page) -> Json:
-    """Write plain items in order: numbers and texts as arrays, anything else as texts of JSON."""
+    """Write plain items in order: numbers as an array, texts as lines, others as lines of JSON."""
     kinds = {type(item) for item in items}
-    if kinds == {str}:
-        return {"texts": _write_texts(items, path, page)}
-    if len(kinds) == 1 and (kind := kinds.pop()) in _NUMBERS and _fit(items, kind):
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind in _NUMBERS and (kind is not int or -_MOST_WHOLE <= min(items) <= max(items) < _MOST_WHOLE):
         return {"numbers": page.array(path, np.array(items, dtype=_NUMBERS[kind]))}
-    texts = [as_text(_write_scalar(item, path, page)) for item in items]
-    return {"json": _write_texts(texts, path, page)}
-
-
-def _fit(items: Sequence[Any], kind: type) -> bool:
-    """Tell whether whole numbers fit into 64 bits."""
-    return kind is not int or (min(items) >= -_MOST_WHOLE and max(items) < _MOST_WHOLE)
-
-
-def _write_texts(items: Sequence[str], path: str, page: Page) -> list[Json]:
-    """Write texts as bytes, one after the other, and where each ends."""
-    parts = [item.encode("utf-8", "surrogatepass") for item in items]
-    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
-    joined = np.frombuffer(b"".join(parts), dtype=np.uint8)
-    return [page.array(path, joined), page.array(f"{path}.ends", ends)]
+    form = "texts" if kind is str and not any("\n" in item for item in items) else "json"
+    lines = items if form == "texts" else [as_text(_write_scalar(i, path, page)) for i in items]
+    whole = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
+    return {form: page.array(path, np.frombuffer(whole, dtype=np.uint8))}
 
 
 def _read_sequence(node: Json, path: str, shelf: Shelf) -> list[Any]:
     """Read items back into a list."""
     if not isinstance(node, dict) or len(node) != 1:
         raise Fault(f"{path} is no sequence")
-    ((kind, value),) = node.items()
-    if kind == "numbers":
-        array = shelf.array(value, path)
-        if array.ndim != 1 or array.dtype.str.replace("|", "<") not in ("<b1", "<i8", "<f8"):
-            raise Fault(f"{path} is no sequence of numbers")
-        shelf.spend(len(array), path)
+    ((form, value),) = node.items()
+    array = shelf.array(value, path)
+    if array.ndim != 1 or array.dtype.str[1:] not in _SEQUENCES.get(form, ()):
+        raise Fault(f"{path} is no sequence of a known kind")
+    shelf.spend(len(array), path)
+    if form == "numbers":
         return array.tolist()
-    if kind not in ("texts", "json"):
-        raise Fault(f"{path} is a sequence of an unknown kind")
-    texts = _read_texts(value, path, shelf)
-    return texts if kind == "texts" else [_read_scalar(parse(text, path), path) for text in texts]
-
-
-def _read_texts(node: Json, path: str, shelf: Shelf) -> list[str]:
-    """Cut bytes at their ends."""
-    if not isinstance(node, list) or len(node) != 2:
-        raise Fault(f"{path} is no sequence of texts")
-    joined, ends = shelf.vector(node[0], path, "u1"), shelf.vector(node[1], path)
-    shelf.spend(len(ends), path)
-    if (np.diff(ends, prepend=0) < 0).any() or joined.size != (ends[-1] if ends.size else 0):
-        raise Fault(f"the ends of the texts of {path} do not fit")
-    whole = joined.tobytes()
-    if whole.isascii():
-        text = whole.decode("ascii")
-        return [text[a:b] for a, b in _bounds(ends)]
     try:
-        return [whole[a:b].decode("utf-8", "surrogatepass") for a, b in _bounds(ends)]
+        *lines, rest = array.tobytes().decode("utf-8", "surrogatepass").split("\n")
     except UnicodeDecodeError:
         raise Fault(f"{path} holds a text that is not UTF-8") from None
-
-
-def _bounds(ends: Any) -> Iterator[tuple[int, int]]:
-    """Return where each text starts and ends, a few at a time: whole numbers take 32 bytes each."""
-    start = 0
-    for first in range(0, len(ends), _AT_A_TIME):
-        for end in ends[first : first + _AT_A_TIME].tolist():
-            yield start, end
-            start = end
+    if rest:
+        raise Fault(f"{path} ends in the middle of a text")
+    return lines if form == "texts" else [_read_scalar(parse(line, path), path) for line in lines]
 
 
 # --- single values, and parameters ----------------------------------------------------------------
