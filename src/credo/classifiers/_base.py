@@ -260,7 +260,42 @@ class GenerativeClassifier(ScoredClassifier):
             return np.log(self.priors_)
 
 
-class LearnsFromSummary(ABC):
+class StoredModel:
+    """Base of models that a file can hold: known by name, and declared by their records.
+
+    What a fit learned is a record in ``_fitted``, which ``_set(fitted, classes, summary)`` shows;
+    or it is learned again from ``summary_``, the record that streams and merging continue from.
+    """
+
+    #: What rows are: an array of numbers, a table of columns, or documents.
+    kind: ClassVar[Literal["numbers", "columns", "documents"]]
+    #: What ``credo fit --model`` calls it; None if it is not for the command line.
+    command: ClassVar[str | None] = None
+    #: The record that is merged, and the one that predictions need; None for none.
+    Summary: ClassVar[Any] = None
+    Fitted: ClassVar[Any] = None
+    #: Models with a record of their own, by name: these can be stored.
+    known: ClassVar[dict[str, type]] = {}
+
+    #: Why what was seen so far does not determine a model; None if it does.
+    _problem: str | None = None
+    #: Told of a repair already, so that a stream is not told at every batch.
+    _warned: bool = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        declared = [name for name in ("Summary", "Fitted") if name in vars(cls)]
+        for name in declared:
+            if getattr(cls, name) is not None:
+                field_of(getattr(cls, name), f"{cls.__name__}.{name}")
+        if declared:
+            StoredModel.known[cls.__name__] = cls
+
+    def _check_loaded(self) -> None:
+        """Refuse parts from a file that do not fit each other."""
+
+
+class LearnsFromSummary(StoredModel, ABC):
     """Base of models that are estimated from a mergeable summary of the rows.
 
     A subclass writes three hooks: ``_read`` checks rows, ``_summarise`` reduces them, and
@@ -268,28 +303,7 @@ class LearnsFromSummary(ABC):
     and tables follow from these.
     """
 
-    #: What rows are: an array of numbers, a table of columns, or documents.
-    kind: ClassVar[Literal["numbers", "columns", "documents"]]
-    #: What ``credo fit --model`` calls it; None if it is not for the command line.
-    command: ClassVar[str | None] = None
-    #: The record that is merged, and the one that predictions need, in ``_fitted``; None if that
-    #: is learned again from a summary.
-    Summary: ClassVar[Any]
-    Fitted: ClassVar[Any] = None
-    #: Models with a record of their own, by name: these can be stored.
-    known: ClassVar[dict[str, type]] = {}
-
     summary_: Any
-    _problem: str | None = None
-    #: Told of a repair already, so that a stream is not told at every batch.
-    _warned: bool = False
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "Summary" in vars(cls):
-            for name in ("Summary", "Fitted") if cls.Fitted is not None else ("Summary",):
-                field_of(getattr(cls, name), f"{cls.__name__}.{name}")
-            LearnsFromSummary.known[cls.__name__] = cls
 
     @abstractmethod
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
@@ -387,14 +401,11 @@ class LearnsFromSummary(ABC):
         summary = self.summary_.merge(other.summary_)
         return copy.copy(self)._restart(summary)  # noqa: SLF001 - of its own copy
 
-    def _settle(self, rows: Any) -> None:  # noqa: B027 - most models settle nothing
+    def _settle(self, rows: Any) -> None:
         """Settle what the columns are by the first rows of a table."""
 
-    def _keep(self, summary: Any) -> None:  # noqa: B027 - as above
+    def _keep(self, summary: Any) -> None:
         """Keep what was settled when a summary was made."""
-
-    def _check_loaded(self) -> None:  # noqa: B027 - most models have nothing to check
-        """Refuse parts from a file that do not fit each other."""
 
     def _fit_summary(self, summary: Any, n_features: int | None = None, names: Any = None) -> Self:
         """Fit from the summary of all rows, of so many columns, with these names or none."""

@@ -439,8 +439,8 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
         size = (
             self.n_features_in_ if fitted.projection is None else len(fitted.projection.components)
         )
-        if fitted.model.n_features != size or not len(fitted.trace):
-            raise InputError("The model does not fit its features, or has no likelihood.")
+        if fitted.model.n_features != size:
+            raise InputError("The model does not fit its features.")
 
     def _set_priors(self) -> Self:
         fitted = self._fitted

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,7 @@ from credo._types import F64, Label, Labels
 from credo.classifiers._base import (
     Blocks,
     ScoredClassifier,
+    StoredModel,
     _refuse_masked,
     n_rows,
     read_numbers,
@@ -27,8 +28,8 @@ from credo.classifiers._base import (
 from credo.classifiers._labels import read_labels
 from credo.classifiers.logistic_results import (
     CoefficientTable,
-    Fitted,
     Information,
+    LogisticFit,
     Separation,
     StrengthPath,
 )
@@ -71,7 +72,7 @@ _SAME = 1e-9
 _CODED_BYTES = 2**28
 
 
-class LogisticClassifier(ScoredClassifier):
+class LogisticClassifier(StoredModel, ScoredClassifier):
     r"""Classify by linear log odds; unpenalised, with standard errors, by default.
 
     .. math:: p(k \mid x) \propto \exp(w_k^T x + b_k)
@@ -168,9 +169,8 @@ class LogisticClassifier(ScoredClassifier):
     """
 
     command = "logistic"
-    kind: ClassVar[Literal["columns"]] = "columns"
-    Summary: ClassVar[Any] = None
-    Fitted: ClassVar[Any] = Fitted
+    kind = "columns"
+    Fitted = LogisticFit
 
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name
         self,
@@ -497,7 +497,7 @@ class LogisticClassifier(ScoredClassifier):
         if found.hessian is not None:
             hessian = found.hessian * design.total
             information = Information(hessian, design.scaling, design.n_classes)
-        fitted = Fitted(
+        fitted = LogisticFit(
             coef=coef,
             intercept=intercept,
             codings=reader.codings,
@@ -514,7 +514,7 @@ class LogisticClassifier(ScoredClassifier):
         )
         return self._set(fitted, reader.classes)
 
-    def _set(self, fitted: Fitted, classes: Any, _summary: None = None) -> Self:
+    def _set(self, fitted: LogisticFit, classes: Any, _summary: None = None) -> Self:
         """Show what was learned."""
         self._fitted, self.classes_ = fitted, classes
         reader = Reader(self._names(), fitted.codings)

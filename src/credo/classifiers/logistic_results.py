@@ -177,7 +177,7 @@ class Information:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class LogisticFit:
     """What a fit learned: all that predictions, tables and files need beside the classes."""
 
     coef: Annotated[F64, "L M"]

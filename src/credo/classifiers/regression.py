@@ -82,10 +82,18 @@ class Joint:
         return _ULPS * (self.covariance[-1, -1] + (standardised**2).sum(axis=-1))
 
     def _check(self) -> None:
-        """Check that the parts are of the same features."""
-        sizes = {len(self.mean) - 1, len(self.slopes), self.features.n_features}
-        if len(sizes) > 1 or self.features.n_classes > 1 or not len(self.trace):
-            raise InputError("The joint Gaussian does not fit its features.")
+        """Refuse parts from a file that are not those of one Gaussian."""
+        inner, pulls = self.covariance[:-1, :-1], self.covariance[:-1, -1]
+        fits = len(self.mean) - 1 == len(self.slopes) and self.features.means.shape[0] == 1
+        fits = fits and len(self.trace) > 0 and not np.isnan(self.trace).any()
+        fits = fits and np.array_equal(self.features.means[0], self.mean[:-1])
+        fits = fits and np.array_equal(self.features.covariances, inner)
+        fits = fits and 0 <= self.variance < np.inf and 0 <= self.amount <= 1
+        if fits:
+            scale = np.sqrt(np.abs(np.outer(np.diagonal(inner), self.covariance[-1:, -1])))[:, 0]
+            fits = bool((np.abs(inner @ self.slopes - pulls) <= 0.1 * scale).all())
+        if not fits:
+            raise InputError("The joint Gaussian of features and target does not fit together.")
 
     def log_likelihood(self, moments: ClassMoments) -> float:
         r"""Return :math:`\sum_i w_i \log p(x_i) p(t_i \mid x_i)`, infinite if the fit is exact."""

@@ -13,7 +13,7 @@ from sklearn.base import clone, is_regressor
 
 from credo import _checks as check
 from credo._types import F64, Int
-from credo.classifiers._base import LearnsFromSummary
+from credo.classifiers._base import StoredModel
 from credo.classifiers._labels import encode_labels
 from credo.classifiers.decision import DecisionClassifier
 from credo.columns import Table, read_table
@@ -124,7 +124,7 @@ def learner_of(model: Any, owner: str) -> Any:
     """Return the model that learns: itself, or a copy of what a DecisionClassifier holds."""
     inner = clone(model.estimator) if isinstance(model, DecisionClassifier) else model
     if isinstance(inner, type) or getattr(inner, "kind", None) not in _TAKEN:
-        known = ", ".join((*LearnsFromSummary.known, "LogisticClassifier"))
+        known = ", ".join(StoredModel.known)
         got = f"the class {inner.__name__}" if isinstance(inner, type) else type(inner).__name__
         raise InputError(
             f"{owner} needs one of {known}, or a DecisionClassifier of one. Got {got}. Read the "

@@ -89,6 +89,12 @@ class Conditional:
     covariance: F64
 
 
+def _are_near(first: Any, second: Any, scale: Any) -> bool:
+    """Tell whether two arrays are the same to a tenth of a scale."""
+    with np.errstate(all="ignore"):
+        return bool((np.abs(first - second) <= 0.1 * scale).all())
+
+
 @dataclass(frozen=True, eq=False)
 class ClassGaussians:
     r"""Hold K Gaussians in D dimensions, factored: :math:`W_k \Sigma_k W_k^T = I`.
@@ -122,9 +128,33 @@ class ClassGaussians:
         return cls(shape, means, variances, whiteners, logs, active)
 
     def _check(self) -> None:
-        """Check that proportional covariances, and only these, have factors."""
+        """Refuse parts from a file that are not those of covariances; in O(K D²), by some rows.
+
+        Rank is decided so that W Σ Wᵀ is the identity to 1/64, whatever the machine.
+        """
         if (self.factors is None) == (self.shape == "proportional"):
             raise InputError("The factors of the covariances do not fit their shape.")
+        stack, active = self._stack, self.active
+        covariances = self.covariances[..., None] if self.shape in SPHERICAL else self.covariances
+        if self.has_correlations:
+            sigma, diagonal = covariances.reshape(stack.shape), np.diagonal(stack, axis1=1, axis2=2)
+            rows = np.random.default_rng(0).standard_normal((self.n_features, 4)) * active[:, None]
+            white, scale = stack.mT @ rows, np.sqrt(np.abs(np.diagonal(sigma, axis1=1, axis2=2)))
+            spread = scale[:, :, None] * (scale[:, None] @ np.abs(white))
+            fits = _are_near(stack @ (sigma @ white), rows, np.linalg.norm(rows, axis=0))
+            fits = fits and _are_near(sigma.mT @ white, sigma @ white, spread)
+        else:
+            diagonal = stack
+            fits = _are_near((stack**2 * covariances)[:, active], 1.0, 1.0)
+        fits = fits and (diagonal[:, active] > 0).all() and not diagonal[:, ~active].any()
+        fits = fits and (self._factors > 0).all()
+        if fits:
+            logs = active.sum() * np.log(self._factors) - 2 * np.log(diagonal[:, active]).sum(
+                axis=1
+            )
+            fits = _are_near(self.log_determinants, logs, 1 + np.abs(logs))
+        if not fits:
+            raise InputError("The covariances of the model are not those that it was factored by.")
 
     @property
     def n_classes(self) -> int:

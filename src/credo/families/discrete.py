@@ -538,6 +538,8 @@ class Multinomial(_Categories[SumSummary]):
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...], total: int = 1) -> Int:
         n = check.count(total, "total of Multinomial.sample", 0)
+        if n > np.iinfo(np.int64).max:
+            raise InputError(f"The total of Multinomial.sample must be below 2**63. Got {total}.")
         return rng.multinomial(n, self.probabilities, shape)
 
     @classmethod

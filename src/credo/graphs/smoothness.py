@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeAlias, final
 import numpy as np
 
 from credo import _checks as check
+from credo._records import Value
 from credo._types import F64
 from credo.exceptions import InputError, ShapeError
 from credo.graphs.grid_coordinates import Axis, AxisStrength, Shape, edge_shape
@@ -167,7 +168,7 @@ class Ising(AbstractSmoothness):
     """
 
     _only_two: ClassVar[bool] = True
-    coupling: Any
+    coupling: Value
 
     def _by_distance(self, distance: F64) -> F64:
         """Return +1 for equal labels, -1 for others."""
@@ -216,7 +217,7 @@ class Potts(AbstractSmoothness):
            [0., 1.]])
     """
 
-    coupling: Any
+    coupling: Value
 
     def _by_distance(self, distance: F64) -> F64:
         """Return 1 for equal labels, 0 for others."""
@@ -268,7 +269,7 @@ class TruncatedLinear(AbstractSmoothness):
     """
 
     _least: ClassVar[float] = 0.0
-    slope: Any
+    slope: Value
     limit: float = math.inf
 
     def _by_distance(self, distance: F64) -> F64:
@@ -321,7 +322,7 @@ class TruncatedQuadratic(AbstractSmoothness):
     """
 
     _least: ClassVar[float] = 0.0
-    slope: Any
+    slope: Value
     limit: float = math.inf
 
     def _by_distance(self, distance: F64) -> F64:

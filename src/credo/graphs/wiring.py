@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from credo import _checks as check
 from credo._types import F64, Int, Label, Labels
+from credo.exceptions import InputError
 from credo.graphs.structured import Structured, tabulate
 from credo.graphs.variables import Variables
 
@@ -34,6 +35,13 @@ def ranges(start: Int, length: Int) -> Int:
     """List the integers of many ranges, one range after the other."""
     shift = start - (np.cumsum(length) - length)
     return np.repeat(shift, length) + np.arange(int(length.sum()))
+
+
+def _check_starts(start: Int, size: int, count: int, what: str) -> None:
+    """Refuse starts of parts unless these lie one after the other, none empty, and are so many."""
+    fits = len(start) == count + 1 and start[0] == 0 and start[-1] == size
+    if not fits or (np.diff(start) < 1).any():
+        raise InputError(f"The {what} of the network do not lie one after the other.")
 
 
 def from_logs(logs: F64, start: Int) -> tuple[F64, F64, F64 | None]:
@@ -164,6 +172,48 @@ class Wiring:
             If there is no such variable; the text names the nearest one.
         """
         return self.variables.find(name)
+
+    def check(self) -> None:
+        """Refuse arrays that no engine could use, such as those of a stranger's file.
+
+        Raises
+        ------
+        InputError
+            If a factor has a variable or a table that is not there, or they do not fit.
+        """
+        n, (scope, table) = len(self.names), (self.scope, self.table)
+        _check_starts(self.scope_start, len(scope), len(table), "scopes")
+        _check_starts(self.table_start, len(self.values), len(self.log_scale), "tables")
+        if scope.size and (scope.min() < 0 or scope.max() >= n):
+            raise InputError("A factor of the network has a variable that is not there.")
+        owner = np.repeat(np.arange(len(table)), np.diff(self.scope_start))
+        pairs = np.sort(owner * max(1, n) + scope)
+        if (pairs[1:] == pairs[:-1]).any():
+            raise InputError("A factor of the network has a variable twice.")
+        if table.size and (table.min() < -1 or table.max() >= len(self.log_scale)):
+            raise InputError("A factor of the network has a table that is not there.")
+        if table.size:
+            states = self.n_states[scope].astype(np.float64)
+            cells = np.multiply.reduceat(states, self.scope_start[:-1])
+            used = table >= 0
+            if (cells[used] != np.diff(self.table_start)[table[used]]).any():
+                raise InputError("A table of the network does not fit the states of its variables.")
+        self._check_values()
+
+    def _check_values(self) -> None:
+        """Refuse tables that allow no state, and logs that are not those of the values."""
+        values, logs = self.values, self.log_values
+        if not values.size:
+            return
+        if not (np.maximum.reduceat(values, self.table_start[:-1]) > 0).all():
+            raise InputError("A table of the network allows no state.")
+        if logs is not None:
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                same = np.isclose(np.exp(logs), values, rtol=1e-9, atol=1e-300)
+            if not (same.all() and (logs < np.inf).all()):
+                raise InputError(
+                    "The logs of the tables of the network are not those of its cells."
+                )
 
     def tabulated(self, sum_product: bool) -> Wiring:  # noqa: FBT001 - the kind of product
         """Return the same model with tables in the place of structured factors.

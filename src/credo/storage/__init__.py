@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from credo._lazy import doors
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
-    from credo.storage.model_files import (
+    from credo.storage.files import (
         describe as describe,
         load as load,
         pack as pack,
@@ -16,5 +16,5 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     )
 
 __getattr__, __dir__, __all__ = doors(
-    __name__, {"credo.storage.model_files": ["describe", "load", "pack", "save", "unpack"]}
+    __name__, {"credo.storage.files": ["describe", "load", "pack", "save", "unpack"]}
 )

@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 from safetensors.numpy import load as read_arrays, save as write_arrays
 
-from credo.storage._container import checksum
+from credo.storage.files import checksum
 
 #: What a hostile writer puts where something else belongs.
 STRANGE = [
@@ -120,3 +120,68 @@ def _change_array(arrays, rng):
         arrays[names[int(rng.integers(len(names)))]] = array
         return
     arrays[name] = array
+
+
+def forged(content, rng):
+    """Change what a file says to something as likely: same types and shapes, checksums that fit."""
+    tree, arrays = opened(content)
+    names = [name for name in sorted(arrays) if arrays[name].size]
+    for _ in range(int(rng.integers(1, 3))):
+        if names and rng.random() < 0.8:
+            name = names[int(rng.integers(len(names)))]
+            with np.errstate(all="ignore"):
+                arrays[name] = _forged_array(arrays[name], rng)
+        else:
+            _change_scalar(tree, rng)
+        if len(names) > 1 and rng.random() < 0.1:
+            one, two = rng.choice(names, 2, replace=False)
+            if (arrays[one].dtype, arrays[one].shape) == (arrays[two].dtype, arrays[two].shape):
+                arrays[one], arrays[two] = arrays[two], arrays[one]
+    return closed(tree, arrays)
+
+
+def _forged_array(array, rng):
+    """Change some numbers of an array."""
+    flat = array.reshape(-1).copy()
+    kind, place = int(rng.integers(8)), int(rng.integers(flat.size))
+    if flat.dtype == bool:
+        flat[place] ^= True
+    elif kind == 0:
+        flat = flat[::-1]
+    elif kind == 1:
+        rng.shuffle(flat)
+    elif kind == 2:
+        flat[:] = 0
+    elif flat.dtype.kind != "f":
+        flat[place] = flat[int(rng.integers(flat.size))] if kind < 5 else flat[place] + 1
+    elif kind == 3:
+        flat[place] = -flat[place]
+    elif kind == 4:
+        flat[place] *= float(rng.choice([0, 0.5, 2, 1e8, 1e-8, 1e200]))
+    elif kind == 5:
+        flat = -flat
+    elif kind == 6:
+        flat *= float(rng.choice([0.5, 2, 1e8, 1e-8, 1e160]))
+    else:
+        flat[place] += float(rng.normal())
+    return np.ascontiguousarray(flat).reshape(array.shape)
+
+
+def _change_scalar(tree, rng):
+    """Change a number, a word or a boolean of the description."""
+    places = [
+        (holder, key)
+        for holder, key in _places(tree, "content")
+        if isinstance(holder[key], (bool, int, float, str)) or holder[key] is None
+    ]
+    if not places:
+        return
+    holder, key = places[int(rng.integers(len(places)))]
+    value = holder[key]
+    if isinstance(value, bool):
+        holder[key] = not value
+    elif isinstance(value, (int, float)):
+        holder[key] = [0 * value, value + 1, -value, 2 * value, value / 2][int(rng.integers(5))]
+    else:
+        other, name = places[int(rng.integers(len(places)))]
+        holder[key] = copy.deepcopy(other[name])

@@ -107,14 +107,10 @@ def _gaussians():
         "gaussian_shrunk": make("full", shrinkage="auto", priors="uniform").fit(X, y * 2.0),
         "gaussian_streamed": make("full").partial_fit(frame, pd.Series(names)),
     }
-    found["gaussian_tied"].schema_ = TableSchema(
-        "y",
-        "text",
-        (ColumnSpec("a", "number"), ColumnSpec("b", "category", ("x", "ü", "z"))),
-        "w",
-        ("n/a", "?"),
-    )
-    return found
+    named = make("tied", singular="error").fit(frame, names)
+    columns = tuple(ColumnSpec(name, "number") for name in "abcd")
+    named.schema_ = TableSchema("ÿ", "text", columns, "w", ("n/a", "?"))
+    return {**found, "gaussian_schema": named}
 
 
 def _others():

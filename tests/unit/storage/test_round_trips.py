@@ -132,7 +132,7 @@ def test_a_model_that_waits_for_more_rows_can_wait_in_a_file():
 
 
 def test_the_schema_of_a_table_comes_back():
-    model = MODELS["gaussian_tied"]
+    model = MODELS["gaussian_schema"]
     assert unpack(pack(model)).schema_ == model.schema_
     assert not hasattr(unpack(pack(MODELS["gaussian_full"])), "schema_")
 
@@ -267,7 +267,7 @@ def test_names_of_factors_and_states_that_look_alike_come_back():
 def test_a_description_tells_what_a_file_holds(tmp_path):
     save(MODELS["gaussian_two"], tmp_path / "m.credo")
     found = describe(tmp_path / "m.credo")
-    assert (found["format"], found["class"]) == (2, "GaussianClassifier")
+    assert (found["format"], found["class"]) == (3, "GaussianClassifier")
     assert found["library"] == credo.__version__
     assert found["parameters"]["priors"] == [[False, 0.4], [True, 0.6]]
     assert found["about"]["rows"] == 60.0

@@ -1,0 +1,804 @@
+"""Objects as a tree of small values and named arrays, and back, from what records declare.
+
+All is written for many objects at once, field by field: of hundreds of records, each array is
+stacked and each text joined, so that a file has few parts. Reading believes nothing: forms, types,
+shapes and ranges are checked before an object is made, and objects check themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from functools import cache
+from itertools import accumulate
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from credo._checks import plain
+from credo._records import Declaration, declared
+from credo.exceptions import InputError
+
+#: What JSON can hold.
+Json: TypeAlias = Any
+
+#: Types of arrays that can be stored, by their names in the header of a file.
+DTYPES: dict[str, np.dtype[Any]] = {
+    **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (8, 4)},
+    **{f"I{8 * size}": np.dtype(f"<i{size}") for size in (8, 4, 2, 1)},
+    **{f"U{8 * size}": np.dtype(f"<u{size}") for size in (8, 4, 2, 1)},
+    "BOOL": np.dtype("?"),
+}
+_STORED = frozenset(DTYPES.values())
+
+#: Whole numbers below this fit into 64 bits; in the tree they may have this many.
+_MOST_WHOLE, _MOST_BITS = 2**63, 512
+#: Tuples within tuples, and lists within lists, at most.
+_MOST_TUPLES, _MOST_DEEP = 8, 16
+#: Longer lists are written as arrays, so that the header stays short.
+_SHORT = 8
+#: Code points end here.
+_MOST_CODE = 0x10FFFF
+_ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+#: Kinds of items that have an array of their own type.
+_NUMBERS: dict[Any, str] = {bool: "<?", int: "<i8", float: "<f8"}
+_SEQUENCES = {"numbers": ("b1", "i8", "f8"), "texts": ("u1",), "json": ("u1",)}
+_LISTS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+
+
+class Fault(Exception):  # noqa: N818 - never leaves this room
+    """A fault in a file; the text is a clause that follows the name of the file."""
+
+
+def parse(text: str | bytes, what: str) -> Json:
+    """Parse strict JSON: no repeated keys, no NaN, nests as deep as Python's own calls at most."""
+    try:
+        decoded = text.decode("utf-8") if isinstance(text, bytes) else text
+        return json.loads(decoded, object_pairs_hook=_table, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise Fault(f"it is damaged: {what} cannot be read ({str(error)[:200]})") from None
+
+
+def as_text(tree: Json) -> str:
+    """Write a tree as short as it can be; the same tree gives the same text."""
+    return json.dumps(tree, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a table; a key that comes twice could mean two things."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        raise ValueError("a key comes twice")
+    return table
+
+
+def _refuse_constant(constant: str) -> None:
+    """Refuse what is not JSON."""
+    raise ValueError(f"{constant} is not JSON")
+
+
+# --- what is written to and read from -------------------------------------------------------------
+
+
+@final
+class Page:
+    """Takes the arrays of a model; one that several places share is written once."""
+
+    def __init__(self, owner: str, *, summary: bool = True) -> None:
+        self.owner, self.summary = owner, summary
+        self.arrays: dict[str, Any] = {}
+        self._names: dict[tuple[Any, ...], str] = {}
+        self._kept: list[Any] = []
+
+    def array(self, path: str, values: Any) -> str | dict[str, str]:
+        """Take an array; return the reference to it, which tells if it lies column by column."""
+        by_columns = values.ndim > 1 and values.mT.flags.c_contiguous
+        if by_columns and not values.flags.c_contiguous:
+            return {"by_columns": self._named(path, values.mT)}
+        return self._named(path, values)
+
+    def _named(self, path: str, values: Any) -> str:
+        """Return the name under which an array is written."""
+        dtype = values.dtype.newbyteorder("<")
+        if dtype not in _STORED:
+            raise InputError(
+                f"{self.owner} holds numbers of type {values.dtype} ({path}), which model files do "
+                "not have. Convert them to float64 or int64, and fit again."
+            )
+        place = values.__array_interface__["data"][0], values.shape, values.strides, dtype
+        if values.size and place in self._names:
+            return self._names[place]
+        self._kept.append(values)  # its place in memory stays its own
+        self._names[place] = path
+        self.arrays[path] = np.ascontiguousarray(values, dtype).reshape(values.shape)
+        return path
+
+    def refuse(self, path: str, value: Any, remedy: str) -> InputError:
+        """Make the error that says that something cannot be written."""
+        return InputError(
+            f"{self.owner} cannot be saved: {path} is of type {type(value).__name__}. {remedy}"
+        )
+
+
+@final
+class Shelf:
+    """The arrays of a file, which of them were used, and how much may still be made of them."""
+
+    def __init__(self, arrays: Mapping[str, Any], size: int) -> None:
+        self.arrays, self.room = arrays, size
+        self.used: set[str] = set()
+
+    def spend(self, count: int, path: str) -> None:
+        """Refuse to make Python's own values of the same array over and over."""
+        self.room -= count
+        if self.room < 0:
+            raise Fault(f"{path} repeats an array that others are made of")
+
+    def array(self, reference: Json, path: str) -> Any:
+        """Find the array of a reference."""
+        by_columns = isinstance(reference, dict) and set(reference) == {"by_columns"}
+        name = reference["by_columns"] if by_columns else reference
+        if not isinstance(name, str) or name not in self.arrays:
+            raise Fault(f"{path} refers to an array that is not there")
+        self.used.add(name)
+        array = self.arrays[name]
+        if by_columns:
+            if array.ndim < 2:
+                raise Fault(f"{path} is no matrix")
+            array = array.mT
+        return array
+
+    def vector(self, reference: Json, path: str, dtype: str = "<i8") -> Any:
+        """Find an array of one axis and of a type."""
+        array = self.array(reference, path)
+        if array.dtype != dtype or array.ndim != 1:
+            raise Fault(f"{path} is no list of numbers")
+        return array
+
+
+@final
+@dataclass(slots=True)
+class Scope:
+    """The sizes bound so far, and the fields read so far, of one object."""
+
+    shelf: Shelf
+    sizes: dict[str, int] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
+
+    def inner(self, letters: str | None = None) -> Scope:
+        """Return the scope of an object within, which shares all sizes, or some only."""
+        if letters is None:
+            return Scope(self.shelf, self.sizes)
+        shared = {each: self.sizes[each] for each in letters.split() if each in self.sizes}
+        return Scope(self.shelf, shared)
+
+    def bind(self, dims: str, shape: tuple[int, ...], path: str) -> None:
+        """Check a shape against letters such as ``"K D"``; a new letter takes the size found."""
+        letters = dims.split()
+        if len(letters) != len(shape):
+            raise Fault(f"{path} has {len(shape)} axes, not the {len(letters)} of ({dims})")
+        for letter, size in zip(letters, shape, strict=True):
+            known = int(letter) if letter.isdigit() else self.sizes.setdefault(letter, size)
+            if known != size:
+                raise Fault(f"{path} has shape {shape}, where {letter} of ({dims}) is {known}")
+
+
+# --- objects --------------------------------------------------------------------------------------
+
+
+class Form:
+    """How objects of a class are stored: of records, field by field, as they declare."""
+
+    #: Fields that may be left out of a file.
+    spare: frozenset[str] = frozenset()
+
+    def __init__(self, record: Any) -> None:
+        self.record, self.fields = record, declared(record)
+
+    @property
+    def bare(self) -> Form:
+        """The form of an object that is a parameter of another."""
+        return self
+
+    def take(self, value: Any, page: Page) -> dict[str, Any]:  # noqa: ARG002 - others need it
+        """Take an object apart."""
+        return {name: getattr(value, name) for name in self.fields}
+
+    def make(self, found: dict[str, Any]) -> Any:
+        """Make an object of its fields; one that can check itself does so."""
+        made = self.record(**found)
+        if hasattr(made, "_check"):
+            made._check()  # noqa: SLF001 - it is there to be called here
+        return made
+
+
+@final
+class StandIn(Form):
+    """Objects of another class are stored as records, which have ``of`` and ``made``."""
+
+    def take(self, value: Any, page: Page) -> dict[str, Any]:
+        """Take the record apart that stands for an object."""
+        return super().take(self.record.of(value), page)
+
+    def make(self, found: dict[str, Any]) -> Any:
+        """Make the object that a record stands for."""
+        return super().make(found).made()
+
+
+#: How classes that are no records are stored, and their subclasses: makes the form of a class.
+forms: dict[type, Callable[[Any], Form]] = {}
+
+
+def stands_for(*classes: type) -> Callable[[type], type]:
+    """Let a record stand for objects of some classes in files."""
+
+    def register(record: type) -> type:
+        forms.update(dict.fromkeys(classes, lambda _: StandIn(record)))
+        return record
+
+    return register
+
+
+@cache
+def form_of(cls: type) -> Form:
+    """Return how objects of a class are stored."""
+    make = next((forms[base] for base in cls.__mro__ if base in forms), Form)
+    return make(cls)
+
+
+def write_object(value: Any, path: str, page: Page) -> Json:
+    """Write a single object."""
+    return _write_fields(form_of(type(value)), [value], path, page)
+
+
+def read_object(cls: type, node: Json, path: str, shelf: Shelf) -> Any:
+    """Read a single object of a class."""
+    return _read_fields(form_of(cls), node, path, [Scope(shelf)])[0]
+
+
+def _write_fields(form: Form, values: list[Any], path: str, page: Page) -> Json:
+    """Write each field of all objects."""
+    parts = [form.take(value, page) for value in values]
+    return {
+        name: write(each, [part[name] for part in parts], f"{path}.{name}", page)
+        for name, each in form.fields.items()
+    }
+
+
+def _read_fields(form: Form, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
+    """Read each field of all objects in its order, then make them."""
+    check_fields(node, set(form.fields), set(form.fields) - form.spare, path)
+    for name, each in form.fields.items():
+        if name in node:
+            values = read(each, node[name], f"{path}.{name}", scopes)
+            for scope, value in zip(scopes, values, strict=True):
+                scope.fields[name] = value
+    return [form.make(scope.fields) for scope in scopes]
+
+
+def check_fields(node: Json, known: set[str], needed: set[str], path: str) -> None:
+    """Refuse a table with fields that are not known, or without one that is needed."""
+    if not isinstance(node, dict):
+        raise Fault(f"{path} is no table of fields")
+    strange, lacking = sorted(set(node) - known), sorted(needed - set(node))
+    if strange:
+        raise Fault(f"{path} has the field {strange[0][:80]!r}, which is not known")
+    if lacking:
+        raise Fault(f"{path} lacks the field {lacking[0]!r}")
+
+
+def write(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
+    """Write a field of some objects; what may be None is told apart if some are."""
+    there = [not what.optional or value is not None for value in values]
+    if not any(there):
+        return None
+    found = [value for value, is_there in zip(values, there, strict=True) if is_there]
+    node = _WRITERS[what.holds](what, found, path, page)
+    if all(there):
+        return node
+    return {"there": page.array(f"{path}.there", np.array(there)), "of": node}
+
+
+def read(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
+    """Read a field of some objects, of which there is at least one, each in its scope."""
+    if not what.optional:
+        return _READERS[what.holds](what, node, path, scopes)
+    if node is None:
+        return [None] * len(scopes)
+    if not isinstance(node, dict) or set(node) != {"there", "of"}:
+        return _READERS[what.holds](what, node, path, scopes)
+    there = scopes[0].shelf.vector(node["there"], path, "?")
+    if len(there) != len(scopes) or not there.any():
+        raise Fault(f"{path} does not say what is there")
+    known = [scope for scope, is_there in zip(scopes, there.tolist(), strict=True) if is_there]
+    found = iter(_READERS[what.holds](what, node["of"], path, known))
+    return [next(found) if is_there else None for is_there in there.tolist()]
+
+
+def _write_records(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
+    """Write records; of tuples of them, how many each has, and all together."""
+    if not what.many:
+        return _write_classes(what, values, path, page)
+    whole = [each for value in values for each in value]
+    sizes = np.array([len(value) for value in values], dtype=np.int64)
+    node = _write_classes(what, whole, path, page) if whole else None
+    return {"sizes": page.array(f"{path}.sizes", sizes), "of": node}
+
+
+def _read_records(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
+    """Read records, which share the declared sizes with what is around them."""
+    if not what.many:
+        letters = None if what.dims is None else str(what.dims)
+        return _read_classes(what, node, path, [scope.inner(letters) for scope in scopes])
+    check_fields(node, {"sizes", "of"}, {"sizes", "of"}, path)
+    shelf = scopes[0].shelf
+    sizes = shelf.vector(node["sizes"], path).tolist()
+    _check_sizes(sizes, sum(sizes), scopes, path)
+    shelf.spend(sum(sizes), path)
+    letters = str(what.dims or "")
+    pairs = zip(scopes, sizes, strict=True)
+    own = [scope.inner(letters) for scope, size in pairs for _ in range(size)]
+    if bool(own) != (node["of"] is not None):
+        raise Fault(f"{path} has another number of records than it says")
+    found = _read_classes(what, node["of"], path, own) if own else []
+    return [tuple(part) for part in _cut(found, sizes)]
+
+
+def _write_classes(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
+    """Write records of one class; of several, the records of each class together."""
+    classes = _classes(what)
+    if classes is None:
+        return _write_fields(form_of(what.of[0]), values, path, page)
+    names = [type(value).__name__ for value in values]
+    for value, name in zip(values, names, strict=True):
+        if classes.get(name) is not type(value):
+            raise page.refuse(path, value, f"Model files hold {', '.join(classes)} there.")
+    kinds = list(dict.fromkeys(names))
+    node = {
+        kind: _write_fields(
+            form_of(classes[kind]),
+            [value for value, name in zip(values, names, strict=True) if name == kind],
+            f"{path}.{kind}",
+            page,
+        )
+        for kind in kinds
+    }
+    if len(kinds) == 1:
+        return node
+    which = np.array([kinds.index(name) for name in names], dtype=np.int64)
+    return {"which": page.array(f"{path}.which", which), "of": node}
+
+
+def _read_classes(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
+    """Read the records of each class, and put them into their order."""
+    classes = _classes(what)
+    if classes is None:
+        return _read_fields(form_of(what.of[0]), node, path, scopes)
+    which = [0] * len(scopes)
+    if isinstance(node, dict) and set(node) == {"which", "of"}:
+        which = scopes[0].shelf.vector(node["which"], path).tolist()
+        node = node["of"]
+    check_fields(node, set(classes), set(), path)
+    if len(which) != len(scopes) or set(which) != set(range(len(node))):
+        raise Fault(f"{path} has other classes than it says")
+    found = []
+    for number, (name, inner) in enumerate(node.items()):
+        own = [scope for scope, its in zip(scopes, which, strict=True) if its == number]
+        found.append(iter(_read_fields(form_of(classes[name]), inner, f"{path}.{name}", own)))
+    return [next(found[number]) for number in which]
+
+
+def _classes(what: Declaration) -> dict[str, type] | None:
+    """Return the classes of records by name; None if there can be but one."""
+    if len(what.of) == 1 and is_dataclass(what.of[0]):
+        return None
+    named: list[Mapping[str, type]] = [getattr(c, "known", {c.__name__: c}) for c in what.of]
+    return {name: each for group in named for name, each in group.items()}
+
+
+def _cut(values: Any, sizes: list[int]) -> list[Any]:
+    """Cut an array or a list into pieces of these sizes, which are all of it."""
+    return [values[end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)]
+
+
+def _check_sizes(sizes: list[int], total: int, scopes: list[Scope], path: str) -> None:
+    """Refuse sizes that are not those of all pieces."""
+    if len(sizes) != len(scopes) or min(sizes) < 0 or sum(sizes) != total:
+        raise Fault(f"the sizes of the pieces of {path} do not fit")
+
+
+# --- arrays of numbers ----------------------------------------------------------------------------
+
+
+def _write_numbers(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
+    """Write an array; of several, all numbers in one, and shapes, -1 for an axis that is not."""
+    arrays = [array if array.dtype in what.of else array.astype(what.of[0]) for array in values]
+    if len(arrays) == 1:
+        return page.array(path, arrays[0])
+    shapes = np.full((len(arrays), max(array.ndim for array in arrays)), -1)
+    for row, array in zip(shapes, arrays, strict=True):
+        row[: array.ndim] = array.shape
+    cells = np.concatenate([array.ravel() for array in arrays])
+    return [page.array(path, cells), page.array(f"{path}.shapes", shapes)]
+
+
+def _read_numbers(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
+    """Read arrays, and check their type, numbers and shapes."""
+    shelf = scopes[0].shelf
+    if len(scopes) == 1:
+        arrays = [shelf.array(node, path)]
+        _check_numbers(arrays[0], what, path)
+    else:
+        if not isinstance(node, list) or len(node) != 2:
+            raise Fault(f"{path} is no stack of arrays")
+        cells, shapes = (shelf.array(reference, path) for reference in node)
+        if cells.ndim != 1 or shapes.ndim != 2 or shapes.dtype != np.int64:
+            raise Fault(f"{path} is no stack of arrays")
+        _check_numbers(cells, what, path)
+        listed = [tuple(n for n in row if n >= 0) for row in shapes.tolist()]
+        sizes = [math.prod(shape) for shape in listed]
+        _check_sizes(sizes, len(cells), scopes, path)
+        pieces = zip(_cut(cells, sizes), listed, strict=True)
+        arrays = [piece.reshape(shape) for piece, shape in pieces]
+    for array, scope in zip(arrays, scopes, strict=True):
+        scope.bind(_dims_of(what, array.ndim, path, scope), array.shape, path)
+    return arrays
+
+
+def _dims_of(what: Declaration, n_axes: int, path: str, scope: Scope) -> str:
+    """Choose the letters that an array must have."""
+    dims = what.dims or ""
+    if isinstance(dims, Mapping):
+        dims = dims[scope.fields[str(what.by)]]
+    options = (dims,) if isinstance(dims, str) else dims
+    fitting = [each for each in options if len(each.split()) == n_axes]
+    if not fitting:
+        raise Fault(f"{path} has {n_axes} axes, which none of {options} has")
+    return fitting[0]
+
+
+def _check_numbers(array: Any, what: Declaration, path: str) -> None:
+    """Refuse another type, NaN, infinity and numbers that are too small."""
+    if array.dtype not in what.of:
+        raise Fault(f"{path} is of type {array.dtype}, not {what.of[0]}")
+    if "any" not in what.marks and array.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            total = array.sum()
+        if not np.isfinite(total) and not np.isfinite(array).all():
+            raise Fault(f"{path} holds NaN or infinity")
+    if ">= 0" in what.marks and not array.min(initial=0) >= 0:
+        raise Fault(f"{path} holds a number that is not at least 0")
+
+
+# --- labels ---------------------------------------------------------------------------------------
+
+
+def _write_labels(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
+    """Write labels; of many tuples, one behind the other, and how many each has."""
+    if len(values) == 1:
+        return write_labels(values[0], path, page)
+    if not all(isinstance(value, tuple) for value in values):
+        each = enumerate(values)
+        return [write_labels(value, f"{path}.{i}", page) for i, value in each]
+    whole = [label for value in values for label in value]
+    sizes = np.array([len(value) for value in values], dtype=np.int64)
+    return {"of": write_labels(whole, path, page), "sizes": page.array(f"{path}.sizes", sizes)}
+
+
+def _read_labels(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
+    """Read labels, and check their form, their number, and each of them."""
+    shelf = scopes[0].shelf
+    if len(scopes) == 1:
+        found = [read_labels(node, path, shelf)]
+    elif isinstance(node, list) and len(node) == len(scopes):
+        found = [read_labels(each, path, shelf) for each in node]
+    else:
+        check_fields(node, {"of", "sizes"}, {"of", "sizes"}, path)
+        whole, sizes = read_labels(node["of"], path, shelf), shelf.vector(node["sizes"], path)
+        if not isinstance(whole, list):
+            raise Fault(f"{path} is no stack of labels")
+        _check_sizes(sizes.tolist(), len(whole), scopes, path)
+        found = [tuple(piece) for piece in _cut(whole, sizes.tolist())]
+    for labels, scope in zip(found, scopes, strict=True):
+        _check_labels(labels, what, path, scope)
+    return found
+
+
+def _check_labels(labels: Any, what: Declaration, path: str, scope: Scope) -> None:
+    """Check the form, the number, and each label; an array has at least one, and all differ."""
+    if type(labels) not in what.of:
+        raise Fault(f"{path} holds its labels in the wrong form")
+    in_array = isinstance(labels, np.ndarray)
+    scope.bind(str(what.dims), labels.shape if in_array else (len(labels),), path)
+    if in_array and not len(labels):
+        raise Fault(f"{path} has no labels")
+    distinct = in_array or "distinct" in what.marks
+    if isinstance(labels, range) or not (distinct or what.each is not object):
+        return
+    items = labels.tolist() if in_array else labels
+    if what.each is not object and not all(isinstance(item, what.each) for item in items):
+        raise Fault(f"{path} holds a label of another kind")
+    if distinct and len(set(items)) < len(items):
+        raise Fault(f"{path} holds a label twice")
+
+
+def write_labels(labels: Any, path: str, page: Page) -> Json:
+    """Write labels in an array, a tuple, a list or a range, so that the same comes back."""
+    if isinstance(labels, range):
+        return {"range": [labels.start, labels.stop, labels.step]}
+    if not isinstance(labels, np.ndarray):
+        form = "list" if isinstance(labels, list) else "tuple"
+        return {form: _write_sequence([plain(label) for label in labels], path, page)}
+    kind = labels.dtype.kind
+    if kind in "biuf":
+        return {"array": page.array(path, labels)}
+    if kind == "U" and labels.ndim == 1:  # text of fixed width, as code points
+        width = labels.dtype.itemsize // 4
+        native = np.ascontiguousarray(labels, labels.dtype.newbyteorder("="))
+        return {"wide": page.array(path, native.view(np.uint32).reshape(len(labels), width))}
+    if kind in "OT" and labels.ndim == 1:
+        form = "objects" if kind == "O" else "strings"
+        return {form: _write_sequence([plain(label) for label in labels], path, page)}
+    raise page.refuse(path, labels, f"Labels of type {labels.dtype} are not stored; use text.")
+
+
+def read_labels(node: Json, path: str, shelf: Shelf) -> Any:
+    """Read labels back, in the form in which they were given."""
+    if not isinstance(node, dict) or len(node) != 1:
+        raise Fault(f"{path} holds no labels")
+    ((form, value),) = node.items()
+    if form == "range":
+        return _read_range(value, path)
+    if form == "array":
+        return shelf.array(value, path)
+    if form == "wide":
+        return _read_wide(shelf.array(value, path), path)
+    items = _read_sequence(value, path, shelf)
+    if form == "objects":
+        result = np.empty(len(items), dtype=object)
+        result[:] = items
+        return result
+    if form == "strings" and all(isinstance(item, str) for item in items):
+        return np.array(items, dtype=np.dtypes.StringDType())
+    if form not in ("tuple", "list"):
+        raise Fault(f"{path} holds labels in an unknown form")
+    return items if form == "list" else tuple(items)
+
+
+def _read_range(value: Json, path: str) -> range:
+    """Read a range, which costs nothing however long it is."""
+    whole = isinstance(value, list) and len(value) == 3 and all(type(v) is int for v in value)
+    if not whole or not value[2] or max(map(abs, value)) >= _MOST_WHOLE // 2:
+        raise Fault(f"{path} is no range")
+    return range(*value)
+
+
+def _read_wide(codes: Any, path: str) -> Any:
+    """Read text of fixed width from its code points."""
+    if codes.dtype != np.uint32 or codes.ndim != 2 or not codes.shape[1]:
+        raise Fault(f"{path} is no array of texts")
+    if codes.max(initial=0) > _MOST_CODE:
+        raise Fault(f"{path} holds what is no character")
+    if not codes.size:
+        return np.empty(len(codes), dtype=f"U{codes.shape[1]}")
+    return np.ascontiguousarray(codes).view(f"<U{codes.shape[1]}").reshape(len(codes))
+
+
+def _write_sequence(items: Sequence[Any], path: str, page: Page) -> Json:
+    """Write plain items in order: numbers as an array, texts as lines, others as lines of JSON."""
+    kinds = {type(item) for item in items}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind in _NUMBERS and (
+        kind is not int or -_MOST_WHOLE <= min(items) <= max(items) < _MOST_WHOLE
+    ):
+        return {"numbers": page.array(path, np.array(items, dtype=_NUMBERS[kind]))}
+    form = "texts" if kind is str and not any("\n" in item for item in items) else "json"
+    lines = items if form == "texts" else [as_text(_write_scalar(i, path, page)) for i in items]
+    whole = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
+    return {form: page.array(path, np.frombuffer(whole, dtype=np.uint8))}
+
+
+def _read_sequence(node: Json, path: str, shelf: Shelf) -> list[Any]:
+    """Read items back into a list."""
+    if not isinstance(node, dict) or len(node) != 1:
+        raise Fault(f"{path} is no sequence")
+    ((form, value),) = node.items()
+    array = shelf.array(value, path)
+    if array.ndim != 1 or array.dtype.str[1:] not in _SEQUENCES.get(form, ()):
+        raise Fault(f"{path} is no sequence of a known kind")
+    shelf.spend(len(array), path)
+    if form == "numbers":
+        return array.tolist()
+    try:
+        *lines, rest = array.tobytes().decode("utf-8", "surrogatepass").split("\n")
+    except UnicodeDecodeError:
+        raise Fault(f"{path} holds a text that is not UTF-8") from None
+    if rest:
+        raise Fault(f"{path} ends in the middle of a text")
+    return lines if form == "texts" else [_read_scalar(parse(line, path), path) for line in lines]
+
+
+# --- single values, and parameters ----------------------------------------------------------------
+
+
+def _write_singles(what: Declaration, values: list[Any], path: str, page: Page) -> Json:  # noqa: ARG001 - checked when read
+    """Write a single value of each object."""
+    if len(values) == 1:
+        return _write_scalar(values[0], path, page)
+    return _write_sequence([plain(value) for value in values], path, page)
+
+
+def _read_singles(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
+    """Read a single value of each object, and check it."""
+    if len(scopes) == 1:
+        found = [_read_scalar(node, path)]
+    else:
+        found = _read_sequence(node, path, scopes[0].shelf)
+        if len(found) != len(scopes):
+            raise Fault(f"{path} has {len(found)} values, not {len(scopes)}")
+    for value, scope in zip(found, scopes, strict=True):
+        _check_single(value, what, path, scope)
+    return found
+
+
+def _check_single(value: Any, what: Declaration, path: str, scope: Scope) -> None:
+    """Check that a value is a choice, a count, perhaps that of a size, or of the type declared."""
+    if what.holds == "choice":
+        if not isinstance(value, str) or value not in what.of:
+            raise Fault(f"{path} is none of {', '.join(what.of)}")
+    elif what.of == (int,):
+        if type(value) is not int or not 0 <= value < _MOST_WHOLE:
+            raise Fault(f"{path} is no whole number from 0")
+        if what.dims is not None:
+            scope.bind(str(what.dims), (value,), path)
+    elif type(value) is not what.of[0]:  # a boolean is no number
+        raise Fault(f"{path} is a {type(value).__name__}, not a {what.of[0].__name__}")
+
+
+def _write_scalar(value: Any, path: str, page: Page, depth: int = 0) -> Json:
+    """Write a number, a text, or a tuple of such, as JSON that gives the same value back."""
+    item = plain(value)
+    if item is None or type(item) in (bool, str):
+        return item
+    if type(item) is int and item.bit_length() <= _MOST_BITS:
+        return item
+    if type(item) is float:
+        return item if math.isfinite(item) else {"float": str(item)}
+    if type(item) is tuple and depth < _MOST_TUPLES:
+        return {"tuple": [_write_scalar(each, path, page, depth + 1) for each in item]}
+    raise page.refuse(path, value, "Model files hold text, numbers, booleans and tuples.")
+
+
+def _read_scalar(node: Json, path: str, depth: int = 0) -> Any:
+    """Read a single value back."""
+    if node is None or isinstance(node, (bool, str)):
+        return node
+    if isinstance(node, int) and node.bit_length() <= _MOST_BITS:
+        return node
+    if isinstance(node, float) and math.isfinite(node):  # 1e999 is not
+        return node
+    if isinstance(node, dict) and len(node) == 1 and depth < _MOST_TUPLES:
+        ((kind, value),) = node.items()
+        if kind == "float" and isinstance(value, str) and value in _ODD:
+            return _ODD[value]
+        if kind == "tuple" and isinstance(value, list):
+            return tuple(_read_scalar(each, path, depth + 1) for each in value)
+    raise Fault(f"{path} holds a value of an unknown kind")
+
+
+#: Classes of objects that may be parameters, by name.
+parameters: ChainMap[str, type] = ChainMap()
+
+
+def given_parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator; what reports progress is no part of the model."""
+    named = hasattr(model, "_plain_parameters")  # what a file names instead
+    given = model._plain_parameters() if named else model.get_params(deep=False)  # noqa: SLF001
+    return {name: value for name, value in given.items() if name != "progress"}
+
+
+def _write_values(what: Declaration, values: list[Any], path: str, page: Page) -> Json:  # noqa: ARG001 - nothing is declared
+    """Write a parameter of each object."""
+    if len(values) == 1:
+        return write_value(values[0], path, page)
+    return [write_value(value, f"{path}.{i}", page) for i, value in enumerate(values)]
+
+
+def _read_values(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:  # noqa: ARG001 - nothing is declared
+    """Read a parameter of each object."""
+    nodes = [node] if len(scopes) == 1 else node
+    if not isinstance(nodes, list) or len(nodes) != len(scopes):
+        raise Fault(f"{path} is no list of {len(scopes)}")
+    return [read_value(each, path, scopes[0].shelf) for each in nodes]
+
+
+def write_value(value: Any, path: str, page: Page, depth: int = 0) -> Json:
+    """Write what a user may pass as a parameter, and all that it holds."""
+    name = type(value).__name__
+    if parameters.get(name) is type(value):
+        form = form_of(type(value)).bare
+        return {"object": {name: _write_fields(form, [value], path, page)}}
+    if callable(value):
+        raise page.refuse(path, value, "A model file holds no code. Pass a value by name.")
+    if depth > _MOST_DEEP:
+        raise page.refuse(path, value, f"It is nested more than {_MOST_DEEP} deep.")
+    if isinstance(value, np.ndarray):
+        return {"array": write_labels(value, path, page)}
+    if isinstance(value, Mapping):
+        keys = write_value(list(value), f"{path}.keys", page, depth + 1)
+        return {"dict": [keys, write_value(list(value.values()), path, page, depth + 1)]}
+    for form_name, kind in _LISTS.items():
+        if type(value) is kind:
+            is_set = isinstance(value, set | frozenset)
+            items = sorted(value, key=repr) if is_set else list(value)
+            return {form_name: _write_items(items, path, page, depth)}
+    if hasattr(value, "get_params"):
+        remedy = (
+            "Model files hold Credo's own estimators, a CountVectorizer or a HashingVectorizer. "
+            "Save the other library's model in its own way and the Loss with loss.save(path), and "
+            "join them after loading."
+        )
+        raise page.refuse(path, value, remedy)
+    return _write_scalar(value, path, page)
+
+
+def _write_items(items: list[Any], path: str, page: Page, depth: int) -> Json:
+    """Write a short list as it is, a long one of single values as arrays."""
+    nested = (list, tuple, set, frozenset, Mapping, np.ndarray)
+    if len(items) > _SHORT and not any(isinstance(item, nested) for item in items):
+        return _write_sequence([plain(item) for item in items], path, page)
+    return [write_value(item, f"{path}.{i}", page, depth + 1) for i, item in enumerate(items)]
+
+
+def read_value(node: Json, path: str, shelf: Shelf, depth: int = 0) -> Any:
+    """Read a parameter and all that it holds."""
+    if not isinstance(node, dict):
+        return _read_scalar(node, path)
+    if len(node) != 1 or depth > _MOST_DEEP:
+        raise Fault(f"{path} holds a value of an unknown kind")
+    ((form, value),) = node.items()
+    if form == "object":
+        check_fields(value, set(parameters), set(), path)
+        if len(value) != 1:
+            raise Fault(f"{path} is not one object")
+        ((name, inner),) = value.items()
+        return _read_fields(form_of(parameters[name]).bare, inner, path, [Scope(shelf)])[0]
+    if form == "array":
+        return read_labels(value, path, shelf)
+    if form != "dict" and form not in _LISTS:
+        return _read_scalar(node, path)
+    if form != "dict" and not isinstance(value, list):
+        parts: Any = _read_sequence(value, path, shelf)
+    elif isinstance(value, list):
+        parts = [read_value(each, path, shelf, depth + 1) for each in value]
+    else:
+        raise Fault(f"{path} is no mapping")
+    try:
+        if form != "dict":
+            return _LISTS[form](parts)
+        if len(parts) == 2 and all(isinstance(part, list) for part in parts):
+            return dict(zip(*parts, strict=True))
+    except (TypeError, ValueError):
+        pass
+    raise Fault(f"{path} is a set or a mapping of what cannot be in one")
+
+
+_WRITERS: dict[str, Callable[[Declaration, list[Any], str, Page], Json]] = {
+    "numbers": _write_numbers,
+    "labels": _write_labels,
+    "choice": _write_singles,
+    "single": _write_singles,
+    "records": _write_records,
+    "value": _write_values,
+}
+_READERS: dict[str, Callable[[Declaration, Json, str, list[Scope]], list[Any]]] = {
+    "numbers": _read_numbers,
+    "labels": _read_labels,
+    "choice": _read_singles,
+    "single": _read_singles,
+    "records": _read_records,
+    "value": _read_values,
+}

@@ -1,0 +1,252 @@
+"""Estimators, losses and vectorizers, and which classes can be stored at all.
+
+Estimators need no line here: what they are made of follows from ``StoredModel``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, Self, final
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from credo._records import Declaration, Value, field_of
+from credo._types import F64, Labels
+from credo.classifiers import ClassSummary, DecisionClassifier, TextClassifier
+from credo.classifiers._base import StoredModel
+from credo.classifiers.naive_bayes import NaiveSummary
+from credo.classifiers.schema import TableSchema
+from credo.classifiers.text import WordSummary
+from credo.decisions import Loss
+from credo.exceptions import InputError
+from credo.storage.codec import Form, Page, forms, given_parameters, parameters, stands_for
+
+#: Options of a vectorizer that tell what is counted; ``dtype`` does not.
+_SHARED = (
+    *("strip_accents", "lowercase", "stop_words", "token_pattern", "ngram_range", "analyzer"),
+    "binary",
+)
+_OPTIONS = {
+    "CountVectorizer": (*_SHARED, "max_df", "min_df", "max_features", "vocabulary"),
+    "HashingVectorizer": (*_SHARED, "n_features", "norm", "alternate_sign"),
+}
+#: Vectorizers as a text classifier makes them, by name.
+_VECTORIZERS: dict[str, Any] = {
+    type(made).__name__: made
+    for made in (TextClassifier(hashing=each)._make_vectorizer() for each in (None, 1))  # noqa: SLF001
+}
+
+
+def storable() -> Mapping[str, type]:
+    """Return the classes that can be stored, by name; networks have a module of their own."""
+    others = (ClassSummary, NaiveSummary, WordSummary, DecisionClassifier, Loss)
+    return {**StoredModel.known, **{each.__name__: each for each in others}}
+
+
+@final
+class EstimatorForm(Form):
+    """An estimator as its parameters and what it learned; or the parameters alone."""
+
+    def __init__(self, make: Any, *, fitted: bool = True) -> None:
+        self.record, self._is_fitted = make, fitted
+        names = [name for name in make._get_param_names() if name != "progress"]  # noqa: SLF001
+        self.spare = frozenset(names)  # one that is not there has its default
+        self.fields = dict.fromkeys(names, Declaration("value", ()))
+        if fitted:
+            self.fields |= _learned(make)
+
+    @property
+    def bare(self) -> Form:
+        """The form of an estimator that is a parameter of another: it is not fitted."""
+        return EstimatorForm(self.record, fitted=False)
+
+    def take(self, value: Any, page: Page) -> dict[str, Any]:
+        """Take an estimator apart; refuse one that learned nothing, or would lose something."""
+        given = given_parameters(value)
+        found = {name: given[name] for name in self.spare}
+        if not self._is_fitted:
+            return found
+        found |= {name: vars(value).get(name) for name in self.fields if name not in self.spare}
+        if found.get("_fitted") is None and found.get("summary_") is None:
+            raise InputError(
+                f"This {self.record.__name__} is not fitted, so there is nothing to save. Fit it "
+                "first; an unfitted model is no more than its parameters."
+            )
+        if found["_problem"] is not None:
+            found |= {"_fitted": None} if "_fitted" in found else {}
+            if not page.summary:
+                raise InputError(
+                    f"This {self.record.__name__} waits for more rows: {found['_problem']} Without "
+                    "its summary nothing would be left of it. Save it with summary=True."
+                )
+        twin = self.record(**value.get_params(deep=False))
+        refuse_others(value, self._shown(twin, found))
+        if not page.summary and found.get("_fitted") is not None and "summary_" in found:
+            found["summary_"] = None
+        return found
+
+    def make(self, found: dict[str, Any]) -> Any:
+        """Put an estimator together."""
+        model = self.record(**{name: found[name] for name in self.spare if name in found})
+        return self._shown(model, found) if self._is_fitted else model
+
+    def _shown(self, model: Any, found: dict[str, Any]) -> Any:
+        """Let a model show what it learned, as a fit does at its end, but without warnings."""
+        fitted, summary, warned = (found.get(n) for n in ("_fitted", "summary_", "_warned"))
+        waits = found["_problem"] is not None
+        if (summary if waits or model.Fitted is None else fitted) is None:
+            raise InputError("The model has learned nothing.")
+        learned = {n: found[n] for n in self.fields if n not in self.spare}
+        vars(model).update({n: v for n, v in learned.items() if v is not None or n == "summary_"})
+        _check_schema(model)
+        if model.Fitted is None and isinstance(model, ClassifierMixin):
+            model.classes_ = summary.classes
+        model._check_loaded()  # noqa: SLF001 - it is there to be called here, as all of these
+        if waits:
+            return model
+        model._warned = True  # noqa: SLF001
+        if model.Fitted is None:
+            model._learn(summary)  # noqa: SLF001
+        else:
+            model._set(fitted, found.get("classes_"), summary)  # noqa: SLF001
+        del model._warned  # noqa: SLF001
+        if warned is not None:
+            model._warned = warned  # noqa: SLF001
+        if not np.isclose(np.sum(getattr(model, "priors_", 1.0)), 1.0):
+            raise InputError("The classes of the model have no weight.")
+        return model
+
+
+def _learned(make: Any) -> dict[str, Declaration]:
+    """Return what a model learned, in the order in which it is read."""
+    found = {}
+    if make.Fitted is not None and issubclass(make, ClassifierMixin):
+        found["classes_"] = field_of(Annotated[Any, "K"], "classes_")
+    names = Declaration("labels", (np.ndarray,), "D", each=str, optional=True)
+    found["n_features_in_"] = replace(
+        field_of(Annotated[int, "D"], "n_features_in_"), optional=make.kind == "documents"
+    )
+    found |= {
+        "feature_names_in_": names,
+        "schema_": field_of(Annotated[TableSchema, ""] | None, ""),
+    }
+    for attribute, record in (("_fitted", make.Fitted), ("summary_", make.Summary)):
+        if record is not None:
+            may_lack = attribute == "_fitted" or make.Fitted is not None
+            found[attribute] = replace(field_of(record, attribute), optional=may_lack)
+    return found | {"_problem": field_of(str | None, ""), "_warned": field_of(bool | None, "")}
+
+
+def _check_schema(model: Any) -> None:
+    """Refuse the schema of a table with other columns than the model has."""
+    schema = getattr(model, "schema_", None)
+    if schema is None or model.kind == "documents":
+        return
+    if schema.inputs != tuple(getattr(model, "feature_names_in_", ())):
+        raise InputError("The schema of the model does not fit its features.")
+
+
+def refuse_others(model: Any, twin: Any) -> None:
+    """Refuse attributes that would be lost: those that no model has which is made of the same."""
+    strange = sorted(name for name in set(vars(model)) - set(vars(twin)) if name[0] != "_")
+    if strange:
+        raise InputError(
+            f"This {type(model).__name__} has the attribute {strange[0]!r}, which model files do "
+            f"not hold. Remove it first: del model.{strange[0]}."
+        )
+
+
+@final
+@stands_for(DecisionClassifier)
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """A classifier that acts: the one that it was given, its loss, and the fitted one."""
+
+    estimator: Value
+    loss: Value
+    fitted: StoredModel
+
+    @classmethod
+    def of(cls, model: DecisionClassifier) -> Self:
+        """Take a fitted classifier apart."""
+        if not hasattr(model, "estimator_"):
+            raise InputError("This DecisionClassifier is not fitted, so there is nothing to save.")
+        twin = DecisionClassifier(model.estimator, model.loss)
+        refuse_others(model, twin._adopt(model.estimator_))  # noqa: SLF001 - as a fit does
+        return cls(model.estimator, model.loss, model.estimator_)
+
+    def made(self) -> DecisionClassifier:
+        """Put the classifier together."""
+        if not isinstance(self.estimator, StoredModel):
+            raise InputError("The DecisionClassifier has no estimator.")
+        if not isinstance(self.loss, Loss | None):
+            raise InputError("The DecisionClassifier has no Loss.")
+        if not isinstance(self.fitted, ClassifierMixin):
+            raise InputError("The estimator within does not classify.")
+        return DecisionClassifier(self.estimator, self.loss)._adopt(self.fitted)  # noqa: SLF001
+
+
+@final
+@stands_for(Loss)
+@dataclass(frozen=True, slots=True, eq=False)
+class LossTable:
+    """A loss of K truths and A acts, perhaps for each of N rows."""
+
+    matrix: Annotated[F64, ("K A", "N K A")]
+    truths: Annotated[Labels, "K"]
+    acts: Annotated[Labels, "A"]
+    reject: Value
+
+    @classmethod
+    def of(cls, loss: Loss) -> Self:
+        """Take a loss apart."""
+        return cls(loss.matrix, loss.truths, loss.acts, loss.reject)
+
+    def made(self) -> Loss:
+        """Make the loss, which checks itself."""
+        return Loss(self.matrix, self.truths, self.acts, reject=self.reject)
+
+
+@final
+@stands_for(*map(type, _VECTORIZERS.values()))
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectorizer:
+    """A vectorizer of scikit-learn by its options; functions are code, and refused."""
+
+    kind: Literal["CountVectorizer", "HashingVectorizer"]
+    options: Value
+
+    @classmethod
+    def of(cls, vectorizer: Any) -> Self:
+        """Take the options that tell what is counted."""
+        name, given = type(vectorizer).__name__, vectorizer.get_params()
+        for each in ("tokenizer", "preprocessor", "analyzer"):
+            if callable(given[each]):
+                raise InputError(
+                    f"A vectorizer cannot be saved: vectorizer.{each} is of type "
+                    f"{type(given[each]).__name__}. A model file holds no code."
+                )
+        return cls(name, {each: given[each] for each in _OPTIONS[name]})  # type: ignore[arg-type]
+
+    def made(self) -> Any:
+        """Make the vectorizer; check options as scikit-learn does before it fits, and lengths."""
+        if not isinstance(self.options, dict) or set(self.options) != set(_OPTIONS[self.kind]):
+            raise InputError("The vectorizer has other options than it can have.")
+        made = type(_VECTORIZERS[self.kind])(**self.options)
+        try:
+            made._validate_params()  # noqa: SLF001 - what fit does first
+        except ValueError as error:
+            raise InputError(f"The vectorizer has an option that is none: {error}.") from None
+        lengths = made.ngram_range
+        if [type(each) for each in lengths] != [int, int] or not 1 <= lengths[0] <= lengths[1]:
+            raise InputError("The vectorizer counts words in groups of no proper size.")
+        return made
+
+
+forms[StoredModel] = EstimatorForm
+parameters.maps += [
+    StoredModel.known,
+    {"Loss": Loss, **{name: type(each) for name, each in _VECTORIZERS.items()}},
+]
