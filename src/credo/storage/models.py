@@ -144,7 +144,7 @@ def _check_schema(model: Any) -> None:
     schema = getattr(model, "schema_", None)
     if schema is None or model.kind == "documents":
         return
-    if schema.inputs != tuple(getattr(model, "feature_names_in_", ())):
+    if schema.names != tuple(getattr(model, "feature_names_in_", ())):
         raise InputError("The schema of the model does not fit its features.")
 
 
