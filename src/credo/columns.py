@@ -272,7 +272,7 @@ def read_table(X: Any, owner: str) -> Table:
     is_listed = isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind == "O"
     if isinstance(X, (list, tuple)) or is_listed:
         X = _of_rows(list(X), owner)
-    frame = None if isinstance(X, np.ndarray) else frame_of(X, owner)
+    frame: Any = None if isinstance(X, np.ndarray) else frame_of(X, owner)
     labels: Any = None
     if frame is not None:
         _check_shape(frame.shape, owner)
