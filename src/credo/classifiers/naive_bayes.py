@@ -389,8 +389,8 @@ class NaiveBayes(TermClassifier):
         together, :math:`(n_c + \alpha C t_c)/(n + \alpha C)` with t the distribution over all
         rows, itself smoothed by α.
     unknown : {"smooth", "ignore", "error"}
-        A category that was neither seen nor declared in fit: ``"smooth"`` keeps room for one more, with α and no
-        observations; ``"ignore"`` takes it as missing; ``"error"`` refuses it.
+        A category that was neither seen nor declared in fit: ``"smooth"`` keeps room for one more,
+        with α and no observations; ``"ignore"`` takes it as missing; ``"error"`` refuses it.
     variance_floor : float
         Least variance of a Gaussian or Laplace column within a class, as a share of the variance
         that this column has over all rows: :math:`\sigma_{jk}^2 \ge f \operatorname{Var}(x_j)`. Per
