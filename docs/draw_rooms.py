@@ -36,6 +36,7 @@ DESCRIPTIONS = {
     "graphs": "variables, factors, plans",
     "families": "exponential families",
     "posterior": "labelled log-probabilities",
+    "columns": "the door for tables",
     "_validation": "checks that name an owner",
     "_checks": "the door for user input",
     "_kernels": "compiled loops on arrays",

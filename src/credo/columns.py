@@ -272,7 +272,7 @@ def read_table(X: Any, owner: str) -> Table:
     is_listed = isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind == "O"
     if isinstance(X, (list, tuple)) or is_listed:
         X = _of_rows(list(X), owner)
-    frame = None if isinstance(X, np.ndarray) else frame_of(X, owner)
+    frame: Any = None if isinstance(X, np.ndarray) else frame_of(X, owner)
     labels: Any = None
     if frame is not None:
         _check_shape(frame.shape, owner)
@@ -676,9 +676,8 @@ def _holds_objects(series: Any) -> bool:
 
 def _is_float(series: Any) -> bool:
     """Tell a column of floats for which Narwhals has no name."""
-    return isinstance(kind := getattr(series.to_native(), "dtype", None), np.dtype) and (
-        kind.kind == "f"
-    )
+    kind = getattr(series.to_native(), "dtype", None)
+    return isinstance(kind, np.dtype) and kind.kind == "f"
 
 
 def _series(series: Any, where: str) -> Cells:
@@ -731,7 +730,7 @@ def _polars_words(series: Any) -> Words:
     """Encode a Polars column."""
     import narwhals as nw  # noqa: PLC0415 - the series has loaded it
 
-    declared = hasattr(series.dtype, "categories") and str(series.dtype).startswith("Enum")
+    declared = str(series.dtype).startswith("Enum")
     if declared:
         values = series.dtype.categories
     else:

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.oracles import tables as oracle
 
-from credo.columns import Categories
-from credo.columns import Numbers, read_table
+from credo.columns import Categories, Numbers, read_table
 
 MISSING = [None, float("nan"), np.float32("nan")]
 
@@ -67,7 +66,7 @@ def test_whole_numbers_are_numbers_and_exact_as_words(container, cells):
 
 @pytest.mark.parametrize("container", oracle.TRUTH)
 @given(columns(st.booleans()))
-def test_truth_values_are_numbers_that_know_it(container, cells):
+def test_booleans_are_numbers_that_know_it(container, cells):
     table = read_table(oracle.TRUTH[container](cells), "Test")
     column = table.column(0)
     if any(cell is not None for cell in cells):

@@ -59,8 +59,8 @@ def read_target(y: Any, n: int, owner: str) -> Any:
     target = column_or_1d(y, warn=True)
     if len(target) != n:
         raise InputError(
-            f"{owner}: X has {n} rows and y has {len(target)}, inconsistent numbers of samples. "
-            "Pass one label, or target, per row."
+            f"{owner}: X has {n} rows and y has {len(target)} labels or targets, inconsistent "
+            "numbers of samples. Pass one per row."
         )
     return target
 

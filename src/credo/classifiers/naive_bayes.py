@@ -404,8 +404,8 @@ class NaiveBayes(TermClassifier):
         together, :math:`(n_c + \alpha C t_c)/(n + \alpha C)` with t the distribution over all
         rows, itself smoothed by α.
     unknown : {"smooth", "ignore", "error"}
-        A category that was not seen in fit: ``"smooth"`` keeps room for one more, with α and no
-        observations; ``"ignore"`` takes it as missing; ``"error"`` refuses it.
+        A category that was neither seen nor declared in fit: ``"smooth"`` keeps room for one more,
+        with α and no observations; ``"ignore"`` takes it as missing; ``"error"`` refuses it.
     variance_floor : float
         Least variance of a Gaussian or Laplace column within a class, as a share of the variance
         that this column has over all rows: :math:`\sigma_{jk}^2 \ge f \operatorname{Var}(x_j)`. Per
@@ -424,7 +424,9 @@ class NaiveBayes(TermClassifier):
     families_ : dict
         Family of each column, or of each group of columns.
     categories_ : dict
-        Categories of each categorical column, in the order in which they appeared.
+        Categories of each categorical column: those that its type declares, in its order (of a
+        pandas categorical, a Polars Enum or an Arrow dictionary), whether they occur or not;
+        else those that occur, in the order in which they appeared.
     n_parameters_ : int
         Numbers in the model: priors and parameters of all families.
     constant_features_ : ndarray of shape (D,)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array, issparse
 from sklearn.compose import make_column_transformer
@@ -11,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.oracles import naive_bayes as oracle
 
-from credo import NaiveBayes
+from credo import NaiveBayes, fit_table
 from credo.exceptions import InputError
 
 RNG = np.random.default_rng(50)
@@ -50,7 +51,7 @@ TABLES = {
     "Polars": lambda: POLARS,
     "Polars categories": lambda: POLARS.with_columns(pl.col("town").cast(pl.Categorical)),
     "Polars enumerated": lambda: POLARS.with_columns(
-        pl.col("town").cast(pl.Enum(["á", "bonn", "ulm", "unused"]))
+        pl.col("town").cast(pl.Enum(["á", "bonn", "ulm"]))
     ),
     "Arrow": lambda: pa.table(COLUMNS),
     "Arrow dictionary": lambda: pa.table(COLUMNS).set_column(
@@ -127,6 +128,108 @@ def test_a_pipeline_may_prepare_some_columns():
         "town": "categorical",
     }
     np.testing.assert_allclose(piped.predict_proba(X), plain.predict_proba(X), rtol=1e-8)
+
+
+# --- declared categories ---------------------------------------------------------------------
+
+SEEN = [None if town == "á" else town for town in COLUMNS["town"]]
+DECLARED = ["never", "ulm", "á", "bonn"]
+KIND = pa.dictionary(pa.int8(), pa.string())
+
+
+def declared(cells):
+    """An Arrow dictionary of all declared categories."""
+    places = [None if cell is None else DECLARED.index(cell) for cell in cells]
+    return pa.DictionaryArray.from_arrays(pa.array(places, pa.int8()), DECLARED)
+
+
+#: A column of two towns, and the categories that count.
+DECLARING = {
+    "pandas": (pd.DataFrame({"town": pd.Categorical(SEEN, DECLARED)}), DECLARED),
+    "pandas ordered": (
+        pd.DataFrame({"town": pd.Categorical(SEEN, DECLARED, ordered=True)}),
+        DECLARED,
+    ),
+    "pandas numbers": (
+        pd.DataFrame({"town": pd.Categorical([t and len(t) for t in SEEN], [2, 4, 9, 3])}),
+        [2, 4, 9, 3],
+    ),
+    "pandas Arrow": (
+        pd.DataFrame({"town": pd.arrays.ArrowExtensionArray(declared(SEEN))}),
+        DECLARED,
+    ),
+    "Polars Enum": (pl.DataFrame({"town": pl.Series(SEEN, dtype=pl.Enum(DECLARED))}), DECLARED),
+    "Polars Categorical": (
+        pl.DataFrame({"town": pl.Series(SEEN, dtype=pl.Categorical)}),
+        list(dict.fromkeys(t for t in SEEN if t)),
+    ),
+    "Arrow": (pa.table({"town": declared(SEEN)}), DECLARED),
+    "Arrow chunks of their own": (
+        pa.table(
+            {"town": pa.chunked_array([pa.array(["bonn"] * 20).cast(KIND), declared(SEEN)[20:]])}
+        ),
+        ["bonn", "never", "ulm", "á"],
+    ),
+    "Arrow text": (pa.table({"town": SEEN}), list(dict.fromkeys(t for t in SEEN if t))),
+}
+
+
+def labelled(table):
+    """The table with its labels, of which one is declared and does not occur."""
+    labels = pd.Categorical(Y, ["maybe", "yes", "no"])
+    if isinstance(table, pd.DataFrame):
+        return table.assign(label=labels)
+    if isinstance(table, pl.DataFrame):
+        return table.with_columns(label=pl.Series(Y, dtype=pl.Enum(["maybe", "yes", "no"])))
+    return table.append_column("label", pa.array(labels))
+
+
+def rows_of(table):
+    """An Arrow table."""
+    return table.to_arrow() if isinstance(table, pl.DataFrame) else pa.table(table)
+
+
+@pytest.mark.parametrize("name", DECLARING)
+def test_declared_categories_count_alike_however_the_rows_come(name, tmp_path):
+    table, known = DECLARING[name]
+    cut = table.iloc if isinstance(table, pd.DataFrame) else table
+    parts = [(cut[part], Y[part]) for part in (slice(0, 7), slice(7, 31), slice(31, N))]
+    stream, merged = NaiveBayes(), NaiveBayes().fit(*parts[0])
+    for part in parts:
+        stream.partial_fit(*part)
+    for part in parts[1:]:
+        merged = merged.merge(NaiveBayes().fit(*part))
+    rows, path = labelled(table), tmp_path / "rows.parquet"
+    pq.write_table(rows_of(rows), path, row_group_size=16)
+    # Parquet has no codes of numbers, and writes others anew where chunks differ.
+    tables = [rows] if name in {"pandas numbers", "Arrow chunks of their own"} else [rows, path]
+    whole = NaiveBayes().fit(table, Y)
+    assert whole.categories_ == {"town": known}
+    for model in stream, merged, *(fit_table(NaiveBayes(), t, "label") for t in tables):
+        assert model.categories_ == whole.categories_
+        assert model.classes_.tolist() == ["no", "yes"]
+        np.testing.assert_allclose(model.log_joint(table), whole.log_joint(table), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in DECLARING if "á" in DECLARING[name][1]])
+def test_a_declared_category_counts_though_its_rows_have_no_weight(name):
+    table, known = DECLARING[name]
+    model = NaiveBayes().fit(table, Y, [float(town != "ulm") for town in SEEN])
+    assert model.categories_ == {"town": known}
+
+
+@pytest.mark.parametrize("unknown", ["smooth", "ignore", "error"])
+def test_a_declared_category_that_does_not_occur_has_its_share_of_smoothing(unknown):
+    table = pd.DataFrame({"town": pd.Categorical(["ulm", "bonn", "ulm", "ulm"], DECLARED)})
+    model = NaiveBayes(smoothing=0.5, unknown=unknown).fit(table, ["a", "a", "a", "b"])
+    size = 4 + (unknown == "smooth")
+    found = np.exp(model.log_joint(pd.DataFrame({"town": ["never", "ulm"]})))
+    np.testing.assert_allclose(
+        found[0], [0.75 * 0.5 / (3 + 0.5 * size), 0.25 * 0.5 / (1 + 0.5 * size)]
+    )
+    np.testing.assert_allclose(
+        found[1], [0.75 * 2.5 / (3 + 0.5 * size), 0.25 * 1.5 / (1 + 0.5 * size)]
+    )
 
 
 # --- samples ---------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
 from tests.oracles import gaussians as oracle
 
@@ -210,8 +211,58 @@ def test_a_column_that_holds_no_numbers_is_named(column, ask):
     model = GaussianClassifier("tied") if ask == "classify" else GaussianRegressor()
     learn = credo.summarise if ask == "summarise" else model.fit
     for call in partial(learn, table, target), partial(model.fit(rows, target).predict, table):
-        with pytest.raises(InputError, match=r"column 'other' holds .* Turn it into numbers"):
+        with pytest.raises(InputError, match=r"column 'other'.* holds .* Turn it into numbers"):
             call()
+
+
+HOUSING = ["own", "rent", "own", "free", "own", "rent"]
+RAGGED = np.empty(6, dtype=object)
+RAGGED[:] = [np.ones(3), *[np.ones(2)] * 5]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (pd.DataFrame({"size": SIZES, "housing": HOUSING}), "column 'housing' holds text.*'own'"),
+        (pl.DataFrame({"size": SIZES, "housing": HOUSING}), "column 'housing' holds text.*'own'"),
+        (pa.table({"size": SIZES, "housing": HOUSING}), "column 'housing' holds text.*'own'"),
+        (list(zip(SIZES, HOUSING, strict=True)), "column 1 holds text such as 'own'"),
+        (np.array([SIZES, HOUSING], dtype=object).T, "column 1 holds text such as 'own'"),
+        (np.array([HOUSING, HOUSING]).T, "column 0 holds text such as 'own'"),
+    ],
+    ids=["pandas", "Polars", "Arrow", "list", "objects", "text"],
+)
+@pytest.mark.parametrize("learn", [GaussianClassifier().fit, credo.summarise])
+def test_text_is_refused_with_the_models_that_take_it(rows, said, learn):
+    with pytest.raises(InputError, match=f"{said}.*NaiveBayes or credo.LogisticClassifier.*leave"):
+        learn(rows, np.arange(6) % 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (pd.DataFrame(np.ones((6, 2)), columns=["a", "a"]), "column names must differ.*Rename"),
+        (np.ones((6, 2)) * 1j, "Complex data not supported. Split it into real and imaginary"),
+        ([[1.0, 2.0]] * 5 + [[1.0]], r"rows of X must be equally long.*lengths \[1, 2\]. Use None"),
+        (RAGGED, r"rows of X must be equally long.*lengths \[2, 3\]. Use None"),
+        (pl.LazyFrame({"a": SIZES}), "lazy frame has no rows yet. Use its collect"),
+        (csr_array(np.ones((6, 2))), "X is sparse.*toarray"),
+    ],
+    ids=["names", "complex", "lists", "arrays", "lazy", "sparse"],
+)
+@pytest.mark.parametrize("kind", [GaussianClassifier, GaussianRegressor])
+def test_what_is_no_table_of_numbers_is_refused_in_a_sentence(kind, rows, said):
+    with pytest.raises(InputError, match=f"{kind.__name__}.*{said}"):
+        kind().fit(rows, np.arange(6) % 2)
+
+
+def test_numbers_written_as_text_are_numbers():
+    rows = np.array([["1", "2.5"], ["3", None], ["2", "0"], ["2.5", "1"]] * 3, dtype=object)
+    numbers, target = np.array(rows, dtype=float), np.arange(12) // 6
+    for shape in "diagonal", "tied_diagonal":
+        found = GaussianClassifier(shape).fit(rows, target).log_joint(rows)
+        expected = GaussianClassifier(shape).fit(numbers, target).log_joint(numbers)
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("dtype", ["datetime64[D]", "timedelta64[s]"])

@@ -1,6 +1,8 @@
 """Many rows of evidence: answers, routes, memory, threads, progress, and shapes of rows."""
 
+import datetime as dt
 import threading
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -492,6 +494,39 @@ def test_all_spellings_of_missing_are_missing():
 def test_numbers_of_numpy_and_floats_are_the_states_that_they_equal():
     cells = [np.int8(2), np.float32(1.0), 2.0, True]
     assert answers({"stage": cells}) == answers(np.array([[2], [1], [2], [1]]), ["stage"])
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        [dt.date(2020, 1, 1), dt.date(2020, 1, 2)],
+        [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2)],  # noqa: DTZ001 - as in a frame
+        [(0, 1), (1, 0)],
+        [Decimal("0.1"), Decimal("0.2")],
+        [0.5, "half"],
+        [b"a", b"b"],
+    ],
+    ids=lambda states: type(states[0]).__name__,
+)
+def test_states_are_matched_by_value_whatever_they_are(states):
+    net = BayesianNetwork()
+    net.variable("x", states)
+    net.cpt("x", table=[0.3, 0.7])
+    cells = {"x": [states[1], None, states[0]]}
+    frames = [pd.DataFrame(cells, dtype=object)]
+    if isinstance(states[0], dt.date):
+        frames += [pd.DataFrame(cells), pl.DataFrame(cells), pa.table(cells)]
+    for rows in cells, listed(cells), *frames:
+        found = infer_many(net, rows).probabilities("x")
+        assert found.tolist() == [[0, 1], [0.3, 0.7], [1, 0]]
+
+
+def test_a_declared_category_that_does_not_occur_need_not_be_a_state():
+    for rows in (
+        pd.DataFrame({"smoke": pd.Categorical(["no", None], ["maybe", "no"])}),
+        pl.DataFrame({"smoke": pl.Series(["no", None], dtype=pl.Enum(["maybe", "no"]))}),
+    ):
+        assert answers(rows) == answers(np.array([[0], [-1]]), ["smoke"])
 
 
 def test_an_unknown_state_or_column_is_named_with_its_row():
