@@ -211,12 +211,16 @@ def test_the_same_table_in_any_format_is_decided_alike(credo, folder, ending):
 
 
 def test_probabilities_are_numbers(credo, folder):
-    table = pa.table({"cancer": ["a"], "normal": [0.99]})
-    with open_sink(folder / "t.parquet", table.schema) as sink:
-        sink.write(table.to_batches()[0])
-    code, _, err = credo("decide", "t.parquet", "--loss", "loss.csv")
-    message = "credo: Column 'cancer' of t.parquet must hold numbers. Got string.\n"
-    assert (code, err) == (2, message)
+    for cells, fault in (
+        (["a"], " of t.parquet must hold numbers. Got string."),
+        ([2**53 + 1], " cannot be taken as double: Integer value"),
+    ):
+        table = pa.table({"cancer": cells, "normal": [0.99]})
+        with open_sink(folder / "t.parquet", table.schema) as sink:
+            sink.write(table.to_batches()[0])
+        code, _, err = credo("decide", "t.parquet", "--loss", "loss.csv")
+        assert code == 2
+        assert err.startswith(f"credo: Column 'cancer'{fault}")
 
 
 def test_wrong_usage_exits_with_2(credo):

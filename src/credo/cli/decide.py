@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from credo.cli.destinations import destination
-from credo.cli.row_files import RowWriter, as_texts, open_rows, refuse_twice
+from credo.cli.row_files import RowWriter, as_texts, cast_column, open_rows, refuse_twice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +135,7 @@ class _Job:
 
         wanted = dict.fromkeys([*self.columns, *self.keep])
         for batch in self.rows.batches(list(wanted), progress):
-            found = [batch.column(name).cast(pa.float64()) for name in self.columns]
+            found = [cast_column(batch, name, pa.float64()) for name in self.columns]
             values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in found])
             bad = check.first_wrong_row(values, normalise=self.normalise)
             if bad is not None:

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from credo.cli.row_files import RowWriter, as_texts, as_words, open_rows, refuse_twice
+from credo.cli.row_files import RowWriter, as_texts, cast_column, open_rows, refuse_twice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,7 +142,8 @@ class _Job:
 
         codes = np.empty((block.num_rows, len(self.columns)), np.int32)
         for j, (column, name) in enumerate(zip(self.columns, self.variables, strict=True)):
-            words = pc.utf8_trim_whitespace(as_words(block.column(column)).fill_null(""))
+            cells = cast_column(block, column, pa.string())
+            words = pc.utf8_trim_whitespace(cells.fill_null(""))
             found = pc.index_in(words, pa.array(self.network.states(name), pa.string()))
             codes[:, j] = found.fill_null(-1)
             known = pc.or_(found.is_valid(), pc.is_in(words, pa.array(self.missing)))

@@ -38,8 +38,8 @@ def infer(
     rows: Annotated[
         str | None,
         typer.Option(
-            help="Comma-separated file, one question per row: columns are variables, an empty "
-            "cell was not observed. '.gz' is unpacked, '-' reads the standard input.",
+            help="CSV (also .gz or .tsv), Parquet, Arrow or Feather, one question per row: columns "
+            "are variables, an empty cell was not observed. '-' reads the standard input.",
             show_default=False,
         ),
     ] = None,
@@ -60,7 +60,9 @@ def infer(
     ] = None,
     on_impossible: Annotated[
         str,
-        typer.Option(help="With --rows: 'error' stops at an impossible row, 'blank' leaves gaps."),
+        typer.Option(
+            help="With --rows: 'error' stops at an impossible row, 'blank' leaves it empty."
+        ),
     ] = "error",
     method: Annotated[
         str,

@@ -46,18 +46,20 @@ def open_rows(path: str, types: Mapping[str, Any]) -> Iterator[Source]:
 
 def as_texts(batch: Any, names: Sequence[str]) -> list[list[str]]:
     """Return the cells of some columns of a batch, row by row, as text; empty where missing."""
-    cells = [as_words(batch.column(name)).fill_null("").to_pylist() for name in names]
+    import pyarrow as pa
+
+    cells = [cast_column(batch, name, pa.string()).fill_null("").to_pylist() for name in names]
     return [list(row) for row in zip(*cells, strict=True)] or [[]] * batch.num_rows
 
 
-def as_words(column: Any) -> Any:
-    """Return a column of any type as text."""
+def cast_column(batch: Any, name: str, kind: Any) -> Any:
+    """Return a column in another type, or say that it cannot be."""
     import pyarrow as pa
 
-    from credo.tables.arrow import in_types
+    from credo.tables.arrow import blaming_input, in_types
 
-    named = pa.RecordBatch.from_arrays([column], ["column"])
-    return in_types(named, pa.schema([("column", pa.string())])).column(0)
+    with blaming_input(f"Column {name!r}", f"taken as {kind}"):
+        return in_types(batch.select([name]), pa.schema([(name, kind)])).column(0)
 
 
 def refuse_twice(names: Sequence[str]) -> None:

@@ -251,7 +251,7 @@ class Source:
         """
         words = [name for name in columns if is_text(self.schema.field(name).type)]
         files = [piece for piece in self._pieces if isinstance(piece, ParquetRows)]
-        if not words or len(files) < len(self._pieces):
+        if not words or not files or len(files) < len(self._pieces):
             return self
         pieces = [file.with_codes(words) for file in files]
         common = _common_schema(pieces)

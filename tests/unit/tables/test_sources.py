@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from credo.exceptions import FileFormatError, InputError, LabelError
-from credo.tables import open_source, pieces
+from credo.tables import Source, open_source, pieces
 
 N = 1000
 TABLE = pa.table(
@@ -288,6 +288,8 @@ def test_the_labels_of_a_pandas_frame_become_text_and_must_differ():
         open_source(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     with pytest.raises(InputError, match="pass a DataFrame"):
         open_source(pd.Series([1, 2]))
+    with pytest.raises(InputError, match="pass a DataFrame"):
+        open_source(pl.Series([1, 2]))
 
 
 @pytest.mark.parametrize("value", [3, None, [], [1], {"a": [1]}, b"t.csv"])
@@ -420,6 +422,25 @@ def test_a_plan_that_fails_is_an_error_of_ours():
     plan = pl.from_arrow(TABLE).lazy().select(pl.col("nowhere"))
     with pytest.raises(InputError, match="the LazyFrame cannot be read: .*nowhere"):
         open_source(plan)
+
+
+def test_rows_of_another_kind_need_a_schema_and_steps():
+    class Elsewhere(Source):
+        name = "the rows elsewhere"
+        schema = TABLE.schema
+
+        def steps(self, names):  # noqa: ARG002 - it has all columns
+            yield from ((batch, None) for batch in TABLE.to_batches(100))
+
+    source = Elsewhere.__new__(Elsewhere)
+    assert source.coded(["name"]) is source
+    assert (source.n_rows, source.fault_of("x")) == (None, None)
+    assert (
+        rows(source.batches(["flag", "x"]), ["flag", "x"])
+        == TABLE.select(["flag", "x"]).to_pylist()
+    )
+    assert source.head(["x"], 3)["x"].to_pylist() == TABLE["x"].to_pylist()[:3]
+    assert str(source.fault_at("it is odd.", 2)) == "the rows elsewhere: row 2: it is odd."
 
 
 # --- folders and lists of files --------------------------------------------
