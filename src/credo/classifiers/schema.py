@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import local
 from typing import Annotated, Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -36,6 +37,7 @@ _TAKEN: dict[str, tuple[ColumnKind, ...]] = {
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 #: More labels than this in one batch are not classes but names of rows.
 _MOST_CLASSES = 2**15
+_ROOM = local()
 #: How messages of models name a row, counted from zero; not so in quotes.
 _ROW = re.compile(r"(?<!['\"])\b([Rr]ow) (\d+)\b")
 
@@ -359,8 +361,16 @@ class Batch:
             return texts[0] if len(texts) == 1 else list(map("\n".join, zip(*texts, strict=True)))
         if kind == "columns":
             return self._table()
-        columns = [numbers_of(self.rows.column(name)) for name in self.schema.names]
-        return RowsView((len(self), len(columns)), lambda rows: _stacked(columns, rows))
+        columns = self._numbers()
+        return RowsView((len(self), len(columns)), lambda rows: _block(columns, rows))
+
+    def matrix(self) -> F64:
+        """Return the features as an array of numbers, (B, D)."""
+        return np.stack(self._numbers(), axis=1)
+
+    def _numbers(self) -> list[F64]:
+        """Return the columns of features as numbers."""
+        return [numbers_of(self.rows.column(name)) for name in self.schema.names]
 
     def _table(self) -> Table:
         """Return the features as a table of columns, each read as what it is."""
@@ -481,9 +491,23 @@ def numbers_of(column: Any) -> F64:
     return column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
 
 
-def _stacked(columns: Sequence[F64], rows: Any) -> F64:
-    """Return some rows of columns; a block of them is put together in the cache."""
-    return np.array([column[rows] for column in columns]).T
+def _block(columns: Sequence[F64], rows: Any) -> F64:
+    """Return some rows of columns, put together in memory that the blocks of a thread share.
+
+    New memory for each block would cost as much as the sums that are made of it.
+    """
+    whole = isinstance(rows, slice)
+    size = len(range(*rows.indices(len(columns[0])))) if whole else len(rows)
+    kept: Any = getattr(_ROOM, "kept", np.empty(0))
+    if kept.size < len(columns) * size:
+        kept = _ROOM.kept = np.empty(len(columns) * size)
+    lines = kept[: len(columns) * size].reshape(len(columns), size)
+    for column, line in zip(columns, lines, strict=True):
+        if whole:
+            line[:] = column[rows]
+        else:
+            np.take(column, rows, out=line, mode="clip")
+    return lines.T
 
 
 def _first_null(column: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +15,6 @@ import pyarrow.compute as pc
 from credo._types import F64, Label
 from credo.classifiers.schema import ColumnKind, ColumnSpec, numbers_of
 from credo.classifiers.summary import ColumnMemory
-from credo.families import Gaussian
 
 #: Hidden: marginalised, exactly. Shuffled: taken from other rows, by models that need all columns.
 How = Literal["hidden", "shuffled"]
@@ -79,8 +79,10 @@ class ColumnTally:
     spec: ColumnSpec
     n_rows: int
     n_missing: int
-    #: Of numbers: their moments, least and greatest.
-    moments: Any = None
+    #: Of finite numbers: how many, their mean, sum of squares about it, least and greatest.
+    n_known: int = 0
+    mean: float = 0.0
+    scatter: float = 0.0
     least: float = np.inf
     greatest: float = -np.inf
     #: Of categories: rows of each; None if there are too many.
@@ -96,8 +98,10 @@ class ColumnTally:
             known = numbers[np.isfinite(numbers)]
             if not known.size:
                 return cls(spec, n, missing)
+            with np.errstate(over="ignore"):
+                mean, variance = float(known.mean()), float(known.var())
             ends = float(known.min()), float(known.max())
-            return cls(spec, n, missing, Gaussian.summarise(known), *ends)
+            return cls(spec, n, missing, len(known), mean, variance * len(known), *ends)
         counted = values.value_counts()
         if len(counted) > _MOST_VALUES + 1:
             return cls(spec, n, values.null_count)
@@ -107,8 +111,8 @@ class ColumnTally:
 
     def merge(self, other: ColumnTally) -> ColumnTally:
         """Add what was counted of further rows."""
-        moments = [each.moments for each in (self, other) if each.moments is not None]
-        counts = None
+        n_known, gap = self.n_known + other.n_known, other.mean - self.mean
+        share, counts = other.n_known / max(n_known, 1), None
         if self.counts is not None and other.counts is not None:
             counts = self.counts + other.counts
             counts = None if len(counts) > _MOST_VALUES else counts
@@ -116,7 +120,9 @@ class ColumnTally:
             self.spec,
             self.n_rows + other.n_rows,
             self.n_missing + other.n_missing,
-            moments[0].merge(moments[1]) if len(moments) == 2 else next(iter(moments), None),
+            n_known,
+            self.mean + share * gap,
+            self.scatter + other.scatter + self.n_known * share * gap * gap,
             min(self.least, other.least),
             max(self.greatest, other.greatest),
             counts,
@@ -126,11 +132,10 @@ class ColumnTally:
         """Return what was counted, next to what a model remembers."""
         before = before or ColumnMemory()
         numbers: dict[str, float] = {}
-        if self.moments is not None:
-            weight, scatter = float(self.moments.weight), float(self.moments.scatter)
+        if self.n_known:
             numbers = {
-                "mean": float(self.moments.mean),
-                "deviation": float(np.sqrt(scatter / weight)),
+                "mean": self.mean,
+                "deviation": math.sqrt(self.scatter / self.n_known),
                 "least": self.least,
                 "greatest": self.greatest,
             }

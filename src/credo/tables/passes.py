@@ -9,12 +9,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from threading import Lock
 from typing import Any, ClassVar, Protocol, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it has no stubs
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no stubs
 
 from credo.classifiers.schema import Batch, TableSchema
 from credo.exceptions import FileFormatError, InputError
@@ -313,11 +314,17 @@ _LOCK = Lock()
 _LIMITS: list[Any] = []
 
 
+@cache
+def _libraries() -> Any:
+    """Find the libraries of linear algebra, which takes milliseconds."""
+    return ThreadpoolController()
+
+
 @contextmanager
 def _one_thread_of_algebra() -> Iterator[None]:
     """Let linear algebra run on one thread, until the last of those who asked for it is done."""
     with _LOCK:
-        _LIMITS.append(_LIMITS[0] if _LIMITS else threadpool_limits(1, "blas"))
+        _LIMITS.append(_LIMITS[0] if _LIMITS else _libraries().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:

@@ -19,7 +19,6 @@ from credo.classifiers._base import Blocks, GenerativeClassifier, log_probabilit
 from credo.classifiers.schema import Batch, fitted_learner
 from credo.decisions import Loss, decide
 from credo.exceptions import InputError
-from credo.families.moments import RowsView
 from credo.storage import pack, unpack
 from credo.tables.fit import open_checked, schema_of_model
 from credo.tables.passes import Engine, map_in_order, opened_part, with_starts
@@ -284,10 +283,10 @@ def _acts(acts: Labels) -> Any:
 def _inputs(learner: Any, batch: Batch) -> Any:
     """Return the rows of a batch as a model predicts from them."""
     learner._check_ready()  # noqa: SLF001 - hooks of models, as below
+    if learner.kind == "numbers":
+        return batch.matrix()
     rows = batch.inputs(learner.kind)
-    if learner.kind == "documents":
-        return learner._rows(rows)  # noqa: SLF001
-    return rows[:] if isinstance(rows, RowsView) else rows
+    return learner._rows(rows) if learner.kind == "documents" else rows  # noqa: SLF001
 
 
 def _scores(learner: Any, batch: Batch, *, densities: bool = False) -> Blocks:

@@ -231,3 +231,19 @@ def test_the_decimal_point_is_that_of_the_models_columns(tmp_path):
     assert found.equals(
         credo.predict_table(model, pa.table({"x": [1.5, 2.5], "k": ["3.5", "4.5"]}), keep=["k"])
     )
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_a_row_that_a_model_refuses_is_named_by_its_row_of_the_table(frame, weight):
+    numbers = frame.assign(n=frame.age.round().abs(), w=(frame.id != 0).astype(float))
+    naive = credo.NaiveBayes({"n": "poisson"}, smoothing=0)
+    model = credo.fit_table(naive, numbers, "left", ["n", "city"])
+    wrong = numbers.assign(n=numbers.n.where(numbers.id != 66_001, 0.5))
+    with pytest.raises(InputError, match="^predict_table: NaiveBayes.*Got 0.5 in row 66002, colu"):
+        credo.predict_table(model, wrong)
+    with pytest.raises(InputError, match="^fit_table: NaiveBayes.*Got 0.5 in row 66002, column"):
+        credo.fit_table(naive, wrong, "left", ["n", "city"], weight)
+    unseen = numbers.assign(city=numbers.city.where(numbers.id != 66_001, "row 7"))
+    credo.fit_table(naive.set_params(unknown="error"), numbers, "left", ["n", "city"])
+    with pytest.raises(InputError, match="row 66002 has 'row 7' in column 'city'"):
+        credo.predict_table(naive, unseen)
