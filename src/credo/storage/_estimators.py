@@ -56,7 +56,7 @@ def learner_kind(make: Any) -> Estimator:
         needed = set()
     if make.Summary is None:
         learned = {"classes_": CLASSES, **learned, "_fitted": record_kind(make.Fitted)}
-        return Estimator(make, Plan(learned, frozenset({*needed, "_fitted"}), finish=_show))
+        return Estimator(make, Plan(learned, frozenset({*needed, "classes_", "_fitted"}), finish=_show))
     summary = field_kind(field_of(make.Summary, "Summary"))
     needed.add("summary_")
     if make.Fitted is not None:

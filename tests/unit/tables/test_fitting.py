@@ -91,8 +91,9 @@ def test_logistic_regression_sees_categories_as_zeros_and_ones(frame):
     coded = pd.get_dummies(frame[MIXED], columns=["city"], drop_first=True).astype(float)
     order = ["age", "visits", "city_Köln", "city_Ulm", "member"]
     expected = credo.LogisticClassifier().fit(coded[order], frame.left, sample_weight=frame.weight)
-    assert found.schema_.features[2].categories == ("Bonn", "Köln", "Ulm")
-    assert found.feature_names_in_.tolist() == [
+    assert found.categories_ == {"city": ("Bonn", "Köln", "Ulm")}
+    assert found.feature_names_in_.tolist() == list(found.schema_.names) == MIXED
+    assert found.coefficient_names_.tolist() == [
         "age", "visits", "city=Köln", "city=Ulm", "member",
     ]  # fmt: skip
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
