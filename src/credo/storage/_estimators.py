@@ -56,7 +56,8 @@ def learner_kind(make: Any) -> Estimator:
         needed = set()
     if make.Summary is None:
         learned = {"classes_": CLASSES, **learned, "_fitted": record_kind(make.Fitted)}
-        return Estimator(make, Plan(learned, frozenset({*needed, "classes_", "_fitted"}), finish=_show))
+        every = frozenset({*needed, "classes_", "_fitted"})
+        return Estimator(make, Plan(learned, every, finish=_show))
     summary = field_kind(field_of(make.Summary, "Summary"))
     needed.add("summary_")
     if make.Fitted is not None:

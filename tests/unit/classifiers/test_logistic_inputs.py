@@ -4,8 +4,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from tests.oracles import logistic as oracle
 
-from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers import logistic_solver
+from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers.logistic_results import Information
 from credo.classifiers.logistic_rows import Scaling
 from credo.exceptions import InputError, LabelError, NumericalError, ShapeError
