@@ -120,7 +120,7 @@ def test_options_reach_the_models(fit):
 
 def test_categories_and_truth_values_go_into_logistic_regression(fit):
     found = fit("--drop", "id,w", model="logistic")
-    assert list(found.feature_names_in_) == [
+    assert list(found.coefficient_names_) == [
         *("age", "income", "loans", "home=own", "home=rent", "member")
     ]
 

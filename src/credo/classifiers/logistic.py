@@ -92,7 +92,8 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         Whether there are intercepts.
     separation : {"warn", "error"}
         Whether separation, without a penalty, is told by a ``SeparationWarning`` or refused. After
-        the warning, coefficients are those of a ridge of 0.01 on columns at one scale.
+        the warning, coefficients minimise the summed loss with a ridge of 0.01 on columns at one
+        scale.
     tol : float
         It has converged if no entry of the gradient of the mean penalised loss is larger, for
         columns at one scale; nor larger than this share of that loss, if it is below one.
@@ -105,9 +106,14 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     ----------
     classes_ : ndarray of shape (K,)
         Labels, sorted.
-    coef_ : ndarray of shape (1, D) or (K, D)
+    coef_ : ndarray of shape (1, M) or (K, M)
         Coefficients of the log odds of the second of two classes; or of each of more classes,
         which sum to zero over the classes unless ``penalty="l1"``.
+    coefficient_names_ : ndarray of shape (M,)
+        What the columns of ``coef_`` are about: a column of numbers, or ``"column=category"``.
+    categories_ : dict
+        The categories of each column of text: those that occurred, sorted, the base first; then
+        those that were only declared.
     intercept_ : ndarray of shape (1,) or (K,)
         Intercepts.
     converged_ : bool
@@ -125,7 +131,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     separation_ : Separation or None
         Which direction separates which classes, if one does and there is no penalty.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        Number and names of the columns of X, as in scikit-learn.
 
     See Also
     --------
@@ -141,6 +147,11 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     gradients, O(nnz K) per product. Sparse rows stay sparse; of float32 rows only blocks are
     copied. Rows of weight zero count as absent. Columns that are linear functions of others get
     the least coefficients, with a ``SingularWarning``. NaN is refused.
+
+    Columns of a data frame that hold text or categories become columns of zeros and ones, one for
+    each category but the base, the first in sorted order that occurs; booleans are zeros and ones.
+    A category that a type declares but no row has gets no coefficient, and is predicted as the
+    base; one that ``fit`` has not seen otherwise is refused. At most 10 000 per column.
 
     Separation is proven by a linear programme and checked on all rows. With more than 2000
     coefficients only complete separation is found, and with more than 1000 no word is said of

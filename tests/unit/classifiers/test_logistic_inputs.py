@@ -4,8 +4,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from tests.oracles import logistic as oracle
 
-from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers import logistic_solver
+from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers.logistic_results import Information
 from credo.classifiers.logistic_rows import Scaling
 from credo.exceptions import InputError, LabelError, NumericalError, ShapeError
@@ -111,6 +111,18 @@ def test_stopping_early_is_told_with_the_gradient():
     for penalty in ("l1", "l2"):
         with pytest.warns(ConvergenceWarning, match="above tol=1e-08. Raise max_iter or tol\\.$"):
             LogisticClassifier(penalty, max_iter=1).fit(X, Y)
+    limit = r"above [5-7]\.?\d*e-09, tol=1e-08 of the mean loss 0\.[5-7]\d?\. Raise max_iter or tol"
+    with pytest.warns(ConvergenceWarning, match=limit):
+        LogisticClassifier(max_iter=1).fit(X, Y == 1)
+
+
+def test_a_search_that_rounding_ends_says_so_with_the_limit_it_missed():
+    with pytest.warns(ConvergenceWarning) as told:
+        model = LogisticClassifier("l2", tol=1e-300).fit(X, Y)
+    text = str(told[0].message)
+    assert "as no step lowers the loss any further in float64" in text
+    assert text.endswith("Raise tol.")
+    assert model.n_iter_ < 100
 
 
 @pytest.mark.parametrize(

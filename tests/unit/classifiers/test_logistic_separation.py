@@ -151,6 +151,42 @@ class TestQuasiCompleteSeparation:
         assert model.separation_.features == (3,)
 
 
+class TestTheRidgeInstead:
+    def rows(self):
+        """Two columns of categories, one of which is never seen with the third class."""
+        rng = np.random.default_rng(3)
+        groups = rng.integers(0, 5, size=(900, 2))
+        rows = np.column_stack([np.eye(5)[groups[:, j]][:, 1:] for j in range(2)])
+        scores = rows @ rng.normal(0, 2, size=(8, 3)) + rng.gumbel(size=(900, 3))
+        scores[groups[:, 0] == 2, 2] = -np.inf
+        return rows, scores.argmax(axis=1)
+
+    def test_comes_within_a_thousandth_of_the_highest_likelihood(self):
+        rows, y = self.rows()
+        assert oracle.separation(rows, y) == "quasi-complete"
+        model, text = separated(rows, y)
+        best = oracle.highest_likelihood(rows, y)
+        assert best - 1e-3 < model.log_likelihood_ / len(y) <= best + 1e-9
+        assert "those of a ridge of 0.01 on columns at one scale" in text
+        assert text.index("penalty='l2'") < text.index("ridge")
+
+    def test_is_the_one_that_is_told(self):
+        rows, y = self.rows()
+        model, _ = separated(rows, y)
+        scale = rows.std(axis=0)
+        told = LogisticClassifier("l2", strength=0.01).fit(rows / scale, y)
+        np.testing.assert_allclose(model.coef_ * scale, told.coef_, atol=1e-5)
+        assert model.n_iter_ > told.n_iter_
+        assert not model.converged_
+
+    def test_is_the_same_for_batches(self):
+        rows, y = self.rows()
+        model, _ = separated(rows, y)
+        with pytest.warns(SeparationWarning):
+            other = LogisticClassifier().fit_batches([(rows[:500], y[:500]), (rows[500:], y[500:])])
+        np.testing.assert_allclose(other.coef_, model.coef_, atol=1e-6)
+
+
 class TestNoSeparation:
     @pytest.mark.parametrize("overlap", [1e-3, 1e-5])
     def test_is_claimed_of_a_single_row_that_just_overlaps(self, overlap):

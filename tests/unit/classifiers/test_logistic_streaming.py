@@ -1,3 +1,6 @@
+import functools
+import pickle  # noqa: TID251 - clusters send functions by it
+import warnings
 import weakref
 
 import numpy as np
@@ -6,7 +9,8 @@ import scipy.sparse as sp
 from tests.oracles import logistic as oracle
 
 from credo.classifiers.logistic import LogisticClassifier
-from credo.exceptions import InputError, LabelError, ShapeError
+from credo.exceptions import InputError, LabelError, SeparationWarning, ShapeError
+from credo.families.moments import Rows
 
 X, CODES = oracle.rows_of(21, n=150)
 NAMES = np.array(["ant", "bee", "cat"])
@@ -118,6 +122,48 @@ def test_names_of_columns_come_from_the_batches():
     table = pd.DataFrame(X, columns=["a", "b", "c"])
     model = LogisticClassifier().fit_batches([(table[:70], Y[:70]), (table[70:], Y[70:])])
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+class Elsewhere:
+    """Rows behind a wall that only pickles pass, as on a cluster."""
+
+    in_memory = False
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def reduce(self, function, merge):
+        function, merge = _sent((function, merge))
+        return functools.reduce(merge, [_sent(function(part)) for part in self.parts])
+
+
+def _sent(thing):
+    return pickle.loads(pickle.dumps(thing))  # noqa: S301 - its own
+
+
+@pytest.mark.parametrize("case", ["plain", "l2", "l1", "many", "separated", "far"])
+def test_questions_and_answers_travel(case):
+    rng = np.random.default_rng(27)
+    rows, y, penalty = X, CODES, case if case in ("l1", "l2") else None
+    if case == "many":
+        rows, penalty = rng.normal(size=(150, 1100)), "l2"
+    if case == "separated":
+        rows = np.column_stack([X, np.where(CODES == 2, 1.0, 0.0)])
+    if case == "far":
+        rows = X + 1e6 * X.std(axis=0)
+    parts = [
+        (Rows(rows[part], np.unique(y[part], return_inverse=True)[1], None, 0), np.unique(y[part]))
+        for part in SPLITS["sevenths backwards"]
+    ]
+    names = [f"x{j}" for j in range(rows.shape[1])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        there = LogisticClassifier(penalty)._fit_passes(Elsewhere(parts), names)
+        here = LogisticClassifier(penalty).fit(rows, y)
+    assert (there.separation_ is None) == (case != "separated")
+    scale = rows.std(axis=0)
+    np.testing.assert_allclose(there.coef_ * scale, here.coef_ * scale, atol=1e-6)
+    assert there.feature_names_in_.tolist() == names
 
 
 class TestRefused:
