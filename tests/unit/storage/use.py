@@ -56,6 +56,8 @@ def estimator(model):
     X = questions(model)
     if not isinstance(X, list) and X.shape[1] != width:
         X = np.zeros((3, width))
+    if hasattr(X, "columns") and hasattr(model, "feature_names_in_"):
+        X = X.set_axis(model.feature_names_in_, axis=1)
     n = len(X) if isinstance(X, list) else X.shape[0]
     if isinstance(model, credo.GaussianRegressor):
         y = np.arange(n, dtype=float)
@@ -73,7 +75,7 @@ def estimator(model):
             found.append(lambda name=name: getattr(model, name)(X))
     if hasattr(model, "merge"):
         found += [lambda: model.merge(model)]
-    if hasattr(model, "partial_fit"):
+    if hasattr(model, "partial_fit") and model.classes_.dtype.kind != "f":
         found += [lambda: unpack(pack(model)).partial_fit(X, y)]
     if hasattr(model, "with_priors"):
         found += [lambda: probabilities(model.with_priors("uniform").predict_proba(X))]
