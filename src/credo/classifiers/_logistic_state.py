@@ -172,7 +172,7 @@ class LogisticState(StoredModel, ScoredClassifier):
             census, sample = one_batch(batch, _sample_size)
         self._refuse_unusable(batch, census)
         class_weights = np.bincount(codes, batch.weights, len(self.classes_)).astype(np.float64)
-        return self._problem(lambda: (batch,), census, sample, class_weights, options)
+        return self._pose(lambda: (batch,), census, sample, class_weights, options)
 
     def _streamed(self, source: Any, classes: Any, options: Options) -> Problem:
         """Survey rows that come in batches."""
@@ -188,9 +188,7 @@ class LogisticState(StoredModel, ScoredClassifier):
         weights = np.array(list(stream.weights.values()))[order]
         census: Any = stream.census
         sample = stream.sample(encode)
-        return self._problem(
-            stream.source(encode), census, sample, weights, options, in_memory=False
-        )
+        return self._pose(stream.source(encode), census, sample, weights, options, in_memory=False)
 
     def _check_classes(self, classes: Any) -> None:
         """Check that all labels found were announced, and all that were announced came."""
@@ -244,7 +242,7 @@ class LogisticState(StoredModel, ScoredClassifier):
         names = self._features()
         refuse_unusable(batch.x, moments, lambda j: repr(names[j]), OWNER)
 
-    def _problem(
+    def _pose(
         self,
         source: Any,
         census: Census,
@@ -275,7 +273,9 @@ class LogisticState(StoredModel, ScoredClassifier):
         self.classes_, self._fitted = classes, fitted
         for each in fields(LogisticFit):
             private = each.name in ("information", "penalised", "problem_of_table")
-            setattr(self, f"_{each.name}" if private else f"{each.name}_", getattr(fitted, each.name))
+            setattr(
+                self, f"_{each.name}" if private else f"{each.name}_", getattr(fitted, each.name)
+            )
 
     def _check_loaded(self) -> None:
         """Check that there is a row of coefficients per class, or one for two classes."""

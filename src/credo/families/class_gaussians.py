@@ -146,10 +146,12 @@ class ClassGaussians:
         else:
             diagonal = stack
             fits = _are_near((stack**2 * covariances)[:, active], 1.0, 1.0)
-        fits = fits and (diagonal[:, active] > 0).all() and not diagonal[:, ~active].any()
-        fits = fits and (self._factors > 0).all()
+        signs = (diagonal[:, active] > 0).all() and not diagonal[:, ~active].any()
+        fits = fits and bool(signs and (self._factors > 0).all())
         if fits:
-            logs = active.sum() * np.log(self._factors) - 2 * np.log(diagonal[:, active]).sum(axis=1)
+            logs = active.sum() * np.log(self._factors) - 2 * np.log(diagonal[:, active]).sum(
+                axis=1
+            )
             fits = _are_near(self.log_determinants, logs, 1 + np.abs(logs))
         if not fits:
             raise InputError("The covariances of the model are not those that it was factored by.")

@@ -103,7 +103,12 @@ class GaussianFit:
     def _check(self) -> None:
         """Refuse numbers from a file that no fit gives."""
         likely = len(self.trace) and not np.isnan(self.trace).any()
-        if not likely or not self.weights.any() or (self.amounts < 0).any() or (self.amounts > 1).any():
+        if (
+            not likely
+            or not self.weights.any()
+            or (self.amounts < 0).any()
+            or (self.amounts > 1).any()
+        ):
             raise InputError("The Gaussians of the model are not those of a fit.")
 
 

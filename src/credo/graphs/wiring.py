@@ -211,7 +211,9 @@ class Wiring:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 same = np.isclose(np.exp(logs), values, rtol=1e-9, atol=1e-300)
             if not (same.all() and (logs < np.inf).all()):
-                raise InputError("The logs of the tables of the network are not those of its cells.")
+                raise InputError(
+                    "The logs of the tables of the network are not those of its cells."
+                )
 
     def tabulated(self, sum_product: bool) -> Wiring:  # noqa: FBT001 - the kind of product
         """Return the same model with tables in the place of structured factors.

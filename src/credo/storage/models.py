@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self, final
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
 from credo._records import Declaration, Value, field_of
 from credo._types import F64, Labels
 from credo.classifiers import ClassSummary, DecisionClassifier, TextClassifier
-from credo.classifiers._base import StoredModel
+from credo.classifiers._base import ScoredClassifier, StoredModel
 from credo.classifiers.naive_bayes import NaiveSummary
 from credo.classifiers.table_schema import TableSchema
 from credo.classifiers.text import WordSummary
@@ -94,14 +93,15 @@ class EstimatorForm(Form):
 
     def _shown(self, model: Any, found: dict[str, Any]) -> Any:
         """Let a model show what it learned, as a fit does at its end, but without warnings."""
-        fitted, summary, warned = (found.get(n) for n in ("_fitted", "summary_", "_warned"))
+        fitted, warned = found.get("_fitted"), found.get("_warned")
+        summary: Any = found.get("summary_")
         waits = found["_problem"] is not None
         if (summary if waits or model.Fitted is None else fitted) is None:
             raise InputError("The model has learned nothing.")
         learned = {n: found[n] for n in self.fields if n not in self.spare}
         vars(model).update({n: v for n, v in learned.items() if v is not None or n == "summary_"})
         _check_schema(model)
-        if model.Fitted is None and isinstance(model, ClassifierMixin):
+        if model.Fitted is None and isinstance(model, ScoredClassifier):
             model.classes_ = summary.classes
         model._check_loaded()  # noqa: SLF001 - it is there to be called here, as all of these
         if waits:
@@ -122,13 +122,16 @@ class EstimatorForm(Form):
 def _learned(make: Any) -> dict[str, Declaration]:
     """Return what a model learned, in the order in which it is read."""
     found = {}
-    if make.Fitted is not None and issubclass(make, ClassifierMixin):
+    if make.Fitted is not None and issubclass(make, ScoredClassifier):
         found["classes_"] = field_of(Annotated[Any, "K"], "classes_")
     names = Declaration("labels", (np.ndarray,), "D", each=str, optional=True)
     found["n_features_in_"] = replace(
         field_of(Annotated[int, "D"], "n_features_in_"), optional=make.kind == "documents"
     )
-    found |= {"feature_names_in_": names, "schema_": field_of(Annotated[TableSchema, ""] | None, "")}
+    found |= {
+        "feature_names_in_": names,
+        "schema_": field_of(Annotated[TableSchema, ""] | None, ""),
+    }
     for attribute, record in (("_fitted", make.Fitted), ("summary_", make.Summary)):
         if record is not None:
             may_lack = attribute == "_fitted" or make.Fitted is not None
@@ -180,7 +183,7 @@ class Decision:
             raise InputError("The DecisionClassifier has no estimator.")
         if not isinstance(self.loss, Loss | None):
             raise InputError("The DecisionClassifier has no Loss.")
-        if not isinstance(self.fitted, ClassifierMixin):
+        if not isinstance(self.fitted, ScoredClassifier):
             raise InputError("The estimator within does not classify.")
         return DecisionClassifier(self.estimator, self.loss)._adopt(self.fitted)  # noqa: SLF001
 

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._records import Value
-from credo._types import F64, Bool, Int, Label, Labels
+from credo._types import F64, Int, Label, Labels
 from credo.exceptions import InputError
 from credo.graphs import (
     BayesianNetwork,
@@ -39,7 +38,7 @@ from credo.graphs.structured import (
     two_states,
 )
 from credo.graphs.variables import Same, Variable, Variables, as_states
-from credo.graphs.wiring import Int32, Int64, Wiring, starts
+from credo.graphs.wiring import Int32, Int64, Wiring
 from credo.storage.codec import stands_for
 
 _MODELS: dict[str, Any] = {
@@ -130,7 +129,8 @@ class Network:
     def of(cls, model: Any) -> Self:
         """Compile a copy; the network stays open if it is."""
         wiring = model.copy().compile()
-        names, pixels = wiring.names, None
+        names: Any = wiring.names
+        pixels = None
         if isinstance(names, Coordinates) and len(names) == math.prod(names.shape):
             names, pixels = None, np.array(names.shape)
         elif not isinstance(names, range):
@@ -306,6 +306,4 @@ class Grid:
         if (self.odds is None) == (self.logs is None):
             raise InputError("The field has odds or potentials, and not both.")
         pixels = self.logs if self.odds is None else as_plane(self.odds, "GridField")
-        return GridField(
-            pixels, self.smoothness, labels=self.labels, neighbours=self.neighbours
-        )
+        return GridField(pixels, self.smoothness, labels=self.labels, neighbours=self.neighbours)
