@@ -139,10 +139,9 @@ class ClassGaussians:
         if self.has_correlations:
             sigma, diagonal = covariances.reshape(stack.shape), np.diagonal(stack, axis1=1, axis2=2)
             rows = (np.cos(np.arange(1.0, self.n_features + 1)) * active)[:, None]
-            white, scale = stack.mT @ rows, np.sqrt(np.abs(np.diagonal(sigma, axis1=1, axis2=2)))
-            spread = scale[:, :, None] * (scale[:, None] @ np.abs(white))
-            fits = _are_near(stack @ (sigma @ white), rows, np.linalg.norm(rows, axis=0))
-            fits = fits and _are_near(sigma.mT @ white, sigma @ white, spread)
+            white, norm = stack.mT @ rows, np.sqrt((rows**2).sum())
+            fits = _are_near(stack @ (sigma @ white), rows, norm)
+            fits = fits and _are_near(stack @ (sigma.mT @ white), rows, norm)
         else:
             diagonal = stack
             fits = _are_near((stack**2 * covariances)[:, active], 1.0, 1.0)

@@ -696,9 +696,18 @@ parameters: ChainMap[str, type] = ChainMap()
 
 def given_parameters(model: Any) -> dict[str, Any]:
     """Return the parameters of an estimator; what reports progress is no part of the model."""
-    named = hasattr(model, "_plain_parameters")  # what a file names instead
-    given = model._plain_parameters() if named else model.get_params(deep=False)  # noqa: SLF001
-    return {name: value for name, value in given.items() if name != "progress"}
+    cls: type = type(model)
+    given = {name: getattr(model, name) for name in parameter_names(cls)}
+    if hasattr(model, "_plain_parameters"):
+        given |= model._plain_parameters()  # noqa: SLF001 - what a file names instead
+    return given
+
+
+@cache
+def parameter_names(cls: Any) -> tuple[str, ...]:
+    """Name the parameters of estimators of a class; scikit-learn reads the signature each time."""
+    names = cls._get_param_names()
+    return tuple(name for name in names if name != "progress")
 
 
 def _write_values(what: Declaration, values: list[Any], path: str, page: Page) -> Json:  # noqa: ARG001 - nothing is declared

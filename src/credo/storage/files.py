@@ -471,14 +471,16 @@ def _check_arrays(arrays: Mapping[str, Any], sums: Mapping[str, Any], size: int)
     """Compare the checksum of each array; of large files, two at a time."""
     if set(sums) != set(arrays):
         raise Fault("its arrays are not those that its description tells of")
-    with ThreadPoolExecutor(2) as pool:  # starts threads when they are needed
-        run = pool.map if size >= _LARGE else map
-        for name, found in zip(arrays, run(checksum, arrays, arrays.values()), strict=True):
-            if sums[name] != found:
-                raise Fault(f"it is damaged: the checksum of the array {name[:80]!r} is another")
-            array = arrays[name]
-            if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
-                raise Fault(f"the array {name[:80]!r} has booleans other than 0 and 1")
+    found = map(checksum, arrays, arrays.values())
+    if size >= _LARGE:
+        with ThreadPoolExecutor(2) as pool:
+            found = pool.map(checksum, arrays, arrays.values())
+    for name, check in zip(arrays, found, strict=True):
+        if sums[name] != check:
+            raise Fault(f"it is damaged: the checksum of the array {name[:80]!r} is another")
+        array = arrays[name]
+        if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
+            raise Fault(f"the array {name[:80]!r} has booleans other than 0 and 1")
 
 
 def checksum(name: str, array: Any) -> int:

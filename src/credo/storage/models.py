@@ -20,7 +20,15 @@ from credo.classifiers.table_schema import TableSchema
 from credo.classifiers.text import WordSummary
 from credo.decisions import Loss
 from credo.exceptions import InputError
-from credo.storage.codec import Form, Page, forms, given_parameters, parameters, stands_for
+from credo.storage.codec import (
+    Form,
+    Page,
+    forms,
+    given_parameters,
+    parameter_names,
+    parameters,
+    stands_for,
+)
 
 #: Options of a vectorizer that tell what is counted; ``dtype`` does not.
 _SHARED = (
@@ -50,7 +58,7 @@ class EstimatorForm(Form):
 
     def __init__(self, make: Any, *, fitted: bool = True) -> None:
         self.record, self._is_fitted = make, fitted
-        names = [name for name in make._get_param_names() if name != "progress"]  # noqa: SLF001
+        names = parameter_names(make)
         self.spare = frozenset(names)  # one that is not there has its default
         self.fields = dict.fromkeys(names, Declaration("value", ()))
         if fitted:
@@ -80,7 +88,7 @@ class EstimatorForm(Form):
                     f"This {self.record.__name__} waits for more rows: {found['_problem']} Without "
                     "its summary nothing would be left of it. Save it with summary=True."
                 )
-        twin = self.record(**value.get_params(deep=False))
+        twin = self.record(**{name: getattr(value, name) for name in self.spare})
         refuse_others(value, self._shown(twin, found))
         if not page.summary and found.get("_fitted") is not None and "summary_" in found:
             found["summary_"] = None
@@ -114,7 +122,7 @@ class EstimatorForm(Form):
         del model._warned  # noqa: SLF001
         if warned is not None:
             model._warned = warned  # noqa: SLF001
-        if not np.isclose(np.sum(getattr(model, "priors_", 1.0)), 1.0):
+        if not abs(np.sum(getattr(model, "priors_", 1.0)) - 1.0) < 1e-6:
             raise InputError("The classes of the model have no weight.")
         return model
 
