@@ -91,8 +91,7 @@ class Conditional:
 
 def _are_near(first: Any, second: Any, scale: Any) -> bool:
     """Tell whether two arrays are the same to a tenth of a scale."""
-    with np.errstate(all="ignore"):
-        return bool((np.abs(first - second) <= 0.1 * scale).all())
+    return bool((np.abs(first - second) <= 0.1 * scale).all())
 
 
 @dataclass(frozen=True, eq=False)

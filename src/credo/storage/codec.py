@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from itertools import accumulate
@@ -271,7 +271,7 @@ def _write_fields(form: Form, values: list[Any], path: str, page: Page) -> Json:
 
 def _read_fields(form: Form, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
     """Read each field of all objects in its order, then make them."""
-    check_fields(node, set(form.fields), set(form.fields) - form.spare, path)
+    check_fields(node, form.fields.keys(), form.fields.keys() - form.spare, path)
     for name, each in form.fields.items():
         if name in node:
             values = read(each, node[name], f"{path}.{name}", scopes)
@@ -280,15 +280,15 @@ def _read_fields(form: Form, node: Json, path: str, scopes: list[Scope]) -> list
     return [form.make(scope.fields) for scope in scopes]
 
 
-def check_fields(node: Json, known: set[str], needed: set[str], path: str) -> None:
+def check_fields(node: Json, known: AbstractSet[str], needed: AbstractSet[str], path: str) -> None:
     """Refuse a table with fields that are not known, or without one that is needed."""
     if not isinstance(node, dict):
         raise Fault(f"{path} is no table of fields")
-    strange, lacking = sorted(set(node) - known), sorted(needed - set(node))
-    if strange:
-        raise Fault(f"{path} has the field {strange[0][:80]!r}, which is not known")
-    if lacking:
-        raise Fault(f"{path} lacks the field {lacking[0]!r}")
+    if not node.keys() <= known:
+        strange = min(node.keys() - known)
+        raise Fault(f"{path} has the field {strange[:80]!r}, which is not known")
+    if not needed <= node.keys():
+        raise Fault(f"{path} lacks the field {min(needed - node.keys())!r}")
 
 
 def write(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
@@ -465,11 +465,9 @@ def _check_numbers(array: Any, what: Declaration, path: str) -> None:
     """Refuse another type, NaN, infinity and numbers that are too small."""
     if array.dtype not in what.of:
         raise Fault(f"{path} is of type {array.dtype}, not {what.of[0]}")
-    if "any" not in what.marks and array.dtype.kind == "f":
-        with np.errstate(all="ignore"):
-            total = array.sum()
-        if not np.isfinite(total) and not np.isfinite(array).all():
-            raise Fault(f"{path} holds NaN or infinity")
+    finite = "any" in what.marks or array.dtype.kind != "f" or math.isfinite(array.sum())
+    if not finite and not np.isfinite(array).all():
+        raise Fault(f"{path} holds NaN or infinity")
     if ">= 0" in what.marks and not array.min(initial=0) >= 0:
         raise Fault(f"{path} holds a number that is not at least 0")
 

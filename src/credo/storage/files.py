@@ -471,7 +471,7 @@ def _check_arrays(arrays: Mapping[str, Any], sums: Mapping[str, Any], size: int)
     """Compare the checksum of each array; of large files, two at a time."""
     if set(sums) != set(arrays):
         raise Fault("its arrays are not those that its description tells of")
-    found = map(checksum, arrays, arrays.values())
+    found: Iterator[int] = map(checksum, arrays, arrays.values())
     if size >= _LARGE:
         with ThreadPoolExecutor(2) as pool:
             found = pool.map(checksum, arrays, arrays.values())
