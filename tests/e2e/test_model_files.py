@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import credo
 from credo.storage import describe, load
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
-FIRST = MODELS / "version_2"
+FIRST = MODELS / "version_3"
 
 
 def write_golden_files(folder):
@@ -44,7 +45,7 @@ def test_files_load_and_answer_as_on_the_day_they_were_written(path):
             rtol=1e-9,
             atol=1e-12,
         )
-    assert describe(path)["format"] == 2
+    assert describe(path)["format"] == 3
 
 
 def _ragged(values):
@@ -58,7 +59,7 @@ def _ragged(values):
 
 def test_there_is_an_old_file_of_every_class_that_can_be_stored():
     stored = {describe(path)["class"] for path in FIRST.glob("*.credo")}
-    assert stored == set(credo.storage._registry.storable())
+    assert stored == set(credo.storage.files.storable())
 
 
 #: Saves a second model over a first, in processes that die after so many calls of functions, or
@@ -129,11 +130,46 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file(tmp_path):
     assert int(parts) > 0  # some were killed in the middle of writing
 
 
+#: Saves two models in turns over one file, for ever.
+SAVED_IN_TURNS = """
+import sys
+import numpy as np
+import credo
+
+X = np.random.default_rng(0).normal(size=(200, 60))
+models = [credo.GaussianClassifier("full").fit(X + k, np.arange(200) % 2) for k in (0, 5)]
+models[0].save(sys.argv[1])
+print("saved", flush=True)
+while True:
+    for model in models:
+        model.save(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    "times", [3, pytest.param(60, marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_a_process_killed_while_it_saves_leaves_a_whole_file(tmp_path, times):
+    path, rng = tmp_path / "model.credo", np.random.default_rng(0)
+    for _ in range(times):
+        with subprocess.Popen(
+            [sys.executable, "-c", SAVED_IN_TURNS, str(path)], stdout=subprocess.PIPE
+        ) as writer:
+            assert writer.stdout.readline() == b"saved\n"
+            time.sleep(float(rng.uniform(0.0, 0.05)))
+            writer.kill()
+        found = load(path)
+        assert abs(float(found.means_.mean()) - 2.5) < 3  # the first, or the second
+        assert len(found.predict(np.zeros((2, 60)))) == 2
+    credo.Loss.zero_one(["a", "b"]).save(path)  # what is left over does not stand in the way
+    assert load(path) == credo.Loss.zero_one(["a", "b"])
+
+
 HOSTILE = """
 import os, sys
 import credo
 from credo.exceptions import FileFormatError
-from credo.storage import _networks, load  # before measuring
+from credo.storage import load, networks  # before measuring
 
 def status(what):
     with open("/proc/self/status") as lines:

@@ -432,8 +432,13 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
         self._set_priors()
 
     def _check_loaded(self) -> None:
-        """Check that a model from a file is one of its features."""
-        fitted = getattr(self, "_fitted", None)
+        """Check that a model from a file is one of its features, and its summary too."""
+        fitted, summary = getattr(self, "_fitted", None), self.summary_
+        if summary is not None and (
+            summary.moments.n_features != self.n_features_in_
+            or summary.classes.tolist() != self.classes_.tolist()
+        ):
+            raise InputError("The summary of the model is not one of its classes and features.")
         if fitted is None:  # it waits for more rows
             return
         size = (

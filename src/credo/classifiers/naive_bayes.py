@@ -530,8 +530,8 @@ class NaiveBayes(TermClassifier):
         _name_families(self.families)
 
     def _plain_parameters(self) -> dict[str, Any]:
-        """Return the parameters for a file, which holds families by name."""
-        return {**self.get_params(deep=False), "families": _name_families(self.families)}
+        """Return what a file holds by name: the families."""
+        return {"families": _name_families(self.families)}
 
     def _check_loaded(self) -> None:
         self._check_parameters()

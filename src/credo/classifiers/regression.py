@@ -383,9 +383,11 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
 
     def _check_loaded(self) -> None:
         """Check that a model from a file has a summary of its features and the target."""
-        wanted, summary = (1, self.n_features_in_ + 1), self.summary_
+        summary = self.summary_
         if summary is not None and (
-            summary.means.shape != wanted or summary.moments.detail != "tied"
+            summary.moments.n_features != self.n_features_in_ + 1
+            or summary.moments.detail != "tied"
+            or summary.classes.tolist() != _CLASSES.tolist()
         ):
             raise InputError("The summary does not fit the features.")
 

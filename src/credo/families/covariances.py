@@ -307,7 +307,7 @@ def _collinear(
     kept, dropped = order[:rank] - 1, order[rank] - 1
     inner = correlation[np.ix_(kept, kept)]
     weights = np.abs(np.linalg.lstsq(inner, correlation[kept, dropped], rcond=None)[0])
-    partners = np.sort(kept[weights > min(_NO_PART, weights.max() * (1 - _NO_PART))])
+    partners = np.sort(kept[weights > min(_NO_PART, weights.max(initial=0.0) * (1 - _NO_PART))])
     return SingularCovarianceError(
         f"{names.owner}: {whose} is singular: column {names.columns(columns[[dropped]])} is, to "
         f"rounding, a combination of {names.columns(columns[partners])}; {size - rank} of {size} "

@@ -336,6 +336,13 @@ class MomentSummary(AbstractSummary):
     def _pooled(self, other: Self) -> tuple[F64, ...]:
         return _shaped(self._moments().merge(other._moments()), self.mean.shape)
 
+    def _check(self) -> None:
+        """Refuse numbers from a file that are no scatter."""
+        matrices = self.scatter.ndim > self.mean.ndim
+        squares = np.einsum("...ii->...i", self.scatter) if matrices else self.scatter
+        if (squares < 0).any() or (matrices and not np.allclose(self.scatter, self.scatter.mT)):
+            raise InputError("The scatter of the summary is not that of any rows.")
+
     def _moments(self) -> ClassMoments:
         """Return the moments as those of one class for each weight."""
         n, matrices = self.weight.size, self.scatter.ndim > self.mean.ndim
@@ -481,6 +488,14 @@ class SketchSummary(AbstractSummary):
         pairs = zip(self._entries(), other._entries(), strict=True)
         place, values, weights = (np.concatenate(pair) for pair in pairs)
         return _sketch(place, values, weights, self.rank_error + other.rank_error)
+
+    def _check(self) -> None:
+        """Refuse points from a file that are no numbers, not in order, or of another weight."""
+        seen = self.point_weights > 0
+        points = np.where(seen, self.points, np.inf)
+        fits = np.isfinite(self.points[seen]).all() and (points[..., 1:] >= points[..., :-1]).all()
+        if not fits or not np.allclose(self.point_weights.sum(axis=-1), self.weight):
+            raise InputError("The points of the summary are not those of any rows.")
 
     def _entries(self) -> tuple[Int, F64, F64]:
         """List the points of all columns: place among groups and columns, value, weight."""

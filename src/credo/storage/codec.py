@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from itertools import accumulate
@@ -243,7 +243,7 @@ def stands_for(*classes: type) -> Callable[[type], type]:
 
 
 @cache
-def form_of(cls: type) -> Form:
+def form_of(cls: Any) -> Form:
     """Return how objects of a class are stored."""
     make = next((forms[base] for base in cls.__mro__ if base in forms), Form)
     return make(cls)
@@ -251,7 +251,8 @@ def form_of(cls: type) -> Form:
 
 def write_object(value: Any, path: str, page: Page) -> Json:
     """Write a single object."""
-    return _write_fields(form_of(type(value)), [value], path, page)
+    cls: type = type(value)
+    return _write_fields(form_of(cls), [value], path, page)
 
 
 def read_object(cls: type, node: Json, path: str, shelf: Shelf) -> Any:
@@ -270,7 +271,7 @@ def _write_fields(form: Form, values: list[Any], path: str, page: Page) -> Json:
 
 def _read_fields(form: Form, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
     """Read each field of all objects in its order, then make them."""
-    check_fields(node, set(form.fields), set(form.fields) - form.spare, path)
+    check_fields(node, form.fields.keys(), form.fields.keys() - form.spare, path)
     for name, each in form.fields.items():
         if name in node:
             values = read(each, node[name], f"{path}.{name}", scopes)
@@ -279,15 +280,15 @@ def _read_fields(form: Form, node: Json, path: str, scopes: list[Scope]) -> list
     return [form.make(scope.fields) for scope in scopes]
 
 
-def check_fields(node: Json, known: set[str], needed: set[str], path: str) -> None:
+def check_fields(node: Json, known: AbstractSet[str], needed: AbstractSet[str], path: str) -> None:
     """Refuse a table with fields that are not known, or without one that is needed."""
     if not isinstance(node, dict):
         raise Fault(f"{path} is no table of fields")
-    strange, lacking = sorted(set(node) - known), sorted(needed - set(node))
-    if strange:
-        raise Fault(f"{path} has the field {strange[0][:80]!r}, which is not known")
-    if lacking:
-        raise Fault(f"{path} lacks the field {lacking[0]!r}")
+    if not node.keys() <= known:
+        strange = min(node.keys() - known)
+        raise Fault(f"{path} has the field {strange[:80]!r}, which is not known")
+    if not needed <= node.keys():
+        raise Fault(f"{path} lacks the field {min(needed - node.keys())!r}")
 
 
 def write(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
@@ -464,11 +465,9 @@ def _check_numbers(array: Any, what: Declaration, path: str) -> None:
     """Refuse another type, NaN, infinity and numbers that are too small."""
     if array.dtype not in what.of:
         raise Fault(f"{path} is of type {array.dtype}, not {what.of[0]}")
-    if "any" not in what.marks and array.dtype.kind == "f":
-        with np.errstate(all="ignore"):
-            total = array.sum()
-        if not np.isfinite(total) and not np.isfinite(array).all():
-            raise Fault(f"{path} holds NaN or infinity")
+    finite = "any" in what.marks or array.dtype.kind != "f" or math.isfinite(array.sum())
+    if not finite and not np.isfinite(array).all():
+        raise Fault(f"{path} holds NaN or infinity")
     if ">= 0" in what.marks and not array.min(initial=0) >= 0:
         raise Fault(f"{path} holds a number that is not at least 0")
 
@@ -476,7 +475,7 @@ def _check_numbers(array: Any, what: Declaration, path: str) -> None:
 # --- labels ---------------------------------------------------------------------------------------
 
 
-def _write_labels(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
+def _write_labels(what: Declaration, values: list[Any], path: str, page: Page) -> Json:  # noqa: ARG001 - checked when read
     """Write labels; of many tuples, one behind the other, and how many each has."""
     if len(values) == 1:
         return write_labels(values[0], path, page)
@@ -695,9 +694,18 @@ parameters: ChainMap[str, type] = ChainMap()
 
 def given_parameters(model: Any) -> dict[str, Any]:
     """Return the parameters of an estimator; what reports progress is no part of the model."""
-    named = hasattr(model, "_plain_parameters")  # what a file names instead
-    given = model._plain_parameters() if named else model.get_params(deep=False)  # noqa: SLF001
-    return {name: value for name, value in given.items() if name != "progress"}
+    cls: type = type(model)
+    given = {name: getattr(model, name) for name in parameter_names(cls)}
+    if hasattr(model, "_plain_parameters"):
+        given |= model._plain_parameters()  # noqa: SLF001 - what a file names instead
+    return given
+
+
+@cache
+def parameter_names(cls: Any) -> tuple[str, ...]:
+    """Name the parameters of estimators of a class; scikit-learn reads the signature each time."""
+    names = cls._get_param_names()
+    return tuple(name for name in names if name != "progress")
 
 
 def _write_values(what: Declaration, values: list[Any], path: str, page: Page) -> Json:  # noqa: ARG001 - nothing is declared
@@ -717,12 +725,9 @@ def _read_values(what: Declaration, node: Json, path: str, scopes: list[Scope]) 
 
 def write_value(value: Any, path: str, page: Page, depth: int = 0) -> Json:
     """Write what a user may pass as a parameter, and all that it holds."""
-    name = type(value).__name__
-    if parameters.get(name) is type(value):
-        form = form_of(type(value)).bare
-        return {"object": {name: _write_fields(form, [value], path, page)}}
-    if callable(value):
-        raise page.refuse(path, value, "A model file holds no code. Pass a value by name.")
+    cls: type = type(value)
+    if parameters.get(cls.__name__) is cls:
+        return {"object": {cls.__name__: _write_fields(form_of(cls).bare, [value], path, page)}}
     if depth > _MOST_DEEP:
         raise page.refuse(path, value, f"It is nested more than {_MOST_DEEP} deep.")
     if isinstance(value, np.ndarray):
@@ -730,11 +735,11 @@ def write_value(value: Any, path: str, page: Page, depth: int = 0) -> Json:
     if isinstance(value, Mapping):
         keys = write_value(list(value), f"{path}.keys", page, depth + 1)
         return {"dict": [keys, write_value(list(value.values()), path, page, depth + 1)]}
-    for form_name, kind in _LISTS.items():
-        if type(value) is kind:
-            is_set = isinstance(value, set | frozenset)
-            items = sorted(value, key=repr) if is_set else list(value)
-            return {form_name: _write_items(items, path, page, depth)}
+    if cls in _LISTS.values():
+        items = sorted(value, key=repr) if cls in (set, frozenset) else list(value)
+        return {cls.__name__: _write_items(items, path, page, depth)}
+    if callable(value):
+        raise page.refuse(path, value, "A model file holds no code. Pass a value by name.")
     if hasattr(value, "get_params"):
         remedy = (
             "Model files hold Credo's own estimators, a CountVectorizer or a HashingVectorizer. "
@@ -747,7 +752,7 @@ def write_value(value: Any, path: str, page: Page, depth: int = 0) -> Json:
 
 def _write_items(items: list[Any], path: str, page: Page, depth: int) -> Json:
     """Write a short list as it is, a long one of single values as arrays."""
-    nested = (list, tuple, set, frozenset, Mapping, np.ndarray)
+    nested = (*_LISTS.values(), Mapping, np.ndarray)
     if len(items) > _SHORT and not any(isinstance(item, nested) for item in items):
         return _write_sequence([plain(item) for item in items], path, page)
     return [write_value(item, f"{path}.{i}", page, depth + 1) for i, item in enumerate(items)]
@@ -755,35 +760,35 @@ def _write_items(items: list[Any], path: str, page: Page, depth: int) -> Json:
 
 def read_value(node: Json, path: str, shelf: Shelf, depth: int = 0) -> Any:
     """Read a parameter and all that it holds."""
-    if not isinstance(node, dict):
-        return _read_scalar(node, path)
-    if len(node) != 1 or depth > _MOST_DEEP:
-        raise Fault(f"{path} holds a value of an unknown kind")
-    ((form, value),) = node.items()
+    ((form, value),) = node.items() if isinstance(node, dict) and len(node) == 1 else (("", node),)
+    if depth > _MOST_DEEP:
+        raise Fault(f"{path} is nested too deep")
+    if form == "array":
+        return read_labels(value, path, shelf)
     if form == "object":
         check_fields(value, set(parameters), set(), path)
         if len(value) != 1:
             raise Fault(f"{path} is not one object")
         ((name, inner),) = value.items()
         return _read_fields(form_of(parameters[name]).bare, inner, path, [Scope(shelf)])[0]
-    if form == "array":
-        return read_labels(value, path, shelf)
     if form != "dict" and form not in _LISTS:
         return _read_scalar(node, path)
-    if form != "dict" and not isinstance(value, list):
-        parts: Any = _read_sequence(value, path, shelf)
-    elif isinstance(value, list):
-        parts = [read_value(each, path, shelf, depth + 1) for each in value]
+    if isinstance(value, list):
+        items = [read_value(each, path, shelf, depth + 1) for each in value]
     else:
-        raise Fault(f"{path} is no mapping")
+        items = _read_sequence(value, path, shelf)
     try:
-        if form != "dict":
-            return _LISTS[form](parts)
-        if len(parts) == 2 and all(isinstance(part, list) for part in parts):
-            return dict(zip(*parts, strict=True))
+        return dict(_pairs(items)) if form == "dict" else _LISTS[form](items)
     except (TypeError, ValueError):
-        pass
-    raise Fault(f"{path} is a set or a mapping of what cannot be in one")
+        raise Fault(f"{path} is a set or a mapping of what cannot be in one") from None
+
+
+def _pairs(items: list[Any]) -> Iterable[tuple[Any, Any]]:
+    """Pair the keys of a mapping with its values."""
+    keys, values = items
+    if not isinstance(keys, list) or not isinstance(values, list):
+        raise TypeError
+    return zip(keys, values, strict=True)
 
 
 _WRITERS: dict[str, Callable[[Declaration, list[Any], str, Page], Json]] = {

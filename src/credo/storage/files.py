@@ -399,7 +399,7 @@ def _write_header(text: str, arrays: Mapping[str, Any]) -> tuple[bytes, list[Any
 
 
 def _read_header(start: bytes, read: Any, size: int) -> Header:
-    """Read the header of a file of some size; every byte after it must belong to one array."""
+    """Read the header of a file of some size."""
     if len(start) < 8:
         raise Fault(f"it has {size} bytes, too few for a model file")
     length: int = struct.unpack("<Q", start)[0]
@@ -410,8 +410,13 @@ def _read_header(start: bytes, read: Any, size: int) -> Header:
         )
     if 8 + length > size:
         raise Fault(f"it is cut short: {8 + length} bytes of header, but {size} bytes in all")
-    text: bytes = read(length)
-    if not text.startswith(b"{") or not text.rstrip(b" ").endswith(b"}") or length % 8:
+    return _parse_header(read(length), size)
+
+
+def _parse_header(text: bytes, size: int) -> Header:
+    """Check the header of a file, and that every byte after it belongs to one array."""
+    begin = 8 + len(text)
+    if not text.startswith(b"{") or not text.rstrip(b" ").endswith(b"}") or len(text) % 8:
         raise Fault("it is no model file: the header is not in the safetensors format")
     table = parse(text, "the header")
     metadata = table.pop("__metadata__", None)
@@ -419,10 +424,10 @@ def _read_header(start: bytes, read: Any, size: int) -> Header:
         raise Fault("it is a safetensors file, but not a model file of Credo")
     if not isinstance(metadata["credo"], str):
         raise Fault("it is no model file: its description is not a text")
-    entries = {name: _read_entry(name, value, 8 + length) for name, value in table.items()}
-    end = 8 + length
-    for begin, stop in sorted((entry.start, entry.stop) for entry in entries.values()):
-        if begin != end:
+    entries = {name: _read_entry(name, value, begin) for name, value in table.items()}
+    end = begin
+    for start, stop in sorted((entry.start, entry.stop) for entry in entries.values()):
+        if start != end:
             raise Fault("its arrays overlap or leave a gap")
         end = stop
     if end != size:
@@ -466,14 +471,16 @@ def _check_arrays(arrays: Mapping[str, Any], sums: Mapping[str, Any], size: int)
     """Compare the checksum of each array; of large files, two at a time."""
     if set(sums) != set(arrays):
         raise Fault("its arrays are not those that its description tells of")
-    with ThreadPoolExecutor(2) as pool:  # starts threads when they are needed
-        run = pool.map if size >= _LARGE else map
-        for name, found in zip(arrays, run(checksum, arrays, arrays.values()), strict=True):
-            if sums[name] != found:
-                raise Fault(f"it is damaged: the checksum of the array {name[:80]!r} is another")
-            array = arrays[name]
-            if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
-                raise Fault(f"the array {name[:80]!r} has booleans other than 0 and 1")
+    found: Iterator[int] = map(checksum, arrays, arrays.values())
+    if size >= _LARGE:
+        with ThreadPoolExecutor(2) as pool:
+            found = pool.map(checksum, arrays, arrays.values())
+    for name, check in zip(arrays, found, strict=True):
+        if sums[name] != check:
+            raise Fault(f"it is damaged: the checksum of the array {name[:80]!r} is another")
+        array = arrays[name]
+        if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
+            raise Fault(f"the array {name[:80]!r} has booleans other than 0 and 1")
 
 
 def checksum(name: str, array: Any) -> int:

@@ -10,18 +10,25 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self, final
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
 from credo._records import Declaration, Value, field_of
 from credo._types import F64, Labels
 from credo.classifiers import ClassSummary, DecisionClassifier, TextClassifier
-from credo.classifiers._base import StoredModel
+from credo.classifiers._base import ScoredClassifier, StoredModel
 from credo.classifiers.naive_bayes import NaiveSummary
 from credo.classifiers.schema import TableSchema
 from credo.classifiers.text import WordSummary
 from credo.decisions import Loss
 from credo.exceptions import InputError
-from credo.storage.codec import Form, Page, forms, given_parameters, parameters, stands_for
+from credo.storage.codec import (
+    Form,
+    Page,
+    forms,
+    given_parameters,
+    parameter_names,
+    parameters,
+    stands_for,
+)
 
 #: Options of a vectorizer that tell what is counted; ``dtype`` does not.
 _SHARED = (
@@ -51,7 +58,7 @@ class EstimatorForm(Form):
 
     def __init__(self, make: Any, *, fitted: bool = True) -> None:
         self.record, self._is_fitted = make, fitted
-        names = [name for name in make._get_param_names() if name != "progress"]  # noqa: SLF001
+        names = parameter_names(make)
         self.spare = frozenset(names)  # one that is not there has its default
         self.fields = dict.fromkeys(names, Declaration("value", ()))
         if fitted:
@@ -81,7 +88,7 @@ class EstimatorForm(Form):
                     f"This {self.record.__name__} waits for more rows: {found['_problem']} Without "
                     "its summary nothing would be left of it. Save it with summary=True."
                 )
-        twin = self.record(**value.get_params(deep=False))
+        twin = self.record(**{name: getattr(value, name) for name in self.spare})
         refuse_others(value, self._shown(twin, found))
         if not page.summary and found.get("_fitted") is not None and "summary_" in found:
             found["summary_"] = None
@@ -94,14 +101,15 @@ class EstimatorForm(Form):
 
     def _shown(self, model: Any, found: dict[str, Any]) -> Any:
         """Let a model show what it learned, as a fit does at its end, but without warnings."""
-        fitted, summary, warned = (found.get(n) for n in ("_fitted", "summary_", "_warned"))
+        fitted, warned = found.get("_fitted"), found.get("_warned")
+        summary: Any = found.get("summary_")
         waits = found["_problem"] is not None
         if (summary if waits or model.Fitted is None else fitted) is None:
             raise InputError("The model has learned nothing.")
         learned = {n: found[n] for n in self.fields if n not in self.spare}
         vars(model).update({n: v for n, v in learned.items() if v is not None or n == "summary_"})
         _check_schema(model)
-        if model.Fitted is None and isinstance(model, ClassifierMixin):
+        if model.Fitted is None and isinstance(model, ScoredClassifier):
             model.classes_ = summary.classes
         model._check_loaded()  # noqa: SLF001 - it is there to be called here, as all of these
         if waits:
@@ -114,7 +122,7 @@ class EstimatorForm(Form):
         del model._warned  # noqa: SLF001
         if warned is not None:
             model._warned = warned  # noqa: SLF001
-        if not np.isclose(np.sum(getattr(model, "priors_", 1.0)), 1.0):
+        if not abs(np.sum(getattr(model, "priors_", 1.0)) - 1.0) < 1e-6:
             raise InputError("The classes of the model have no weight.")
         return model
 
@@ -122,7 +130,7 @@ class EstimatorForm(Form):
 def _learned(make: Any) -> dict[str, Declaration]:
     """Return what a model learned, in the order in which it is read."""
     found = {}
-    if make.Fitted is not None and issubclass(make, ClassifierMixin):
+    if make.Fitted is not None and issubclass(make, ScoredClassifier):
         found["classes_"] = field_of(Annotated[Any, "K"], "classes_")
     names = Declaration("labels", (np.ndarray,), "D", each=str, optional=True)
     found["n_features_in_"] = replace(
@@ -183,7 +191,7 @@ class Decision:
             raise InputError("The DecisionClassifier has no estimator.")
         if not isinstance(self.loss, Loss | None):
             raise InputError("The DecisionClassifier has no Loss.")
-        if not isinstance(self.fitted, ClassifierMixin):
+        if not isinstance(self.fitted, ScoredClassifier):
             raise InputError("The estimator within does not classify.")
         return DecisionClassifier(self.estimator, self.loss)._adopt(self.fitted)  # noqa: SLF001
 

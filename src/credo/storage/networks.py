@@ -129,7 +129,8 @@ class Network:
     def of(cls, model: Any) -> Self:
         """Compile a copy; the network stays open if it is."""
         wiring = model.copy().compile()
-        names, pixels = wiring.names, None
+        names: Any = wiring.names
+        pixels = None
         if isinstance(names, Coordinates) and len(names) == math.prod(names.shape):
             names, pixels = None, np.array(names.shape)
         elif not isinstance(names, range):

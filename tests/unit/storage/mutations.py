@@ -143,28 +143,18 @@ def forged(content, rng):
 def _forged_array(array, rng):
     """Change some numbers of an array."""
     flat = array.reshape(-1).copy()
-    kind, place = int(rng.integers(8)), int(rng.integers(flat.size))
+    place, other = rng.integers(flat.size, size=2)
+    changes = [flat[::-1], rng.permutation(flat), np.zeros_like(flat)]
     if flat.dtype == bool:
         flat[place] ^= True
-    elif kind == 0:
-        flat = flat[::-1]
-    elif kind == 1:
-        rng.shuffle(flat)
-    elif kind == 2:
-        flat[:] = 0
     elif flat.dtype.kind != "f":
-        flat[place] = flat[int(rng.integers(flat.size))] if kind < 5 else flat[place] + 1
-    elif kind == 3:
-        flat[place] = -flat[place]
-    elif kind == 4:
-        flat[place] *= float(rng.choice([0, 0.5, 2, 1e8, 1e-8, 1e200]))
-    elif kind == 5:
-        flat = -flat
-    elif kind == 6:
-        flat *= float(rng.choice([0.5, 2, 1e8, 1e-8, 1e160]))
+        flat[place] = rng.choice([flat[other], flat[place] + 1])
     else:
-        flat[place] += float(rng.normal())
-    return np.ascontiguousarray(flat).reshape(array.shape)
+        factor = float(rng.choice([0, 0.5, 2, -1, 1e8, 1e-8, 1e160]))
+        changes += [-flat, flat * factor]
+        flat[place] = rng.choice([flat[place] * factor, flat[place] + rng.normal(), -flat[place]])
+    chosen = flat if rng.random() < 0.5 else changes[int(rng.integers(len(changes)))]
+    return np.ascontiguousarray(chosen, array.dtype).reshape(array.shape)
 
 
 def _change_scalar(tree, rng):

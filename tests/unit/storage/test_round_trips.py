@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, strategies as st
 from tests.unit.storage.stored_models import (
     NAMES,
     all_models,
@@ -27,6 +28,26 @@ OBJECTS = {
     *("_terms", "_reader", "_fitted", "_model", "_joint", "summary_", "_information"),
     *("estimator", "estimator_", "separation_", "vectorizer", "progress", "families"),
 }
+
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text(st.characters(exclude_categories=()), max_size=5)
+)
+LABELS = st.lists(SCALARS | st.tuples(SCALARS, SCALARS), max_size=12)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=10)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(max_size=3) | st.integers(), inner, max_size=10)
+        | st.frozensets(st.text(max_size=3), max_size=10)
+    ),
+    max_leaves=20,
+)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -285,3 +306,50 @@ def test_every_parameter_of_every_estimator_is_stored():
 def test_documents_are_still_read_as_before():
     model = unpack(pack(MODELS["text_pairs"]))
     assert model.predict(documents()).tolist() == MODELS["text_pairs"].predict(documents()).tolist()
+
+
+def shown(value):
+    """Show a value so that what differs in type or in a bit looks different."""
+    if isinstance(value, frozenset):
+        return f"frozenset {sorted(value)}"
+    if isinstance(value, dict):
+        return [(shown(key), shown(each)) for key, each in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [type(value).__name__, *map(shown, value)]
+    return repr(value)
+
+
+REGRESSOR = credo.GaussianRegressor().fit(rows(), codes())
+
+
+@given(VALUES)
+def test_any_parameter_comes_back(value):
+    model = copy.copy(REGRESSOR)
+    model.tol = value
+    assert shown(unpack(pack(model)).tol) == shown(value)
+
+
+@given(LABELS)
+def test_any_names_come_back(labels):
+    distinct = tuple(dict.fromkeys(label for label in labels if label == label))  # noqa: PLR0124
+    if distinct:
+        loss = credo.Loss(np.zeros((2, len(distinct))), ["a", "b"], distinct)
+        assert repr(unpack(pack(loss)).acts) == repr(loss.acts)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=()), max_size=6), min_size=1))
+def test_texts_of_fixed_width_come_back(texts):
+    labels = np.array(texts)
+    model = copy.copy(REGRESSOR)
+    model.tol = labels
+    found = unpack(pack(model)).tol
+    assert found.dtype == labels.dtype
+    assert found.tolist() == labels.tolist()
+
+
+def test_an_array_that_lies_column_by_column_comes_back_so():
+    model = copy.copy(REGRESSOR)
+    model.tol = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    found = unpack(pack(model)).tol
+    assert found.flags.f_contiguous
+    assert found.tolist() == model.tol.tolist()

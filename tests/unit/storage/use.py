@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 from tests.unit.storage.stored_models import codes, questions
@@ -56,30 +57,36 @@ def estimator(model):
     X = questions(model)
     if not isinstance(X, list) and X.shape[1] != width:
         X = np.zeros((3, width))
+    if hasattr(X, "columns") and hasattr(model, "feature_names_in_"):
+        X = X.set_axis(model.feature_names_in_, axis=1)
     n = len(X) if isinstance(X, list) else X.shape[0]
-    if isinstance(model, credo.GaussianRegressor):
-        y = np.arange(n, dtype=float)
-        return [
-            lambda: numbers(*model.predict(X, return_std=True)),
-            lambda: numbers(model.predict(np.zeros((1, width)))),
-            lambda: model.merge(model),
-            lambda: unpack(pack(model)).partial_fit(np.eye(n, width), y),
-            lambda: numbers(model.log_density(X, y)),
-        ]
+    found = [lambda: model.merge(model)] if hasattr(model, "merge") else []
+    return found + (classifier if hasattr(model, "classes_") else regressor)(model, X, n)
+
+
+def regressor(model, X, n):
+    """List what can be asked of a regressor."""
+    y, width = np.arange(n, dtype=float), model.n_features_in_
+    return [
+        lambda: numbers(*model.predict(X, return_std=True)),
+        lambda: numbers(model.predict(np.zeros((1, width)))),
+        lambda: unpack(pack(model)).partial_fit(np.eye(n, width), y),
+        lambda: numbers(model.log_density(X, y)),
+    ]
+
+
+def classifier(model, X, n):
+    """List what can be asked of a classifier."""
     y = model.classes_[codes()[:n] % len(model.classes_)]
-    found = [lambda: probabilities(model.predict_proba(X)), lambda: model.predict(X)]
-    for name in ("log_density", "mahalanobis", "decision_function", "conditional", "decide"):
-        if hasattr(model, name):
-            found.append(lambda name=name: getattr(model, name)(X))
-    if hasattr(model, "merge"):
-        found += [lambda: model.merge(model)]
-    if hasattr(model, "partial_fit"):
+    taking = "log_density", "mahalanobis", "decision_function", "conditional", "decide", "predict"
+    asking = "sample", "coefficient_table", "top_words"
+    found = [getattr(model, name) for name in asking if hasattr(model, name)]
+    found += [partial(getattr(model, name), X) for name in taking if hasattr(model, name)]
+    found += [lambda: probabilities(model.predict_proba(X))]
+    if hasattr(model, "partial_fit") and model.classes_.dtype.kind != "f":
         found += [lambda: unpack(pack(model)).partial_fit(X, y)]
     if hasattr(model, "with_priors"):
         found += [lambda: probabilities(model.with_priors("uniform").predict_proba(X))]
-    for name in ("sample", "coefficient_table", "top_words", "explain_rows"):
-        if hasattr(model, name):
-            found.append(lambda name=name: getattr(model, name)())
     if isinstance(model, credo.GaussianClassifier) and len(model.classes_) > 1:
         found += [lambda: model.boundary(*model.classes_[:2])]
     return found
