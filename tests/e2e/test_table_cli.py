@@ -118,6 +118,18 @@ def test_options_reach_the_models(fit):
     assert fit(*numbers, "--penalty", "none", model="logistic").penalty is None
 
 
+def test_a_target_that_is_a_number_is_predicted(credo):
+    base = ("fit", "train.csv", "--target", "income", "--model", "regression", "--features", "age")
+    code, out, err = credo(*base, "--out", "r.credo")
+    assert (code, out, err) == (0, "r.credo: GaussianRegressor, 300 rows, 1 feature\n", "")
+    code, out, _ = credo("predict", "r.credo", "test.csv")
+    assert code == 0
+    found = [float(row["mean"]) for row in rows_of(out)]
+    np.testing.assert_allclose(found, load("r.credo").predict(people(120, 2)[["age"]]))
+    code, _, err = credo(*base, "--out", "s.credo", "--reject", "0.2")
+    assert (code, "for classes, and a GaussianRegressor predicts numbers" in err) == (2, True)
+
+
 def test_categories_and_truth_values_go_into_logistic_regression(fit):
     found = fit("--drop", "id,w", model="logistic")
     assert list(found.coefficient_names_) == [
@@ -641,6 +653,18 @@ def test_rows_are_summarised_on_a_cluster(fit):
     there = fit("--drop", "id,w", "--dask", "local", out="d.credo")
     np.testing.assert_allclose(there.priors_, plain.priors_)
     assert there.summary_.weights.sum() == 300
+
+
+@pytest.mark.slow
+def test_rows_are_scored_and_evaluated_on_a_cluster(fit, credo):
+    fit("--drop", "id,w")
+    for command in (
+        ("predict", "m.credo", "test.csv", "--keep", "id"),
+        ("evaluate", "m.credo", "test.csv"),
+    ):
+        here, there = credo(*command), credo(*command, "--dask", "local")
+        assert there[:2] == here[:2]
+        assert here[0] == 0
 
 
 def test_the_master_of_spark_is_passed_on(credo, monkeypatch):
