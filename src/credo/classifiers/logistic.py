@@ -35,15 +35,22 @@ from credo.classifiers.logistic_results import (
     Separation,
     StrengthPath,
 )
-from credo.classifiers.logistic_rows import OWNER, Batch, Coding, LabelledBatch, Reader, Survey
+from credo.classifiers.logistic_rows import (
+    OWNER,
+    Coding,
+    FirstPass,
+    LabelledBatch,
+    Reader,
+    RowBatch,
+)
 from credo.classifiers.logistic_solver import (
+    FitProblem,
     InMemory,
     Objective,
     Passes,
     Place,
-    Problem,
-    Rules,
     Solution,
+    StopRules,
 )
 from credo.classifiers.separation import FALL_BACK, maximise_likelihood
 from credo.exceptions import (
@@ -353,7 +360,7 @@ class LogisticClassifier(ScoredClassifier):
         names = reader.coefficient_names
         return StrengthPath.of(self.penalty, along, found, problem.design, labels, names)
 
-    def _strongest(self, problem: Problem) -> float:
+    def _strongest(self, problem: FitProblem) -> float:
         """Return the strongest strength worth a look."""
         design = problem.design
         if self.penalty == "l2":
@@ -388,16 +395,16 @@ class LogisticClassifier(ScoredClassifier):
                 f"log-likelihood. Got {self.progress!r}."
             )
 
-    def _rules(self, total: float) -> Rules:
+    def _rules(self, total: float) -> StopRules:
         """Return when to stop and whom to tell."""
-        progress, rules = self.progress, Rules(float(self.tol), int(self.max_iter))
+        progress, rules = self.progress, StopRules(float(self.tol), int(self.max_iter))
         if progress is None:
             return rules
 
         def tell(iteration: int, place: Place) -> None:
             progress(iteration, -total * place.loss)
 
-        return Rules(rules.tol, rules.max_iter, tell)
+        return StopRules(rules.tol, rules.max_iter, tell)
 
     def _open(self, X: Any, *, reset: bool, least: int = 1) -> Any:
         """Return rows as numbers, dense or CSR; or as a table if columns of a frame hold words."""
@@ -430,7 +437,7 @@ class LogisticClassifier(ScoredClassifier):
             rows = read_table(with_weight(X, kept, OWNER), OWNER) if is_table else rows[kept]
         return Rows(rows, codes, weights, len(classes)), classes
 
-    def _in_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[Problem, Reader]:
+    def _in_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[FitProblem, Reader]:
         """Survey rows that are all there."""
         labelled = self._labelled(X, y, sample_weight, reset=True)
         declared = _declared(X) if isinstance(labelled[0].X, Table) else {}
@@ -465,7 +472,7 @@ class LogisticClassifier(ScoredClassifier):
         names: Sequence[Label],
         declared: Mapping[int, Sequence[Label]] | None = None,
         classes: Any = None,
-    ) -> tuple[Problem, Reader]:
+    ) -> tuple[FitProblem, Reader]:
         """Go over the rows for their classes and categories, and for means and spreads."""
         reader = Reader(names)
         survey = _survey(passes, reader)
@@ -484,7 +491,7 @@ class LogisticClassifier(ScoredClassifier):
             reader = Reader(names, codings).check()
             passes = _coded(passes, reader)
             survey = _survey(passes, reader)
-        problem = Problem.of(passes, reader, survey, intercept=bool(self.fit_intercept))
+        problem = FitProblem.of(passes, reader, survey, intercept=bool(self.fit_intercept))
         return problem, problem.design.reader
 
     def _names(self) -> Labels:
@@ -492,7 +499,7 @@ class LogisticClassifier(ScoredClassifier):
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         return check.labels(names, f"columns of {OWNER}")
 
-    def _fit(self, problem: Problem, reader: Reader) -> Self:
+    def _fit(self, problem: FitProblem, reader: Reader) -> Self:
         """Solve a problem, keep what was found, and say what is wrong with it."""
         rules, direction = self._rules(problem.design.total), None
         if self.penalty is None:
@@ -629,7 +636,7 @@ class LogisticClassifier(ScoredClassifier):
         reader = Reader(self._names(), self._fitted.codings)
         x = reader.rows(rows) if isinstance(rows, Table) else rows
         start, weights = 0, np.ascontiguousarray(self.coef_.T)
-        for block in Batch(x, np.empty(x.shape[0], dtype=np.intp), None).cut(len(self.classes_)):
+        for block in RowBatch(x, np.empty(x.shape[0], dtype=np.intp), None).cut(len(self.classes_)):
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = np.ascontiguousarray((block.x @ weights + self.intercept_).T, np.float64)
             if not np.isfinite(scores).all():
@@ -710,10 +717,10 @@ def _tally(rows: Rows) -> F64:
     return np.array([len(rows.codes), total, sum(sums), sum(sizes)])
 
 
-def _survey(passes: Passes, reader: Reader) -> Survey:
+def _survey(passes: Passes, reader: Reader) -> FirstPass:
     """Survey all rows, of which there must be some."""
-    function = partial(Survey.of, reader=reader, whole=passes.in_memory)
-    survey = passes.reduce(function, Survey.merge)
+    function = partial(FirstPass.of, reader=reader, whole=passes.in_memory)
+    survey = passes.reduce(function, FirstPass.merge)
     if survey is None:
         raise InputError(f"{OWNER} got no rows: there was no batch with any.")
     return survey
