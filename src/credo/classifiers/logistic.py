@@ -574,7 +574,7 @@ class LogisticClassifier(ScoredClassifier):
             text = (
                 f"{OWNER}: {separation}. Pass penalty='l2', bring more rows, or drop the feature. "
                 f"Meanwhile the coefficients are those of a ridge of {FALL_BACK:g} on columns at "
-                "one scale, which come close to the highest likelihood."
+                "one scale."
             )
             if self.separation == "error":
                 raise InputError(text)
