@@ -33,15 +33,22 @@ from credo.classifiers.logistic_results import (
     Separation,
     StrengthPath,
 )
-from credo.classifiers.logistic_rows import OWNER, Batch, Coding, LabelledBatch, Reader, Survey
+from credo.classifiers.logistic_rows import (
+    OWNER,
+    Coding,
+    FirstPass,
+    LabelledBatch,
+    Reader,
+    RowBatch,
+)
 from credo.classifiers.logistic_solver import (
+    FitProblem,
     InMemory,
     Objective,
     Passes,
     Place,
-    Problem,
-    Rules,
     Solution,
+    StopRules,
 )
 from credo.classifiers.separation import FALL_BACK, maximise_likelihood
 from credo.columns import Numbers, Table, Words, read_table, with_weight
@@ -352,7 +359,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         names = reader.coefficient_names
         return StrengthPath.of(self.penalty, along, found, problem.design, labels, names)
 
-    def _strongest(self, problem: Problem) -> float:
+    def _strongest(self, problem: FitProblem) -> float:
         """Return the strongest strength worth a look."""
         design = problem.design
         if self.penalty == "l2":
@@ -387,16 +394,16 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
                 f"log-likelihood. Got {self.progress!r}."
             )
 
-    def _rules(self, total: float) -> Rules:
+    def _rules(self, total: float) -> StopRules:
         """Return when to stop and whom to tell."""
-        progress, rules = self.progress, Rules(float(self.tol), int(self.max_iter))
+        progress, rules = self.progress, StopRules(float(self.tol), int(self.max_iter))
         if progress is None:
             return rules
 
         def tell(iteration: int, place: Place) -> None:
             progress(iteration, -total * place.loss)
 
-        return Rules(rules.tol, rules.max_iter, tell)
+        return StopRules(rules.tol, rules.max_iter, tell)
 
     def _open(self, X: Any, *, reset: bool) -> Any:
         """Return rows as numbers, dense or CSR; or as a table if some columns hold words."""
@@ -425,7 +432,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             rows = read_table(with_weight(X, kept, OWNER), OWNER) if is_table else rows[kept]
         return Rows(rows, codes, weights, len(classes)), classes
 
-    def _in_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[Problem, Reader]:
+    def _in_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[FitProblem, Reader]:
         """Survey rows that are all there."""
         labelled = self._labelled(X, y, sample_weight, reset=True)
         return self._surveyed(InMemory(labelled), self._names())
@@ -458,7 +465,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         passes: Passes,
         names: Sequence[Label],
         classes: Any = None,
-    ) -> tuple[Problem, Reader]:
+    ) -> tuple[FitProblem, Reader]:
         """Go over the rows for their classes and categories, and for means and spreads."""
         reader = Reader(names)
         survey = _survey(passes, reader)
@@ -475,7 +482,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             reader = Reader(names, codings).check()
             passes = _coded(passes, reader)
             survey = _survey(passes, reader)
-        problem = Problem.of(passes, reader, survey, intercept=bool(self.fit_intercept))
+        problem = FitProblem.of(passes, reader, survey, intercept=bool(self.fit_intercept))
         return problem, problem.design.reader
 
     def _names(self) -> Labels:
@@ -483,7 +490,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         return check.labels(names, f"columns of {OWNER}")
 
-    def _fit(self, problem: Problem, reader: Reader) -> Self:
+    def _fit(self, problem: FitProblem, reader: Reader) -> Self:
         """Solve a problem, keep what was found, and say what is wrong with it."""
         rules, direction = self._rules(problem.design.total), None
         if self.penalty is None:
@@ -558,7 +565,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             text = (
                 f"{OWNER}: {separation}. Pass penalty='l2', bring more rows, or drop the feature. "
                 f"Meanwhile the coefficients are those of a ridge of {FALL_BACK:g} on columns at "
-                "one scale, which come close to the highest likelihood."
+                "one scale."
             )
             if self.separation == "error":
                 raise InputError(text)
@@ -620,7 +627,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         reader = Reader(self._names(), self._fitted.codings)
         x = reader.rows(rows) if isinstance(rows, Table) else rows
         start, weights = 0, np.ascontiguousarray(self.coef_.T)
-        for block in Batch(x, np.empty(x.shape[0], dtype=np.intp), None).cut(len(self.classes_)):
+        for block in RowBatch(x, np.empty(x.shape[0], dtype=np.intp), None).cut(len(self.classes_)):
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = np.ascontiguousarray((block.x @ weights + self.intercept_).T, np.float64)
             if not np.isfinite(scores).all():
@@ -701,10 +708,10 @@ def _tally(rows: Rows) -> F64:
     return np.array([len(rows.codes), total, sum(sums), sum(sizes)])
 
 
-def _survey(passes: Passes, reader: Reader) -> Survey:
+def _survey(passes: Passes, reader: Reader) -> FirstPass:
     """Survey all rows, of which there must be some."""
-    function = partial(Survey.of, reader=reader, whole=passes.in_memory)
-    survey = passes.reduce(function, Survey.merge)
+    function = partial(FirstPass.of, reader=reader, whole=passes.in_memory)
+    survey = passes.reduce(function, FirstPass.merge)
     if survey is None:
         raise InputError(f"{OWNER} got no rows: there was no batch with any.")
     return survey

@@ -42,7 +42,7 @@ _CONSTANT = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RowBatch:
     """Rows, dense, CSR or made when read, of positive weight; class codes; None is weight 1."""
 
     x: Any
@@ -52,16 +52,16 @@ class Batch:
     def __len__(self) -> int:
         return int(self.x.shape[0])
 
-    def __getitem__(self, rows: Any) -> Batch:
+    def __getitem__(self, rows: Any) -> RowBatch:
         weights = None if self.weights is None else self.weights[rows]
-        return Batch(self.x[rows], self.codes[rows], weights)
+        return RowBatch(self.x[rows], self.codes[rows], weights)
 
     @property
     def total(self) -> float:
         """Sum of the weights."""
         return float(len(self)) if self.weights is None else float(self.weights.sum())
 
-    def cut(self, n_logits: int) -> Iterator[Batch]:
+    def cut(self, n_logits: int) -> Iterator[RowBatch]:
         """Yield blocks that fit a cache."""
         width = 8 * max(1, n_logits, 1 if sparse.issparse(self.x) else self.x.shape[1])
         size = max(64, (_SCORE_BYTES if sparse.issparse(self.x) else _DENSE_BYTES) // width)
@@ -130,7 +130,7 @@ class Reader:
             )
         return self
 
-    def batch(self, labelled: LabelledBatch) -> Batch:
+    def batch(self, labelled: LabelledBatch) -> RowBatch:
         """Return a batch with the codes of all classes."""
         rows, classes = labelled
         codes = rows.codes
@@ -138,7 +138,7 @@ class Reader:
             known = check.labels(self.classes, f"classes of {OWNER}")
             codes = check.positions(classes, known, "class", OWNER)[codes]
         x = self.rows(rows.X) if isinstance(rows.X, Table) else rows.X
-        return Batch(x, codes, rows.weights)
+        return RowBatch(x, codes, rows.weights)
 
     def rows(self, table: Table) -> RowsView:
         """Return the rows of a table as numbers, which are made block by block."""
@@ -267,12 +267,12 @@ class Scaling:
         return (turn @ moments @ turn.T)[..., : self.n_columns, : self.n_columns]
 
 
-class Block:
+class RowBlock:
     """A block of rows, and sums over them; a ``Scaling`` makes sums of scaled columns of these."""
 
     __slots__ = ("codes", "weights", "x")
 
-    def __init__(self, batch: Batch, scaling: Scaling | None) -> None:
+    def __init__(self, batch: RowBatch, scaling: Scaling | None) -> None:
         self.codes, self.weights = batch.codes, batch.weights
         x = batch.x if scaling is None else scaling.rows(batch.x)
         is_sparse = sparse.issparse(x)
@@ -322,7 +322,7 @@ _Seen: TypeAlias = tuple[frozenset[Label], frozenset[Label]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Survey:
+class FirstPass:
     """What the first pass learns: classes, categories, means and spreads of columns, a sample."""
 
     classes: Any
@@ -336,10 +336,10 @@ class Survey:
     scatter: F64
     #: Every so many rows, and which.
     every: int
-    sample: Batch | None
+    sample: RowBatch | None
 
     @classmethod
-    def of(cls, labelled: LabelledBatch, reader: Reader, *, whole: bool) -> Survey:
+    def of(cls, labelled: LabelledBatch, reader: Reader, *, whole: bool) -> FirstPass:
         """Survey a batch, which may be the whole of the rows."""
         rows, classes = labelled
         weights = np.bincount(rows.codes, rows.weights, len(classes)).astype(np.float64)
@@ -372,7 +372,7 @@ class Survey:
         wanted = max(_SAMPLE_ROWS, _SAMPLE_PER_COLUMN * len(self.mean))
         return max(1, min(wanted, _SAMPLE_BYTES // (8 * max(1, len(self.mean)))))
 
-    def merge(self, other: Survey) -> Survey:
+    def merge(self, other: FirstPass) -> FirstPass:
         """Join the surveys of rows and of those behind them."""
         if self.is_sparse != other.is_sparse:
             raise InputError(f"{OWNER}.fit_batches: batches must be all dense or all sparse.")
@@ -402,7 +402,7 @@ class Survey:
             ]
             sample = _joined(parts)
         n_rows = self.n_rows + other.n_rows
-        joined = Survey(
+        joined = FirstPass(
             classes, weights, self.is_sparse, n_rows, both, mean, scatter, every, sample
         )
         return _thinned(joined)
@@ -417,7 +417,7 @@ class Survey:
         return Scaling(self.mean.copy() if centred else np.zeros(len(scale)), scale, intercept)
 
 
-def _thinned(survey: Survey) -> Survey:
+def _thinned(survey: FirstPass) -> FirstPass:
     """Keep every second row of the sample while there are too many."""
     every, sample = survey.every, survey.sample
     while sample is not None and len(sample) > 4 * survey.wanted:
@@ -447,7 +447,7 @@ def _few(name: Label, came: frozenset[Label], declared: frozenset[Label]) -> _Se
     return came, declared
 
 
-def _moments_of(batch: Batch) -> tuple[F64, F64]:
+def _moments_of(batch: RowBatch) -> tuple[F64, F64]:
     """Return mean and scatter of all columns, by Chan's merge of blocks."""
     total, mean, scatter = 0.0, np.zeros(batch.x.shape[1]), np.zeros(batch.x.shape[1])
     for block in batch.cut(1):
@@ -467,11 +467,11 @@ def _moments_of(batch: Batch) -> tuple[F64, F64]:
     return mean, scatter
 
 
-def _joined(parts: Sequence[Batch]) -> Batch:
+def _joined(parts: Sequence[RowBatch]) -> RowBatch:
     """Join dense batches."""
     weights = None
     if any(part.weights is not None for part in parts):
         known = [np.ones(len(p)) if p.weights is None else p.weights for p in parts]
         weights = np.concatenate(known)
     x, codes = (np.concatenate([getattr(p, n) for p in parts]) for n in ("x", "codes"))
-    return Batch(x, codes, weights)
+    return RowBatch(x, codes, weights)

@@ -23,7 +23,14 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import LinearOperator, cg
 
 from credo._types import F64, Bool, Int
-from credo.classifiers.logistic_rows import Batch, Block, LabelledBatch, Reader, Scaling, Survey
+from credo.classifiers.logistic_rows import (
+    FirstPass,
+    LabelledBatch,
+    Reader,
+    RowBatch,
+    RowBlock,
+    Scaling,
+)
 from credo.exceptions import InputError, NumericalError
 from credo.families.moments import Rows
 
@@ -89,13 +96,13 @@ class _OverBlocks:
     #: How rows are mapped, if they are.
     scaling: Scaling | None
     n_logits: int
-    function: Callable[[Block], Any]
+    function: Callable[[RowBlock], Any]
     merge: Callable[[Any, Any], Any]
 
     def __call__(self, labelled: LabelledBatch) -> Any:
         found = None
         for part in self.reader.batch(labelled).cut(self.n_logits):
-            new = self.function(Block(part, self.scaling))
+            new = self.function(RowBlock(part, self.scaling))
             found = new if found is None else self.merge(found, new)
         return found
 
@@ -140,7 +147,7 @@ class Design:
         """Number of coefficients, one class of several left out."""
         return (self.n_classes - 1) * self.scaling.n_columns
 
-    def reduce(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
+    def reduce(self, function: Callable[[RowBlock], T], merge: Callable[[T, T], T]) -> T:
         """Return a function of each block of rows, merged."""
         mapped = self.scaling if self.maps_rows else None
         over = _OverBlocks(self.reader, mapped, self.n_logits, function, merge)
@@ -149,7 +156,7 @@ class Design:
             raise InputError("A later pass over the rows gave none. Every pass must give them all.")
         return found
 
-    def sum(self, function: Callable[[Block], list[Any]]) -> list[Any]:
+    def sum(self, function: Callable[[RowBlock], list[Any]]) -> list[Any]:
         """Sum what a function makes of each block: arrays or numbers."""
         return self.reduce(function, add)
 
@@ -187,7 +194,7 @@ def link(scores: F64, codes: Int) -> Linked:
     return Linked(losses, residuals, p)
 
 
-def _gradient(block: Block, at: tuple[F64, F64]) -> list[Any]:
+def _gradient(block: RowBlock, at: tuple[F64, F64]) -> list[Any]:
     """Sum losses and residuals; and count rows that are not clearly on their own side."""
     found = link(block.scores(at), block.codes)
     unsure = int(np.count_nonzero(found.losses >= np.log(2.0)))
@@ -202,10 +209,10 @@ def _pairs(n_classes: int) -> list[tuple[int, int]]:
     return [(k, j) for k in range(n_classes) for j in range(k)]
 
 
-def _moments(block: Block, at: tuple[F64, F64]) -> list[Any]:
+def _moments(block: RowBlock, at: tuple[F64, F64]) -> list[Any]:
     """Sum w p_k p_j (x, 1)(x, 1)ᵀ for each pair of classes."""
     if not at[0].any():  # as at the start: all rows have the same probabilities
-        one = Block(Batch(block.x[:1], block.codes[:1], None), None)
+        one = RowBlock(RowBatch(block.x[:1], block.codes[:1], None), None)
         p = link(one.scores(at), one.codes).probabilities[:, 0]
         shares = np.array([p[0], 1.0 - p[0]]) if len(p) == 1 else p
         roots = np.ones(len(block)) if block.weights is None else np.sqrt(block.weights)
@@ -270,7 +277,7 @@ class Objective:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class StopRules:
     """When to stop, whom to tell, and whom to ask whether there is a minimum at all."""
 
     tol: float
@@ -407,7 +414,7 @@ def _flat(design: Design, basis: F64) -> F64:
     return basis @ vectors[:, values <= len(basis) * _RANK]
 
 
-def _squares(block: Block, at: tuple[F64, F64]) -> list[Any]:
+def _squares(block: RowBlock, at: tuple[F64, F64]) -> list[Any]:
     """Sum products of scores, whatever the weights."""
     scores = block.scores(at)
     return [scores @ scores.T]
@@ -504,7 +511,7 @@ class Products:
         return found.reshape(shape) / root
 
 
-def _diagonal(block: Block, at: tuple[F64, F64], kept: list[F64] | None) -> list[Any]:
+def _diagonal(block: RowBlock, at: tuple[F64, F64], kept: list[F64] | None) -> list[Any]:
     """Sum what the diagonal needs, and keep the probabilities on the way."""
     p = link(block.scores(at), block.codes).probabilities
     if kept is not None:
@@ -516,7 +523,7 @@ def _diagonal(block: Block, at: tuple[F64, F64], kept: list[F64] | None) -> list
 
 
 def _hessian_times(
-    block: Block, at: tuple[F64, F64], along: tuple[F64, F64], known: Iterator[F64] | None
+    block: RowBlock, at: tuple[F64, F64], along: tuple[F64, F64], known: Iterator[F64] | None
 ) -> list[Any]:
     """Sum the product with a direction; probabilities are those of the block, if known."""
     p = link(block.scores(at), block.codes).probabilities if known is None else next(known)
@@ -530,7 +537,7 @@ def _hessian_times(
 
 
 def minimise(
-    objective: Objective, theta: F64, rules: Rules, *, few: bool, model: Any = None
+    objective: Objective, theta: F64, rules: StopRules, *, few: bool, model: Any = None
 ) -> Solution:
     """Search from ``theta``; a quadratic model from elsewhere saves the first one."""
     make: Any = Hessian if few else Products
@@ -580,7 +587,7 @@ def _search(objective: Objective, here: Place, step: F64) -> Place | None:
     return None
 
 
-def _split(objective: Objective, theta: F64, rules: Rules) -> Solution:
+def _split(objective: Objective, theta: F64, rules: StopRules) -> Solution:
     """Search with an L1 penalty on many coefficients: θ = a - b with a, b ≥ 0, by L-BFGS-B."""
     shape, size = theta.shape, theta.size
     amounts = np.tile(objective.lasso, len(theta))
@@ -612,7 +619,7 @@ def _split(objective: Objective, theta: F64, rules: Rules) -> Solution:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FitProblem:
     """A design, and what the first pass learned of it."""
 
     design: Design
@@ -620,7 +627,7 @@ class Problem:
     sample: Design | None = None
 
     @classmethod
-    def of(cls, passes: Passes, reader: Reader, survey: Survey, *, intercept: bool) -> Self:
+    def of(cls, passes: Passes, reader: Reader, survey: FirstPass, *, intercept: bool) -> Self:
         """Take what a survey says; and its sample, if that is much less than all rows."""
         reader, n_classes = replace(reader, classes=survey.classes), len(survey.classes)
         scaling, n_rows = survey.scaling(intercept=intercept), survey.n_rows
@@ -642,7 +649,7 @@ class Problem:
         return theta
 
     def solve(
-        self, penalty: Penalty, strength: float, rules: Rules, start: F64 | None = None
+        self, penalty: Penalty, strength: float, rules: StopRules, start: F64 | None = None
     ) -> Solution:
         """Minimise by the method that suits the size, from ``start`` if one is near."""
         design, theta = self.design, self.start() if start is None else start
@@ -669,7 +676,7 @@ class Problem:
         of_sample = replace(objective, design=sample, ridge=ridge)
         theta = start
         if theta is None:
-            rules = Rules(_SAMPLE_TOL, _SAMPLE_ITER)
+            rules = StopRules(_SAMPLE_TOL, _SAMPLE_ITER)
             theta = minimise(of_sample, self.start(), rules, few=True).place.theta
         return theta, Hessian(of_sample, of_sample.at(theta))
 

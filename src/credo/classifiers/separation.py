@@ -18,16 +18,16 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from credo._types import F64, Bool, Int
-from credo.classifiers.logistic_rows import Block, Scaling
+from credo.classifiers.logistic_rows import RowBlock, Scaling
 from credo.classifiers.logistic_solver import (
     Design,
+    FitProblem,
     Hessian,
     Objective,
     Place,
-    Problem,
     Products,
-    Rules,
     Solution,
+    StopRules,
     minimise,
 )
 
@@ -59,7 +59,7 @@ class Direction:
     pairs: tuple[tuple[int, int], ...]
 
 
-def maximise_likelihood(problem: Problem, rules: Rules) -> tuple[Solution, Direction | None]:
+def maximise_likelihood(problem: FitProblem, rules: StopRules) -> tuple[Solution, Direction | None]:
     """Fit without a penalty; with a direction that separates, give the fit of a small ridge."""
     design, doubts = problem.design, _Doubts(problem.design)
     found = problem.solve(None, 0.0, replace(rules, doubt=doubts))
@@ -77,7 +77,9 @@ def maximise_likelihood(problem: Problem, rules: Rules) -> tuple[Solution, Direc
     return replace(fitted, n_iter=n_iter, converged=False), direction
 
 
-def _settled(problem: Problem, found: Solution, rules: Rules) -> tuple[Solution, Direction | None]:
+def _settled(
+    problem: FitProblem, found: Solution, rules: StopRules
+) -> tuple[Solution, Direction | None]:
     """Take one more step: at a maximum it is the last, and if not, look for separation."""
     objective, few = Objective.of(problem.design, None, 0.0), problem.is_small(None)
     here = found.place
@@ -232,7 +234,7 @@ class _Programme:
         return self._design.reduce(function, partial(_lower, most=most))
 
 
-def _low_rows(block: Block, at: tuple[F64, F64], scaling: Scaling, most: int) -> tuple[Any, ...]:
+def _low_rows(block: RowBlock, at: tuple[F64, F64], scaling: Scaling, most: int) -> tuple[Any, ...]:
     """Return the rows of a block with the least margins."""
     margins, other = _margins(block, at)
     least = np.argsort(margins, kind="stable")[:most]
@@ -249,7 +251,7 @@ def _lower(first: tuple[Any, ...], second: tuple[Any, ...], most: int) -> tuple[
     return tuple(part[least] for part in parts)
 
 
-def _largest(block: Block, scaling: Scaling) -> float:
+def _largest(block: RowBlock, scaling: Scaling) -> float:
     """Bound the entries of scaled rows."""
     sizes = abs(block.x).max(axis=0)
     sizes = sizes.toarray().ravel() if sparse.issparse(block.x) else sizes
@@ -262,20 +264,20 @@ def _mean_margin(design: Design) -> F64:
     return design.sums.first(total) / design.n_rows
 
 
-def _margin_sums(block: Block, n_logits: int) -> list[Any]:
+def _margin_sums(block: RowBlock, n_logits: int) -> list[Any]:
     """Sum the mean margins of rows, as a function of the direction."""
     if n_logits == 1:
         return [block.times(2.0 * block.codes[None].astype(np.float64) - 1.0)]
     return [block.times(np.eye(n_logits)[:, block.codes] - 1.0 / n_logits)]
 
 
-def _all_scores(block: Block, at: tuple[F64, F64]) -> F64:
+def _all_scores(block: RowBlock, at: tuple[F64, F64]) -> F64:
     """Return a score per class; zero for the first of two."""
     scores = block.scores(at)
     return scores if len(scores) > 1 else np.vstack([np.zeros_like(scores), scores])
 
 
-def _margins(block: Block, at: tuple[F64, F64]) -> tuple[F64, Int]:
+def _margins(block: RowBlock, at: tuple[F64, F64]) -> tuple[F64, Int]:
     """Return the least margin of each row, and against which class."""
     scores, columns = _all_scores(block, at), np.arange(len(block))
     own = scores[block.codes, columns]
@@ -294,7 +296,7 @@ def _proven(design: Design, theta: F64) -> Direction | None:
     return Direction("complete" if least > _ZERO else "quasi-complete", theta, pairs)
 
 
-def _parted(block: Block, at: tuple[F64, F64], n_classes: int) -> tuple[float, Bool]:
+def _parted(block: RowBlock, at: tuple[F64, F64], n_classes: int) -> tuple[float, Bool]:
     """Return the least margin, and which classes (rows) are parted from which others."""
     parted = np.zeros((n_classes, n_classes), dtype=bool)
     scores = _all_scores(block, at)
