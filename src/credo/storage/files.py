@@ -16,7 +16,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -277,19 +276,22 @@ def unpack(content: bytes) -> Any:
 
 def storable() -> dict[str, type]:
     """Return all classes that can be stored, by name."""
-    networks = import_module("credo.graphs")
-    found = {name: getattr(networks, name) for name in _NETWORKS}
-    return dict(sorted({**import_module("credo.storage.models").storable(), **found}.items()))
+    from credo import graphs  # noqa: PLC0415 - a room that other models do without
+    from credo.storage import models  # noqa: PLC0415 - networks do without scikit-learn
+
+    networks = {name: getattr(graphs, name) for name in _NETWORKS}
+    return dict(sorted({**models.storable(), **networks}.items()))
 
 
 def _class_named(name: str) -> type | None:
     """Return the class of a name that can be stored; names are compared, and no more."""
-    if name in _NETWORKS:  # they do without scikit-learn, and models without networks
-        import_module("credo.storage.networks")
-        found: type = getattr(import_module("credo.graphs"), name)
-        return found
-    known: Mapping[str, type] = import_module("credo.storage.models").storable()
-    return known.get(name)
+    if name in _NETWORKS:
+        from credo.storage import networks  # noqa: PLC0415
+
+        return networks.CLASSES[name]
+    from credo.storage import models  # noqa: PLC0415
+
+    return models.storable().get(name)
 
 
 def _compose(model: Any, *, summary: bool) -> list[bytes | memoryview]:

@@ -44,6 +44,8 @@ from credo.storage.codec import stands_for
 _MODELS: dict[str, Any] = {
     each.__name__: each for each in (BayesianNetwork, FactorGraph, MarkovNetwork)
 }
+#: All classes of networks, by name.
+CLASSES: dict[str, type] = {**_MODELS, "GridField": GridField}
 _RULES = {each.__name__: each for each in (Parity, AtMostOne, NoisyOr, NoisyAnd, Deterministic)}
 
 
