@@ -138,6 +138,12 @@ def test_columns_that_change_their_kind_between_batches_are_refused():
         LogisticClassifier().fit_batches([(FRAME[:70], Y[:70]), (other, Y[70:])])
 
 
-def test_text_in_an_array_is_refused_with_the_column():
-    with pytest.raises(InputError, match="column 1 holds something else than numbers"):
-        LogisticClassifier().fit(FRAME[["age", "city"]].to_numpy(), Y)
+@pytest.mark.parametrize("make", [lambda f: f.to_numpy(), lambda f: f.to_numpy().tolist()])
+def test_text_in_an_array_or_a_list_is_coded_as_in_a_frame(make):
+    rows, expected = FRAME[["age", "city"]], LogisticClassifier().fit(FRAME[["age", "city"]], Y)
+    found = LogisticClassifier().fit(make(rows), Y)
+    assert found.coefficient_names_.tolist() == [
+        name if name == 0 else name.replace("city", "1")
+        for name in (0, *expected.coefficient_names_.tolist()[1:])
+    ]
+    np.testing.assert_allclose(found.predict_proba(make(rows)), expected.predict_proba(rows))

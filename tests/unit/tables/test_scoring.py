@@ -76,7 +76,7 @@ def test_logistic_regression_has_no_density(frame):
     holes = frame.assign(age=frame.age.where(frame.id != 66_000))
     with pytest.raises(InputError, match=r"NaN in column 'age' \(row 66001\)"):
         credo.predict_table(model, holes)
-    with pytest.raises(InputError, match="rows 1 to 65536.*row 2 has 'Trier' in column 'city'"):
+    with pytest.raises(InputError, match="row 3 has 'Trier' in column 'city'.*'Bonn'"):
         credo.predict_table(model, frame.assign(city=frame.city.where(frame.id != 2, "Trier")))
 
 
