@@ -138,7 +138,7 @@ def test_columns_that_change_their_kind_between_batches_are_refused():
         LogisticClassifier().fit_batches([(FRAME[:70], Y[:70]), (other, Y[70:])])
 
 
-@pytest.mark.parametrize("make", [lambda f: f.to_numpy(), lambda f: f.to_numpy().tolist()])
+@pytest.mark.parametrize("make", [np.asarray, lambda frame: frame.to_numpy().tolist()])
 def test_text_in_an_array_or_a_list_is_coded_as_in_a_frame(make):
     rows, expected = FRAME[["age", "city"]], LogisticClassifier().fit(FRAME[["age", "city"]], Y)
     found = LogisticClassifier().fit(make(rows), Y)
