@@ -59,7 +59,8 @@ def _ragged(values):
 
 def test_there_is_an_old_file_of_every_class_that_can_be_stored():
     stored = {describe(path)["class"] for path in FIRST.glob("*.credo")}
-    assert stored == set(credo.storage.files.storable())
+    known = credo.storage.files.storable()  # a test may have defined a model of its own
+    assert stored == {name for name, kind in known.items() if kind.__module__.startswith("credo.")}
 
 
 #: Saves a second model over a first, in processes that die after so many calls of functions, or
