@@ -14,9 +14,7 @@ from _tables_jobs import BATCH, Row, answer, moments
 from sklearn.naive_bayes import GaussianNB
 
 import credo
-from credo.tables import fit_table, predict_table
-from credo.tables.dask import DaskEngine
-from credo.tables.spark import SparkEngine
+from credo.tables import DaskEngine, SparkEngine, fit_table, predict_table
 
 #: Rows of each class of the large model that is saved and loaded.
 _ROWS = 3
