@@ -70,7 +70,7 @@ def predict_partitions(
     >>> scored.compute()["act"].tolist()
     ['no', 'no', 'yes', 'yes']
     """
-    return _answered(frame, Scoring(model, loss, keep), "predict_partitions")
+    return _library(frame, "predict_partitions").answer(frame, Scoring(model, loss, keep))
 
 
 def infer_partitions(
@@ -131,24 +131,21 @@ def infer_partitions(
     [0.1, 0.8]
     """
     options["on_impossible"] = on_impossible
-    _check(frame, "infer_partitions")
+    library = _library(frame, _ASKER)
     asking = Asking(network, tuple(frame.columns), query, keep, ignore, options)
-    return _answered(frame, asking, "infer_partitions")
+    return library.answer(frame, asking)
 
 
-def _answered(frame: Any, answering: Any, owner: str) -> Any:
-    """Answer the rows with the library that holds them."""
-    _check(frame, owner)
-    return (dask if dask.is_dask_frame(frame) else spark).answer(frame, answering)
-
-
-def _check(frame: Any, owner: str) -> None:
-    """Refuse what is no frame in partitions."""
-    if not dask.is_dask_frame(frame) and not spark.is_spark_frame(frame):
-        raise InputError(
-            f"{owner} needs a data frame of Dask or Spark. Got {type(frame).__name__}. For files "
-            "and frames in memory use credo.predict_table, or credo.infer_many."
-        )
+def _library(frame: Any, owner: str) -> Any:
+    """Return what answers the rows of a frame where they are; refuse what has no partitions."""
+    if dask.is_dask_frame(frame):
+        return dask
+    if spark.is_spark_frame(frame):
+        return spark
+    raise InputError(
+        f"{owner} needs a data frame of Dask or Spark. Got {type(frame).__name__}. For files and "
+        "frames in memory use credo.predict_table, or credo.infer_many."
+    )
 
 
 @final

@@ -388,12 +388,12 @@ def open_checked(  # noqa: PLR0913 - a table, and what is asked of it
 ) -> Source:
     """Open a table, in which the features of a model must be as they were.
 
-    With ``labels`` the target and the weight must be, too. Other columns must be there: those to
-    keep come from a text file as they are written, others as what they look like.
+    With ``labels`` the target must be, too. Other columns must be there: those to keep come from a
+    text file as they are written, others as what they look like.
     """
     specs = (*schema.features, *_label_specs(schema)) if labels else schema.features
     types = {name: pa.string() for name in keep if name not in schema.names}
-    types |= {spec.name: _TYPES[spec.kind]() for spec in specs if spec.kind in _TYPES}
+    types |= {spec.name: _LATER[spec.kind][0] for spec in specs if spec.kind != "code"}
     opened = open_table(source, engine, types=types, missing=schema.missing or None)
     known = tuple(opened.schema.names)
     absent = [name for name in schema.names if name not in known]
@@ -405,11 +405,15 @@ def open_checked(  # noqa: PLR0913 - a table, and what is asked of it
     for name in (*(spec.name for spec in specs), *keep, *also):
         check.position(name, known, "column", f"{owner}: {opened.name}")
     for spec in specs:
-        _check_kind(spec, opened, owner)
-    weight = schema.weight if labels else None
-    if weight is not None:
-        check.position(weight, known, "column", f"{owner}: {opened.name}")
-        check_weights(opened.schema.field(weight), f"{owner}: {opened.name}")
+        found, (_, served, remedy) = opened.schema.field(spec.name).type, _LATER[spec.kind]
+        if kind_of_type(found) not in served:
+            raise InputError(
+                f"{owner}: column {spec.name!r} of {opened.name} is {found}, and a {spec.kind} to "
+                f"the model. Convert it to {remedy}."
+            )
+    if schema.weight is not None and (labels or also):
+        check.position(schema.weight, known, "column", f"{owner}: {opened.name}")
+        check_weights(opened.schema.field(schema.weight), f"{owner}: {opened.name}")
     return opened
 
 
@@ -419,37 +423,12 @@ def _label_specs(schema: TableSchema) -> tuple[ColumnSpec, ...]:
     return (ColumnSpec(schema.target, kinds.get(schema.label_kind, "boolean")),)
 
 
-#: Types that columns of a text file are read as; codes are read by what they look like, since a
-#: float has not all digits of a long one.
-_TYPES: dict[ColumnKind, Any] = {
-    "number": pa.float64,
-    "boolean": pa.bool_,
-    "category": pa.string,
-    "text": pa.string,
+#: Of each kind: the type that its columns of a text file are read as (codes by what they look
+#: like, since a float has not all digits of a long one), the kinds that serve as it, a remedy.
+_LATER: dict[ColumnKind, tuple[Any, tuple[ColumnKind, ...], str]] = {
+    "number": (pa.float64(), ("number", "code"), "numbers"),
+    "code": (None, ("code", "number"), "numbers, which the model takes as names"),
+    "boolean": (pa.bool_(), ("boolean",), "true and false"),
+    "category": (pa.string(), ("category",), "text"),
+    "text": (pa.string(), ("category",), "text"),
 }
-#: Kinds that serve as another: names that are numbers may come as such, and text is text.
-_SERVES: dict[ColumnKind, tuple[ColumnKind, ...]] = {
-    "number": ("number", "code"),
-    "code": ("code", "number"),
-    "boolean": ("boolean",),
-    "category": ("category",),
-    "text": ("category",),
-}
-_REMEDIES: dict[ColumnKind, str] = {
-    "number": "Convert it to numbers",
-    "code": "Convert it to numbers, which the model takes as names",
-    "boolean": "Convert it to true and false",
-    "category": "Convert it to text",
-    "text": "Convert it to text",
-}
-
-
-def _check_kind(spec: ColumnSpec, opened: Source, owner: str) -> None:
-    """Refuse a column that is something else than it was when the model was fitted."""
-    found = opened.schema.field(spec.name).type
-    if kind_of_type(found) in _SERVES[spec.kind]:
-        return
-    raise InputError(
-        f"{owner}: column {spec.name!r} of {opened.name} is {found}, and a {spec.kind} to the "
-        f"model. {_REMEDIES[spec.kind]}."
-    )

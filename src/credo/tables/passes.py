@@ -172,8 +172,14 @@ class TablePasses:
 
         None if no row has a weight.
         """
-        how = {"schema": self.schema, "kind": self.kind, "owner": self.owner, "join": self.join}
-        asked = partial(_of_labelled, function, **how)
+        asked = partial(
+            _of_labelled,
+            function,
+            schema=self.schema,
+            kind=self.kind,
+            owner=self.owner,
+            join=self.join,
+        )
         job = TableJob(self.schema.columns, asked, merge, (self.schema.target,))
         return job.run(self.source, self.engine, self.progress)
 
