@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from credo.classifiers.schema import (
 from credo.decisions import Loss
 from credo.exceptions import InputError
 from credo.tables.arrow import plain_batch
-from credo.tables.passes import Engine, TablePasses, open_table
+from credo.tables.passes import Engine, Labelling, TablePasses, open_table
 from credo.tables.source import Progress, Source
 
 
@@ -124,12 +123,12 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
         missing=missing,
         fault=opened.fault_of,
     )
-    passes = TablePasses(opened, schema, learner.kind, owner, engine, progress)
+    passes = TablePasses(opened, Labelling.of(learner, schema, owner), engine, progress)
     if learner.Summary is None:
         learner._fit_passes(passes, schema.names)  # noqa: SLF001 - how such models learn
-        return adopt(model, learner, schema)
-    head = _head(opened, schema) if learner.kind == "columns" else None
-    _fit(learner, _summarise(passes, learner, head), schema)
+    else:
+        head = _head(opened, schema) if learner.kind == "columns" else None
+        _fit(learner, _summarise(passes, learner, head), schema)
     return adopt(model, learner, schema)
 
 
@@ -191,7 +190,7 @@ def update_table(
             "all rows at once."
         )
     opened = open_checked(source, schema, owner, labels=True, engine=engine)
-    passes = TablePasses(opened, schema, learner.kind, owner, engine, progress)
+    passes = TablePasses(opened, Labelling.of(learner, schema, owner), engine, progress)
     added = _summarise(passes, learner)
     changed = learner if learner is model else copy.copy(learner)  # a policy may refuse it yet
     _fit(changed, before.merge(added), schema)
@@ -208,19 +207,12 @@ def _head(source: Source, schema: TableSchema) -> Any:
 
 def _summarise(passes: TablePasses, learner: Any, head: Any = None) -> Any:
     """Return the summary of all rows, for a model that is learning."""
-    maker = summariser_of(learner, passes.schema, passes.owner, head)
-    asked = replace(passes, join=getattr(maker, "_joined", None))
-    found = asked.reduce(maker._summarise, _merge)  # noqa: SLF001 - how models learn
+    owner = passes.labelling.owner
+    maker = summariser_of(learner, passes.labelling.schema, owner, head)
+    found = passes.reduce(maker._summarise, learner.Summary.merge)  # noqa: SLF001 - how models learn
     if found is None:
-        raise InputError(
-            f"{passes.owner}: {passes.source.name} has no rows with a positive weight."
-        )
+        raise InputError(f"{owner}: {passes.source.name} has no rows with a positive weight.")
     return found
-
-
-def _merge(first: Any, second: Any) -> Any:
-    """Merge two summaries."""
-    return first.merge(second)
 
 
 def _fit(learner: Any, summary: Any, schema: TableSchema) -> None:

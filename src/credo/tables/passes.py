@@ -152,18 +152,47 @@ class TableJob:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class Labelling:
+    """How a model takes the rows of a table; it travels to wherever these are."""
+
+    schema: TableSchema
+    owner: str
+    #: What rows are to the model: "numbers", "columns" or "documents".
+    kind: str
+    #: Joins features, target and weights, for a regressor.
+    join: Callable[..., Any] | None
+
+    @classmethod
+    def of(cls, model: Any, schema: TableSchema, owner: str) -> Labelling:
+        """Ask a model what it takes."""
+        return cls(schema, owner, model.kind, getattr(model, "_joined", None))
+
+    def apply(self, function: Callable[[Any], T | None], rows: Any, start: int) -> T | None:
+        """Return a function of the labelled rows of an Arrow batch; None if none has a weight."""
+        batch = Batch(rows, self.schema, self.owner, start).weighted()
+        if not len(batch):
+            return None
+        labelled = batch.labelled(self.kind, self.join)
+        with batch.naming_rows():
+            found = function(labelled)
+        if found is None:
+            raise InputError(
+                f"{self.owner}: {batch.first(np.isnan, 'no value')} Correlations are learned from "
+                "missing values by EM over all rows at once: read the table into a frame and call "
+                "fit, or use a model without correlations, such as NaiveBayes."
+            )
+        return found
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class TablePasses:
     """The labelled rows of a table, which a model may ask again and again."""
 
     source: Source
-    schema: TableSchema
-    #: What rows are to the model: "numbers", "columns" or "documents".
-    kind: str
-    owner: str
-    engine: Engine | None = None
-    progress: Progress | None = None
-    #: Joins features, target and weights, for a regressor.
-    join: Callable[..., Any] | None = None
+    labelling: Labelling
+    engine: Engine | None
+    progress: Progress | None
     #: Rows are read anew for each question.
     in_memory: ClassVar[bool] = False
 
@@ -172,42 +201,10 @@ class TablePasses:
 
         None if no row has a weight.
         """
-        asked = partial(
-            _of_labelled,
-            function,
-            schema=self.schema,
-            kind=self.kind,
-            owner=self.owner,
-            join=self.join,
-        )
-        job = TableJob(self.schema.columns, asked, merge, (self.schema.target,))
+        schema = self.labelling.schema
+        asked = partial(self.labelling.apply, function)
+        job = TableJob(schema.columns, asked, merge, words=(schema.target,))
         return job.run(self.source, self.engine, self.progress)
-
-
-def _of_labelled(  # noqa: PLR0913 - a function, and what it takes to label rows
-    function: Callable[[Any], Any],
-    rows: Any,
-    start: int,
-    *,
-    schema: TableSchema,
-    kind: str,
-    owner: str,
-    join: Callable[..., Any] | None,
-) -> Any:
-    """Return a function of the labelled rows of an Arrow batch; None if no row has a weight."""
-    batch = Batch(rows, schema, owner, start).weighted()
-    if not len(batch):
-        return None
-    labelled = batch.labelled(kind, join)
-    with batch.naming_rows():
-        found = function(labelled)
-    if found is None:
-        raise InputError(
-            f"{owner}: {batch.first(np.isnan, 'no value')} Correlations are learned from missing "
-            "values by EM over all rows at once: read the table into a frame and call fit, or use "
-            "a model without correlations, such as NaiveBayes."
-        )
-    return found
 
 
 @contextmanager
