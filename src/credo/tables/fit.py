@@ -90,8 +90,8 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
     Notes
     -----
     One pass; memory is a few batches of 65 536 rows and the summary. Numbers equal those of
-    ``fit`` on all rows at once to rounding. Numbers and truth values are taken as they are, text
-    as categories; logistic regression sees a category as one column of zeros and ones for each
+    ``fit`` on all rows at once to rounding. Numbers and booleans are taken as they are, text as
+    categories; logistic regression sees a category as one column of zeros and ones for each
     value but the first. ``NaiveBayes(families="auto")`` chooses families by the first 65 536 rows.
     Missing values: ``NaiveBayes`` and diagonal Gaussians leave them out, the others refuse them.
 

@@ -11,6 +11,7 @@ import dask.dataframe as dd
 import distributed
 import numpy as np
 import pandas as pd
+import psutil
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -86,15 +87,12 @@ def test_dask_merges_all_parts_in_their_order(engine, n_parts):
 def test_dask_merges_by_eights_whatever_finishes_first(engine):
     found = engine.reduce(Words(), list("abcdefghijk"))
     assert found == "((((((((ab)c)d)e)f)g)h)((ij)k))"
-
-
-def test_dask_reduces_no_parts_to_nothing(engine):
     assert engine.reduce(Words(), []) is None
-    assert list(engine.map(len, [])) == []
 
 
 def test_dask_gives_results_in_the_order_of_the_parts(engine):
     assert list(engine.map(slow_first, range(12))) == list(range(12))
+    assert list(engine.map(len, [])) == []
 
 
 def test_dask_keeps_few_results_waiting(engine):
@@ -164,6 +162,32 @@ def test_dask_says_that_nobody_answers(monkeypatch):
         DaskEngine("tcp://127.0.0.1:1"),
     ):
         pass
+
+
+@pytest.mark.slow
+def test_a_cluster_of_our_own_is_private_and_ends_with_its_engine():
+    before = children()
+    with DaskEngine(n_workers=2) as engine:
+        assert list(engine.map(len, ["a", "bcd"])) == [1, 3]
+        started = children() - before
+        listening = [
+            each.laddr.ip
+            for process in (psutil.Process(), *started)
+            for each in process.net_connections("tcp")
+            if each.status == "LISTEN"
+        ]
+        assert len(started) >= 2
+        assert set(listening) == {"127.0.0.1"}
+    assert children() <= before
+
+
+def children():
+    """Give the processes started here, but for Python's own, which ends with this one."""
+    return {
+        child
+        for child in psutil.Process().children(recursive=True)
+        if "resource_tracker" not in " ".join(child.cmdline())
+    }
 
 
 @pytest.mark.parametrize(
@@ -490,7 +514,6 @@ def test_columns_that_mean_nothing_to_a_network_are_refused(
 
 
 def test_frames_without_partitions_are_refused(rows, model, network):
-    with pytest.raises(InputError, match="needs a data frame of Dask or Spark. Got DataFrame."):
-        predict_partitions(model, rows)
-    with pytest.raises(InputError, match="infer_partitions needs a data frame of Dask or Spark"):
-        infer_partitions(network, rows)
+    for answer, asked in ((predict_partitions, model), (infer_partitions, network)):
+        with pytest.raises(InputError, match="_partitions needs a data frame of Dask or Spark. Go"):
+            answer(asked, rows)
