@@ -223,13 +223,15 @@ def test_fewer_words_still_tell_the_classes_apart(name, vocabulary):
     ids=["hashed", "relevant"],
 )
 def test_a_stream_of_documents_is_one_fit(name, options):
-    (X, y), (new, _), _ = texts(name)
+    (X, y), (new, truth), (accuracy, _) = texts(name)
     whole, stream = TextClassifier(**options).fit(X, y), TextClassifier(**options)
     for rows in np.array_split(np.arange(len(y)), 5):
         stream.partial_fit(X.iloc[rows], y.iloc[rows])
     np.testing.assert_allclose(
         stream.log_joint(new[:400]), whole.log_joint(new[:400]), rtol=1e-9, atol=1e-9
     )
+    if "hashing" in options:
+        assert report_on(stream, new, truth).confusion.accuracy > accuracy - 0.1
 
 
 def test_words_of_spam_are_found_in_the_messages():

@@ -32,6 +32,7 @@ _TAKEN: dict[str, tuple[ColumnKind, ...]] = {
     "columns": ("number", "boolean", "category", "code"),
     "documents": ("text",),
 }
+_FIT = "fit_table"
 #: More labels than this in one batch are not classes but names of rows.
 _MOST_CLASSES = 2**15
 _ROOM = local()
@@ -164,52 +165,49 @@ def adopt(model: Any, learner: Any, schema: TableSchema) -> Any:
 # --- columns --------------------------------------------------------------------------------------
 
 
-def schema_of(  # noqa: PLR0913 - a model, a table, and what its columns are for
+def schema_of(
     model: Any,
-    columns: Any,
+    source: Any,
     target: str,
-    features: Sequence[str] | None = None,
-    weight: str | None = None,
-    *,
-    owner: str = "fit_table",
-    missing: Sequence[str] = (),
-    fault: Callable[[str], str | None] = lambda _: None,
+    features: Sequence[str] | None,
+    weight: str | None,
+    missing: Sequence[str],
 ) -> TableSchema:
-    """Say what each column of an Arrow schema is to a model; ``fault`` is why one is unreadable."""
-    names = tuple(columns.names)
+    """Say what each column of a source is to a model that is to be fitted."""
+    columns, names = source.schema, tuple(source.schema.names)
     taken = (target,) if weight is None else (target, weight)
     for name in taken:
-        check.position(name, names, "column", owner)
+        check.position(name, names, "column", _FIT)
     if weight == target:
-        raise InputError(f"{owner}: column {target!r} cannot be both the target and the weight.")
-    chosen = _chosen(features, names, taken, owner)
+        raise InputError(f"{_FIT}: column {target!r} cannot be both the target and the weight.")
+    chosen = _chosen(features, names, taken)
     if weight is not None:
-        check_weights(columns.field(weight), owner)
+        check_weights(columns.field(weight), _FIT)
     for name in (*taken, *chosen):
-        if found := fault(name):
-            raise InputError(f"{owner}: column {name!r} cannot be read: {found}")
-    specs = tuple(_spec(model, columns.field(name), owner) for name in chosen)
-    label_kind = _label_kind(model, columns.field(target), owner)
+        if found := source.fault_of(name):
+            raise InputError(f"{_FIT}: column {name!r} cannot be read: {found}")
+    specs = tuple(_spec(model, columns.field(name)) for name in chosen)
+    label_kind = _label_kind(model, columns.field(target))
     return TableSchema(target, label_kind, specs, weight, tuple(missing))
 
 
 def _chosen(
-    features: Sequence[str] | None, names: tuple[str, ...], taken: tuple[str, ...], owner: str
+    features: Sequence[str] | None, names: tuple[str, ...], taken: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return the columns of features; refuse those not there, twice, or with another part."""
     if isinstance(features, str):
-        raise InputError(f"{owner} needs features as a list of columns. Got {features!r}.")
+        raise InputError(f"{_FIT} needs features as a list of columns. Got {features!r}.")
     free = [name for name in names if name not in taken]
     chosen = tuple(free if features is None else features)
     for place, name in enumerate(chosen):
-        check.position(name, names, "column", owner)
+        check.position(name, names, "column", _FIT)
         if name in taken:
-            raise InputError(f"{owner}: column {name!r} is the target or the weight, no feature.")
+            raise InputError(f"{_FIT}: column {name!r} is the target or the weight, no feature.")
         if name in chosen[:place]:
-            raise InputError(f"{owner}: the features name column {name!r} twice.")
+            raise InputError(f"{_FIT}: the features name column {name!r} twice.")
     if not chosen:
         raise InputError(
-            f"{owner}: the table has no column of features. Got {check.listing(names)}."
+            f"{_FIT}: the table has no column of features. Got {check.listing(names)}."
         )
     return chosen
 
@@ -238,9 +236,9 @@ def kind_of_type(kind: Any) -> ColumnKind | None:
     return None
 
 
-def _spec(model: Any, field: Any, owner: str) -> ColumnSpec:
+def _spec(model: Any, field: Any) -> ColumnSpec:
     """Say what a column is to a model, or why it is nothing to it."""
-    kind, known = _kind(field, owner), _TAKEN[model.kind]
+    kind, known = _kind(field), _TAKEN[model.kind]
     if kind == "category" and "text" in known:
         kind = "text"
     if kind in known:
@@ -248,37 +246,37 @@ def _spec(model: Any, field: Any, owner: str) -> ColumnSpec:
     name = type(model).__name__
     if "text" in known:
         raise InputError(
-            f"{owner}: {name} reads text, and column {field.name!r} is {field.type}. Name the "
+            f"{_FIT}: {name} reads text, and column {field.name!r} is {field.type}. Name the "
             "column of text with features=[…]."
         )
     raise InputError(
-        f"{owner}: {name} takes numbers, and column {field.name!r} holds categories. Use "
+        f"{_FIT}: {name} takes numbers, and column {field.name!r} holds categories. Use "
         "NaiveBayes or LogisticClassifier, or leave it out with features=[…]."
     )
 
 
-def _kind(field: Any, owner: str) -> ColumnKind:
+def _kind(field: Any) -> ColumnKind:
     """Say what a column is, or why no model learns from it."""
     kind, told = kind_of_type(field.type), str(field.type)
     if kind is not None:
         return kind
     if told.startswith(("date", "time", "duration")):
         raise InputError(
-            f"{owner}: column {field.name!r} is a date or a time ({told}), which no model takes as "
+            f"{_FIT}: column {field.name!r} is a date or a time ({told}), which no model takes as "
             "it is. Turn it into a number, such as days since an event, or leave it out with "
             "features=[…]."
         )
     what = f"is of type {told}. Models learn from numbers, booleans and text."
     what = "has no values." if told == "null" else what
-    raise InputError(f"{owner}: column {field.name!r} {what} Leave it out with features=[…].")
+    raise InputError(f"{_FIT}: column {field.name!r} {what} Leave it out with features=[…].")
 
 
-def _label_kind(model: Any, field: Any, owner: str) -> LabelKind:
+def _label_kind(model: Any, field: Any) -> LabelKind:
     """Say what the labels are."""
-    kind = _kind(field, owner)
+    kind = _kind(field)
     if is_regressor(model) and kind not in {"number", "boolean"}:
         raise InputError(
-            f"{owner}: the target {field.name!r} of a {type(model).__name__} must be numbers. Got "
+            f"{_FIT}: the target {field.name!r} of a {type(model).__name__} must be numbers. Got "
             f"{field.type}."
         )
     kinds: dict[str, LabelKind] = {"category": "text", "boolean": "boolean"}

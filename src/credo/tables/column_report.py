@@ -140,6 +140,7 @@ class ColumnTally:
                 "greatest": self.greatest,
             }
         counts, shares = self.counts or Counter(), before.shares
+        ranked = sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
         unknown = None if shares is None else sum(n for v, n in counts.items() if v not in shares)
         return ColumnSummary(
             name=self.spec.name,
@@ -148,7 +149,7 @@ class ColumnTally:
             n_missing=self.n_missing,
             **numbers,
             n_values=None if self.counts is None else len(counts),
-            most_frequent=tuple((_cut(value), n) for value, n in _ranked(counts)[:_SHOWN]),
+            most_frequent=tuple((_cut(value), n) for value, n in ranked[:_SHOWN]),
             shift=_shift(numbers.get("mean"), counts, before),
             n_unknown=None if self.counts is None else unknown,
         )
@@ -166,11 +167,6 @@ def _cut(value: Any) -> Any:
     """Shorten running text that passes for a category."""
     is_long = isinstance(value, str) and len(value) > _LONGEST
     return f"{value[:_LONGEST]}…" if is_long else value
-
-
-def _ranked(counts: Counter[Any]) -> list[tuple[Any, int]]:
-    """Sort categories by their number; of equals, by their text."""
-    return sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
 
 
 def _shift(mean: float | None, counts: Counter[Any], before: ColumnMemory) -> float | None:

@@ -164,7 +164,7 @@ class DaskEngine:
             return None
         client = self._open()
         leaves = _lazy(job.reduce, parts, job.columns)
-        futures = _send(client, [*leaves, _tree(leaves, partial(_merge, job))])
+        futures = _send(client, [*leaves, _tree(leaves, partial(reduce, job.merge))])
         last = futures.pop()
         try:
             for done, future in enumerate(self._completed(futures), start=1):
@@ -359,11 +359,6 @@ def _tree(leaves: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
         level = [_delayed(merge)(level[i : i + _FAN]) for i in range(0, len(level), _FAN)]
         if len(level) == 1:
             return level[0]
-
-
-def _merge(job: Any, found: list[Any]) -> Any:
-    """Merge results from the first to the last."""
-    return reduce(job.merge, found)
 
 
 # --- data frames ----------------------------------------------------------------------------------

@@ -113,16 +113,7 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
     owner = "fit_table"
     learner = learner_of(model, owner)
     opened = open_table(source, engine, missing=missing or None)
-    schema = schema_of(
-        learner,
-        opened.schema,
-        target,
-        features,
-        weight,
-        owner=owner,
-        missing=missing,
-        fault=opened.fault_of,
-    )
+    schema = schema_of(learner, opened, target, features, weight, missing)
     passes = TablePasses(opened, Labelling.of(learner, schema, owner), engine, progress)
     if learner.Summary is None:
         learner._fit_passes(passes, schema.names)  # noqa: SLF001 - how such models learn

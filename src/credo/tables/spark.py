@@ -263,14 +263,9 @@ def _tree(job: Any, outcomes: Any) -> list[Any]:
     count = outcomes.getNumPartitions()
     while count > _FAN:
         count = -(-count // _FAN)
-        groups = outcomes.map(_with_group).groupByKey(count)
+        groups = outcomes.map(lambda placed: (placed[0] // _FAN, placed)).groupByKey(count)
         outcomes = groups.mapValues(partial(_merge_group, job))
     return [outcome for _, outcome in sorted(outcomes.collect(), key=itemgetter(0))]
-
-
-def _with_group(placed: tuple[int, Any]) -> tuple[int, tuple[int, Any]]:
-    """Put an outcome into the group of its neighbours."""
-    return placed[0] // _FAN, placed
 
 
 def _merge_group(job: Any, group: Iterable[tuple[int, Any]]) -> Any:
