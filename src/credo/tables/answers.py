@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from threading import get_ident
@@ -178,9 +179,17 @@ class Asking:
         known: dict[str, Label] = {str(name): name for name in network.names}
         for name in (*keep, *ignore):
             check.position(name, tuple(names), "column", _ASKER)
+        for name in names:
+            if name not in {*known, *keep, *ignore}:
+                variables = tuple(known)
+                raise LabelError(
+                    f"{_ASKER}: the column {name!r} is no variable. The network has "
+                    f"{check.listing(variables)}.{check.hint(name, variables)} Pass "
+                    f"keep=[{name!r}] to hand it on, or ignore=[{name!r}]."
+                )
         self.keep = tuple(keep)
         self._evidence = {
-            name: known[name] for name in names if _is_evidence(name, known, keep, ignore)
+            name: known[name] for name in names if name in known and name not in ignore
         }
         if not self._evidence:
             raise InputError(f"{_ASKER}: no column of the frame is a variable of the network.")
@@ -216,30 +225,10 @@ def _answer_names(network: Any, query: tuple[Label, ...], keep: tuple[str, ...])
     """Name the columns of the beliefs, each once."""
     states = [f"{name}={state}" for name in query for state in network[name].states]
     names = [*states, _LOG_EVIDENCE]
-    seen = set(keep)
-    for name in names:
-        if name in seen:
+    for name, n in Counter([*keep, *names]).items():
+        if n > 1:
             raise InputError(
                 f"{_ASKER}: the result would have two columns {name!r}. Rename the one in the "
                 "frame, or leave it out of keep."
             )
-        seen.add(name)
     return names
-
-
-def _is_evidence(
-    name: str, known: Mapping[str, Label], keep: Sequence[str], ignore: Sequence[str]
-) -> bool:
-    """Tell whether a column holds findings; one that nobody knows is an error."""
-    if name in ignore:
-        return False
-    if name in known or name in keep:
-        return name in known
-    try:
-        check.position(name, tuple(known), "variable", "the network")
-    except LabelError as error:
-        raise LabelError(
-            f"{_ASKER}: the column {name!r} is no variable. {error} Pass keep=[{name!r}] "
-            f"to hand it on, or ignore=[{name!r}]."
-        ) from None
-    return True

@@ -433,7 +433,14 @@ def _open_session(master: str) -> tuple[Any, bool]:
             "Spark is not installed. Run: pip install 'credo[spark]'."
         ) from error
     if SparkContext._active_spark_context is not None:  # noqa: SLF001 - the one of this process
-        return _check_master(SparkSession.builder.getOrCreate(), master), False
+        session = SparkSession.builder.getOrCreate()
+        found = session.sparkContext.master
+        if found == master:
+            return session, False
+        raise InputError(
+            f"A Spark session for {found!r} is open, and there is one in a process. Got master "
+            f"{master!r}. Pass session=, or stop the other one."
+        )
     if which("java") is None and "JAVA_HOME" not in os.environ:
         raise MissingExtraError("Spark needs Java 17 or later, and there is no java to run.")
     what = f"Spark does not start with master {master!r}; it needs Java 17 or later"
@@ -458,17 +465,6 @@ def _context(master: str) -> Any:
     if is_local and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable
     return context
-
-
-def _check_master(session: Any, master: str) -> Any:
-    """Refuse a session that runs elsewhere than was asked for."""
-    found = session.sparkContext.master
-    if found != master:
-        raise InputError(
-            f"A Spark session for {found!r} is open, and there is one in a process. Got master "
-            f"{master!r}. Pass session=, or stop the other one."
-        )
-    return session
 
 
 @contextmanager
