@@ -390,6 +390,16 @@ def test_a_model_of_passes_asks_all_rows_wherever_they_are(engine, rows, there, 
     assert [share for _, share in heard].count(1.0) == 2  # at the end of each pass
 
 
+def test_logistic_regression_is_learned_on_an_engine_as_it_is_here(engine, rows):
+    table = rows.assign(band=np.array(["low", "mid", "high"])[rows["n"] % 3])
+    options = {"features": ["x", "age", "band"], "weight": "n"}
+    here = credo.fit_table(credo.LogisticClassifier(), table, **options)
+    frame = dd.from_pandas(table, npartitions=4)
+    there = credo.fit_table(credo.LogisticClassifier(), frame, **options, engine=engine)
+    assert there.categories_ == here.categories_ == {"band": ("high", "low", "mid")}
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-6, atol=1e-9)
+
+
 @dataclass(frozen=True, eq=False)
 class Means:
     """What ``NearestMean`` learns from."""
