@@ -33,7 +33,7 @@ def doors(package: str, modules: Mapping[str, Sequence[str]], rooms: Sequence[st
 def doors_of_stub(package: str, file: str) -> _Doors:
     """Make the doors of the names that the stub beside a package's ``__init__.py`` imports.
 
-    Names that the stub imports from the package itself are its rooms.
+    Names that the stub imports from the package itself are its rooms, if it has any.
     """
     with open(f"{file}i", encoding="utf-8") as stub:  # noqa: PTH123 - pathlib loads slowly
         lines = ast.parse(stub.read()).body
@@ -42,4 +42,4 @@ def doors_of_stub(package: str, file: str) -> _Doors:
         for line in lines
         if isinstance(line, ast.ImportFrom) and line.module
     }
-    return doors(package, modules, rooms=modules.pop(package))
+    return doors(package, modules, rooms=modules.pop(package, ()))

@@ -22,13 +22,13 @@ def _tree(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def test_type_checkers_see_every_name_of_the_lobby():
-    import credo
-
-    lines = _tree(Path(credo.__file__).with_suffix(".pyi")).body
+@pytest.mark.parametrize("package", ["credo", "credo.tables"])
+def test_type_checkers_see_every_name_of_a_stub(package):
+    module = importlib.import_module(package)
+    lines = _tree(Path(module.__file__).with_suffix(".pyi")).body
     seen = _seen(lines)
-    assert set(seen) == {*dir(credo), "__version__"}
-    assert all(getattr(credo, name) is value for name, value in seen.items())
+    assert set(seen) - {"__version__"} == set(dir(module))
+    assert all(getattr(module, name) is value for name, value in seen.items())
     assert all(alias.asname == alias.name for line in lines for alias in line.names)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import local
 from typing import Annotated, Any, Literal, TypeAlias, final
 
@@ -15,7 +15,6 @@ from sklearn.base import clone, is_regressor
 from credo import _checks as check
 from credo._types import F64, Int
 from credo.classifiers._base import StoredModel
-from credo.classifiers._labels import encode_labels
 from credo.classifiers.decision import DecisionClassifier
 from credo.columns import Table, read_table
 from credo.exceptions import InputError
@@ -33,8 +32,7 @@ _TAKEN: dict[str, tuple[ColumnKind, ...]] = {
     "columns": ("number", "boolean", "category", "code"),
     "documents": ("text",),
 }
-#: Arrow's names of whole numbers that fit 64 bits with a sign.
-_WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+_FIT = "fit_table"
 #: More labels than this in one batch are not classes but names of rows.
 _MOST_CLASSES = 2**15
 _ROOM = local()
@@ -167,52 +165,49 @@ def adopt(model: Any, learner: Any, schema: TableSchema) -> Any:
 # --- columns --------------------------------------------------------------------------------------
 
 
-def schema_of(  # noqa: PLR0913 - a model, a table, and what its columns are for
+def schema_of(
     model: Any,
-    columns: Any,
+    source: Any,
     target: str,
-    features: Sequence[str] | None = None,
-    weight: str | None = None,
-    *,
-    owner: str = "fit_table",
-    missing: Sequence[str] = (),
-    fault: Callable[[str], str | None] = lambda _: None,
+    features: Sequence[str] | None,
+    weight: str | None,
+    missing: Sequence[str],
 ) -> TableSchema:
-    """Say what each column of an Arrow schema is to a model; ``fault`` is why one is unreadable."""
-    names = tuple(columns.names)
+    """Say what each column of a source is to a model that is to be fitted."""
+    columns, names = source.schema, tuple(source.schema.names)
     taken = (target,) if weight is None else (target, weight)
     for name in taken:
-        check.position(name, names, "column", owner)
+        check.position(name, names, "column", _FIT)
     if weight == target:
-        raise InputError(f"{owner}: column {target!r} cannot be both the target and the weight.")
-    chosen = _chosen(features, names, taken, owner)
+        raise InputError(f"{_FIT}: column {target!r} cannot be both the target and the weight.")
+    chosen = _chosen(features, names, taken)
     if weight is not None:
-        check_weights(columns.field(weight), owner)
+        check_weights(columns.field(weight), _FIT)
     for name in (*taken, *chosen):
-        if found := fault(name):
-            raise InputError(f"{owner}: column {name!r} cannot be read: {found}")
-    specs = tuple(_spec(model, columns.field(name), owner) for name in chosen)
-    label_kind = _label_kind(model, columns.field(target), owner)
+        if found := source.fault_of(name):
+            raise InputError(f"{_FIT}: column {name!r} cannot be read: {found}")
+    specs = tuple(_spec(model, columns.field(name)) for name in chosen)
+    label_kind = _label_kind(model, columns.field(target))
     return TableSchema(target, label_kind, specs, weight, tuple(missing))
 
 
 def _chosen(
-    features: Sequence[str] | None, names: tuple[str, ...], taken: tuple[str, ...], owner: str
+    features: Sequence[str] | None, names: tuple[str, ...], taken: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return the columns of features; refuse those not there, twice, or with another part."""
     if isinstance(features, str):
-        raise InputError(f"{owner} needs features as a list of columns. Got {features!r}.")
+        raise InputError(f"{_FIT} needs features as a list of columns. Got {features!r}.")
     free = [name for name in names if name not in taken]
     chosen = tuple(free if features is None else features)
     for place, name in enumerate(chosen):
-        check.position(name, names, "column", owner)
+        check.position(name, names, "column", _FIT)
         if name in taken:
-            raise InputError(f"{owner}: column {name!r} is the target or the weight, no feature.")
+            raise InputError(f"{_FIT}: column {name!r} is the target or the weight, no feature.")
         if name in chosen[:place]:
-            raise InputError(f"{owner}: the features name column {name!r} twice.")
+            raise InputError(f"{_FIT}: the features name column {name!r} twice.")
     if not chosen:
         raise InputError(
-            f"{owner}: the table has no column of features. Got {check.listing(names)}."
+            f"{_FIT}: the table has no column of features. Got {check.listing(names)}."
         )
     return chosen
 
@@ -241,9 +236,9 @@ def kind_of_type(kind: Any) -> ColumnKind | None:
     return None
 
 
-def _spec(model: Any, field: Any, owner: str) -> ColumnSpec:
+def _spec(model: Any, field: Any) -> ColumnSpec:
     """Say what a column is to a model, or why it is nothing to it."""
-    kind, known = _kind(field, owner), _TAKEN[model.kind]
+    kind, known = _kind(field), _TAKEN[model.kind]
     if kind == "category" and "text" in known:
         kind = "text"
     if kind in known:
@@ -251,37 +246,37 @@ def _spec(model: Any, field: Any, owner: str) -> ColumnSpec:
     name = type(model).__name__
     if "text" in known:
         raise InputError(
-            f"{owner}: {name} reads text, and column {field.name!r} is {field.type}. Name the "
+            f"{_FIT}: {name} reads text, and column {field.name!r} is {field.type}. Name the "
             "column of text with features=[…]."
         )
     raise InputError(
-        f"{owner}: {name} takes numbers, and column {field.name!r} holds categories. Use "
+        f"{_FIT}: {name} takes numbers, and column {field.name!r} holds categories. Use "
         "NaiveBayes or LogisticClassifier, or leave it out with features=[…]."
     )
 
 
-def _kind(field: Any, owner: str) -> ColumnKind:
+def _kind(field: Any) -> ColumnKind:
     """Say what a column is, or why no model learns from it."""
     kind, told = kind_of_type(field.type), str(field.type)
     if kind is not None:
         return kind
     if told.startswith(("date", "time", "duration")):
         raise InputError(
-            f"{owner}: column {field.name!r} is a date or a time ({told}), which no model takes as "
+            f"{_FIT}: column {field.name!r} is a date or a time ({told}), which no model takes as "
             "it is. Turn it into a number, such as days since an event, or leave it out with "
             "features=[…]."
         )
-    what = "has no values." if told == "null" else f"is of type {told}. Models learn from numbers, "
-    more = "" if told == "null" else "booleans and text."
-    raise InputError(f"{owner}: column {field.name!r} {what}{more} Leave it out with features=[…].")
+    what = f"is of type {told}. Models learn from numbers, booleans and text."
+    what = "has no values." if told == "null" else what
+    raise InputError(f"{_FIT}: column {field.name!r} {what} Leave it out with features=[…].")
 
 
-def _label_kind(model: Any, field: Any, owner: str) -> LabelKind:
+def _label_kind(model: Any, field: Any) -> LabelKind:
     """Say what the labels are."""
-    kind = _kind(field, owner)
+    kind = _kind(field)
     if is_regressor(model) and kind not in {"number", "boolean"}:
         raise InputError(
-            f"{owner}: the target {field.name!r} of a {type(model).__name__} must be numbers. Got "
+            f"{_FIT}: the target {field.name!r} of a {type(model).__name__} must be numbers. Got "
             f"{field.type}."
         )
     kinds: dict[str, LabelKind] = {"category": "text", "boolean": "boolean"}
@@ -316,19 +311,16 @@ class Batch:
         if self.schema.weight is None:
             return self
         weights = self.read_weights()
-        rows, kept = self.rows, None
-        if not weights.all():
-            kept = np.flatnonzero(weights)
-            rows, weights = rows.filter(_arrow(weights > 0)), weights[kept]
-        return Batch(rows, self.schema, self.owner, self.start, weights, kept)
+        if weights.all():
+            return replace(self, weights=weights)
+        kept = np.flatnonzero(weights)
+        return replace(self, rows=self.rows.take(kept), weights=weights[kept], kept=kept)
 
     def read_weights(self) -> F64:
         """Return the weights of all rows, none of them missing."""
         name = str(self.schema.weight)
         column = self.rows.column(name)
-        if column.null_count:
-            row = self.number(_first_null(column))
-            raise InputError(f"{self.owner}: the weight {name!r} is missing in row {row}.")
+        self._check_whole(column, f"weight {name!r}")
         values = numbers_of(column)
         if not values.any():  # a batch may have none, as long as the table has some
             return values
@@ -388,40 +380,30 @@ class Batch:
     def _texts(self, name: str) -> list[str]:
         """Return a column of documents, none of them missing."""
         column = self.rows.column(name)
-        if column.null_count:
-            row = self.number(_first_null(column))
-            raise InputError(
-                f"{self.owner}: the text {name!r} is missing in row {row}. Leave such rows out. In "
-                "text files, empty cells, NA and null are missing."
-            )
+        remedy = "Leave such rows out. In text files, empty cells, NA and null are missing."
+        self._check_whole(column, f"text {name!r}", remedy)
         return column.to_pylist()
 
     def _labels(self, column: Any) -> tuple[Any, Int]:
         """Return the sorted classes of a column of labels, and the code of each row."""
-        if column.null_count:
-            raise self._without_label(_first_null(column))
-        if str(column.type) in _WHOLE:
-            values = column.to_numpy(zero_copy_only=False)
-            return encode_labels(values.astype(np.int64, copy=False), None)
         encoded = column if is_coded(column) else column.dictionary_encode()
+        whole = column.dictionary_decode() if encoded.dictionary.null_count else column
+        self._check_whole(whole, f"label {self.schema.target!r}", "Leave rows without a label out.")
         codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
-        counts = np.bincount(codes, minlength=len(encoded.dictionary))
-        words = zip(encoded.dictionary.to_pylist(), counts.tolist(), strict=True)
-        listed = [value for value, n in words if n]  # a declared category need not occur
-        if None in listed:
-            nowhere = encoded.dictionary.is_null().to_numpy(zero_copy_only=False)
-            raise self._without_label(int(nowhere[codes].argmax()))
+        used = np.bincount(codes, minlength=len(encoded.dictionary)) > 0
+        words = zip(encoded.dictionary.to_pylist(), used, strict=True)
+        listed = [value for value, occurs in words if occurs]  # a declared category need not
         classes, places = np.unique(self._label_values(listed), return_inverse=True)
-        lookup = np.zeros(len(counts), dtype=np.intp)
-        lookup[counts > 0] = places
+        lookup = np.zeros(len(used), dtype=np.intp)
+        lookup[used] = places
         return classes, lookup[codes]
 
-    def _without_label(self, row: int) -> InputError:
-        """Word the refusal of a row without a label."""
-        return InputError(
-            f"{self.owner}: the label {self.schema.target!r} is missing in row {self.number(row)}. "
-            "Leave rows without a label out."
-        )
+    def _check_whole(self, column: Any, what: str, remedy: str = "") -> None:
+        """Refuse a column in which something is missing."""
+        if column.null_count:
+            row = self.number(int(column.is_null().to_numpy(zero_copy_only=False).argmax()))
+            told = f"{self.owner}: the {what} is missing in row {row}. {remedy}"
+            raise InputError(told.rstrip())
 
     def _label_values(self, listed: list[Any]) -> Any:
         """Return labels as an array that sorts."""
@@ -508,15 +490,3 @@ def _block(columns: Sequence[F64], rows: Any) -> F64:
         else:
             np.take(column, rows, out=line, mode="clip")
     return lines.T
-
-
-def _first_null(column: Any) -> int:
-    """Return the number of the first null of a column that has one."""
-    return int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-
-
-def _arrow(values: Any) -> Any:
-    """Return an array as Arrow takes it."""
-    import pyarrow as pa  # noqa: PLC0415 - the batch has loaded it
-
-    return pa.array(values)

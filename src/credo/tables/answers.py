@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from threading import get_ident
@@ -70,7 +71,7 @@ def predict_partitions(
     >>> scored.compute()["act"].tolist()
     ['no', 'no', 'yes', 'yes']
     """
-    return _answered(frame, Scoring(model, loss, keep), "predict_partitions")
+    return _library(frame, "predict_partitions").answer(frame, Scoring(model, loss, keep))
 
 
 def infer_partitions(
@@ -131,24 +132,21 @@ def infer_partitions(
     [0.1, 0.8]
     """
     options["on_impossible"] = on_impossible
-    _check(frame, "infer_partitions")
+    library = _library(frame, _ASKER)
     asking = Asking(network, tuple(frame.columns), query, keep, ignore, options)
-    return _answered(frame, asking, "infer_partitions")
+    return library.answer(frame, asking)
 
 
-def _answered(frame: Any, answering: Any, owner: str) -> Any:
-    """Answer the rows with the library that holds them."""
-    _check(frame, owner)
-    return (dask if dask.is_dask_frame(frame) else spark).answer(frame, answering)
-
-
-def _check(frame: Any, owner: str) -> None:
-    """Refuse what is no frame in partitions."""
-    if not dask.is_dask_frame(frame) and not spark.is_spark_frame(frame):
-        raise InputError(
-            f"{owner} needs a data frame of Dask or Spark. Got {type(frame).__name__}. For files "
-            "and frames in memory use credo.predict_table, or credo.infer_many."
-        )
+def _library(frame: Any, owner: str) -> Any:
+    """Return what answers the rows of a frame where they are; refuse what has no partitions."""
+    if dask.is_dask_frame(frame):
+        return dask
+    if spark.is_spark_frame(frame):
+        return spark
+    raise InputError(
+        f"{owner} needs a data frame of Dask or Spark. Got {type(frame).__name__}. For files and "
+        "frames in memory use credo.predict_table, or credo.infer_many."
+    )
 
 
 @final
@@ -181,9 +179,17 @@ class Asking:
         known: dict[str, Label] = {str(name): name for name in network.names}
         for name in (*keep, *ignore):
             check.position(name, tuple(names), "column", _ASKER)
+        for name in names:
+            if name not in {*known, *keep, *ignore}:
+                variables = tuple(known)
+                raise LabelError(
+                    f"{_ASKER}: the column {name!r} is no variable. The network has "
+                    f"{check.listing(variables)}.{check.hint(name, variables)} Pass "
+                    f"keep=[{name!r}] to hand it on, or ignore=[{name!r}]."
+                )
         self.keep = tuple(keep)
         self._evidence = {
-            name: known[name] for name in names if _is_evidence(name, known, keep, ignore)
+            name: known[name] for name in names if name in known and name not in ignore
         }
         if not self._evidence:
             raise InputError(f"{_ASKER}: no column of the frame is a variable of the network.")
@@ -219,30 +225,10 @@ def _answer_names(network: Any, query: tuple[Label, ...], keep: tuple[str, ...])
     """Name the columns of the beliefs, each once."""
     states = [f"{name}={state}" for name in query for state in network[name].states]
     names = [*states, _LOG_EVIDENCE]
-    seen = set(keep)
-    for name in names:
-        if name in seen:
+    for name, n in Counter([*keep, *names]).items():
+        if n > 1:
             raise InputError(
                 f"{_ASKER}: the result would have two columns {name!r}. Rename the one in the "
                 "frame, or leave it out of keep."
             )
-        seen.add(name)
     return names
-
-
-def _is_evidence(
-    name: str, known: Mapping[str, Label], keep: Sequence[str], ignore: Sequence[str]
-) -> bool:
-    """Tell whether a column holds findings; one that nobody knows is an error."""
-    if name in ignore:
-        return False
-    if name in known or name in keep:
-        return name in known
-    try:
-        check.position(name, tuple(known), "variable", "the network")
-    except LabelError as error:
-        raise LabelError(
-            f"{_ASKER}: the column {name!r} is no variable. {error} Pass keep=[{name!r}] "
-            f"to hand it on, or ignore=[{name!r}]."
-        ) from None
-    return True

@@ -140,6 +140,7 @@ class ColumnTally:
                 "greatest": self.greatest,
             }
         counts, shares = self.counts or Counter(), before.shares
+        ranked = sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
         unknown = None if shares is None else sum(n for v, n in counts.items() if v not in shares)
         return ColumnSummary(
             name=self.spec.name,
@@ -148,7 +149,7 @@ class ColumnTally:
             n_missing=self.n_missing,
             **numbers,
             n_values=None if self.counts is None else len(counts),
-            most_frequent=tuple((_cut(value), n) for value, n in _ranked(counts)[:_SHOWN]),
+            most_frequent=tuple((_cut(value), n) for value, n in ranked[:_SHOWN]),
             shift=_shift(numbers.get("mean"), counts, before),
             n_unknown=None if self.counts is None else unknown,
         )
@@ -166,11 +167,6 @@ def _cut(value: Any) -> Any:
     """Shorten running text that passes for a category."""
     is_long = isinstance(value, str) and len(value) > _LONGEST
     return f"{value[:_LONGEST]}…" if is_long else value
-
-
-def _ranked(counts: Counter[Any]) -> list[tuple[Any, int]]:
-    """Sort categories by their number; of equals, by their text."""
-    return sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
 
 
 def _shift(mean: float | None, counts: Counter[Any], before: ColumnMemory) -> float | None:
@@ -260,37 +256,49 @@ class Contributions:
         return asdict(self)
 
 
-def compare_columns(
+def compare_columns(  # noqa: PLR0913 - rows, and what is asked of them
     log_of_truth: Callable[[pa.RecordBatch], F64],
     sample: pa.RecordBatch,
     names: Sequence[str],
     how: How,
     rng: np.random.Generator,
+    *,
     weight: F64 | None = None,
+    told: Callable[[float], None] | None = None,
 ) -> Contributions:
     """Hide or shuffle one column after the other, and see by how much the log loss rises.
 
-    ``log_of_truth`` gives the log-probability of each row's truth for rows like ``sample``.
+    ``log_of_truth`` gives the log-probability of each row's truth for rows like ``sample``;
+    ``told`` is called with the share of the columns done.
     """
     weight = np.ones(sample.num_rows) if weight is None else weight
-    known = log_of_truth(sample)
-    with np.errstate(invalid="ignore"):  # minus infinity less itself
-        rises = {name: known - _without(log_of_truth, sample, name, how, rng) for name in names}
+    known, rises = log_of_truth(sample), {}
+    for done, name in enumerate(names, start=1):
+        with np.errstate(invalid="ignore"):  # minus infinity less itself
+            rises[name] = known - _without(log_of_truth, sample, name, how, rng)
+        if told is not None:
+            told(done / len(names))
     finite = np.isfinite(known) & np.logical_and.reduce([np.isfinite(r) for r in rises.values()])
-    found = [_contribution(name, rise[finite], weight[finite]) for name, rise in rises.items()]
+    found = [
+        Contribution(name, *weighted_mean(rise[finite], weight[finite]))
+        for name, rise in rises.items()
+    ]
     ordered = sorted(found, key=lambda each: -each.rise)  # equals keep the order of the columns
     n = int(finite.sum())
     return Contributions(how, tuple(ordered), n_sample=n, n_left_out=len(known) - n)
 
 
-def _contribution(name: str, rise: F64, weight: F64) -> Contribution:
-    """Average over rows, with the standard error of the mean."""
+def weighted_mean(values: F64, weight: F64) -> tuple[float, float]:
+    r"""Return a mean and its standard error, :math:`\sqrt{\sum w_i^2 (x_i - \bar x)^2} / W`.
+
+    With n / (n - 1) for equal weights; it is zero for a single row.
+    """
     total, n = weight.sum(), int(np.count_nonzero(weight))
     if not total > 0:
-        return Contribution(name, 0.0, 0.0)
-    mean = float(weight @ rise / total)
-    spread = weight * (rise - mean)
-    return Contribution(name, mean, float(np.sqrt(spread @ spread * n / max(n - 1, 1)) / total))
+        return 0.0, 0.0
+    mean = float(weight @ values / total)
+    spread = weight * (values - mean)
+    return mean, float(np.sqrt(spread @ spread * (n / max(n - 1, 1))) / total)
 
 
 def _without(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import islice
 from types import ModuleType
@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from credo.exceptions import CredoError, InputError, MissingExtraError
 from credo.tables.arrow import blaming_input
-from credo.tables.passes import BatchSource
-from credo.tables.pieces import Step
+from credo.tables.pieces import RowPiece, Step, TableRows
 from credo.tables.source import Part, Progress, Source, open_source
 
 #: Summaries merged at a time: the tree of 4096 parts is four levels deep.
@@ -136,7 +135,7 @@ class DaskEngine:
             Its parts are what ``reduce`` and ``map`` take.
         """
         if is_dask_frame(source):
-            return DaskSource(source, self._open())
+            return Source(_NAME, [DaskRows.of(source, self._open())])
         return open_source(source, **{"threads": False, **options})
 
     def reduce(self, job: Any, parts: Sequence[Part], progress: Progress | None = None) -> Any:
@@ -165,7 +164,7 @@ class DaskEngine:
             return None
         client = self._open()
         leaves = _lazy(job.reduce, parts, job.columns)
-        futures = _send(client, [*leaves, _tree(leaves, partial(_merge, job))])
+        futures = _send(client, [*leaves, _tree(leaves, partial(reduce, job.merge))])
         last = futures.pop()
         try:
             for done, future in enumerate(self._completed(futures), start=1):
@@ -344,12 +343,13 @@ def _lazy(
     function: Callable[[Any], Any], parts: Sequence[Any], columns: Sequence[str] | None = None
 ) -> list[Any]:
     """Put off the work on each part; of a data frame only these columns are computed."""
-    if not parts or not isinstance(parts[0], DaskPart):
+    pieces = [getattr(part, "_pieces", [part])[0] for part in parts]  # of a source
+    if not pieces or not isinstance(pieces[0], DaskRows):
         return [_delayed(partial(function, part))() for part in parts]
-    frame = parts[0].frame if columns is None else parts[0].frame[list(columns)]
+    frame = pieces[0].frame if columns is None else pieces[0].frame[list(columns)]
     work = _delayed(partial(_on_partition, function, _schema_of(frame)))
-    pieces = frame.to_delayed()
-    return [work(pieces[part.place]) for part in parts]
+    partitions = frame.to_delayed()
+    return [work(partitions[piece.places[0]]) for piece in pieces]
 
 
 def _tree(leaves: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
@@ -361,11 +361,6 @@ def _tree(leaves: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
             return level[0]
 
 
-def _merge(job: Any, found: list[Any]) -> Any:
-    """Merge results from the first to the last."""
-    return reduce(job.merge, found)
-
-
 # --- data frames ----------------------------------------------------------------------------------
 
 
@@ -374,46 +369,32 @@ def is_dask_frame(frame: Any) -> bool:
     return type(frame).__module__.startswith("dask") and hasattr(frame, "to_delayed")
 
 
-@final
-class DaskSource(Source):
-    """Rows of a Dask data frame, partition by partition, computed by a client if there is one."""
-
-    def __init__(self, frame: Any, client: Any = None) -> None:
-        self.name = _NAME
-        self._frame, self._client = frame, client
-        self._schema = _schema_of(frame)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Names and Arrow types of all columns."""
-        return self._schema
-
-    def parts(self) -> list[Part]:
-        """Make each partition a part."""
-        count = self._frame.npartitions
-        return [DaskPart(self._frame, place, self._client) for place in range(count)]
-
-    def steps(self, names: list[str]) -> Iterator[Step]:
-        """Compute one partition after the other."""
-        chosen = DaskSource(self._frame[names], self._client)
-        for done, part in enumerate(chosen.parts(), start=1):
-            share = done / self._frame.npartitions
-            yield from ((batch, share) for batch in part.open().batches())
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class DaskPart:
-    """A partition that is yet to be computed."""
+@dataclass(frozen=True, kw_only=True)
+class DaskRows(RowPiece):
+    """Some partitions of a Dask data frame, yet to be computed by a client."""
 
     frame: Any
-    place: int
+    places: range
     client: Any
 
-    def open(self) -> Source:
-        """Compute it, and fetch its rows."""
-        rows = self.frame.get_partition(self.place).compute(scheduler=self.client)
-        return _source(_schema_of(self.frame), rows)
+    @classmethod
+    def of(cls, frame: Any, client: Any) -> DaskRows:
+        """Take all partitions of a frame."""
+        schema, places = _schema_of(frame), range(frame.npartitions)
+        return cls(name=_NAME, schema=schema, frame=frame, places=places, client=client)
+
+    def split(self) -> list[DaskRows]:
+        """Make each partition a part."""
+        return [replace(self, places=range(place, place + 1)) for place in self.places]
+
+    def steps(self, names: list[str]) -> Iterator[Step]:
+        """Compute one partition after the other, and fetch its rows."""
+        frame = self.frame[names]
+        schema = _schema_of(frame)
+        for done, place in enumerate(self.places, start=1):
+            rows = frame.get_partition(place).compute(scheduler=self.client)
+            for batch in _table(schema, rows).to_batches():
+                yield batch, done / len(self.places)
 
 
 def answer(frame: Any, answering: Any) -> Any:
@@ -434,12 +415,7 @@ def _answers(answering: Any, schema: pa.Schema, frame: Any) -> Any:
 
 def _on_partition(function: Callable[[Any], Any], schema: pa.Schema, frame: Any) -> Any:
     """Work on a partition that is here as a pandas data frame."""
-    return function(_source(schema, frame))
-
-
-def _source(schema: pa.Schema, frame: Any) -> BatchSource:
-    """Return the rows of a pandas data frame."""
-    return BatchSource(_NAME, schema, _table(schema, frame).to_batches())
+    return function(Source(_NAME, [TableRows.of(_table(schema, frame), _NAME)]))
 
 
 def _table(schema: pa.Schema, frame: Any) -> pa.Table:

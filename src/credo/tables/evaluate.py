@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow as pa
 from credo import _checks as check
 from credo._types import F64, Int, Label, Labels, RandomState
 from credo.classifiers._base import GenerativeClassifier
-from credo.classifiers.schema import Batch, TableSchema, check_weights, fitted_learner
+from credo.classifiers.schema import Batch, TableSchema, fitted_learner
 from credo.decisions._text import number
 from credo.decisions.act import decide
 from credo.decisions.coverage import RiskCoverage
@@ -32,6 +32,7 @@ from credo.tables.column_report import (
     How,
     compare_columns,
     telling_words,
+    weighted_mean,
 )
 from credo.tables.fit import open_checked, schema_of_model
 from credo.tables.passes import Engine, TableJob
@@ -117,9 +118,9 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
     -----
     One pass over the table, and time O(n K log n) for the curves. Columns are hidden in a random
     sample of at most 2 000 rows: generative models leave a hidden column out exactly, by
-    marginalising; for logistic regression its values are dealt out to other rows instead. The
-    sample depends on how the rows come in batches, so that with an engine it may be another one;
-    all other numbers are the same.
+    marginalising; for logistic regression its values are dealt out to other rows instead. Rows are
+    drawn by their number in the table, with an engine in its part, so that there the sample may be
+    another one; all other numbers are the same.
 
     References
     ----------
@@ -141,29 +142,27 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
     learner = _classifier(model)
     labels = check.labels(learner.classes_, f"classes of {_OWNER}")
     used = loss_for(labels, own_loss(model, _OWNER) if loss is None else loss)
-    extra = schema.columns[len(schema.names) :]
-    rows = open_checked(source, schema, _OWNER, also=extra, engine=engine)
-    if weight is not None:
-        check_weights(rows.schema.field(weight), _OWNER)
+    rows = open_checked(source, schema, _OWNER, also=(schema.target,), engine=engine)
     rng = check.generator(random_state)
     size = _sample_size(learner, len(schema.names), len(labels))
     gather = _Gather(learner, schema, labels, rows.name, size, int(rng.integers(2**63)))
-    job = TableJob(schema.columns, gather, _Gathered.merge)
-    found = job.run(rows, engine, progress)
+    found = TableJob(schema.columns, gather, gather.merge).run(rows, engine, progress)
     if found is None:
         raise InputError(f"{_OWNER}: {rows.name} has no rows.")
+    truth = np.concatenate(found.truths)
     summary: Any = getattr(learner, "summary_", None)
     memory = summary.describe(schema.names) if hasattr(summary, "describe") else {}
+    told = None if progress is None else partial(progress, len(truth) if engine is None else 0)
     return TableEvaluation(
         model=type(learner).__name__,
         source=rows.name,
         target=schema.target,
         weight=weight,
         columns=tuple(each.summary(memory.get(each.spec.name)) for each in found.tallies),
-        contributions=_contributions(gather, found.sample, rng),
+        contributions=_contributions(gather, found.sample, rng, told),
         measures=measure(
             labels,
-            np.concatenate(found.truths),
+            truth,
             np.concatenate(found.tables),
             used,
             np.concatenate(found.weights) if found.weights else None,
@@ -174,61 +173,15 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Gathered:
-    """What is kept of some rows of a table; those of rows that follow each other merge."""
+    """What is kept of some rows of a table."""
 
     truths: tuple[Int, ...]
     tables: tuple[F64, ...]
     weights: tuple[F64, ...]
     tallies: tuple[ColumnTally, ...]
-    sample: _Sample
-    #: Rows that there is room for, and why no more.
-    most: int
-    full: str
-
-    def __post_init__(self) -> None:
-        if sum(map(len, self.truths)) > self.most:
-            raise InputError(self.full)
-
-    def merge(self, other: _Gathered) -> _Gathered:
-        """Join what was kept of further rows."""
-        return _Gathered(
-            self.truths + other.truths,
-            self.tables + other.tables,
-            self.weights + other.weights,
-            tuple(map(ColumnTally.merge, self.tallies, other.tallies)),
-            self.sample.merge(other.sample),
-            self.most,
-            self.full,
-        )
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sample:
-    """Some rows: each has drawn a number, and those with the smallest are kept, in their order.
-
-    So every set of rows is as likely as any other, however the rows come.
-    """
-
-    size: int
+    #: A sample: each row has drawn a number, and those with the smallest are kept, in their order.
     keys: F64
-    rows: Any
-
-    @classmethod
-    def of(cls, rows: Any, size: int, seed: Sequence[int]) -> _Sample:
-        """Choose some rows of a batch."""
-        return cls._least(size, np.random.default_rng(seed).random(len(rows)), rows)
-
-    def merge(self, other: _Sample) -> _Sample:
-        """Choose among the rows of both."""
-        keys = np.concatenate([self.keys, other.keys])
-        return self._least(self.size, keys, pa.concat_batches([self.rows, other.rows]))
-
-    @classmethod
-    def _least(cls, size: int, keys: F64, rows: Any) -> _Sample:
-        """Keep the rows with the smallest numbers."""
-        best = np.sort(np.argsort(keys, kind="stable")[:size])
-        return cls(size, keys[best], rows.take(pa.array(best)))
+    sample: Any
 
 
 @final
@@ -245,36 +198,45 @@ class _Gather:
 
     def __call__(self, rows: Any, start: int) -> _Gathered:
         """Keep true classes, posteriors, weights, counts and a sample of a batch."""
-        most = _MOST_NUMBERS // len(self.labels)
-        full = (
-            f"{_OWNER}: {self.name} has more than {most} rows. The probabilities of all rows are "
-            f"held in memory, at most {_MOST_NUMBERS} numbers ({len(self.labels)} classes for each "
-            "row). Evaluate a random part of the rows."
-        )
-        truth, table = self.truths(rows, start), self.log_posterior(rows, start)
-        weights = () if self.schema.weight is None else (self.weights(rows, start),)
-        seed = self.seed, zlib.crc32(table.tobytes(), zlib.crc32(truth.tobytes()))
-        return _Gathered(
-            (truth,),
-            (table,),
-            weights,
+        batch = Batch(rows, self.schema, _OWNER, start)
+        drawn = np.random.Generator(np.random.PCG64(self.seed).advance(start))
+        found = _Gathered(
+            (self.truths(batch),),
+            (log_posterior(self.learner, batch),),
+            () if self.schema.weight is None else (batch.read_weights(),),
             tuple(ColumnTally.of(spec, rows.column(spec.name)) for spec in self.schema.features),
-            _Sample.of(rows, self.n_sampled, seed),
-            most,
-            full,
+            drawn.random(len(rows)),
+            rows,
         )
+        return self._within_bounds(found)
 
-    def log_posterior(self, rows: Any, start: int = 0) -> F64:
-        """Return the log-probabilities (n, K) of a batch."""
-        return log_posterior(self.learner, Batch(rows, self.schema, _OWNER, start))
+    def merge(self, first: _Gathered, second: _Gathered) -> _Gathered:
+        """Join what was kept of rows that follow each other."""
+        found = _Gathered(
+            first.truths + second.truths,
+            first.tables + second.tables,
+            first.weights + second.weights,
+            tuple(map(ColumnTally.merge, first.tallies, second.tallies)),
+            np.concatenate([first.keys, second.keys]),
+            pa.concat_batches([first.sample, second.sample]),
+        )
+        return self._within_bounds(found)
 
-    def weights(self, rows: Any, start: int = 0) -> F64:
-        """Return the weight of each row."""
-        return Batch(rows, self.schema, _OWNER, start).read_weights()
+    def _within_bounds(self, found: _Gathered) -> _Gathered:
+        """Cut the sample to its size; refuse more rows than there is room for."""
+        most = _MOST_NUMBERS // len(self.labels)
+        if sum(map(len, found.truths)) > most:
+            raise InputError(
+                f"{_OWNER}: {self.name} has more than {most} rows. The probabilities of all rows "
+                f"are held in memory, at most {_MOST_NUMBERS} numbers ({len(self.labels)} classes "
+                "for each row). Evaluate a random part of the rows."
+            )
+        best = np.sort(np.argsort(found.keys, kind="stable")[: self.n_sampled])
+        return replace(found, keys=found.keys[best], sample=found.sample.take(pa.array(best)))
 
-    def truths(self, rows: Any, start: int = 0) -> Int:
+    def truths(self, batch: Batch) -> Int:
         """Find the class of each row; an unknown or missing label is named with its row."""
-        column, codes = rows.column(self.schema.target), codes_of(self.labels)
+        column, codes = batch.rows.column(self.schema.target), codes_of(self.labels)
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
         names = column.dictionary.to_pylist()
@@ -283,7 +245,7 @@ class _Gather:
         found = np.array([*places, -1], dtype=np.intp)[index.astype(np.intp)]
         if (found < 0).any():
             row = int(np.argmax(found < 0))
-            raise self._unknown(start + row + 1, column[row].as_py())
+            raise self._unknown(batch.number(row), column[row].as_py())
         return found
 
     def _unknown(self, row: int, label: Any) -> InputError:
@@ -297,22 +259,28 @@ class _Gather:
         )
 
 
-def _contributions(gather: _Gather, sample: _Sample, rng: np.random.Generator) -> Contributions:
+def _contributions(
+    gather: _Gather,
+    sample: Any,
+    rng: np.random.Generator,
+    told: Callable[[float], None] | None,
+) -> Contributions:
     """Compare columns in the sample, or list words."""
-    model, names, rows = gather.learner, gather.schema.names, sample.rows
+    model, schema = gather.learner, gather.schema
     if _has_words(model):
         return telling_words(model)
-    if not len(rows):
-        reason = f"There are {len(names)} columns, too many to hide one after the other."
+    if not len(sample):
+        reason = f"There are {len(schema.names)} columns, too many to hide one after the other."
         return Contributions(None, (), reason=reason)
-    truth = gather.truths(rows)
+    batch = Batch(sample, schema, _OWNER)
+    truth = gather.truths(batch)
 
     def log_of_truth(rows: Any) -> F64:
-        return gather.log_posterior(rows)[np.arange(len(truth)), truth]
+        return log_posterior(model, Batch(rows, schema, _OWNER))[np.arange(len(truth)), truth]
 
     how: How = "hidden" if isinstance(model, GenerativeClassifier) else "shuffled"
-    weight = None if gather.schema.weight is None else gather.weights(rows)
-    return compare_columns(log_of_truth, rows, names, how, rng, weight)
+    weight = None if schema.weight is None else batch.read_weights()
+    return compare_columns(log_of_truth, sample, schema.names, how, rng, weight=weight, told=told)
 
 
 def _has_words(model: Any) -> bool:
@@ -447,10 +415,15 @@ def measure(
     choice = decide(posterior, coded)
     outcome = evaluate(truth, posterior, coded, acts=choice, sample_weight=weight)
     top = posterior.log_probabilities.argmax(axis=1)
-    losses = _Losses.of(coded.matrix, truth, weight)
-    own = losses.of_acts(choice.act_index)
+    counted = np.ones(len(truth)) if weight is None else weight
+    own = coded.matrix[truth, choice.act_index]
     constant = outcome.expected_loss.constant_act
     curve, reason = _cost_curve(labels, truth, posterior, coded, weight)
+
+    def instead(losses: F64, act: Label | None = None) -> Alternative:
+        mean, _ = weighted_mean(losses, counted)
+        return Alternative(act, mean, *weighted_mean(losses - own, counted))
+
     return Measures(
         classes=labels,
         class_counts=check.frozen(np.bincount(truth, minlength=len(labels))),
@@ -461,11 +434,11 @@ def measure(
             confusion=replace(outcome.confusion, truths=labels),
             risk_coverage=_thinned(outcome.risk_coverage),
         ),
-        standard_error=losses.error_of(own),
-        accuracy=losses.mean((top == truth).astype(np.float64)),
-        most_probable=losses.against(own, losses.of_acts(_best_acts(coded)[top])),
-        constant=losses.against(own, losses.of_act(loss.acts.index(constant)), constant),
-        informed=losses.against(own, coded.matrix.min(axis=1)[truth]),
+        standard_error=weighted_mean(own, counted)[1],
+        accuracy=weighted_mean((top == truth).astype(np.float64), counted)[0],
+        most_probable=instead(coded.matrix[truth, _best_acts(coded)[top]]),
+        constant=instead(coded.matrix[truth, loss.acts.index(constant)], constant),
+        informed=instead(coded.matrix.min(axis=1)[truth]),
         reliability=_reliability(labels, truth, posterior, curve, outcome, weight),
         cost_curve=curve,
         no_cost_curve=reason,
@@ -476,46 +449,6 @@ def _best_acts(loss: Loss) -> Int:
     """Return the best act for each truth, the reject act aside."""
     allowed = [a for a, act in enumerate(loss.acts) if loss.reject is None or act != loss.reject]
     return np.array(allowed)[without_reject(loss, _OWNER).matrix.argmin(axis=1)]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Losses:
-    """Losses of acts on rows: a matrix in the order of the labels, truths, weights."""
-
-    matrix: F64
-    truth: Int
-    weight: F64
-
-    @classmethod
-    def of(cls, matrix: F64, truth: Int, weight: F64 | None) -> _Losses:
-        """Count each row once if there are no weights."""
-        return cls(matrix, truth, np.ones(len(truth)) if weight is None else weight)
-
-    def of_acts(self, acts: Int) -> F64:
-        """Return the loss of each row's act."""
-        return self.matrix[self.truth, acts]
-
-    def of_act(self, act: int) -> F64:
-        """Return the loss of one act in each row."""
-        return self.of_acts(np.full(len(self.truth), act))
-
-    def mean(self, losses: F64) -> float:
-        """Average by weight."""
-        return float(self.weight @ losses / self.weight.sum())
-
-    def error_of(self, losses: F64) -> float:
-        r"""Return the standard error of a mean, :math:`\sqrt{\sum w_i^2 (l_i - \bar l)^2} / W`.
-
-        With n / (n - 1) for equal weights; it is zero for a single row.
-        """
-        n = int(np.count_nonzero(self.weight))
-        spread = self.weight * (losses - self.mean(losses))
-        return float(np.sqrt(spread @ spread * (n / max(n - 1, 1))) / self.weight.sum())
-
-    def against(self, own: F64, other: F64, act: Label | None = None) -> Alternative:
-        """Compare other acts with those of the model, row by row."""
-        saved = other - own
-        return Alternative(act, self.mean(other), self.mean(saved), self.error_of(saved))
 
 
 def _thinned(curve: RiskCoverage | None) -> RiskCoverage | None:

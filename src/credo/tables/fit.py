@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from credo.classifiers.schema import (
 from credo.decisions import Loss
 from credo.exceptions import InputError
 from credo.tables.arrow import plain_batch
-from credo.tables.passes import Engine, TablePasses, open_table
+from credo.tables.passes import Engine, Labelling, TablePasses, open_table
 from credo.tables.source import Progress, Source
 
 
@@ -91,8 +90,8 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
     Notes
     -----
     One pass; memory is a few batches of 65 536 rows and the summary. Numbers equal those of
-    ``fit`` on all rows at once to rounding. Numbers and truth values are taken as they are, text
-    as categories; logistic regression sees a category as one column of zeros and ones for each
+    ``fit`` on all rows at once to rounding. Numbers and booleans are taken as they are, text as
+    categories; logistic regression sees a category as one column of zeros and ones for each
     value but the first. ``NaiveBayes(families="auto")`` chooses families by the first 65 536 rows.
     Missing values: ``NaiveBayes`` and diagonal Gaussians leave them out, the others refuse them.
 
@@ -114,22 +113,13 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
     owner = "fit_table"
     learner = learner_of(model, owner)
     opened = open_table(source, engine, missing=missing or None)
-    schema = schema_of(
-        learner,
-        opened.schema,
-        target,
-        features,
-        weight,
-        owner=owner,
-        missing=missing,
-        fault=opened.fault_of,
-    )
-    passes = TablePasses(opened, schema, learner.kind, owner, engine, progress)
+    schema = schema_of(learner, opened, target, features, weight, missing)
+    passes = TablePasses(opened, Labelling.of(learner, schema, owner), engine, progress)
     if learner.Summary is None:
         learner._fit_passes(passes, schema.names)  # noqa: SLF001 - how such models learn
-        return adopt(model, learner, schema)
-    head = _head(opened, schema) if learner.kind == "columns" else None
-    _fit(learner, _summarise(passes, learner, head), schema)
+    else:
+        head = _head(opened, schema) if learner.kind == "columns" else None
+        _fit(learner, _summarise(passes, learner, head), schema)
     return adopt(model, learner, schema)
 
 
@@ -191,7 +181,7 @@ def update_table(
             "all rows at once."
         )
     opened = open_checked(source, schema, owner, labels=True, engine=engine)
-    passes = TablePasses(opened, schema, learner.kind, owner, engine, progress)
+    passes = TablePasses(opened, Labelling.of(learner, schema, owner), engine, progress)
     added = _summarise(passes, learner)
     changed = learner if learner is model else copy.copy(learner)  # a policy may refuse it yet
     _fit(changed, before.merge(added), schema)
@@ -208,19 +198,12 @@ def _head(source: Source, schema: TableSchema) -> Any:
 
 def _summarise(passes: TablePasses, learner: Any, head: Any = None) -> Any:
     """Return the summary of all rows, for a model that is learning."""
-    maker = summariser_of(learner, passes.schema, passes.owner, head)
-    asked = replace(passes, join=getattr(maker, "_joined", None))
-    found = asked.reduce(maker._summarise, _merge)  # noqa: SLF001 - how models learn
+    owner = passes.labelling.owner
+    maker = summariser_of(learner, passes.labelling.schema, owner, head)
+    found = passes.reduce(maker._summarise, learner.Summary.merge)  # noqa: SLF001 - how models learn
     if found is None:
-        raise InputError(
-            f"{passes.owner}: {passes.source.name} has no rows with a positive weight."
-        )
+        raise InputError(f"{owner}: {passes.source.name} has no rows with a positive weight.")
     return found
-
-
-def _merge(first: Any, second: Any) -> Any:
-    """Merge two summaries."""
-    return first.merge(second)
 
 
 def _fit(learner: Any, summary: Any, schema: TableSchema) -> None:
@@ -388,12 +371,12 @@ def open_checked(  # noqa: PLR0913 - a table, and what is asked of it
 ) -> Source:
     """Open a table, in which the features of a model must be as they were.
 
-    With ``labels`` the target and the weight must be, too. Other columns must be there: those to
-    keep come from a text file as they are written, others as what they look like.
+    With ``labels`` the target must be, too. Other columns must be there: those to keep come from a
+    text file as they are written, others as what they look like.
     """
     specs = (*schema.features, *_label_specs(schema)) if labels else schema.features
     types = {name: pa.string() for name in keep if name not in schema.names}
-    types |= {spec.name: _TYPES[spec.kind]() for spec in specs if spec.kind in _TYPES}
+    types |= {spec.name: _LATER[spec.kind][0] for spec in specs if spec.kind != "code"}
     opened = open_table(source, engine, types=types, missing=schema.missing or None)
     known = tuple(opened.schema.names)
     absent = [name for name in schema.names if name not in known]
@@ -405,11 +388,15 @@ def open_checked(  # noqa: PLR0913 - a table, and what is asked of it
     for name in (*(spec.name for spec in specs), *keep, *also):
         check.position(name, known, "column", f"{owner}: {opened.name}")
     for spec in specs:
-        _check_kind(spec, opened, owner)
-    weight = schema.weight if labels else None
-    if weight is not None:
-        check.position(weight, known, "column", f"{owner}: {opened.name}")
-        check_weights(opened.schema.field(weight), f"{owner}: {opened.name}")
+        found, (_, served, remedy) = opened.schema.field(spec.name).type, _LATER[spec.kind]
+        if kind_of_type(found) not in served:
+            raise InputError(
+                f"{owner}: column {spec.name!r} of {opened.name} is {found}, and a {spec.kind} to "
+                f"the model. Convert it to {remedy}."
+            )
+    if schema.weight is not None and (labels or also):
+        check.position(schema.weight, known, "column", f"{owner}: {opened.name}")
+        check_weights(opened.schema.field(schema.weight), f"{owner}: {opened.name}")
     return opened
 
 
@@ -419,37 +406,12 @@ def _label_specs(schema: TableSchema) -> tuple[ColumnSpec, ...]:
     return (ColumnSpec(schema.target, kinds.get(schema.label_kind, "boolean")),)
 
 
-#: Types that columns of a text file are read as; codes are read by what they look like, since a
-#: float has not all digits of a long one.
-_TYPES: dict[ColumnKind, Any] = {
-    "number": pa.float64,
-    "boolean": pa.bool_,
-    "category": pa.string,
-    "text": pa.string,
+#: Of each kind: the type that its columns of a text file are read as (codes by what they look
+#: like, since a float has not all digits of a long one), the kinds that serve as it, a remedy.
+_LATER: dict[ColumnKind, tuple[Any, tuple[ColumnKind, ...], str]] = {
+    "number": (pa.float64(), ("number", "code"), "numbers"),
+    "code": (None, ("code", "number"), "numbers, which the model takes as names"),
+    "boolean": (pa.bool_(), ("boolean",), "true and false"),
+    "category": (pa.string(), ("category",), "text"),
+    "text": (pa.string(), ("category",), "text"),
 }
-#: Kinds that serve as another: names that are numbers may come as such, and text is text.
-_SERVES: dict[ColumnKind, tuple[ColumnKind, ...]] = {
-    "number": ("number", "code"),
-    "code": ("code", "number"),
-    "boolean": ("boolean",),
-    "category": ("category",),
-    "text": ("category",),
-}
-_REMEDIES: dict[ColumnKind, str] = {
-    "number": "Convert it to numbers",
-    "code": "Convert it to numbers, which the model takes as names",
-    "boolean": "Convert it to true and false",
-    "category": "Convert it to text",
-    "text": "Convert it to text",
-}
-
-
-def _check_kind(spec: ColumnSpec, opened: Source, owner: str) -> None:
-    """Refuse a column that is something else than it was when the model was fitted."""
-    found = opened.schema.field(spec.name).type
-    if kind_of_type(found) in _SERVES[spec.kind]:
-        return
-    raise InputError(
-        f"{owner}: column {spec.name!r} of {opened.name} is {found}, and a {spec.kind} to the "
-        f"model. {_REMEDIES[spec.kind]}."
-    )

@@ -5,51 +5,33 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from threading import Lock
-from typing import Any, ClassVar, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, final
 
 import numpy as np
-import pyarrow as pa
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no stubs
 
 from credo.classifiers.schema import Batch, TableSchema
 from credo.exceptions import FileFormatError, InputError
 from credo.tables.arrow import plain_batch
-from credo.tables.pieces import Step
 from credo.tables.source import Part, Progress, Source, open_source
+
+if TYPE_CHECKING:
+    from credo.tables.dask import DaskEngine
+    from credo.tables.spark import SparkEngine
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+#: What works on the parts of a table elsewhere: a cluster.
+Engine: TypeAlias = "DaskEngine | SparkEngine"
 
 #: More threads than this wait for the one that reads, and each holds a batch in memory.
 _MOST_THREADS = 4
-
-
-class Engine(Protocol):
-    """Something that works on the parts of a table elsewhere: a cluster."""
-
-    def open(self, source: Any, **options: Any) -> Source:
-        """Open a table that the engine can reach; its schema, first rows and parts are used."""
-        ...
-
-    def reduce(self, job: TableJob, parts: Sequence[Part], progress: Progress | None = None) -> Any:
-        """Return what the job makes of all parts, merged in a fixed order."""
-        ...
-
-    def map(
-        self,
-        function: Callable[[Any], Any],
-        parts: Sequence[Part],
-        progress: Progress | None = None,
-        columns: Sequence[str] | None = None,
-    ) -> Iterator[Any]:
-        """Yield the results of a function of each part, in the order of the parts."""
-        ...
 
 
 @final
@@ -170,18 +152,47 @@ class TableJob:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class Labelling:
+    """How a model takes the rows of a table; it travels to wherever these are."""
+
+    schema: TableSchema
+    owner: str
+    #: What rows are to the model: "numbers", "columns" or "documents".
+    kind: str
+    #: Joins features, target and weights, for a regressor.
+    join: Callable[..., Any] | None
+
+    @classmethod
+    def of(cls, model: Any, schema: TableSchema, owner: str) -> Labelling:
+        """Ask a model what it takes."""
+        return cls(schema, owner, model.kind, getattr(model, "_joined", None))
+
+    def apply(self, function: Callable[[Any], T | None], rows: Any, start: int) -> T | None:
+        """Return a function of the labelled rows of an Arrow batch; None if none has a weight."""
+        batch = Batch(rows, self.schema, self.owner, start).weighted()
+        if not len(batch):
+            return None
+        labelled = batch.labelled(self.kind, self.join)
+        with batch.naming_rows():
+            found = function(labelled)
+        if found is None:
+            raise InputError(
+                f"{self.owner}: {batch.first(np.isnan, 'no value')} Correlations are learned from "
+                "missing values by EM over all rows at once: read the table into a frame and call "
+                "fit, or use a model without correlations, such as NaiveBayes."
+            )
+        return found
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class TablePasses:
     """The labelled rows of a table, which a model may ask again and again."""
 
     source: Source
-    schema: TableSchema
-    #: What rows are to the model: "numbers", "columns" or "documents".
-    kind: str
-    owner: str
-    engine: Engine | None = None
-    progress: Progress | None = None
-    #: Joins features, target and weights, for a regressor.
-    join: Callable[..., Any] | None = None
+    labelling: Labelling
+    engine: Engine | None
+    progress: Progress | None
     #: Rows are read anew for each question.
     in_memory: ClassVar[bool] = False
 
@@ -190,37 +201,10 @@ class TablePasses:
 
         None if no row has a weight.
         """
-        question = _Question(function, self.schema, self.kind, self.owner, self.join)
-        job = TableJob(self.schema.columns, question, merge, (self.schema.target,))
+        schema = self.labelling.schema
+        asked = partial(self.labelling.apply, function)
+        job = TableJob(schema.columns, asked, merge, words=(schema.target,))
         return job.run(self.source, self.engine, self.progress)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Question:
-    """A function of labelled rows, for Arrow batches; it travels to wherever these are."""
-
-    function: Callable[[Any], Any]
-    schema: TableSchema
-    kind: str
-    owner: str
-    join: Callable[..., Any] | None
-
-    def __call__(self, rows: Any, start: int) -> Any:
-        """Return the answer of a batch; None if no row has a weight."""
-        batch = Batch(rows, self.schema, self.owner, start).weighted()
-        if not len(batch):
-            return None
-        labelled = batch.labelled(self.kind, self.join)
-        with batch.naming_rows():
-            found = self.function(labelled)
-        if found is None:
-            raise InputError(
-                f"{self.owner}: {batch.first(np.isnan, 'no value')} Correlations are learned from "
-                "missing values by EM over all rows at once: read the table into a frame and call "
-                "fit, or use a model without correlations, such as NaiveBayes."
-            )
-        return found
 
 
 @contextmanager
@@ -236,31 +220,6 @@ def opened_part(part: Part) -> Iterator[Source]:
             raise
         told = f"{error} Rows are counted from the start of one part of {source.name}."
         raise type(error)(told) from error
-
-
-@final
-class BatchSource(Source):
-    """Batches that are here already, or pass once; a part and its source at the same time."""
-
-    def __init__(self, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-        self.name, self._columns, self._batches = name, schema, batches
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Names and types of the columns."""
-        return self._columns
-
-    def open(self) -> Source:
-        """Return itself."""
-        return self
-
-    def parts(self) -> list[Part]:
-        """Return the whole."""
-        return [self]
-
-    def steps(self, names: list[str]) -> Iterator[Step]:  # noqa: ARG002 - all of them
-        """Yield the batches as they come."""
-        yield from ((batch, None) for batch in self._batches)
 
 
 def open_table(source: Any, engine: Engine | None, **options: Any) -> Source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from functools import lru_cache, partial
 from itertools import chain
@@ -22,9 +22,8 @@ from credo.exceptions import InputError
 from credo.storage import pack, unpack
 from credo.tables.fit import open_checked, schema_of_model
 from credo.tables.passes import Engine, map_in_order, opened_part, with_starts
-from credo.tables.pieces import BATCH_ROWS
 from credo.tables.sink import open_sink
-from credo.tables.source import Part, Progress
+from credo.tables.source import Part, Progress, Source, open_source
 
 _OWNER = "predict_table"
 
@@ -132,8 +131,7 @@ def scored_batches(
         batches = (batch for table in tables for batch in table.to_batches() if len(batch))
     first = next(batches, None)
     if first is None:
-        fields = pa.schema([opened.schema.field(name) for name in columns])
-        first = score_batch(model, pa.RecordBatch.from_pylist([], schema=fields), loss, keep)
+        first = score_batch(model, _no_rows(opened, columns), loss, keep)
     yield first
     yield from batches
 
@@ -142,6 +140,12 @@ def _columns(model: Any, keep: Sequence[str]) -> tuple[str, ...]:
     """List the columns to read: those of the model, and those to keep."""
     names = schema_of_model(model, _OWNER).names
     return (*names, *(name for name in keep if name not in names))
+
+
+def _no_rows(source: Source, columns: Sequence[str]) -> Any:
+    """Return a batch without rows, of the types of a source."""
+    fields = pa.schema([source.schema.field(name) for name in columns])
+    return pa.RecordBatch.from_pylist([], schema=fields)
 
 
 def _score(model: Any, loss: Loss | None, keep: Sequence[str], batch: tuple[int, Any]) -> Any:
@@ -165,20 +169,14 @@ class Scoring:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Score the rows of a table."""
-        empty = pa.RecordBatch.from_pylist([], schema=table.schema)
-        return self._scored(table.combine_chunks().to_batches(BATCH_ROWS) or [empty])
+        return self.part(open_source(table, name="the partition"))
 
     def part(self, part: Part) -> pa.Table:
         """Score the rows of a part of a table."""
-        with opened_part(part) as source:
-            fields = pa.schema([source.schema.field(name) for name in self.columns])
-            empty = pa.RecordBatch.from_pylist([], schema=fields)
-            return self._scored(chain(source.batches(self.columns), [empty]))
-
-    def _scored(self, batches: Iterable[Any]) -> pa.Table:
-        """Score batches, at least one."""
         score = partial(_score, _unpacked(self._model), self._loss, self.keep)
-        return pa.Table.from_batches(list(map_in_order(score, with_starts(batches), 1)))
+        with opened_part(part) as source:
+            batches = chain(source.batches(self.columns), [_no_rows(source, self.columns)])
+            return pa.Table.from_batches(list(map_in_order(score, with_starts(batches), 1)))
 
 
 @lru_cache(maxsize=4)

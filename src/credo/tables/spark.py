@@ -22,8 +22,7 @@ import pyarrow as pa
 
 from credo.exceptions import CredoError, InputError, MissingExtraError
 from credo.tables.arrow import blaming_input
-from credo.tables.passes import BatchSource
-from credo.tables.pieces import BATCH_ROWS, Step
+from credo.tables.pieces import BATCH_ROWS, ReaderRows, RowPiece, Step
 from credo.tables.source import Part, Progress, Source, open_source
 
 #: Summaries merged at a time: the tree of 4096 parts is four levels deep.
@@ -167,8 +166,8 @@ class SparkEngine:
         if not parts:
             return None
         work = partial(_try, job.reduce)
-        if isinstance(parts[0], SparkPart):
-            outcomes = parts[0].outcomes(work, job.columns)
+        if rows := _frame_rows(parts):
+            outcomes = rows.outcomes(work, job.columns)
         else:
             places = self.session.sparkContext.parallelize(list(enumerate(parts)), len(parts))
             outcomes = places.mapValues(work)
@@ -208,9 +207,9 @@ class SparkEngine:
         """
         context, work = self.session.sparkContext, partial(_try, function)
         batches: Iterable[Iterable[Any]]
-        if parts and isinstance(parts[0], SparkPart):
-            rows = parts[0].outcomes(work, columns)
-            batches, n_parts = [rows.values().toLocalIterator()], rows.getNumPartitions()
+        if rows := _frame_rows(parts):
+            outcomes = rows.outcomes(work, columns)
+            batches, n_parts = [outcomes.values().toLocalIterator()], outcomes.getNumPartitions()
         else:
             rest, size, n_parts = iter(parts), 2 * context.defaultParallelism, len(parts)
             some = iter(lambda: list(islice(rest, size)), [])
@@ -264,14 +263,9 @@ def _tree(job: Any, outcomes: Any) -> list[Any]:
     count = outcomes.getNumPartitions()
     while count > _FAN:
         count = -(-count // _FAN)
-        groups = outcomes.map(_with_group).groupByKey(count)
+        groups = outcomes.map(lambda placed: (placed[0] // _FAN, placed)).groupByKey(count)
         outcomes = groups.mapValues(partial(_merge_group, job))
     return [outcome for _, outcome in sorted(outcomes.collect(), key=itemgetter(0))]
-
-
-def _with_group(placed: tuple[int, Any]) -> tuple[int, tuple[int, Any]]:
-    """Put an outcome into the group of its neighbours."""
-    return placed[0] // _FAN, placed
 
 
 def _merge_group(job: Any, group: Iterable[tuple[int, Any]]) -> Any:
@@ -320,52 +314,45 @@ class SparkSource(Source):
                 "Data frames of Spark Connect have no tree reduction. Use a session that runs "
                 "its driver here: SparkSession.builder.master(…).getOrCreate()."
             )
-        self.name = _NAME
         self._frame = frame
-        self._schema = _schema_of(frame)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Names and Arrow types of all columns."""
-        return self._schema
+        super().__init__(_NAME, [SparkRows(name=_NAME, schema=_schema_of(frame), frame=frame)])
 
     def head(self, columns: Sequence[str] | None = None, n: int = BATCH_ROWS) -> pa.Table:
-        """Read the first rows; see ``Source.head``."""
+        """Let Spark find the first rows; see ``Source.head``."""
         return Source.head(SparkSource(self._frame.limit(n)), columns, n)
 
-    def parts(self) -> list[Part]:
-        """Leave the cutting to Spark: the frame is one part, which its engine knows."""
-        return [SparkPart(self._frame)]
 
-    def steps(self, names: list[str]) -> Iterator[Step]:
-        """Fetch one partition after the other."""
-        with _quiet():
-            rows = _plain(self._frame, names).mapInArrow(partial(_sent, names), "batch binary")
-        for row in rows.toLocalIterator():
-            with pa.ipc.open_stream(pa.py_buffer(row.batch)) as stream:
-                yield from ((batch, None) for batch in stream)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class SparkPart:
-    """A frame that Spark has cut into partitions of its own."""
+@dataclass(frozen=True, kw_only=True)
+class SparkRows(RowPiece):
+    """A data frame, whose cutting is left to Spark."""
 
     frame: Any
 
-    def open(self) -> Source:
-        """Read it here, partition by partition."""
-        return SparkSource(self.frame)
+    def steps(self, names: list[str]) -> Iterator[Step]:
+        """Fetch one partition after the other."""
+        for _, table in self.outcomes(_whole, names).toLocalIterator():
+            yield from ((batch, None) for batch in table.to_batches())
 
     def outcomes(self, work: Callable[[Any], Any], columns: Sequence[str] | None) -> Any:
         """Return an RDD of partition numbers and what becomes of each."""
         names = list(self.frame.columns if columns is None else columns)
-        fields = pa.schema([_schema_of(self.frame).field(name) for name in names])
+        fields = pa.schema([self.schema.field(name) for name in names])
         with _quiet():
             rows = _plain(self.frame, names).mapInArrow(
                 partial(_on_partition, work, fields), "outcome binary"
             )
             return rows.rdd.map(_load)
+
+
+def _frame_rows(parts: Sequence[Any]) -> SparkRows | None:
+    """Return the data frame that is the one part of a source, if it is one."""
+    pieces = [getattr(part, "_pieces", [part])[0] for part in parts[:1]]
+    return pieces[0] if pieces and isinstance(pieces[0], SparkRows) else None
+
+
+def _whole(source: Source) -> pa.Table:
+    """Return all rows of a partition."""
+    return pa.Table.from_batches(source.batches())
 
 
 def answer(frame: Any, answering: Any) -> Any:
@@ -401,15 +388,6 @@ def _schema_of(frame: Any) -> pa.Schema:
         return to_arrow_schema(frame.schema)
 
 
-def _sent(names: list[str], batches: Iterable[Any]) -> Iterator[Any]:
-    """Write batches as bytes, on their way to the driver."""
-    for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.rename_columns(names).schema) as stream:
-            stream.write_batch(batch.rename_columns(names))
-        yield pa.record_batch({"batch": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
-
-
 def _on_partition(
     work: Callable[[Any], Any], schema: pa.Schema, batches: Iterable[Any]
 ) -> Iterator[Any]:
@@ -422,7 +400,7 @@ def _on_partition(
     if first is None or context is None:
         return
     named = (batch.rename_columns(schema.names) for batch in chain([first], rest))
-    outcome = work(BatchSource(_NAME, schema, named))
+    outcome = work(Source(_NAME, [ReaderRows(name=_NAME, schema=schema, left=[named])]))
     sent = dumps((context.partitionId(), outcome))  # type: ignore[no-untyped-call]  # no types
     yield pa.record_batch({"outcome": pa.array([sent], pa.binary())})
 
@@ -455,7 +433,14 @@ def _open_session(master: str) -> tuple[Any, bool]:
             "Spark is not installed. Run: pip install 'credo[spark]'."
         ) from error
     if SparkContext._active_spark_context is not None:  # noqa: SLF001 - the one of this process
-        return _check_master(SparkSession.builder.getOrCreate(), master), False
+        session = SparkSession.builder.getOrCreate()
+        found = session.sparkContext.master
+        if found == master:
+            return session, False
+        raise InputError(
+            f"A Spark session for {found!r} is open, and there is one in a process. Got master "
+            f"{master!r}. Pass session=, or stop the other one."
+        )
     if which("java") is None and "JAVA_HOME" not in os.environ:
         raise MissingExtraError("Spark needs Java 17 or later, and there is no java to run.")
     what = f"Spark does not start with master {master!r}; it needs Java 17 or later"
@@ -480,17 +465,6 @@ def _context(master: str) -> Any:
     if is_local and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable
     return context
-
-
-def _check_master(session: Any, master: str) -> Any:
-    """Refuse a session that runs elsewhere than was asked for."""
-    found = session.sparkContext.master
-    if found != master:
-        raise InputError(
-            f"A Spark session for {found!r} is open, and there is one in a process. Got master "
-            f"{master!r}. Pass session=, or stop the other one."
-        )
-    return session
 
 
 @contextmanager

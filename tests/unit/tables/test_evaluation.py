@@ -13,7 +13,6 @@ from sklearn.metrics import brier_score_loss, log_loss
 import credo
 from credo.exceptions import InputError, LabelError
 from credo.tables import evaluate_table, fit_table, predict_table
-from credo.tables.column_report import compare_columns
 from credo.tables.evaluate import measure
 
 LOSS = credo.Loss.from_dict(
@@ -135,6 +134,9 @@ def test_files_and_frames_give_the_same_numbers(model, found, tmp_path):
         assert again.pop("source") != wanted.pop("source")
         assert again["mean_loss"] == wanted["mean_loss"]
         assert again["log_loss"] == pytest.approx(wanted["log_loss"])
+        assert rises_of(found) == pytest.approx(
+            {each["name"]: each["rise"] for each in again["contributions"]["columns"]}
+        )
         for seen, known in zip(again["columns"], wanted["columns"], strict=True):
             assert seen.pop("most_frequent") == known.pop("most_frequent")
             assert seen == pytest.approx(known)
@@ -154,25 +156,25 @@ def test_the_result_is_plain_json(found):
 def test_progress_is_told(model):
     calls = []
     evaluate_table(model, applicants(), progress=lambda n, share: calls.append((n, share)))
-    assert calls[-1] == (300, 1.0)
+    columns = [(300, share / 4) for share in range(1, 5)]  # which are hidden, one by one
+    assert calls == [(300, 1.0), *columns]
 
 
 # --- labels and losses ----------------------------------------------------------------------------
 
 
-def test_an_unknown_class_is_named_with_its_row(model):
+@pytest.mark.parametrize(
+    ("label", "error", "message"),
+    [
+        ("godo", LabelError, "row 4 of .* label 'godo'.*Did you mean 'good'"),
+        (None, InputError, "row 4 of .* has no label in column 'y'"),
+    ],
+)
+def test_a_wrong_or_missing_label_is_named_with_its_row(model, label, error, message):
     table = applicants(5)
-    labels = [*table["y"].to_pylist()[:3], "godo", "bad"]
-    broken = table.set_column(4, "y", pa.array(labels))
-    with pytest.raises(LabelError, match=r"row 4 of .* label 'godo'.*Did you mean 'good'"):
-        evaluate_table(model, broken)
-
-
-def test_a_missing_label_is_named_with_its_row(model):
-    table = applicants(3)
-    broken = table.set_column(4, "y", pa.array(["good", None, "bad"]))
-    with pytest.raises(InputError, match="row 2 of .* has no label in column 'y'"):
-        evaluate_table(model, broken)
+    labels = [*table["y"].to_pylist()[:3], label, "bad"]
+    with pytest.raises(error, match=message):
+        evaluate_table(model, table.set_column(4, "y", pa.array(labels)))
 
 
 def test_another_column_may_hold_the_labels(model, found):
@@ -290,15 +292,10 @@ def test_there_is_no_cost_curve_without_two_classes_that_occur():
     one = measure(("a", "b"), np.zeros(50, dtype=int), log_p, credo.Loss.zero_one(["a", "b"]))
     assert one.cost_curve is None
     assert "none of 'b'" in one.no_cost_curve
+    single = measure(("a", "b"), truth[:1], log_p[:1], credo.Loss.zero_one(["a", "b"]))
+    assert single.standard_error == 0.0
     useless = credo.Loss([[0, 1], [0, 1]], ["a", "b"], ["a", "b"])
     assert "never worse" in measure(("a", "b"), truth, log_p, useless).no_cost_curve
-
-
-def test_a_single_row_is_enough():
-    found = measure(
-        ("a", "b"), np.array([0]), np.log([[0.9, 0.1]]), credo.Loss.zero_one(["a", "b"])
-    )
-    assert (found.accuracy, found.standard_error) == (1.0, 0.0)
 
 
 # --- contributions --------------------------------------------------------------------------------
@@ -348,18 +345,6 @@ def test_logistic_regression_is_asked_with_shuffled_columns():
     assert evaluate_table(fitted, table, random_state=4).contributions != first.contributions
 
 
-def test_rows_of_impossible_truths_are_left_out_of_the_rises():
-    rows = pa.RecordBatch.from_pydict({"x": [1.0, 2.0, 3.0]})
-
-    def log_of_truth(batch):
-        hidden = batch.column("x").null_count > 0
-        return np.array([-np.inf, -1.0, -2.0]) - hidden
-
-    found = compare_columns(log_of_truth, rows, ["x"], "hidden", np.random.default_rng(0))
-    assert (found.n_sample, found.n_left_out) == (2, 1)
-    assert found.columns[0].rise == 1.0
-
-
 def test_too_many_columns_are_not_hidden(model, monkeypatch):
     monkeypatch.setattr("credo.tables.evaluate._MOST_COLUMNS", 3)
     found = evaluate_table(model, applicants()).contributions
@@ -380,14 +365,14 @@ def test_words_are_listed_for_documents_and_scored_in_logarithms():
     assert found.contributions.how is None
 
 
-def test_an_infinite_log_loss_becomes_none():
+def test_rows_of_impossible_truths_are_left_out_of_the_rises():
     table = pa.table({"x": ["u", "u", "v"], "y": ["a", "a", "b"]})
     fitted = fit_table(credo.NaiveBayes(smoothing=0), table, target="y")
-    other = pa.table({"x": ["u", "v"], "y": ["b", "b"]})
-    found = evaluate_table(fitted, other)
+    found = evaluate_table(fitted, pa.table({"x": ["u", "v"], "y": ["b", "b"]}))
     assert found.log_loss == np.inf
     assert found.to_dict()["log_loss"] is None
-    assert found.contributions.n_left_out == 1
+    assert (found.contributions.n_sample, found.contributions.n_left_out) == (1, 1)
+    assert found.contributions.columns[0].rise == pytest.approx(np.log(3))
 
 
 # --- what passes by -------------------------------------------------------------------------------
@@ -398,13 +383,12 @@ def test_a_sample_is_fair_however_the_rows_come(model, monkeypatch):
     whole = rises_of(evaluate_table(model, table))["age"]
     monkeypatch.setattr("credo.tables.evaluate._MOST_SAMPLED", 5)
     pieces = pa.Table.from_batches(table.to_batches(max_chunksize=7))
-    for source in (table, pieces):
-        found = [evaluate_table(model, source, random_state=seed) for seed in range(60)]
-        assert {each.contributions.n_sample for each in found} == {5}
-        rises = np.array([rises_of(each)["age"] for each in found])
-        assert len(set(rises.tolist())) > 50
-        assert abs(rises.mean() - whole) < 4 * rises.std() / np.sqrt(60)
-        assert rises_of(evaluate_table(model, source, random_state=3))["age"] == rises[3]
+    found = [evaluate_table(model, pieces, random_state=seed) for seed in range(60)]
+    assert {each.contributions.n_sample for each in found} == {5}
+    rises = np.array([rises_of(each)["age"] for each in found])
+    assert len(set(rises.tolist())) > 50
+    assert abs(rises.mean() - whole) < 4 * rises.std() / np.sqrt(60)
+    assert rises_of(evaluate_table(model, table, random_state=3)) == rises_of(found[3])
 
 
 def test_columns_are_counted_over_batches(model, found):
@@ -441,7 +425,7 @@ def test_a_shift_is_measured_against_the_rows_of_fit(model):
     assert columns["job"].n_unknown == now["pilot"]
 
 
-def test_a_column_without_values_or_with_too_many_is_told_so(monkeypatch):
+def test_a_column_without_values_or_with_many_or_long_ones_is_told_so(monkeypatch):
     words = pa.array(["a", "b", "c", None, "d", None], pa.string()).dictionary_encode()
     table = pa.table({"n": [1.0, 2.0, 3.0, 5.0, 4.0, 7.0], "word": words, "y": ["u", "v"] * 3})
     fitted = fit_table(credo.NaiveBayes(), table)
@@ -452,9 +436,6 @@ def test_a_column_without_values_or_with_too_many_is_told_so(monkeypatch):
     assert (number.n_missing, number.mean, number.shift) == (6, None, None)
     assert (word.n_rows, word.n_missing, word.n_values) == (6, 2, None)
     assert (word.most_frequent, word.shift, word.n_unknown) == ((), None, None)
-
-
-def test_long_categories_are_cut():
-    table = pa.table({"x": ["z" * 5000, "u"], "y": ["a", "b"]})
-    found = evaluate_table(fit_table(credo.NaiveBayes(), table), table).columns[0]
+    long = pa.table({"x": ["z" * 5000, "u"], "y": ["a", "b"]})
+    found = evaluate_table(fit_table(credo.NaiveBayes(), long), long).columns[0]
     assert found.most_frequent == (("u", 1), ("z" * 200 + "…", 1))

@@ -1,6 +1,7 @@
 """``merge_models``: models of parts make the model of the whole."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -13,6 +14,7 @@ from credo import (
     NaiveBayes,
     TextClassifier,
     fit_table,
+    predict_table,
 )
 from credo.exceptions import InputError
 from credo.tables.fit import merge_models
@@ -38,36 +40,24 @@ def fitted(model, table, features=("x", "n"), target="y"):
 @pytest.mark.parametrize(
     ("make", "features"),
     [
+        (GaussianRegressor, ("n",)),
         (NaiveBayes, ("x", "word")),
         (lambda: NaiveBayes({"n": "poisson"}), ("x", "n", "word")),
         (GaussianClassifier, ("x", "n")),
         (lambda: GaussianClassifier("diagonal"), ("x", "n")),
         (TextClassifier, ("word",)),
     ],
-    ids=["naive", "poisson", "full", "diagonal", "text"],
+    ids=["regressor", "naive", "poisson", "full", "diagonal", "text"],
 )
 def test_merged_parts_equal_the_whole(make, features):
-    parts = [fitted(make(), table, features) for table in (FIRST, SECOND)]
-    merged, whole = merge_models(*parts), fitted(make(), TABLE, features)
-    rows = TABLE.select(list(features))
-    rows = rows.column(0).to_pylist() if features == ("word",) else rows
-    np.testing.assert_allclose(merged.predict_proba(rows), whole.predict_proba(rows), rtol=1e-9)
+    target = "x" if make is GaussianRegressor else "y"
+    parts = [fitted(make(), table, features, target) for table in (FIRST, SECOND)]
+    before = predict_table(parts[0], TABLE)
+    merged, whole = merge_models(*parts), fitted(make(), TABLE, features, target)
+    found, expected = (predict_table(model, TABLE).to_pandas() for model in (merged, whole))
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-9)
     assert merged.schema_ == whole.schema_
-
-
-def test_regressors_merge_too():
-    parts = [fitted(GaussianRegressor(), table, ("n",), target="x") for table in (FIRST, SECOND)]
-    whole = fitted(GaussianRegressor(), TABLE, ("n",), target="x")
-    rows = TABLE.select(["n"])
-    np.testing.assert_allclose(merge_models(*parts).predict(rows), whole.predict(rows))
-
-
-def test_neither_model_is_changed():
-    first, second = (fitted(NaiveBayes(), table) for table in (FIRST, SECOND))
-    before = first.priors_.copy(), second.priors_.copy()
-    merge_models(first, second)
-    np.testing.assert_array_equal(first.priors_, before[0])
-    np.testing.assert_array_equal(second.priors_, before[1])
+    assert predict_table(parts[0], TABLE).equals(before)  # neither is changed
 
 
 def test_a_class_that_only_one_has_is_kept():
@@ -134,16 +124,13 @@ def test_models_of_other_tables_are_refused(case):
         merge_models(fitted(NaiveBayes(), FIRST), fitted(NaiveBayes(), table, features))
 
 
-def test_models_of_other_targets_are_refused():
+def test_models_of_other_targets_or_of_none_are_refused():
     renamed = SECOND.rename_columns(["x", "n", "word", "label"])
     with pytest.raises(InputError, match=r"same target in both. Got 'y' \(text\) and 'label'"):
         merge_models(fitted(NaiveBayes(), FIRST), fitted(NaiveBayes(), renamed, target="label"))
     numbers = SECOND.set_column(3, "y", pa.array([1, 2] * (len(SECOND) // 2)))
     with pytest.raises(InputError, match=r"'y' \(number\)"):
         merge_models(fitted(NaiveBayes(), FIRST), fitted(NaiveBayes(), numbers))
-
-
-def test_a_model_without_a_table_is_refused():
     bare = NaiveBayes().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
     with pytest.raises(InputError, match="merge_models needs a model that was fitted to a table"):
         merge_models(fitted(NaiveBayes(), FIRST), bare)

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 from credo.exceptions import LabelError
 from credo.tables import TableJob, open_source
-from credo.tables.passes import map_in_order, with_starts
+from credo.tables.passes import map_in_order
 
 
 def places(batch, start):
@@ -115,7 +115,3 @@ def test_nothing_is_left_running_and_algebra_has_its_threads_again():
     second.close()
     assert threads_of_algebra() == algebra
     assert threading.active_count() == before
-
-
-def test_starts_count_rows():
-    assert list(with_starts(["ab", "", "cde", "f"])) == [(0, "ab"), (2, ""), (2, "cde"), (5, "f")]
