@@ -402,7 +402,7 @@ class Batch:
             raise self._without_label(_first_null(column))
         if str(column.type) in _WHOLE:
             values = column.to_numpy(zero_copy_only=False)
-            return encode_labels(values.astype(np.int64, copy=False), None)
+            return encode_labels(values.astype(np.int64, copy=False))
         encoded = column if is_coded(column) else column.dictionary_encode()
         codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
         counts = np.bincount(codes, minlength=len(encoded.dictionary))
