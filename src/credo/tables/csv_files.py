@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
 from credo import _checks as check
@@ -295,6 +294,8 @@ def _widened(column: pa.Array) -> pa.DataType:
         return pa.string()
     if not pa.types.is_integer(column.type):
         return column.type
+    import pyarrow.compute as pc  # noqa: PLC0415 - slow to load
+
     largest = max(abs(bound) for bound in pc.min_max(column).as_py().values())
     return pa.float64() if largest <= EXACT_WHOLE else column.type
 
