@@ -488,7 +488,7 @@ def _encode_numbers(values: Any, missing: Any) -> Words:
     if kept.dtype.kind in "biu" and kept.size:
         low, high = int(kept.min()), int(kept.max())
         if high - low < max(_RANGE, len(kept)) and max(-low, high) < 2**62:
-            codes[known] = kept.astype(np.int64) - low
+            codes[known] = np.subtract(kept, low, dtype=np.int64, casting="unsafe")
             return _encode_coded(codes, np.arange(low, high + 1).astype(kept.dtype))
     distinct, codes[known] = np.unique(kept, return_inverse=True)
     return _encode_coded(codes, distinct)
