@@ -79,8 +79,8 @@ class Words:
     declared: tuple[Any, ...] = ()
 
 
-#: The cells of one column as they came: read as what they are, or as categories.
-Cells: TypeAlias = tuple[Callable[[], Numbers | Words], Callable[[], Words]]
+#: Reads the cells of one column: as what they are, or ``as_words``.
+Cells: TypeAlias = Callable[..., Any]
 
 
 @final
@@ -108,8 +108,7 @@ class Table:
     labels: tuple[Any, ...] | None
     matrix: Any
     owner: str
-    #: Returns a column as it came: an array or a series.
-    _column: Callable[[int], Any] = field(repr=False)
+    _cells: Callable[[int], Cells] = field(repr=False)
     _read: dict[int, Numbers | Words] = field(default_factory=dict, repr=False)
     _words: dict[int, Words] = field(default_factory=dict, repr=False)
 
@@ -145,7 +144,7 @@ class Table:
             The same object each time.
         """
         if j not in self._read:
-            self._read[j] = self._checked(_open(self._column(j), self.where(j))[0](), j)
+            self._read[j] = self._checked(self._cells(j)(as_words=False), j)
         return self._read[j]
 
     def words(self, j: int) -> Words:
@@ -168,7 +167,7 @@ class Table:
         if j not in self._words:
             known = self._read.get(j)
             if not isinstance(known, Words):
-                known = self._checked(_open(self._column(j), self.where(j))[1](), j)
+                known = self._checked(self._cells(j)(as_words=True), j)
             self._words[j] = known
         return self._words[j]
 
@@ -277,17 +276,23 @@ def read_table(X: Any, owner: str) -> Table:
     if frame is not None:
         _check_shape(frame.shape, owner)
         labels = tuple(frame.columns)
-    array = _of_array(X, owner) if frame is None else _floats_of(frame)
-    if array is not None:
-        n, d = array.shape
-        matrix, column = array if array.dtype.kind in "biuf" else None, lambda j: array[:, j]
-    else:
-        columns = list(frame.iter_columns())
-        for label, series in zip(labels, columns, strict=True):
-            _check_type(series, name_column(owner, label))
-        (n, d), matrix, column = frame.shape, None, columns.__getitem__
     names = labels if labels and all(isinstance(label, str) for label in labels) else None
-    return Table(n, d, names, labels, matrix, owner, column)
+    array = _of_array(X, owner) if frame is None else _floats_of(frame)
+    if array is None:
+        columns = zip(labels, frame.iter_columns(), strict=True)
+        cells = [_series(series, name_column(owner, label)) for label, series in columns]
+        n, d = frame.shape
+        return Table(n, d, names, labels, None, owner, cells.__getitem__)
+    n, d = array.shape
+    matrix = array if array.dtype.kind in "biuf" else None
+    return Table(n, d, names, labels, matrix, owner, partial(_of_place, array, owner))
+
+
+def _of_place(array: Any, owner: str, j: int) -> Cells:
+    """Choose how to read a column of an array."""
+    if array.dtype.kind in "biuf":
+        return partial(_numbers, array[:, j])
+    return partial(_objects, array[:, j], name_column(owner, j))
 
 
 def name_column(owner: str, label: Any) -> str:
@@ -436,7 +441,9 @@ class _Dictionary(dict[Any, int]):
 
 def words_of(column: Any, where: str) -> Words:
     """Return a list or a series as categories of any kind, dates and tuples too."""
-    return _encode(column, where) if isinstance(column, list) else _series(column, where)[1]()
+    if isinstance(column, list):
+        return _encode(column, where)
+    return _series(column, where, strict=False)(as_words=True)
 
 
 def first_unhashable(cells: Iterable[Any]) -> tuple[int, Any]:
@@ -468,11 +475,8 @@ def _encode_coded(codes: Any, values: Any, *, declared: bool = False) -> Words:
     order = np.argsort(first[:size], kind="stable")[: np.count_nonzero(first[:size] < n)]
     found, lookup = _Dictionary(), np.full(size + 1, -1, dtype=np.int32)
     lookup[order] = [found[values[i]] for i in order]
-    every = _Dictionary()
-    if declared:
-        for value in values:
-            every[value]
-    return Words(lookup[codes], tuple(found.categories), tuple(every.categories))
+    every = _encode(values, "").categories if declared else ()
+    return Words(lookup[codes], tuple(found.categories), every)
 
 
 def _encode_numbers(values: Any, missing: Any) -> Words:
@@ -484,11 +488,8 @@ def _encode_numbers(values: Any, missing: Any) -> Words:
     if kept.dtype.kind in "biu" and kept.size:
         low, high = int(kept.min()), int(kept.max())
         if high - low < max(_RANGE, len(kept)) and max(-low, high) < 2**62:
-            if kept.dtype.kind == "b":
-                codes[known] = kept
-                return _encode_coded(codes, [False, True])
             codes[known] = np.subtract(kept, low, dtype=np.int64, casting="unsafe")
-            return _encode_coded(codes, range(low, high + 1))
+            return _encode_coded(codes, np.arange(low, high + 1).astype(kept.dtype))
     distinct, codes[known] = np.unique(kept, return_inverse=True)
     return _encode_coded(codes, distinct)
 
@@ -496,41 +497,30 @@ def _encode_numbers(values: Any, missing: Any) -> Words:
 # --- cells ----------------------------------------------------------------------------------------
 
 
-def _open(column: Any, where: str) -> Cells:
-    """Choose how to read a column: an array or a series of Narwhals."""
-    if not isinstance(column, np.ndarray):
-        return _series(column, where)
-    return _numbers(column) if column.dtype.kind in "biuf" else _objects(column, where)
-
-
-def _numbers(values: Any, missing: Any = None) -> Cells:
+def _numbers(values: Any, missing: Any = None, *, as_words: bool) -> Numbers | Words:
     """Read an array of numbers, with a mask of the missing ones beside NaN."""
     if values.dtype.kind == "f" and values.dtype.itemsize not in {4, 8}:
         values = values.astype(np.float32 if values.dtype.itemsize < 4 else np.float64)
     values = values.astype(values.dtype.newbyteorder("="), copy=False)
-
-    def read() -> Numbers:
-        is_bool = values.dtype.kind == "b"
-        if missing is None or not missing.any():
-            return Numbers(values, is_bool)
-        return Numbers(np.where(missing, np.nan, values.astype(np.float64)), is_bool)
-
-    return read, partial(_encode_numbers, values, missing)
+    if as_words:
+        return _encode_numbers(values, missing)
+    is_bool = values.dtype.kind == "b"
+    if missing is None or not missing.any():
+        return Numbers(values, is_bool)
+    return Numbers(np.where(missing, np.nan, values.astype(np.float64)), is_bool)
 
 
-def _objects(cells: Any, where: str) -> Cells:
+def _objects(cells: Any, where: str, *, as_words: bool) -> Numbers | Words:
     """Read Python objects or text: numbers if all that is there are, else words.
 
     An empty text is a category, not missing.
     """
-    words = partial(_encode, cells if cells.dtype.kind == "O" else cells.tolist(), where)
-
-    def read() -> Numbers | Words:
-        first = next((cell for cell in cells if not is_missing(cell)), None)
-        found = None if isinstance(first, (str, bytes)) else _numbers_in(cells, where)
-        return words() if found is None else found
-
-    return read, words
+    first = next((cell for cell in cells if not is_missing(cell)), None)
+    if not as_words and not isinstance(first, (str, bytes)):
+        found = _numbers_in(cells, where)
+        if found is not None:
+            return found
+    return _encode(cells if cells.dtype.kind == "O" else cells.tolist(), where)
 
 
 def _numbers_in(cells: Any, where: str) -> Numbers | None:
@@ -626,23 +616,16 @@ def frame_of(X: Any, owner: str) -> Any:
             streams = hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__array__")
             if not streams and not hasattr(X, "__dataframe__"):
                 return None
-            frame = nw.from_native(_exchange(X))
+            import pyarrow as pa  # noqa: PLC0415 - loaded with the first frame of an unknown library
+            from pyarrow.interchange import from_dataframe  # noqa: PLC0415
+
+            frame = nw.from_native(pa.table(X) if streams else from_dataframe(X))
     except DuplicateError as error:
         said = " ".join(str(error).split())
         raise InputError(f"{owner}: column names must differ. {said}. Rename them.") from error
     if isinstance(frame, nw.LazyFrame):
         raise InputError(f"{owner}: a lazy frame has no rows yet. Use its collect().")
     return frame
-
-
-def _exchange(X: Any) -> Any:
-    """Return a frame of an unknown library as an Arrow table."""
-    import pyarrow as pa  # noqa: PLC0415 - loaded with the first such frame
-    from pyarrow.interchange import from_dataframe  # noqa: PLC0415
-
-    if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
-        return pa.table(X)
-    return from_dataframe(X)
 
 
 def _floats_of(frame: Any) -> Any:
@@ -654,50 +637,33 @@ def _floats_of(frame: Any) -> Any:
     return array if array is not None and array.dtype.kind == "f" else None  # else it holds NA
 
 
-def _check_type(series: Any, where: str) -> None:
-    """Refuse a column of a type that is neither of numbers nor of categories."""
+def _series(series: Any, where: str, *, strict: bool = True) -> Cells:
+    """Choose how to read a series by its type; unless strict, dates and others are categories."""
     import narwhals as nw  # noqa: PLC0415 - the series has loaded it
 
-    dtype = series.dtype
-    words = {nw.Boolean, nw.String, nw.Categorical, nw.Object, nw.Binary}
-    if _holds_objects(series) or dtype.is_numeric() or dtype in words or dtype == nw.Enum:
-        return
-    if dtype != nw.Unknown:
-        _refuse(where, str(dtype))
-    if not _is_float(series) and series.null_count() < len(series):
-        native = series.to_native()
-        _refuse(where, str(getattr(native, "dtype", None) or native.type))
-
-
-def _holds_objects(series: Any) -> bool:
-    """Tell an array of objects, as in pandas: Narwhals guesses a type from some of them."""
-    return isinstance(getattr(series.to_native(), "dtype", None), np.dtypes.ObjectDType)
-
-
-def _is_float(series: Any) -> bool:
-    """Tell a column of floats for which Narwhals has no name."""
-    kind = getattr(series.to_native(), "dtype", None)
-    return isinstance(kind, np.dtype) and kind.kind == "f"
-
-
-def _series(series: Any, where: str) -> Cells:
-    """Choose how to read a series by its type."""
-    import narwhals as nw  # noqa: PLC0415 - the series has loaded it
-
-    dtype = series.dtype
-    if _holds_objects(series):
-        return _objects(series.to_native().to_numpy(), where)
-    if dtype.is_numeric() or dtype == nw.Boolean or _is_float(series):
-        return _number_series(series)
+    dtype, native = series.dtype, series.to_native()
+    kind = getattr(native, "dtype", None)
+    if isinstance(kind, np.dtypes.ObjectDType):  # as in pandas: Narwhals guesses from some of them
+        return partial(_objects, native.to_numpy(), where)
+    is_float = isinstance(kind, np.dtype) and kind.kind == "f"  # some have no name in Narwhals
+    if dtype.is_numeric() or dtype == nw.Boolean or is_float:
+        return partial(_number_series, series)
     if dtype in {nw.String, nw.Categorical} or dtype == nw.Enum:
-        words = partial(_word_series, series, where)
-        return words, words
+        return partial(_word_series, series, where)
+    is_null = dtype == nw.Unknown and series.null_count() == len(series)
+    if strict and dtype not in {nw.Object, nw.Binary} and not is_null:
+        _refuse(where, str(dtype if dtype != nw.Unknown else kind or native.type))
+    return partial(_object_series, series, where)
+
+
+def _object_series(series: Any, where: str, *, as_words: bool) -> Numbers | Words:
+    """Read bytes, nulls or anything."""
     cells = np.empty(len(series), dtype=object)
     cells[:] = series.to_list()
-    return _objects(cells, where)
+    return _objects(cells, where, as_words=as_words)
 
 
-def _number_series(series: Any) -> Cells:
+def _number_series(series: Any, *, as_words: bool) -> Numbers | Words:
     """Read numbers or booleans; whole ones stay exact beside nulls."""
     import narwhals as nw  # noqa: PLC0415 - the series has loaded it
 
@@ -706,11 +672,11 @@ def _number_series(series: Any) -> Cells:
         series = series.cast(nw.Float64)
     if (dtype.is_integer() or dtype == nw.Boolean) and series.null_count():
         filled = series.fill_null(value=False if dtype == nw.Boolean else 0)
-        return _numbers(filled.to_numpy(), series.is_null().to_numpy())
-    return _numbers(series.to_numpy())
+        return _numbers(filled.to_numpy(), series.is_null().to_numpy(), as_words=as_words)
+    return _numbers(series.to_numpy(), as_words=as_words)
 
 
-def _word_series(series: Any, where: str) -> Words:
+def _word_series(series: Any, where: str, *, as_words: bool) -> Words:  # noqa: ARG001 - they are
     """Encode text or categories by the dictionary of the library."""
     native, library = series.to_native(), series.implementation
     if library.is_polars():

@@ -1,5 +1,4 @@
 # ruff: noqa: PD011 - the values of a column of Credo
-import copy
 import datetime as dt
 import os
 import subprocess
@@ -26,10 +25,6 @@ MANY = 2**16 + 5
 
 def column(cells):
     return read_table(oracle.object_array(cells), "Test").column(0)
-
-
-def words(*cells):
-    return read_table([[cell] for cell in cells], "Test").words(0)
 
 
 def assert_words(found, cells):
@@ -79,6 +74,8 @@ def test_columns_are_encoded_once():
     assert table.words(1) is table.words(1)
     assert table.column(0) is table.column(0)
     assert table.words(0) is table.column(0)
+    first = read_table([["a"], ["b"]], "Test")
+    assert first.words(0).categories == first.column(0).categories == ("a", "b")
 
 
 @pytest.mark.parametrize("rows", [slice(None), slice(3, 8), slice(8, 99), slice(1, 9, 3)])
@@ -161,17 +158,6 @@ def test_anything_that_gives_an_array_is_read_as_one():
 
 
 # --- numbers and words -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("container", oracle.TEXT)
-def test_text_is_words_in_every_container(container):
-    cells = ["b", None, "", "é\u0301 漢字 🙂", "b", "x" * 10_000, "a\0b", " b", "a", ""]
-    found = read_table(oracle.TEXT[container](cells), "Test").column(0)
-    assert_words(found, cells)
-    assert {type(value) for value in found.categories} == {str}
-    if container not in {*oracle.ANY, "masked text", "numpy string"}:
-        nothing = read_table(oracle.TEXT[container]([None, None, None]), "Test").column(0)
-        assert (nothing.codes.tolist(), nothing.categories) == ([-1, -1, -1], ())
 
 
 TEXTS = ["b", "a\0b", "é🙂", "", "a", "\0x", "b", "long " * 9, "ab"]
@@ -324,12 +310,6 @@ def test_many_distinct_values_are_told_apart():
         assert list(found.categories) == each.tolist()
 
 
-def test_words_are_words_also_when_asked_first():
-    table = read_table([["a"], ["b"]], "Test")
-    assert table.words(0).categories == ("a", "b")
-    assert isinstance(table.column(0), Words)
-
-
 # --- declared categories ---------------------------------------------------------------------
 
 SEEN, DECLARED = ["ulm", None, "bonn", "ulm"], ("never", "bonn", "ulm")
@@ -387,27 +367,6 @@ def test_declared_numbers_and_intervals_are_categories():
 
 
 # --- dictionaries ----------------------------------------------------------------------------
-
-
-def test_missing_stays_missing_and_unknown_comes_after_the_known():
-    codes = Categories.of(["a", "b"]).codes(words("b", None, "c", "a", "d"))
-    assert codes.tolist() == [1, -1, 2, 0, 2]
-    assert codes.dtype == np.intp
-    assert Categories.of([]).codes(words("a", None)).tolist() == [0, -1]
-    assert Categories.of(["a"]).codes(words(None, None)).tolist() == [-1, -1]
-    assert copy.deepcopy(Categories.of(["a", "b"])).codes(words("b")).tolist() == [1]
-
-
-def test_numbers_are_equal_across_types_and_never_to_text():
-    known = Categories.of([1, "1", 0.5])
-    assert known.codes(words(*[True, 1.0, "1", 0.5, "0.5"])).tolist() == [0, 0, 1, 2, 3]
-
-
-def test_merging_says_where_the_other_codes_went():
-    union, places = Categories.of(["a", "b"]).merged(Categories.of(["c", "b", 1]))
-    assert union.values == ("a", "b", "c", 1)
-    assert places.tolist() == [2, 1, 3]
-    assert Categories.of([]).merged(Categories.of([]))[1].dtype == np.intp
 
 
 def test_equal_categories_are_refused():

@@ -20,38 +20,24 @@ _KINDS = {**dict.fromkeys("UO", "text"), **dict.fromkeys("iufb", "number")}
 _MOST = 2**62
 
 
-def encode_labels(y: Any, weights: F64 | None) -> tuple[Any, Int]:
-    """Return the sorted classes of rows with positive weight, and the code of each row.
-
-    Rows of weight zero whose class occurs nowhere else get code 0.
-    """
+def encode_labels(y: Any) -> tuple[Any, Int]:
+    """Return the sorted classes, and the code of each row."""
     if y.dtype.kind in "iu" and y.size:
         low, high = int(y.min()), int(y.max())
         if high - low < max(_RANGE, 4 * len(y)) and max(-low, high) < _MOST:
-            return _counted(y, weights, low, high)
+            offsets = np.subtract(y, low, dtype=np.intp, casting="unsafe")
+            present = np.bincount(offsets) > 0
+            classes = np.arange(low, high + 1)[present].astype(y.dtype)
+            return classes, (np.cumsum(present) - 1)[offsets]
     try:
         if y.dtype.kind != "b":
             check_classification_targets(y)
-        if weights is None or weights.min(initial=1.0) > 0:
-            return np.unique(y, return_inverse=True)
-        classes = np.unique(y[weights > 0])
+        return np.unique(y, return_inverse=True)
     except TypeError as error:
         raise InputError(
             "The labels y must be of one kind, such as text or whole numbers, so that they can be "
             f"sorted. {error}."
         ) from error
-    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    return classes, np.where(classes[places] == y, places, 0)
-
-
-def _counted(y: Any, weights: F64 | None, low: int, high: int) -> tuple[Any, Int]:
-    """Encode integers by counting them."""
-    offsets = np.subtract(y, low, dtype=np.intp, casting="unsafe")
-    counts = np.bincount(offsets, weights=None if weights is None else weights > 0)
-    present = counts > 0
-    lookup = np.maximum(np.cumsum(present) - 1, 0)
-    classes = np.arange(low, high + 1)[present].astype(y.dtype)
-    return classes, lookup[offsets]
 
 
 def read_target(y: Any, n: int, owner: str) -> Any:
@@ -77,7 +63,7 @@ def read_labels(
             kept = weights > 0
             labels, weights = labels[kept], weights[kept]
     refuse_missing(labels, owner)
-    classes, codes = encode_labels(labels, None)
+    classes, codes = encode_labels(labels)
     return classes, codes, weights, kept
 
 

@@ -185,7 +185,7 @@ def compare_generative_discriminative(  # noqa: PLR0913 - all but the rows by na
     True
     """
     rows, labels = check_X_y(X, y)
-    classes, codes = encode_labels(labels, None)
+    classes, codes = encode_labels(labels)
     repeats = check.count(n_repeats, f"n_repeats of {_OWNER}")
     share = check.level(test_share, f"test_share of {_OWNER}")
     contestants = _check_models(models)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from credo.cli import row_files
 from credo.cli.destinations import destination
-from credo.cli.row_files import RowWriter, as_texts, cast_column, open_rows, refuse_twice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from credo.decisions import Decisions, Loss
+    from credo.decisions import Loss
     from credo.tables import Source
 
 
@@ -69,15 +71,13 @@ def decide(
         if "reject" in table.acts:
             raise InputError(f"{loss} has an act 'reject' already; leave --reject out.")
         table = table.with_reject(reject)
-    if out is not None and out.suffix == ".gz":
-        raise InputError(f"--out writes plain text. Name it {out.with_suffix('')}.")
-    out = None if out is not None and str(out) == "-" else out
+    out = row_files.checked_out(out)
     types = {str(truth): pa.float64() for truth in table.truths}
     types |= {name: pa.string() for name in keep or ()}
     with (
         destination(out) as stream,
         row_progress("deciding") as progress,
-        open_rows(probabilities, types) as rows,
+        row_files.open_rows(probabilities, types) as rows,
     ):
         job = _Job(rows, table, tuple(keep or ()), expected_losses, normalise)
         job.write(stream, progress, as_json=as_json and out is None)
@@ -87,47 +87,41 @@ def decide(
         typer.echo(job.sentence(), err=True)
 
 
+@dataclass
 class _Job:
     """One run over a file: what is counted on the way and how rows are written."""
 
-    def __init__(
-        self,
-        rows: Source,
-        loss: Loss,
-        keep: tuple[str, ...],
-        expected_losses: bool,
-        normalise: bool,
-    ) -> None:
-        self.rows = rows
-        self.loss = loss
-        self.keep = keep
-        self.expected_losses = expected_losses
-        self.normalise = normalise
-        self.columns = _probability_columns(rows, loss, keep)
-        losses = [f"loss of {act}" for act in loss.acts] if expected_losses else []
-        self.names = [*keep, "act", "risk", *losses]
-        refuse_twice(self.names)
-        self.counts = dict.fromkeys(loss.acts, 0)
-        self.n_rows = 0
-        self.total_risk = 0.0
+    rows: Source
+    loss: Loss
+    keep: tuple[str, ...]
+    expected_losses: bool
+    normalise: bool
+    n_rows: int = 0
+    total_risk: float = 0.0
+    counts: Counter[Any] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.columns = _probability_columns(self.rows, self.loss, self.keep)
+        losses = [f"loss of {act}" for act in self.loss.acts] if self.expected_losses else []
+        self.names = [*self.keep, "act", "risk", *losses]
+        row_files.refuse_twice(self.names)
+        self.counts.update(dict.fromkeys(self.loss.acts, 0))
 
     def write(self, stream: IO[str], progress: Any, *, as_json: bool) -> None:
         """Decide batch by batch and write rows as CSV, or as one JSON object."""
         if not as_json:
-            writer = RowWriter(stream, self.names, self.loss.acts)
-            for kept, choice in self._decided(progress):
-                writer.write(self._lines(kept, choice), kept)
+            writer = row_files.RowWriter(stream, self.names, self.loss.acts)
+            for kept, lines in self._decided(progress):
+                writer.write(lines, kept)
             return
         stream.write('{"decisions": [')
-        for kept, choice in self._decided(progress):
-            lines = (zip(self.names, line, strict=True) for line in self._lines(kept, choice))
-            comma = ", " if self.n_rows > choice.n_rows else ""
-            stream.write(comma + ", ".join(json.dumps(dict(line)) for line in lines))
+        for _, lines in self._decided(progress):
+            records = (json.dumps(dict(zip(self.names, line, strict=True))) for line in lines)
+            stream.write((", " if self.n_rows > len(lines) else "") + ", ".join(records))
         stream.write(f"], {json.dumps(self.summary())[1:]}\n")
 
-    def _decided(self, progress: Any) -> Iterator[tuple[list[list[str]], Decisions]]:
-        """Decide each batch, count, and name the place of a bad row."""
-        import numpy as np
+    def _decided(self, progress: Any) -> Iterator[tuple[list[list[str]], list[list[Any]]]]:
+        """Decide each batch, count, and name the place of a bad row; with the kept cells."""
         import pyarrow as pa
 
         from credo import _checks as check
@@ -135,8 +129,9 @@ class _Job:
 
         wanted = dict.fromkeys([*self.columns, *self.keep])
         for batch in self.rows.batches(list(wanted), progress):
-            found = [cast_column(batch, name, pa.float64()) for name in self.columns]
-            values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in found])
+            found = [row_files.cast_column(batch, name, pa.float64()) for name in self.columns]
+            whole = pa.RecordBatch.from_arrays(found, names=list(self.columns))
+            values = whole.to_tensor(null_to_nan=True).to_numpy()  # of columns it would load pandas
             bad = check.first_wrong_row(values, normalise=self.normalise)
             if bad is not None:
                 empty = [n for n in self.columns if not batch.column(n)[bad].is_valid]
@@ -147,21 +142,15 @@ class _Job:
                 reason = f"column {empty[0]!r} is empty." if empty else f"the row {fault}"
                 raise self.rows.fault_at(reason, self.n_rows + bad + 1)
             if self.normalise:
-                values /= values.sum(axis=1, keepdims=True)
+                values = values / values.sum(axis=1, keepdims=True)
             choice = decide(values, self.loss, labels=self.columns)
-            for act, count in choice.counts().items():
-                self.counts[act] += count
+            self.counts.update(choice.counts())
             self.n_rows += choice.n_rows
             self.total_risk += float(choice.risk.sum())
-            yield as_texts(batch, self.keep), choice
-
-    def _lines(self, kept: list[list[str]], choice: Decisions) -> Iterator[list[Any]]:
-        """Put together the output rows of one batch."""
-        extra = choice.expected_losses.tolist() if self.expected_losses else None
-        for i, (cells, act, risk) in enumerate(
-            zip(kept, choice.acts.tolist(), choice.risk.tolist(), strict=True)
-        ):
-            yield [*cells, act, risk, *(extra[i] if extra else ())]
+            kept = row_files.as_texts(batch, self.keep)
+            losses = choice.expected_losses.tolist() if self.expected_losses else [[]] * len(kept)
+            answers = zip(kept, choice.acts.tolist(), choice.risk.tolist(), losses, strict=True)
+            yield kept, [[*cells, act, risk, *each] for cells, act, risk, each in answers]
 
     def summary(self) -> dict[str, Any]:
         """Return the counts and the mean risk."""

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from credo.cli.row_files import RowWriter, as_texts, cast_column, open_rows, refuse_twice
+from credo.cli import row_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,39 +49,31 @@ def answer_rows(request: RowsRequest) -> None:
     """Answer each row and write the posteriors to a file or to the standard output."""
     import pyarrow as pa
 
+    from credo import _checks as check
     from credo.cli.destinations import destination, refuse_overwriting, say_json
     from credo.cli.findings import names_of
     from credo.cli.networks import Network, spoken_warnings
     from credo.cli.table_progress import row_progress
-
-    out = None if request.out is None or str(request.out) == "-" else request.out
-    _check(request, out)
-    refuse_overwriting(out, {"the network": request.network, "the file of rows": request.rows})
-    with spoken_warnings(), destination(out) as stream, row_progress("inferring") as progress:
-        network = Network(request.network)
-        types = dict.fromkeys([*network.names, *request.keep], pa.string())
-        with open_rows(request.rows, types) as rows:
-            job = _Job(request, network, rows, names_of(network, request.query, "--query"))
-            job.write(stream, progress)
-    if request.as_json:
-        say_json({**job.summary(), "out": str(out)})
-    else:
-        typer.echo(job.sentence(), err=True)
-
-
-def _check(request: RowsRequest, out: Path | None) -> None:
-    """Refuse options that do not go together, before anything is read."""
-    from credo import _checks as check
     from credo.exceptions import InputError
     from credo.inference.engines import ROW_ENGINES, check_options, lookup
 
     engine = lookup(request.method, ROW_ENGINES, "--method of credo infer --rows")
     check_options(engine, request.options, ROW_ENGINES, "infer --rows")
     check.one_of(request.on_impossible, ("error", "blank"), "--on-impossible of credo infer")
+    out = row_files.checked_out(request.out)
     if request.as_json and out is None:
         raise InputError("With --rows, --json prints a summary. Pass --out for the posteriors.")
-    if out is not None and out.suffix == ".gz":
-        raise InputError(f"--out writes plain text. Name it {out.with_suffix('')}.")
+    refuse_overwriting(out, {"the network": request.network, "the file of rows": request.rows})
+    with spoken_warnings(), destination(out) as stream, row_progress("inferring") as progress:
+        network = Network(request.network)
+        types = dict.fromkeys([*network.names, *request.keep], pa.string())
+        with row_files.open_rows(request.rows, types) as rows:
+            job = _Job(request, network, rows, names_of(network, request.query, "--query"))
+            job.write(stream, progress)
+    if request.as_json:
+        say_json({**job.summary(), "out": str(out)})
+    else:
+        typer.echo(job.sentence(), err=True)
 
 
 class _Job:
@@ -108,7 +100,7 @@ class _Job:
         self.query = list(network.model.names) if query is None else query
         answers = [f"{name}={state}" for name in self.query for state in network.states(name)]
         self.names = [*self.keep, *answers, _LOG_EVIDENCE]
-        refuse_twice(self.names)
+        row_files.refuse_twice(self.names)
         self.budget = as_budget(request.budget)
         self.engine = ManyEngine(
             network.model,
@@ -119,19 +111,17 @@ class _Job:
             seed=request.seed,
             **request.options,
         )
-        self.n_rows = 0
-        self.n_impossible = 0
-        self.n_unsettled = 0
+        self.n_rows = self.n_impossible = self.n_unsettled = 0
 
     def write(self, stream: IO[str], progress: Any) -> None:
         """Answer block by block and write rows of text."""
-        writer = RowWriter(stream, self.names)
+        writer = row_files.RowWriter(stream, self.names)
         size = max(1, min(2**14, _BLOCK_CELLS // (len(self.names) + len(self.columns))))
         wanted = dict.fromkeys([*self.keep, *self.columns])
         for batch in self.rows.batches(list(wanted), progress):
             for start in range(0, batch.num_rows, size):
                 block = batch.slice(start, size)
-                kept = as_texts(block, self.keep)
+                kept = row_files.as_texts(block, self.keep)
                 writer.write(self._lines(kept, self._codes(block)), kept)
 
     def _codes(self, block: Any) -> npt.NDArray[np.int32]:
@@ -140,28 +130,24 @@ class _Job:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        codes = np.empty((block.num_rows, len(self.columns)), np.int32)
-        for j, (column, name) in enumerate(zip(self.columns, self.variables, strict=True)):
-            cells = cast_column(block, column, pa.string())
-            words = pc.utf8_trim_whitespace(cells.fill_null(""))
-            found = pc.index_in(words, pa.array(self.network.states(name), pa.string()))
-            codes[:, j] = found.fill_null(-1)
-            known = pc.or_(found.is_valid(), pc.is_in(words, pa.array(self.missing)))
-            if (first := pc.index(known, False).as_py()) >= 0:
-                raise self._refusal(name, words[first].as_py(), self.n_rows + first + 1)
-        return codes
-
-    def _refusal(self, name: Label, cell: str, row: int) -> Exception:
-        """Return the error about a cell that is no state."""
         from credo import _checks as check
         from credo.exceptions import LabelError
 
-        try:
-            check.position(cell, tuple(self.network.states(name)), "state", f"variable {name!r}")
-        except LabelError as error:
-            remedy = " Pass --missing TEXT for text that means not observed."
-            return self.rows.fault_at(f"{error}{remedy}", row)
-        raise AssertionError("unreachable: the caller met such a cell")
+        codes = np.empty((block.num_rows, len(self.columns)), np.int32)
+        for j, (column, name) in enumerate(zip(self.columns, self.variables, strict=True)):
+            cells = row_files.cast_column(block, column, pa.string())
+            words = pc.utf8_trim_whitespace(cells.fill_null(""))
+            states = tuple(self.network.states(name))
+            found = pc.index_in(words, pa.array(states, pa.string()))
+            codes[:, j] = np.from_dlpack(found.fill_null(-1))  # an array would load pandas
+            known = pc.or_(found.is_valid(), pc.is_in(words, pa.array(self.missing)))
+            if (first := pc.index(known, False).as_py()) >= 0:
+                try:
+                    check.position(words[first].as_py(), states, "state", f"variable {name!r}")
+                except LabelError as error:
+                    reason = f"{error} Pass --missing TEXT for text that means not observed."
+                    raise self.rows.fault_at(reason, self.n_rows + first + 1) from None
+        return codes
 
     def _lines(self, kept: list[list[str]], codes: npt.NDArray[np.int32]) -> Iterator[list[Any]]:
         """Answer a block and put together its output rows."""
@@ -169,15 +155,13 @@ class _Job:
 
         found = self.engine.run(codes, columns=self.variables)
         self.n_unsettled += int((found.statuses == "MAX_SWEEPS").sum())
-        blank = [""] * (len(self.names) - len(self.keep))
-        answers = np.hstack([found.probabilities(name) for name in self.query]).tolist()
-        for i, log_evidence in enumerate(found.log_evidence.tolist()):
+        every = [*(found.probabilities(name) for name in self.query), found.log_evidence[:, None]]
+        for cells, answers, observed in zip(kept, np.hstack(every).tolist(), codes, strict=True):
             self.n_rows += 1
-            if log_evidence == -math.inf:
-                self._count_impossible(codes[i])
-                yield [*kept[i], *blank]
-            else:
-                yield [*kept[i], *answers[i], log_evidence]
+            if answers[-1] == -math.inf:
+                self._count_impossible(observed)
+                answers[:] = [""] * len(answers)
+            yield [*cells, *answers]
 
     def _count_impossible(self, codes: npt.NDArray[np.int32]) -> None:
         """Count a row that cannot be, or say which of its findings conflict."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ def open_rows(path: str, types: Mapping[str, Any]) -> Iterator[Source]:
     """
     import shutil
     import sys
-    from pathlib import Path
     from tempfile import TemporaryDirectory
 
     from credo.exceptions import InputError
@@ -42,6 +42,15 @@ def open_rows(path: str, types: Mapping[str, Any]) -> Iterator[Source]:
                 shutil.copyfileobj(stream, copy)
         name = "standard input" if path == "-" else path
         yield open_source(aside, types=types, usual_missing=False, name=name)
+
+
+def checked_out(out: Path | None) -> Path | None:
+    """Return the file to write rows to, None for the standard output."""
+    from credo.exceptions import InputError
+
+    if out is not None and out.suffix == ".gz":
+        raise InputError(f"--out writes plain text. Name it {out.with_suffix('')}.")
+    return None if out is not None and str(out) == "-" else out
 
 
 def as_texts(batch: Any, names: Sequence[str]) -> list[list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,7 +22,6 @@ _WORDS = {
     "evaluate_table": "credo evaluate",
     "merge_models": "credo merge",
 }
-_MISSING = re.compile(r"Name it as missing=\[(.+?)\] if")
 
 
 @contextmanager
@@ -43,4 +41,4 @@ def _reworded(text: str) -> str:
     """Speak of options."""
     for theirs, ours in _WORDS.items():
         text = text.replace(theirs, ours)
-    return _MISSING.sub(r"Fit with --missing \1 if", text)
+    return text

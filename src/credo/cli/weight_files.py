@@ -56,17 +56,15 @@ def _from_json(network: Network, path: Path) -> dict[Label, Any]:
     found: dict[Label, Any] = {}
     for variable, weights in _object(path).items():
         name = network.name(variable)
-        values = list(weights.values()) if isinstance(weights, dict) else weights
-        if not isinstance(values, list) or not all(_is_number(value) for value in values):
+        by_state = isinstance(weights, dict)
+        values = list(weights.values()) if by_state else weights
+        if not isinstance(values, list) or not all(type(each) in {int, float} for each in values):
             raise FileFormatError(
                 f"the weights of {variable!r} must be numbers, in a list or by state.", str(path)
             )
-        by_state = isinstance(weights, dict)
-        found[name] = (
-            {network.state(name, state): weight for state, weight in weights.items()}
-            if by_state
-            else values
-        )
+        if by_state:
+            values = {network.state(name, state): weight for state, weight in weights.items()}
+        found[name] = values
     return found
 
 
@@ -91,7 +89,3 @@ def _object(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise FileFormatError("expected an object {variable: weights}.", str(path))
     return found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

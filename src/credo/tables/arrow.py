@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from credo.exceptions import FileFormatError, InputError
 
@@ -108,6 +107,8 @@ def blanked(batch: pa.RecordBatch, missing: tuple[str, ...]) -> pa.RecordBatch:
 
 def _blanked(column: pa.Array, missing: pa.Array) -> pa.Array:
     """Empty the cells of one column; where words are coded, their codes."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - slow to load
+
     kind, coded = column.type, pa.types.is_dictionary(column.type)
     words = column.dictionary if coded else column
     if not is_text(words.type):

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from io import TextIOWrapper
 from pathlib import Path
-from typing import IO, Any, BinaryIO, TypeAlias, cast
+from typing import Any, TypeAlias
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
 from credo import _checks as check
@@ -77,8 +73,8 @@ class TextRows(RowPiece):
         Whether it is compressed by gzip.
     separator
         What stands between two cells.
-    start
-        Bytes before the first row, in the unpacked file.
+    start, lines
+        Bytes and lines of the header and what is before it, unpacked.
     empty
         Whether no byte follows the header.
     missing
@@ -93,6 +89,7 @@ class TextRows(RowPiece):
     packed: bool
     separator: str
     start: int
+    lines: int
     empty: bool
     missing: tuple[str, ...]
     decimal: str = "."
@@ -103,10 +100,14 @@ class TextRows(RowPiece):
         if self.empty:
             return
         chosen = names or self.schema.names[:1]  # rows are counted by any column
+        rows = 0
         with blaming_file(self.name), self.blaming_line(chosen), self.stream() as (stream, share):
-            for number, batch in enumerate(self.reader(stream, chosen), 1):
+            for number, batch in enumerate(self.reader(stream, chosen, self.schema), 1):
+                rows += batch.num_rows
                 yield batch, share(number * BLOCK)
-        self._check_closed()
+        if self._ends_open():
+            reason = "a quoted cell is left open: the file ends inside it. Close it."
+            raise self.fault_at(reason, rows)
 
     @contextmanager
     def stream(self) -> Iterator[tuple[pa.NativeFile, Share]]:
@@ -123,13 +124,9 @@ class TextRows(RowPiece):
                 yield rest, lambda n_bytes: min(n_bytes / length, 1.0)
 
     def reader(
-        self,
-        stream: pa.NativeFile,
-        names: Sequence[str],
-        types: Mapping[str, pa.DataType] | None = None,
+        self, stream: pa.NativeFile, names: Sequence[str], types: pa.Schema | None
     ) -> Iterator[pa.RecordBatch]:
-        """Read rows block by block; with ``types`` the other columns are inferred."""
-        known = {each.name: each.type for each in self.schema} if types is None else types
+        """Read rows block by block; without ``types`` they are inferred."""
         return pcsv.open_csv(
             stream,
             pcsv.ReadOptions(
@@ -141,7 +138,7 @@ class TextRows(RowPiece):
                 ignore_empty_lines=self._skips_blank,
             ),
             pcsv.ConvertOptions(
-                column_types=known,
+                column_types=types,
                 null_values=self.missing,
                 strings_can_be_null=True,
                 decimal_point=self.decimal,
@@ -158,21 +155,21 @@ class TextRows(RowPiece):
 
     @contextmanager
     def blaming_line(self, names: Sequence[str]) -> Iterator[None]:
-        """Turn what Arrow says about a text into an error that names the line and the column."""
+        """Turn what Arrow says about a text into an error that names the line and the column.
+
+        The text is read once more from the first row on, in one thread: then Arrow says the row.
+        """
         try:
             yield
         except pa.ArrowInvalid as error:
-            raise self._fault(self._said_again(names) or str(error)) from error
-
-    def _said_again(self, names: Sequence[str]) -> str:
-        """Read once more from the first row on, in one thread: then Arrow says the row as well."""
-        try:
-            with self.stream() as (stream, _):
-                for _batch in replace(self, threads=False).reader(stream, names):
-                    pass
-        except (pa.ArrowInvalid, OSError) as error:
-            return str(error)
-        return ""
+            said = str(error)
+            try:
+                with self.stream() as (stream, _):
+                    for _batch in replace(self, threads=False).reader(stream, names, self.schema):
+                        pass
+            except (pa.ArrowInvalid, OSError) as again:
+                said = str(again)
+            raise self._fault(said) from error
 
     def _fault(self, said: str) -> FileFormatError:
         """Say in the user's words what Arrow said."""
@@ -197,67 +194,47 @@ class TextRows(RowPiece):
         value = found["value"] if len(found["value"]) <= 40 else f"{found['value'][:40]}…"
         return (
             f"column {column!r} must be {kind} in every row, as in the first ones. Got {value!r}. "
-            f"Name it as missing=[{value!r}] if it means that, or give the column another type."
+            f"Name it as missing=[{value!r}] (--missing {value!r} in a terminal) if it means that, "
+            "or give the column another type."
         )
 
     def fault_at(self, reason: str, row: int) -> FileFormatError:
         """Return an error that names the line on which a row begins; in a long file, the row."""
         if row > MOST_ROWS:
-            return FileFormatError(f"row {row}: {reason}", self.name)
+            return super().fault_at(reason, row)
         return FileFormatError(reason, self.name, self._line_of(row))
 
     def _line_of(self, row: int) -> int | None:
         """Find the line on which a row begins; None where Python reads the file in another way."""
-        opened = gzip.open if self.packed else Path.open
-        with cast("IO[bytes]", opened(Path(self.path), "rb")) as file:
-            before = file.read(self.start).splitlines()
-            lines = (
-                line.decode(errors="replace")
-                for text in iter(lambda: file.readline(BLOCK), b"")
-                for line in text.splitlines(keepends=True)
-            )
-            starts = self._starts(csv.reader(lines, delimiter=self.separator))
-            try:
-                return len(before) + next(islice(starts, row - 1, None))
-            except (csv.Error, StopIteration, EOFError, OSError, zlib.error):
-                return None
+        start = self.lines + 1
+        try:
+            with self.stream() as (stream, _):
+                text: Any = TextIOWrapper(stream, errors="replace", newline="")
+                reader = csv.reader(text, delimiter=self.separator)
+                for cells in reader:
+                    row -= bool(cells) or not self._skips_blank
+                    if not row:
+                        return start
+                    start = self.lines + reader.line_num + 1
+        except (csv.Error, OSError, FileFormatError):
+            pass
+        return None
 
-    def _starts(self, reader: Any) -> Iterator[int]:
-        """Return the lines on which rows begin."""
-        start = 1
-        for cells in reader:
-            if cells or not self._skips_blank:
-                yield start
-            start = reader.line_num + 1
-
-    def _check_closed(self) -> None:
-        """Refuse a plain file that ends inside a quoted cell, which Arrow takes for the last cell.
+    def _ends_open(self) -> bool:
+        """Tell a plain file that ends inside a quoted cell, which Arrow takes for the last cell.
 
         The last quote then begins a cell; the quotes are counted only if it looks so.
         """
         if self.packed:
-            return
-        with Path(self.path).open("rb", buffering=0) as file:
+            return False
+        with Path(self.path).open("rb") as file:
             stop = file.seek(0, 2)
-            before = max(self.start - 1, stop - BLOCK)
-            file.seek(before)
-            tail = file.read(stop - before)
-            last = tail.rfind(b'"')
-            begins = last > 0 and tail[last - 1 : last] in {self.separator.encode(), b"\n", b"\r"}
-            if begins and _count(file, '"', self.start, stop) % 2:
-                line = 1 + _count(file, "\n", 0, before + last)
-                reason = "a quoted cell is left open: the file ends inside it. Close it."
-                raise FileFormatError(reason, self.name, line)
-
-
-def _count(file: BinaryIO, mark: str, start: int, stop: int) -> int:
-    """Count a character in a stretch of a file; NumPy keeps its pace where there are many."""
-    file.seek(start)
-    found = 0
-    while start < stop and (text := file.read(min(BLOCK, stop - start))):
-        found += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord(mark)))
-        start += len(text)
-    return found
+            file.seek(max(self.start - 1, stop - BLOCK))
+            before, _, _ = file.read().rpartition(b'"')
+            if not before.endswith((self.separator.encode(), b"\n", b"\r")):
+                return False
+            file.seek(self.start)
+            return sum(text.count(b'"') for text in iter(lambda: file.read(BLOCK), b"")) % 2 == 1
 
 
 # --- types ----------------------------------------------------------------------------------------
@@ -275,49 +252,38 @@ def open_texts(
     texts = tuple(dict.fromkeys(["", *missing]))
     files = [_layout(*file, texts, threads=threads) for file in zip(paths, names, strict=True)]
     first = next((file for file in files if not file.empty), files[0])
-    model = _typed(first, {name: types[name] for name in first.schema.names if name in types})
-    known = {each.name: each.type for each in model.schema}
+    points = "." if first.separator == "," else ".,"  # a comma only where it separates no cells
+    guesses = [_guess(replace(first, decimal=point)) for point in points]
+    header = first.schema.names
+    known = {name: kind for name, kind in types.items() if name in header}
+    numbers = [name for name, kind in known.items() if is_number(kind)]
+    telling = numbers or [name for name in header if name not in known]
+
+    def n_numbers(guess: TextRows) -> int:
+        """Count the columns of numbers, among those that should be if some should."""
+        return sum(is_number(guess.schema.field(name).type) for name in telling)
+
+    best = max(guesses, key=n_numbers)  # the first of equals
+    known = {each.name: each.type for each in best.schema} | known
     return [
         replace(
             file,
-            decimal=model.decimal,
+            decimal=best.decimal,
             schema=pa.schema([(name, known.get(name, pa.float64())) for name in file.schema.names]),
         )
         for file in files
     ]
 
 
-def _typed(file: TextRows, known: Mapping[str, pa.DataType]) -> TextRows:
-    """Infer decimal point and types of the columns from the first block; known types win."""
-    points = [".", ","] if file.separator != "," else ["."]
-    names = file.schema.names
-    if file.empty or (points == ["."] and len(known) == len(names)):
-        return replace(file, schema=pa.schema([(n, known.get(n, pa.float64())) for n in names]))
-    numbers = [name for name, kind in known.items() if is_number(kind)]  # they tell the point
-    settled = {n: kind for n, kind in known.items() if len(points) == 1 or n not in numbers}
-    text = replace(file, schema=pa.schema([(name, known.get(name, pa.string())) for name in names]))
-    with blaming_file(file.name), text.blaming_line([]):
-        guesses = [_guess(replace(file, decimal=point), settled) for point in points]
-
-    def n_numbers(guess: TextRows) -> int:
-        """Count the columns of numbers, among those that should be if some should."""
-        return sum(is_number(guess.schema.field(name).type) for name in numbers or names)
-
-    best = max(guesses, key=n_numbers)  # the first of equals
-    fields = [(each.name, known.get(each.name, each.type)) for each in best.schema]
-    return replace(best, schema=pa.schema(fields))
-
-
-def _guess(file: TextRows, known: Mapping[str, pa.DataType]) -> TextRows:
+def _guess(file: TextRows) -> TextRows:
     """Take the types that Arrow sees in the first block, made wide enough for later cells."""
-    with file.stream() as (stream, _):
-        start = pa.BufferReader(stream.read(2 * BLOCK))  # a block, and what tells that it is whole
-    first = next(file.reader(start, [], known), None)
-    if first is None:
-        return file
-    names = file.schema.names
-    types = [(name, known.get(name) or _widened(first.column(name))) for name in names]
-    return replace(file, schema=pa.schema(types))
+    types = [pa.float64()] * len(file.schema)
+    if not file.empty:
+        with blaming_file(file.name), file.blaming_line([]), file.stream() as (stream, _):
+            start = pa.BufferReader(stream.read(2 * BLOCK))  # and what tells that it is whole
+            first = next(file.reader(start, [], None), None)
+        types = types if first is None else [_widened(column) for column in first.columns]
+    return replace(file, schema=pa.schema(zip(file.schema.names, types, strict=True)))
 
 
 def _widened(column: pa.Array) -> pa.DataType:
@@ -328,6 +294,8 @@ def _widened(column: pa.Array) -> pa.DataType:
         return pa.string()
     if not pa.types.is_integer(column.type):
         return column.type
+    import pyarrow.compute as pc  # noqa: PLC0415 - slow to load
+
     largest = max(abs(bound) for bound in pc.min_max(column).as_py().values())
     return pa.float64() if largest <= EXACT_WHOLE else column.type
 
@@ -343,15 +311,33 @@ def _layout(path: str, name: str, missing: tuple[str, ...], *, threads: bool) ->
     for mark, kind in OTHER_KINDS.items():
         if head.startswith(mark):
             raise FileFormatError(f"this is {kind}.", name)
-    separator, header, start = _header(head, path, name)
+    tabbed = path.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
+    separators = "\t,;|" if tabbed else ",;\t|"
+    layouts = ((mark, *_cells(head, mark, name)) for mark in separators)
+    best = next(layouts)  # a header in quotes can be parsed by its own separator only
+    if not best[1][1:]:
+        best = next((layout for layout in layouts if layout[1][1:]), best)
+    separator, header, start, lines = best
+    if "" in header:
+        raise FileFormatError(
+            f"the header has no name for column {header.index('') + 1}. Give it one; if it is the "
+            "index of a pandas frame, write the file with index=False.",
+            name,
+            1,
+        )
+    try:
+        check.labels(header, "names of the header")
+    except InputError as error:
+        raise FileFormatError(str(error), name, 1) from error
     return TextRows(
         name=name,
-        schema=pa.schema([(column, pa.float64()) for column in header]),
+        schema=pa.schema([(column, pa.string()) for column in header]),
         size=Path(path).stat().st_size,
         path=str(Path(path).absolute()),
         packed=packed,
         separator=separator,
         start=start,
+        lines=lines,
         empty=len(head) == start,
         missing=missing,
         threads=threads,
@@ -381,47 +367,19 @@ def _unpacked(file: pa.NativeFile, name: str) -> Iterator[pa.NativeFile]:
         raise FileFormatError(f"the archive is damaged: {error}.", name) from error
 
 
-def _header(head: bytes, path: str, name: str) -> tuple[str, tuple[str, ...], int]:
-    """Return the separator, the names in the header, and the bytes up to its end."""
-    tabbed = path.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
-    separators = ("\t", ",", ";", "|") if tabbed else (",", ";", "\t", "|")
-    found = ((mark, *_cells(head, mark, name)) for mark in separators)
-    first = next(found)
-    mark, cells, end = first if len(first[1]) > 1 else next((f for f in found if f[1][1:]), first)
-    if "" in cells:
-        raise FileFormatError(
-            f"the header has no name for column {cells.index('') + 1}. Give it one; if it is the "
-            "index of a pandas frame, write the file with index=False.",
-            name,
-            1,
-        )
-    try:
-        return mark, cast("tuple[str, ...]", check.labels(cells, "names of the header")), end
-    except InputError as error:
-        raise FileFormatError(str(error), name, 1) from error
-
-
-def _cells(head: bytes, separator: str, name: str) -> tuple[list[str], int]:
-    """Parse the first row that is not blank; return its cells and where it ends."""
+def _cells(head: bytes, separator: str, name: str) -> tuple[list[str], int, int]:
+    """Parse the first row that is not blank; return its cells, and where it ends."""
     mark = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
     lines = head[mark:].splitlines(keepends=True)
-    reader = csv.reader(_decoded(lines, name), delimiter=separator, strict=True)
+    reader = csv.reader(map(bytes.decode, lines), delimiter=separator, strict=True)
     try:
         cells = next(row for row in reader if row)
+    except UnicodeDecodeError as error:
+        reason = f"the text is not UTF-8 ({error.reason}). Save the file as UTF-8."
+        raise FileFormatError(reason, name, reader.line_num + 1) from error
     except (csv.Error, StopIteration) as error:
         raise FileFormatError(f"the header cannot be read: {error}.", name, 1) from error
     end = mark + sum(len(line) for line in lines[: reader.line_num])
     if end == HEAD:
         raise FileFormatError(f"the header has more than {HEAD} characters.", name, 1)
-    return [cell.strip() for cell in cells], end
-
-
-def _decoded(lines: list[bytes], name: str) -> Iterator[str]:
-    """Return lines as text."""
-    for number, line in enumerate(lines, 1):
-        try:
-            yield line.decode()
-        except UnicodeDecodeError as error:
-            raise FileFormatError(
-                f"the text is not UTF-8 ({error.reason}). Save the file as UTF-8.", name, number
-            ) from error
+    return [cell.strip() for cell in cells], end, reader.line_num

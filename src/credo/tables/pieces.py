@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from credo.exceptions import FileFormatError, InputError
 from credo.tables.arrow import blaming_file, blaming_input
@@ -74,6 +73,14 @@ class RowPiece:
         """Cut it into pieces that are worth sending, in order."""
         return [self]
 
+    def shown(self, n: int) -> RowPiece:  # noqa: ARG002 - of rows that come once
+        """Return the first ``n`` rows or more, to be read beside the others."""
+        return self
+
+    def fault_at(self, reason: str, row: int) -> FileFormatError:
+        """Return an error about a row, counted from one."""
+        return FileFormatError(f"row {row}: {reason}", self.name)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ParquetRows(RowPiece):
@@ -81,15 +88,13 @@ class ParquetRows(RowPiece):
 
     path: str
     groups: dict[int, int]
-    coded: tuple[str, ...]
     threads: bool
+    coded: tuple[str, ...] = ()  #: columns of words that are read as codes and a dictionary
 
     @classmethod
-    def open(
-        cls, path: str, name: str, *, threads: bool, coded: tuple[str, ...] = ()
-    ) -> ParquetRows:
+    def open(cls, path: str, name: str, *, threads: bool) -> ParquetRows:
         """Read the footer of a file."""
-        with blaming_file(name), _parquet(path, coded) as file:
+        with blaming_file(name), _parquet(path) as file:
             schema = file.schema_arrow.remove_metadata()
             groups = {i: file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)}
         return cls(
@@ -99,7 +104,6 @@ class ParquetRows(RowPiece):
             size=Path(path).stat().st_size,
             path=str(Path(path).absolute()),
             groups=groups,
-            coded=coded,
             threads=threads,
         )
 
@@ -112,16 +116,10 @@ class ParquetRows(RowPiece):
             runs[-1][group] = rows
         return [replace(self, groups=run, n_rows=sum(run.values())) for run in runs]
 
-    def with_codes(self, words: Sequence[str]) -> ParquetRows:
-        """Return the same rows with some columns of words as codes and a dictionary."""
-        coded = tuple(dict.fromkeys([*self.coded, *words]))
-        whole = self.open(self.path, self.name, threads=self.threads, coded=coded)
-        return replace(whole, groups=self.groups, n_rows=self.n_rows)
-
     def steps(self, names: list[str]) -> Iterator[Step]:
         """Read page by page; words that are no UTF-8 and codes without a word are refused."""
         rows, groups = rows_at_once(len(names)), list(self.groups)
-        with blaming_file(self.name), _parquet(self.path, self.coded, len(names)) as file:
+        with blaming_file(self.name), _parquet(self.path, len(names), self.coded) as file:
             for batch in file.iter_batches(rows, groups, names, use_threads=self.threads):
                 for column in batch.columns:
                     if not pa.types.is_primitive(column.type):
@@ -129,8 +127,10 @@ class ParquetRows(RowPiece):
                 yield batch, None
 
 
-def _parquet(path: str, coded: tuple[str, ...], n_columns: int = 1) -> pq.ParquetFile:
+def _parquet(path: str, n_columns: int = 1, coded: Sequence[str] = ()) -> Any:
     """Open a file so that its columns are read through small buffers."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - other files do without it
+
     size = max(LEAST_BUFFER, min(BUFFER, ALL_BUFFERS // max(n_columns, 1)))
     return pq.ParquetFile(path, buffer_size=size, pre_buffer=False, read_dictionary=coded)
 
@@ -228,17 +228,17 @@ class ReaderRows(RowPiece):
 
     left: list[Iterator[pa.RecordBatch]]  #: one iterator, until it is taken
 
-    def first(self, n: int) -> TableRows:
-        """Show the first rows, ``n`` at least if there are as many."""
-        rest, shown, rows = self._take(), [], 0
+    def shown(self, n: int) -> TableRows:
+        """Return the first rows, which are kept for the one pass as well."""
+        rest, first, rows = self._take(), [], 0
         with blaming_input(self.name):
             for batch in rest:
-                shown.append(batch)
+                first.append(batch)
                 rows += batch.num_rows
                 if rows >= n:
                     break
-        self.left.append(chain(shown, rest))
-        return TableRows.of(pa.Table.from_batches(shown, self.schema), self.name)
+        self.left.append(chain(first, rest))
+        return TableRows.of(pa.Table.from_batches(first, self.schema), self.name)
 
     def _take(self) -> Iterator[pa.RecordBatch]:
         """Take the rows, or refuse a second pass."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
@@ -21,7 +22,7 @@ from credo.tables.arrow import (
     plain_type,
     said_by,
 )
-from credo.tables.csv_files import USUAL_MISSING, TextRows, open_texts
+from credo.tables.csv_files import USUAL_MISSING, open_texts
 from credo.tables.pieces import (
     ARROW_MAGIC,
     BATCH_ROWS,
@@ -218,12 +219,11 @@ class Source:
             At most ``n`` rows.
         """
         names, wanted = self._chosen(columns), check.count(n, "n of head", least=0)
-        first, shown = next(iter(self._pieces), None), self
-        if isinstance(first, ReaderRows):
-            shown = self._with([first.first(wanted)], self.schema)
+        shown = [piece.shown(wanted) for piece in self._pieces]
+        source = self._with(shown, self.schema) if shown else self
         found: list[pa.RecordBatch] = []
         rows = 0
-        for batch in shown._cut(names, None) if wanted else ():  # noqa: SLF001 - of the same class
+        for batch in source._cut(names, None) if wanted else ():  # noqa: SLF001 - of the same class
             found.append(batch.slice(0, wanted - rows))
             rows += found[-1].num_rows
             if rows >= wanted:
@@ -251,14 +251,14 @@ class Source:
         """
         words = [name for name in columns if is_text(self.schema.field(name).type)]
         files = [piece for piece in self._pieces if isinstance(piece, ParquetRows)]
-        if not words or not files or len(files) < len(self._pieces):
+        if not words or not files:
             return self
-        pieces = [file.with_codes(words) for file in files]
-        common = _common_schema(pieces)
         types = [
-            (common if each.name in words else self.schema).field(each.name) for each in common
+            (each.name, pa.dictionary(pa.int32(), each.type) if each.name in words else each.type)
+            for each in self.schema
         ]
-        return self._with(pieces, pa.schema(types))
+        coded = [replace(file, coded=(*file.coded, *words)) for file in files]
+        return self._with(coded, pa.schema(types))
 
     def fault_of(self, name: str) -> str | None:
         """Say why a column cannot be read, for a message; None if it can.
@@ -293,9 +293,8 @@ class Source:
         FileFormatError
             To be raised.
         """
-        alone = self._pieces[0] if len(self._pieces) == 1 else None
-        if isinstance(alone, TextRows):
-            return alone.fault_at(reason, row)
+        if len(self._pieces) == 1:
+            return self._pieces[0].fault_at(reason, row)
         return FileFormatError(f"row {row}: {reason}", self.name)
 
     def _chosen(self, columns: Sequence[str] | None) -> list[str]:
@@ -355,42 +354,35 @@ class Source:
 def _common_schema(pieces: Sequence[RowPiece]) -> pa.Schema:
     """Find types that hold the values of all files; the columns must be the same."""
     first, *others = pieces
-    common = first.schema
+    types = {each.name: each.type for each in first.schema}
     for piece in others:
-        _check_columns(piece, first)
-        common = pa.schema([(each.name, _common_type(each, piece, first)) for each in common])
-    return common
+        names = piece.schema.names
+        lacking = [name for name in types if name not in names]
+        added = [name for name in names if name not in types]
+        if lacking or added:
+            got = check.listing(lacking or added)
+            raise FileFormatError(
+                f"all files must have the same columns; beside {first.name} this one "
+                f"{f'lacks {got}' if lacking else f'has {got} besides'}.",
+                piece.name,
+            )
+        for name, common in types.items():
+            kind = piece.schema.field(name).type
+            try:
+                types[name] = common if kind == common else _common_type(common, kind)
+            except (pa.ArrowException, TypeError) as error:
+                raise FileFormatError(
+                    f"column {name!r} is of type {kind} here, but of type {common} in the files "
+                    f"before, from {first.name} on. Write it in one type.",
+                    piece.name,
+                ) from error
+    return pa.schema(types.items()) if others else first.schema
 
 
-def _check_columns(piece: RowPiece, first: RowPiece) -> None:
-    """Refuse a file with other columns than the first."""
-    known, names = first.schema.names, piece.schema.names
-    lacking = [name for name in known if name not in names]
-    added = [name for name in names if name not in known]
-    if lacking or added:
-        what = (
-            f"lacks {check.listing(lacking)}" if lacking else f"has {check.listing(added)} besides"
-        )
-        raise FileFormatError(
-            f"all files must have the same columns; beside {first.name} this one {what}.",
-            piece.name,
-        )
-
-
-def _common_type(column: pa.Field, piece: RowPiece, first: RowPiece) -> pa.DataType:
-    """Find a type for the values of a column so far and of one more file."""
-    name, common, kind = column.name, column.type, piece.schema.field(column.name).type
-    if kind == common:
-        return common
-    pair = [pa.schema([(name, plain_type(each))]) for each in (common, kind)]
-    try:
-        return pa.unify_schemas(pair, promote_options="permissive").field(name).type
-    except (pa.ArrowException, TypeError) as error:
-        raise FileFormatError(
-            f"column {name!r} is of type {kind} here, but of type {common} in the files before, "
-            f"from {first.name} on. Write it in one type.",
-            piece.name,
-        ) from error
+def _common_type(*kinds: pa.DataType) -> pa.DataType:
+    """Find a type that holds the values of several."""
+    fields = [pa.schema([("", plain_type(kind))]) for kind in kinds]
+    return pa.unify_schemas(fields, promote_options="permissive").field(0).type
 
 
 # --- opening --------------------------------------------------------------------------------------
