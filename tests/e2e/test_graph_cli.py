@@ -477,6 +477,7 @@ class TestRows:
             (["--rows", "rows.csv", "--out", "lawn.bif"], "lawn.bif is also the network"),
             (["--rows", "rows.csv", "--out", "no/p.csv"], "the folder .* does not exist"),
             (["--rows", "rows.csv", "--out", "p.csv.gz"], "writes plain text. Name it p.csv"),
+            (["--rows", "rows.csv", "--out", "p.parquet"], "writes CSV. Name it p.csv"),
             (["--rows", "rows.csv", "--json"], "--json prints a summary. Pass --out"),
             (["--rows", "rows.csv", "--on-impossible", "skip"], "must be one of 'error', 'blank'"),
             (["--rows", "rows.csv", "--evidence", "wet=yes"], "--evidence does not go with --rows"),

@@ -226,7 +226,7 @@ def kind_of_type(kind: Any) -> ColumnKind | None:
 
     if types.is_dictionary(kind):
         inner = kind_of_type(kind.value_type)
-        return "code" if inner == "number" else inner
+        return "code" if inner in ("number", "boolean") else inner
     if types.is_boolean(kind):
         return "boolean"
     if types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind):
@@ -279,8 +279,8 @@ def _label_kind(model: Any, field: Any) -> LabelKind:
             f"{_FIT}: the target {field.name!r} of a {type(model).__name__} must be numbers. Got "
             f"{field.type}."
         )
-    kinds: dict[str, LabelKind] = {"category": "text", "boolean": "boolean"}
-    return kinds.get(kind, "number")
+    kinds: dict[Any, LabelKind] = {"category": "text", "boolean": "boolean"}
+    return kinds.get(kind_of_type(getattr(field.type, "value_type", field.type)), "number")
 
 
 # --- batches --------------------------------------------------------------------------------------

@@ -47,9 +47,12 @@ def open_rows(path: str, types: Mapping[str, Any]) -> Iterator[Source]:
 def checked_out(out: Path | None) -> Path | None:
     """Return the file to write rows to, None for the standard output."""
     from credo.exceptions import InputError
+    from credo.tables.source import ENDINGS
 
     if out is not None and out.suffix == ".gz":
         raise InputError(f"--out writes plain text. Name it {out.with_suffix('')}.")
+    if out is not None and out.name.lower().endswith((*ENDINGS["Parquet"], *ENDINGS["Arrow"])):
+        raise InputError(f"--out writes CSV. Name it {out.with_suffix('.csv')}.")
     return None if out is not None and str(out) == "-" else out
 
 

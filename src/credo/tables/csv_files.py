@@ -101,8 +101,13 @@ class TextRows(RowPiece):
             return
         chosen = names or self.schema.names[:1]  # rows are counted by any column
         rows = 0
-        with blaming_file(self.name), self.blaming_line(chosen), self.stream() as (stream, share):
-            for number, batch in enumerate(self.reader(stream, chosen, self.schema), 1):
+        with (
+            blaming_file(self.name),
+            self.blaming_line(chosen),
+            self.stream() as (stream, share),
+            self.reader(stream, chosen, self.schema) as reader,  # its thread ends with it
+        ):
+            for number, batch in enumerate(reader, 1):
                 rows += batch.num_rows
                 yield batch, share(number * BLOCK)
         if self._ends_open():
@@ -125,7 +130,7 @@ class TextRows(RowPiece):
 
     def reader(
         self, stream: pa.NativeFile, names: Sequence[str], types: pa.Schema | None
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> pa.RecordBatchReader:
         """Read rows block by block; without ``types`` they are inferred."""
         return pcsv.open_csv(
             stream,
@@ -281,7 +286,8 @@ def _guess(file: TextRows) -> TextRows:
     if not file.empty:
         with blaming_file(file.name), file.blaming_line([]), file.stream() as (stream, _):
             start = pa.BufferReader(stream.read(2 * BLOCK))  # and what tells that it is whole
-            first = next(file.reader(start, [], None), None)
+            with file.reader(start, [], None) as reader:
+                first = next(reader, None)
         types = types if first is None else [_widened(column) for column in first.columns]
     return replace(file, schema=pa.schema(zip(file.schema.names, types, strict=True)))
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
 import credo
@@ -103,6 +104,20 @@ def test_logistic_regression_sees_categories_as_zeros_and_ones(frame):
     np.testing.assert_allclose(found.coef_, here.coef_, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
     assert "city=Ulm" in [row["feature"] for row in found.coefficient_table().rows()]
+
+
+def test_booleans_that_are_declared_categories_are_categories_in_tables_too(frame):
+    rows = frame[["age", "left"]].assign(late=pd.Categorical(frame.visits > 3))
+    for model in (credo.NaiveBayes(), credo.LogisticClassifier()):
+        found = credo.fit_table(clone(model), rows, "left")
+        expected = clone(model).fit(rows[["age", "late"]], rows.left)
+        new = rows[["age", "late"]].head(50)
+        np.testing.assert_allclose(
+            found.predict_proba(new), expected.predict_proba(new), rtol=1e-12
+        )
+    labels = credo.fit_table(credo.GaussianClassifier(), rows[["age", "late"]], "late").classes_
+    assert labels.tolist() == [False, True]
+    assert labels.dtype == bool
 
 
 def test_a_regressor_learns_what_fit_learns(frame):
