@@ -68,12 +68,12 @@ class TestSmallLosses:
     def test_of_three_classes_do_not_cancel(self):
         scores = np.array([[0.0, 2.0], [-50.0, 3.0], [-60.0, 1e3]])
         codes = np.array([0, 1])
-        found = link(scores.copy(), codes)
+        losses, residuals, probabilities = link(scores.copy(), codes)
         small = np.exp(-50.0) + np.exp(-60.0)
-        assert found.losses[0] == pytest.approx(small, rel=1e-14, abs=0)
-        assert found.residuals[0, 0] == pytest.approx(-small, rel=1e-14, abs=0)
-        assert found.losses[1] == pytest.approx(-log_softmax(scores[:, 1])[1], rel=1e-14)
-        np.testing.assert_allclose(found.probabilities.sum(axis=0), 1.0, rtol=1e-15)
+        assert losses[0] == pytest.approx(small, rel=1e-14, abs=0)
+        assert residuals[0, 0] == pytest.approx(-small, rel=1e-14, abs=0)
+        assert losses[1] == pytest.approx(-log_softmax(scores[:, 1])[1], rel=1e-14)
+        np.testing.assert_allclose(probabilities.sum(axis=0), 1.0, rtol=1e-15)
 
 
 class TestRareSeparation:
