@@ -528,11 +528,13 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     def _check_loaded(self) -> None:
         """Refuse parts from a file that do not fit each other."""
         fitted, n_classes, width = self._fitted, len(self.classes_), self.n_features_in_
-        columns = [each.column for each in fitted.codings]
+        columns, information = [each.column for each in fitted.codings], fitted.information
         width += sum(each.n_seen - 2 for each in fitted.codings)
         if (
             len(fitted.coef) != (1 if n_classes == 2 else n_classes)
             or fitted.coef.shape[1] != width
+            or (information and len(information.scaling.scale) != width)
+            or (information and information.n_classes != n_classes)
             or columns != sorted(set(columns))
             or any(each.column >= self.n_features_in_ for each in fitted.codings)
             or any(not 0 < each.n_seen <= len(each.categories) for each in fitted.codings)

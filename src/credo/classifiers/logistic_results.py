@@ -112,8 +112,14 @@ class Information:
     n_classes: Annotated[int, "K"]
 
     def _check(self) -> None:
-        """Refuse a Hessian of other coefficients."""
-        if len(self.hessian) != max(1, self.n_classes - 1) * self.scaling.n_columns:
+        """Refuse a Hessian of other coefficients, or of no likelihood; and scales of zero."""
+        hessian, size = self.hessian, max(1, self.n_classes - 1) * self.scaling.n_columns
+        if (
+            len(hessian) != size
+            or not (np.diagonal(hessian) >= 0).all()
+            or np.abs(hessian - hessian.T).max() > 1e-6 * np.abs(hessian).max()
+            or not self.scaling.scale.all()
+        ):
             raise InputError("The Hessian does not fit the coefficients.")
 
     def variances(self, contrasts: F64) -> F64:

@@ -7,7 +7,7 @@ of zeros and ones: categories sorted, one column for each that occurs but the fi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, NoReturn, Self, TypeAlias
@@ -116,14 +116,13 @@ class Coding:
     n_seen: int
 
     @classmethod
-    def of(cls, column: int, seen: AbstractSet[Label], declared: Iterable[Label] = ()) -> Self:
+    def of(cls, column: int, seen: frozenset[Label], declared: frozenset[Label]) -> Self:
         """Sort the categories; those that were declared but never came follow at the end."""
-        occurring, known = _sorted(seen), set(seen)
-        absent = _sorted({each for each in declared if each not in known})
+        occurring, absent = _sorted(seen), _sorted(declared - seen)
         return cls(column, (*occurring, *absent), len(occurring))
 
 
-def _sorted(categories: AbstractSet[Label]) -> list[Label]:
+def _sorted(categories: frozenset[Label]) -> list[Label]:
     """Sort categories, those of several kinds by kind."""
     try:
         return sorted(categories)  # type: ignore[type-var] # what cannot be sorted is met below
