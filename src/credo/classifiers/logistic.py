@@ -376,11 +376,12 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             raise InputError(
                 f"{OWNER} has a strength but no penalty. Pass penalty='l2' or penalty='l1' too."
             )
-        for name, remedy in (("strength", " For no penalty pass penalty=None."), ("tol", "")):
-            given = getattr(self, name)
-            number = check.number(1.0 if given is None else given, f"{name} of {OWNER}")
+        strength = 1.0 if self.strength is None else self.strength
+        remedy = " For no penalty pass penalty=None."
+        for name, given, more in (("strength", strength, remedy), ("tol", self.tol, "")):
+            number = check.number(given, f"{name} of {OWNER}")
             if number <= 0:
-                raise InputError(f"The {name} of {OWNER} must be positive. Got {number:g}.{remedy}")
+                raise InputError(f"The {name} of {OWNER} must be positive. Got {number:g}.{more}")
         check.one_of(self.separation, ("warn", "error"), f"separation of {OWNER}")
         check.count(self.max_iter, f"max_iter of {OWNER}")
         if not (self.progress is None or callable(self.progress)):

@@ -28,6 +28,7 @@ X, Y = oracle.rows_of(41)
         ({"strength": 2.0}, "strength but no penalty"),
         ({"penalty": "l1", "strength": np.nan}, "strength of LogisticClassifier must be finite"),
         ({"separation": "ignore"}, "separation of LogisticClassifier must be one of 'warn'"),
+        ({"tol": None}, "tol of LogisticClassifier must be finite"),
         ({"tol": -1.0}, "tol of LogisticClassifier must be positive"),
         ({"progress": 3}, "progress of LogisticClassifier must be a function"),
         ({"max_iter": 0}, "max_iter of LogisticClassifier must be a whole number"),
