@@ -73,12 +73,6 @@ def newton(X, codes, weights=None, *, intercept=True, n_steps=60):
     return theta @ back.T, both @ covariance @ both.T
 
 
-def symmetric(against_first):
-    """Coefficients that sum to zero over all classes."""
-    full = np.vstack([np.zeros(against_first.shape[1]), against_first])
-    return full - full.mean(axis=0)
-
-
 def separation(X, codes):
     """The kind of separation, or None: linear programmes over all margins at once."""
     u = with_ones((X - X.mean(axis=0)) / X.std(axis=0))

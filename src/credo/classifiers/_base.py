@@ -341,7 +341,6 @@ class LearnsFromSummary(StoredModel, ABC):
         with unchanged_on_error(self):
             self._warned = False
             self._check_parameters()
-            _refuse_masked(y, type(self).__name__)
             batch = self._read(X, y, sample_weight, reset=True)
             self._learn(self._summarise(batch), batch)
         return self
@@ -355,7 +354,6 @@ class LearnsFromSummary(StoredModel, ABC):
                 "missing values by EM, or saved without it. Fit all rows at once."
             )
         self._check_parameters(())
-        _refuse_masked(y, owner)
         with unchanged_on_error(self):
             summary = self._summarise(self._read(X, y, sample_weight, reset=before is None))
             if summary is None:
@@ -532,13 +530,6 @@ def refuse_priors(priors: Any, owner: str, classes: Sequence[Label] = ()) -> Non
             f"The {what} are {len(names)} numbers, and there are {len(classes)} classes: "
             f"{check.listing(classes)}. Pass one prior per class."
         )
-
-
-def _refuse_masked(y: Any, owner: str) -> None:
-    """Refuse labels, or targets, that are hidden by a mask."""
-    if np.ma.is_masked(y):
-        row = int(np.argmax(np.ma.getmaskarray(y)))
-        raise InputError(f"{owner}: y is masked in row {row}. Leave out rows without a label.")
 
 
 @contextmanager

@@ -42,6 +42,9 @@ def encode_labels(y: Any) -> tuple[Any, Int]:
 
 def read_target(y: Any, n: int, owner: str) -> Any:
     """Return labels, or the target of a regression, of so many rows as a vector."""
+    if np.ma.is_masked(y):
+        row = int(np.argmax(np.ma.getmaskarray(y)))
+        raise InputError(f"{owner}: y is masked in row {row}. Leave out rows without a label.")
     target = column_or_1d(y, warn=True)
     if len(target) != n:
         raise InputError(

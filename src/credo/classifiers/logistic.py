@@ -19,7 +19,6 @@ from credo.classifiers._base import (
     Blocks,
     ScoredClassifier,
     StoredModel,
-    _refuse_masked,
     n_rows,
     read_numbers,
     unchanged_on_error,
@@ -42,13 +41,13 @@ from credo.classifiers.logistic_rows import (
     RowBatch,
 )
 from credo.classifiers.logistic_solver import (
-    FitProblem,
+    Design,
     InMemory,
     Objective,
     Passes,
-    Place,
     Solution,
     StopRules,
+    fit,
 )
 from credo.classifiers.separation import FALL_BACK, maximise_likelihood
 from credo.columns import Numbers, Table, Words, read_table, with_weight
@@ -74,6 +73,11 @@ _RANGES = {"l1": 1e-3, "l2": 1e-6}
 _L2_STRONGEST = 10.0
 #: Sums of the same numbers in another order agree to this share.
 _SAME = 1e-9
+#: What a user sees of the record of a fit.
+_SHOWN = (
+    *("coef", "intercept", "n_iter", "converged", "gradient_norm", "log_likelihood"),
+    *("null_log_likelihood", "n_parameters", "separation"),
+)
 #: Rows in memory with columns of categories are kept as numbers if these take at most so many
 #: bytes; else blocks of them are made in each pass.
 _CODED_BYTES = 2**28
@@ -228,7 +232,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         """
         self._check_parameters()
         with unchanged_on_error(self):
-            return self._fit(*self._in_memory(X, y, sample_weight))
+            return self._fit(self._in_memory(X, y, sample_weight))
 
     def fit_batches(self, source: Any, classes: Any = None) -> Self:
         """Fit to batches that are read again for each pass; the answer is that of ``fit``.
@@ -258,7 +262,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         with unchanged_on_error(self):
             names: list[Label] = []
             passes = _Batches(source, partial(self._read_batch, names=names))
-            return self._fit(*self._surveyed(passes, names, classes=classes))
+            return self._fit(self._surveyed(passes, names, classes))
 
     def _fit_passes(self, passes: Passes, names: Sequence[str]) -> Self:
         """Fit to the rows of a table with these columns, wherever they are."""
@@ -267,7 +271,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             self.__dict__.pop("schema_", None)
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
-            return self._fit(*self._surveyed(passes, names))
+            return self._fit(self._surveyed(passes, names))
 
     def coefficient_table(
         self, confidence: float = 0.95, *, reference: Label | None = None
@@ -340,11 +344,10 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         owner = f"{OWNER}.path"
         if self.penalty is None:
             raise InputError(f"{owner} needs a penalty. Pass penalty='l2' or penalty='l1'.")
-        other = copy.copy(self)
-        problem, reader = other._in_memory(X, y, sample_weight)  # noqa: SLF001 - its own copy
         size = check.count(n, f"n of {owner}")
+        design = copy.copy(self)._in_memory(X, y, sample_weight)  # noqa: SLF001 - of its own copy
         if strengths is None:
-            top = self._strongest(problem)
+            top = self._strongest(design)
             along = top * np.logspace(0.0, np.log10(_RANGES[self.penalty]), size)
         else:
             along = np.sort(check.vector(strengths, f"strengths of {owner}"))[::-1]
@@ -352,20 +355,18 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
                 raise InputError(f"The strengths of {owner} must be positive. Got {along[-1]:g}.")
         found: list[Solution] = []
         for strength in along:
-            start = found[-1].place.theta if found else problem.start()
-            rules = self._rules(problem.design.total)
-            found.append(problem.solve(self.penalty, float(strength), rules, start))
-        labels = check.labels(reader.classes, f"classes of {owner}")
-        names = reader.coefficient_names
-        return StrengthPath.of(self.penalty, along, found, problem.design, labels, names)
+            start = found[-1].place.theta if found else design.start()
+            rules = self._rules(design.total)
+            found.append(fit(design, self.penalty, float(strength), rules, start))
+        return StrengthPath.of(self.penalty, along, found, design)
 
-    def _strongest(self, problem: FitProblem) -> float:
+    def _strongest(self, design: Design) -> float:
         """Return the strongest strength worth a look."""
-        design = problem.design
+        scale = design.scaling.scale
         if self.penalty == "l2":
-            return _L2_STRONGEST * design.total * float((design.scaling.scale**2).mean())
-        place = Objective.of(design, None, 0.0).at(problem.start())
-        slopes = np.abs(place.gradient[:, : len(design.scaling.scale)]) * design.scaling.scale
+            return _L2_STRONGEST * design.total * float((scale**2).mean())
+        place = Objective.of(design, None, 0.0).at(design.start())
+        slopes = np.abs(place.gradient[:, : len(scale)]) * scale
         return max(design.total * float(slopes.max()), np.finfo(np.float64).tiny)
 
     def _check_parameters(self) -> None:
@@ -375,17 +376,12 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             raise InputError(
                 f"{OWNER} has a strength but no penalty. Pass penalty='l2' or penalty='l1' too."
             )
-        strength = check.number(
-            1.0 if self.strength is None else self.strength, f"strength of {OWNER}"
-        )
-        if strength <= 0:
-            raise InputError(
-                f"The strength of {OWNER} must be positive. Got {strength:g}. For no penalty "
-                "pass penalty=None."
-            )
-        tol = check.number(self.tol, f"tol of {OWNER}")
-        if tol <= 0:
-            raise InputError(f"The tol of {OWNER} must be positive. Got {tol:g}.")
+        strength = 1.0 if self.strength is None else self.strength
+        remedy = " For no penalty pass penalty=None."
+        for name, given, more in (("strength", strength, remedy), ("tol", self.tol, "")):
+            number = check.number(given, f"{name} of {OWNER}")
+            if number <= 0:
+                raise InputError(f"The {name} of {OWNER} must be positive. Got {number:g}.{more}")
         check.one_of(self.separation, ("warn", "error"), f"separation of {OWNER}")
         check.count(self.max_iter, f"max_iter of {OWNER}")
         if not (self.progress is None or callable(self.progress)):
@@ -396,14 +392,12 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
 
     def _rules(self, total: float) -> StopRules:
         """Return when to stop and whom to tell."""
-        progress, rules = self.progress, StopRules(float(self.tol), int(self.max_iter))
-        if progress is None:
-            return rules
-
-        def tell(iteration: int, place: Place) -> None:
-            progress(iteration, -total * place.loss)
-
-        return StopRules(rules.tol, rules.max_iter, tell)
+        progress = self.progress or (lambda _iteration, _value: None)
+        return StopRules(
+            float(self.tol),
+            int(self.max_iter),
+            lambda iteration, place: progress(iteration, -total * place.loss),
+        )
 
     def _open(self, X: Any, *, reset: bool) -> Any:
         """Return rows as numbers, dense or CSR; or as a table if some columns hold words."""
@@ -416,23 +410,23 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             return rows
         table = read_table(X, OWNER)
         validate_data(self, X, reset=reset, skip_check_array=True)
-        kinds = range(0 if table.matrix is not None else table.n_columns)
-        has_words = any(isinstance(table.column(j), Words) for j in kinds)
-        return table if has_words else read_numbers(X, OWNER)
+        columns = range(0 if table.matrix is not None else table.n_columns)
+        has_words = any(isinstance(table.column(j), Words) for j in columns)
+        is_coded = not reset and hasattr(self, "_fitted") and self._fitted.codings
+        return table if has_words or is_coded else read_numbers(X, OWNER)
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> LabelledBatch:
         """Check rows, labels and weights; rows of weight zero are left out."""
         if reset:
             self.__dict__.pop("schema_", None)
         rows = self._open(X, reset=reset)
-        _refuse_masked(y, OWNER)
         classes, codes, weights, kept = read_labels(y, sample_weight, n_rows(rows), OWNER)
         if kept is not None:
             is_table = isinstance(rows, Table)
             rows = read_table(with_weight(X, kept, OWNER), OWNER) if is_table else rows[kept]
         return Rows(rows, codes, weights, len(classes)), classes
 
-    def _in_memory(self, X: Any, y: Any, sample_weight: Any) -> tuple[FitProblem, Reader]:
+    def _in_memory(self, X: Any, y: Any, sample_weight: Any) -> Design:
         """Survey rows that are all there."""
         labelled = self._labelled(X, y, sample_weight, reset=True)
         return self._surveyed(InMemory(labelled), self._names())
@@ -447,25 +441,19 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         X, y, weights = raw if len(raw) == 3 else (*raw, None)
         if getattr(X, "shape", (1,))[0] == 0:
             return None
-        nothing = weights is not None and not np.any(weights)
-        labelled = self._labelled(X, y, None if nothing else weights, reset=reset)
+        if weights is not None and not np.any(weights):
+            if np.shape(weights) != np.shape(y):
+                raise ShapeError(
+                    f"{OWNER}.fit_batches needs one weight per row, {np.size(y)}. Got shape "
+                    f"{np.shape(weights)}."
+                )
+            return None
+        labelled = self._labelled(X, y, weights, reset=reset)
         if reset:
             names[:] = self._names()
-        if not nothing:
-            return labelled
-        if np.shape(weights) != labelled[0].codes.shape:
-            raise ShapeError(
-                f"{OWNER}.fit_batches needs one weight per row, {len(labelled[0].codes)}. Got "
-                f"shape {np.shape(weights)}."
-            )
-        return None
+        return labelled
 
-    def _surveyed(
-        self,
-        passes: Passes,
-        names: Sequence[Label],
-        classes: Any = None,
-    ) -> tuple[FitProblem, Reader]:
+    def _surveyed(self, passes: Passes, names: Sequence[Label], classes: Any = None) -> Design:
         """Go over the rows for their classes and categories, and for means and spreads."""
         reader = Reader(names)
         survey = _survey(passes, reader)
@@ -482,39 +470,35 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             reader = Reader(names, codings).check()
             passes = _coded(passes, reader)
             survey = _survey(passes, reader)
-        problem = FitProblem.of(passes, reader, survey, intercept=bool(self.fit_intercept))
-        return problem, problem.design.reader
+        return Design.of(passes, reader, survey, intercept=bool(self.fit_intercept))
 
     def _names(self) -> Labels:
         """Name the columns that are read."""
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         return check.labels(names, f"columns of {OWNER}")
 
-    def _fit(self, problem: FitProblem, reader: Reader) -> Self:
+    def _fit(self, design: Design) -> Self:
         """Solve a problem, keep what was found, and say what is wrong with it."""
-        rules, direction = self._rules(problem.design.total), None
+        rules, direction = self._rules(design.total), None
         if self.penalty is None:
-            found, direction = maximise_likelihood(problem, rules)
+            found, direction = maximise_likelihood(design, rules)
         else:
             strength = 1.0 if self.strength is None else float(self.strength)
-            found = problem.solve(self.penalty, strength, rules)
-        design, place = problem.design, found.place
-        coef, intercept = design.scaling.coefficients(place.theta)
-        shares = problem.class_weights / design.total
+            found = fit(design, self.penalty, strength, rules)
+        place, scaling, reader = found.place, design.scaling, design.reader
+        coef, intercept = scaling.coefficients(place.theta)
+        shares = design.class_weights / design.total
         if not self.fit_intercept:
             shares = np.full(design.n_classes, 1.0 / design.n_classes)
         n_parameters = design.n_coefficients
         if self.penalty == "l1":
-            n_free = (design.n_classes - 1) * design.scaling.intercept
+            n_free = (design.n_classes - 1) * scaling.intercept
             n_parameters = int(np.count_nonzero(coef)) + n_free
         separation = information = None
         if direction is not None:
-            labels = check.labels(reader.classes, f"classes of {OWNER}")
-            names = reader.coefficient_names
-            separation = Separation.of(direction, design.scaling, labels, names)
+            separation = Separation.of(direction, design)
         if found.hessian is not None:
-            hessian = found.hessian * design.total
-            information = Information(hessian, design.scaling, design.n_classes)
+            information = Information(found.hessian * design.total, scaling, design.n_classes)
         fitted = LogisticFit(
             coef=coef,
             intercept=intercept,
@@ -523,7 +507,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             converged=found.converged,
             gradient_norm=place.norm,
             log_likelihood=-design.total * place.mean,
-            null_log_likelihood=float(problem.class_weights @ np.log(shares)),
+            null_log_likelihood=float(design.class_weights @ np.log(shares)),
             n_parameters=n_parameters,
             separation=separation,
             information=information,
@@ -538,21 +522,20 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         reader = Reader(self._names(), fitted.codings)
         self.coefficient_names_ = np.array(reader.coefficient_names, dtype=object)
         self.categories_ = {reader.names[c.column]: c.categories for c in fitted.codings}
-        self.coef_, self.intercept_ = fitted.coef, fitted.intercept
-        self.n_iter_, self.converged_ = fitted.n_iter, fitted.converged
-        self.gradient_norm_, self.log_likelihood_ = fitted.gradient_norm, fitted.log_likelihood
-        self.null_log_likelihood_ = fitted.null_log_likelihood
-        self.n_parameters_, self.separation_ = fitted.n_parameters, fitted.separation
+        for name in _SHOWN:
+            setattr(self, f"{name}_", getattr(fitted, name))
         return self
 
     def _check_loaded(self) -> None:
         """Refuse parts from a file that do not fit each other."""
         fitted, n_classes, width = self._fitted, len(self.classes_), self.n_features_in_
-        columns = [each.column for each in fitted.codings]
+        columns, information = [each.column for each in fitted.codings], fitted.information
         width += sum(each.n_seen - 2 for each in fitted.codings)
         if (
             len(fitted.coef) != (1 if n_classes == 2 else n_classes)
             or fitted.coef.shape[1] != width
+            or (information and len(information.scaling.scale) != width)
+            or (information and information.n_classes != n_classes)
             or columns != sorted(set(columns))
             or any(each.column >= self.n_features_in_ for each in fitted.codings)
             or any(not 0 < each.n_seen <= len(each.categories) for each in fitted.codings)
@@ -590,19 +573,16 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
 
     def _unconverged(self, found: Solution) -> str:
         """Word which criterion was not met, by which number, and why the search ended."""
-        loss, is_last = found.place.loss, found.n_iter >= self.max_iter
-        limit, share = f"tol={self.tol:g}", ""
+        loss, limit = found.place.loss, f"tol={self.tol:g}"
         if loss < 1:
-            limit, share = (
-                f"{self.tol * loss:.2g}",
-                f", tol={self.tol:g} of the mean loss {loss:.2g}",
-            )
-        why = "" if is_last else ", as no step lowers the loss any further in float64,"
-        remedy = "Raise max_iter or tol" if is_last else "Raise tol"
-        other = ", or pass penalty='l2'." if self.penalty is None else "."
+            limit = f"{self.tol * loss:.2g}, {limit} of the mean loss {loss:.2g}"
+        why, remedy = ", as no step lowers the loss any further in float64,", "Raise tol"
+        if found.n_iter >= self.max_iter:
+            why, remedy = "", "Raise max_iter or tol"
+        other = "" if self.penalty else ", or pass penalty='l2'"
         return (
             f"{OWNER}: stopped after {found.n_iter} iterations{why} with a gradient of "
-            f"{found.place.norm:.2g}, above {limit}{share}. {remedy}{other}"
+            f"{found.place.norm:.2g}, above {limit}. {remedy}{other}."
         )
 
     def _checked_information(self, owner: str) -> Information:
@@ -626,12 +606,12 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         """Yield blocks of scores (K, B); zero for the first of two classes."""
         reader = Reader(self._names(), self._fitted.codings)
         x = reader.rows(rows) if isinstance(rows, Table) else rows
-        start, weights = 0, np.ascontiguousarray(self.coef_.T)
-        for block in RowBatch(x, np.empty(x.shape[0], dtype=np.intp), None).cut(len(self.classes_)):
+        start, batch = 0, RowBatch(x, np.empty(n_rows(rows), dtype=np.intp), None)
+        for block in batch.cut(len(self.classes_)):
             with np.errstate(over="ignore", invalid="ignore"):
-                scores = np.ascontiguousarray((block.x @ weights + self.intercept_).T, np.float64)
+                scores = block.scores((self.coef_, self.intercept_))
             if not np.isfinite(scores).all():
-                reader.refuse(x, range(x.shape[1]))
+                reader.refuse(x)
             if len(scores) == 1:
                 scores = np.vstack([np.zeros_like(scores), scores])
             yield slice(start, start + len(block)), scores
@@ -640,11 +620,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     def _rows(self, X: Any) -> Any:
         """Check rows to predict."""
         check_is_fitted(self)
-        if not self._fitted.codings:
-            return self._open(X, reset=False)
-        table = read_table(X, OWNER)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return Reader(self._names(), self._fitted.codings).rows(table)
+        return self._open(X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -710,8 +686,7 @@ def _tally(rows: Rows) -> F64:
 
 def _survey(passes: Passes, reader: Reader) -> FirstPass:
     """Survey all rows, of which there must be some."""
-    function = partial(FirstPass.of, reader=reader, whole=passes.in_memory)
-    survey = passes.reduce(function, FirstPass.merge)
+    survey = passes.reduce(partial(FirstPass.of, reader=reader), FirstPass.merge)
     if survey is None:
         raise InputError(f"{OWNER} got no rows: there was no batch with any.")
     return survey

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Any, final
 
 import numpy as np
@@ -76,14 +77,7 @@ class CoefficientTable:
             Keys ``class``, ``feature``, ``estimate``, ``std error``, ``z``, ``p value``,
             ``lower`` and ``upper``.
         """
-        columns = (
-            self.estimate,
-            self.standard_error,
-            self.z,
-            self.p_value,
-            self.lower,
-            self.upper,
-        )
+        columns = self.estimate, self.standard_error, self.z, self.p_value, self.lower, self.upper
         for k, label in enumerate(self.classes):
             for j, feature in enumerate(self.features):
                 numbers = (float(column[k, j]) for column in columns)
@@ -92,20 +86,15 @@ class CoefficientTable:
     def __repr__(self) -> str:
         mean = "the mean of the classes" if self.reference is None else repr(self.reference)
         title = f"Coefficients of log odds against {mean}, {self.confidence:.6g} confidence"
-        lines: list[tuple[str, ...]] = [_HEADS]
-        for row in self.rows():
-            if len(lines) > _MOST_LINES:
-                break
-            lines.append(tuple(_cell(value) for value in row.values()))
-        widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADS))]
+        shown = [row.values() for row in islice(self.rows(), _MOST_LINES)]
+        lines = [_HEADS, *(tuple(map(_cell, row)) for row in shown)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        signs = "<<>>>>>>"
         text = [
-            "  ".join(
-                cell.ljust(width) if i < 2 else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
+            "  ".join(f"{c:{s}{w}}" for c, s, w in zip(line, signs, widths, strict=True)).rstrip()
             for line in lines
         ]
-        more = self.estimate.size - (len(lines) - 1)
+        more = self.estimate.size - len(shown)
         return "\n".join([title, *text, *([f"… and {more} more"] if more else [])])
 
 
@@ -123,8 +112,14 @@ class Information:
     n_classes: Annotated[int, "K"]
 
     def _check(self) -> None:
-        """Refuse a Hessian of other coefficients."""
-        if len(self.hessian) != max(1, self.n_classes - 1) * self.scaling.n_columns:
+        """Refuse a Hessian of other coefficients, or of no likelihood; and scales of zero."""
+        hessian, size = self.hessian, max(1, self.n_classes - 1) * self.scaling.n_columns
+        if (
+            len(hessian) != size
+            or not (np.diagonal(hessian) >= 0).all()
+            or np.abs(hessian - hessian.T).max() > 1e-6 * np.abs(hessian).max()
+            or not self.scaling.scale.all()
+        ):
             raise InputError("The Hessian does not fit the coefficients.")
 
     def variances(self, contrasts: F64) -> F64:
@@ -249,14 +244,13 @@ class Separation:
             raise InputError("The separation parts something else than pairs of classes.")
 
     @classmethod
-    def of(
-        cls, found: Direction, scaling: Scaling, classes: Labels, features: Labels
-    ) -> Separation:
+    def of(cls, found: Direction, design: Design) -> Separation:
         """Put a direction of scaled columns into the user's words and units."""
+        classes, features = design.reader.class_names, design.reader.coefficient_names
         sizes = np.abs(found.theta[:, : len(features)]).sum(axis=0)
         sizes /= sizes.sum()
         order = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > _NO_PART]
-        coef, intercept = scaling.coefficients(found.theta)
+        coef, intercept = design.scaling.coefficients(found.theta)
         return cls(
             found.kind,
             tuple((classes[a], classes[b]) for a, b in found.pairs),
@@ -338,13 +332,7 @@ class StrengthPath:
 
     @classmethod
     def of(
-        cls,
-        penalty: str,
-        strengths: F64,
-        found: list[Solution],
-        design: Design,
-        classes: Labels,
-        features: Labels,
+        cls, penalty: str, strengths: F64, found: list[Solution], design: Design
     ) -> StrengthPath:
         """Put the fits into the user's units."""
         both = [design.scaling.coefficients(each.place.theta) for each in found]
@@ -357,8 +345,8 @@ class StrengthPath:
             frozen(np.array([-design.total * each.place.mean for each in found])),
             frozen((coefs != 0).any(axis=1).sum(axis=1)),
             frozen(np.array([each.converged for each in found])),
-            classes,
-            features,
+            design.reader.class_names,
+            design.reader.coefficient_names,
         )
 
     def __len__(self) -> int:

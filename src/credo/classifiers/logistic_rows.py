@@ -6,10 +6,11 @@ of zeros and ones: categories sorted, one column for each that occurs but the fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Self, TypeAlias
+from typing import Annotated, Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +21,7 @@ from credo._types import F64, Int, Label, Labels
 from credo.classifiers._labels import join_weights, union_of
 from credo.columns import Categories, Table, Words
 from credo.exceptions import InputError
-from credo.families.moments import Rows, RowsView
+from credo.families.moments import ClassMoments, Rows, RowsView
 
 #: Rows with codes of their classes and weights; and the labels of these classes.
 LabelledBatch: TypeAlias = tuple[Rows, Any]
@@ -57,17 +58,53 @@ class RowBatch:
         return RowBatch(self.x[rows], self.codes[rows], weights)
 
     @property
-    def total(self) -> float:
-        """Sum of the weights."""
-        return float(len(self)) if self.weights is None else float(self.weights.sum())
+    def amounts(self) -> F64:
+        """Weights, ones if they are not given."""
+        return np.ones(len(self)) if self.weights is None else self.weights
 
-    def cut(self, n_logits: int) -> Iterator[RowBatch]:
-        """Yield blocks that fit a cache."""
-        width = 8 * max(1, n_logits, 1 if sparse.issparse(self.x) else self.x.shape[1])
-        size = max(64, (_SCORE_BYTES if sparse.issparse(self.x) else _DENSE_BYTES) // width)
-        is_whole = size >= len(self) and not isinstance(self.x, RowsView)
+    def cut(self, n_logits: int, scaling: Scaling | None = None) -> Iterator[RowBatch]:
+        """Yield blocks that fit a cache, in float64, and scaled if there is a scaling."""
+        is_sparse = sparse.issparse(self.x)
+        width = 8 * max(n_logits, 1 if is_sparse else self.x.shape[1])
+        size = max(64, (_SCORE_BYTES if is_sparse else _DENSE_BYTES) // width)
         for start in range(0, len(self), size):
-            yield self if is_whole else self[start : start + size]
+            block = self if is_sparse and size >= len(self) else self[start : start + size]
+            x = block.x if scaling is None else scaling.rows(block.x)
+            x = x if sparse.issparse(x) else np.ascontiguousarray(x)
+            yield RowBatch(x.astype(np.float64, copy=False), block.codes, block.weights)
+
+    def scores(self, weights: tuple[F64, F64]) -> F64:
+        """Return scores (n_logits, B) from coefficients of x and intercepts."""
+        coefficients, offsets = weights
+        scores = np.ascontiguousarray((self.x @ np.ascontiguousarray(coefficients.T)).T)
+        scores += offsets[:, None]
+        return scores
+
+    def times(self, table: F64) -> F64:
+        """Return the sums of a table (n_logits, B) times (x, 1)."""
+        return np.column_stack([_product(table, self.x), table.sum(axis=1)])
+
+    def times_squares(self, table: F64) -> F64:
+        """Return the sums of a table (n_logits, B) times x²."""
+        return _product(table, self.x.power(2) if sparse.issparse(self.x) else self.x**2)
+
+    def gram(self, root: F64) -> F64:
+        """Return the sum of root² (x, 1)(x, 1)ᵀ."""
+        if sparse.issparse(self.x):
+            rows = sparse.hstack([self.x, np.ones((len(self), 1))], format="csr")
+            rows.data *= np.repeat(root, np.diff(rows.indptr))
+            return np.asarray((rows.T @ rows).toarray())
+        weighted = np.empty((len(self), self.x.shape[1] + 1))
+        np.multiply(self.x, root[:, None], out=weighted[:, :-1])
+        weighted[:, -1] = root
+        return weighted.T @ weighted
+
+
+def _product(table: F64, x: Any) -> F64:
+    """Return the product of a table (n_logits, B) with dense or sparse rows."""
+    if not sparse.issparse(x):
+        return np.asarray(table @ x)
+    return np.ascontiguousarray((x.T @ np.ascontiguousarray(table.T)).T)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +116,13 @@ class Coding:
     n_seen: int
 
     @classmethod
-    def of(cls, column: int, seen: AbstractSet[Label], declared: Iterable[Label] = ()) -> Self:
+    def of(cls, column: int, seen: frozenset[Label], declared: frozenset[Label]) -> Self:
         """Sort the categories; those that were declared but never came follow at the end."""
-        occurring, known = _sorted(seen), set(seen)
-        absent = _sorted({each for each in declared if each not in known})
+        occurring, absent = _sorted(seen), _sorted(declared - seen)
         return cls(column, (*occurring, *absent), len(occurring))
 
 
-def _sorted(categories: AbstractSet[Label]) -> list[Label]:
+def _sorted(categories: frozenset[Label]) -> list[Label]:
     """Sort categories, those of several kinds by kind."""
     try:
         return sorted(categories)  # type: ignore[type-var] # what cannot be sorted is met below
@@ -116,6 +152,11 @@ class Reader:
                 names.append(name)
         return tuple(names)
 
+    @property
+    def class_names(self) -> Labels:
+        """Names of the classes."""
+        return check.labels(self.classes, f"classes of {OWNER}")
+
     def check(self) -> Self:
         """Refuse names that mean two columns, and tables that have only one category each."""
         names = self.coefficient_names
@@ -123,10 +164,10 @@ class Reader:
             raise InputError(
                 f"{OWNER}: every column has one category only, so none tells anything."
             )
-        twice = [name for place, name in enumerate(names) if name in names[:place]]
-        if twice:
+        name, times = Counter(names).most_common(1)[0]
+        if times > 1:
             raise InputError(
-                f"{OWNER}: the category {twice[0]!r} has the name of another column. Rename one."
+                f"{OWNER}: the category {name!r} has the name of another column. Rename one."
             )
         return self
 
@@ -135,8 +176,7 @@ class Reader:
         rows, classes = labelled
         codes = rows.codes
         if self.classes is not None and not np.array_equal(classes, self.classes):
-            known = check.labels(self.classes, f"classes of {OWNER}")
-            codes = check.positions(classes, known, "class", OWNER)[codes]
+            codes = check.positions(classes, self.class_names, "class", OWNER)[codes]
         x = self.rows(rows.X) if isinstance(rows.X, Table) else rows.X
         return RowBatch(x, codes, rows.weights)
 
@@ -152,22 +192,17 @@ class Reader:
             if j in coded:
                 codes.append(start + self._codes(table, coded[j]))
                 start += coded[j].n_seen - 1
+            elif isinstance(column := table.column(j), Words):
+                raise InputError(
+                    f"{OWNER}: column {self.names[j]!r} held numbers in fit. Got categories such "
+                    f"as {check.listing(column.categories, 3)}."
+                )
             else:
-                self._check_numbers(table, j)
                 numbers.append(j)
                 places.append(start)
                 start += 1
         read = partial(_coded_rows, table, (numbers, places), codes, start)
         return RowsView((table.n_rows, start), read)
-
-    def _check_numbers(self, table: Table, j: int) -> None:
-        """Refuse words where there were numbers."""
-        column = table.column(j)
-        if isinstance(column, Words):
-            raise InputError(
-                f"{OWNER}: column {self.names[j]!r} held numbers in fit. Got categories such as "
-                f"{check.listing(column.categories, 3)}."
-            )
 
     def _codes(self, table: Table, coding: Coding) -> Int:
         """Return which column of zeros and ones each row has a one in; a huge number for none."""
@@ -186,11 +221,11 @@ class Reader:
             )
         return np.where((codes > 0) & (codes < coding.n_seen), codes - 1, _NONE)
 
-    def refuse(self, x: Any, columns: Iterable[int]) -> None:
-        """Name the first entry of some columns of numbers that cannot be used."""
+    def refuse(self, x: Any) -> NoReturn:
+        """Name the first column of numbers that cannot be used, and where."""
         names = self.coefficient_names
         x = x[:] if isinstance(x, RowsView) else x
-        for j in columns:
+        for j in range(x.shape[1]):
             column = x[:, [j]].toarray() if sparse.issparse(x) else x[:, j]
             column = np.asarray(column, dtype=np.float64).ravel()
             if np.isnan(column).any():
@@ -267,56 +302,6 @@ class Scaling:
         return (turn @ moments @ turn.T)[..., : self.n_columns, : self.n_columns]
 
 
-class RowBlock:
-    """A block of rows, and sums over them; a ``Scaling`` makes sums of scaled columns of these."""
-
-    __slots__ = ("codes", "weights", "x")
-
-    def __init__(self, batch: RowBatch, scaling: Scaling | None) -> None:
-        self.codes, self.weights = batch.codes, batch.weights
-        x = batch.x if scaling is None else scaling.rows(batch.x)
-        is_sparse = sparse.issparse(x)
-        self.x: Any = x.astype(float, copy=False) if is_sparse else np.ascontiguousarray(x, float)
-
-    def __len__(self) -> int:
-        return int(self.x.shape[0])
-
-    def scores(self, weights: tuple[F64, F64]) -> F64:
-        """Return scores (n_logits, B) from coefficients of x and intercepts."""
-        coefficients, offsets = weights
-        scores = np.ascontiguousarray((self.x @ np.ascontiguousarray(coefficients.T)).T)
-        scores += offsets[:, None]
-        return scores
-
-    def times(self, table: F64) -> F64:
-        """Return the sums of a table (n_logits, B) times (x, 1)."""
-        return np.column_stack([_product(table, self.x), table.sum(axis=1)])
-
-    def times_squares(self, table: F64) -> F64:
-        """Return the sums of a table (n_logits, B) times x²."""
-        return _product(table, self.x.power(2) if sparse.issparse(self.x) else self.x**2)
-
-    def gram(self, root: F64) -> F64:
-        """Return the sum of root² (x, 1)(x, 1)ᵀ."""
-        ones = root[:, None]
-        if sparse.issparse(self.x):
-            data = self.x.data * np.repeat(root, np.diff(self.x.indptr))
-            rows = sparse.csr_array((data, self.x.indices, self.x.indptr), shape=self.x.shape)
-            inner, edge = (rows.T @ rows).toarray(), (rows.T @ ones)
-            return np.block([[inner, edge], [edge.T, ones.T @ ones]])
-        weighted = np.empty((len(self), self.x.shape[1] + 1))
-        np.multiply(self.x, ones, out=weighted[:, :-1])
-        weighted[:, -1] = root
-        return weighted.T @ weighted
-
-
-def _product(table: F64, x: Any) -> F64:
-    """Return the product of a table (n_logits, B) with dense or sparse rows."""
-    if not sparse.issparse(x):
-        return np.asarray(table @ x)
-    return np.ascontiguousarray((x.T @ np.ascontiguousarray(table.T)).T)
-
-
 #: The categories of a column that came, and those that its type declares.
 _Seen: TypeAlias = tuple[frozenset[Label], frozenset[Label]]
 
@@ -328,49 +313,31 @@ class FirstPass:
     classes: Any
     class_weights: F64
     is_sparse: bool
-    n_rows: int
     #: Categories by place and name of the column, those that came and those that were declared;
     #: there are no moments until a reader knows them.
     categories: Mapping[tuple[int, Label], _Seen]
-    mean: F64
-    scatter: F64
-    #: Every so many rows, and which.
-    every: int
-    sample: RowBatch | None
+    moments: ClassMoments | None = None
+    #: One row in so many, a power of two, and these rows.
+    every: int = 1
+    sample: RowBatch | None = None
 
     @classmethod
-    def of(cls, labelled: LabelledBatch, reader: Reader, *, whole: bool) -> FirstPass:
-        """Survey a batch, which may be the whole of the rows."""
+    def of(cls, labelled: LabelledBatch, reader: Reader) -> FirstPass:
+        """Survey a batch."""
         rows, classes = labelled
         weights = np.bincount(rows.codes, rows.weights, len(classes)).astype(np.float64)
-        n_rows, is_sparse = len(rows.codes), sparse.issparse(rows.X)
+        is_sparse = sparse.issparse(rows.X)
         found = {} if reader.codings else _categories(rows.X, reader.names)
         if found:
-            none = np.zeros(0)
-            return cls(classes, weights, is_sparse, n_rows, found, none, none, 1, None)
+            return cls(classes, weights, is_sparse, found)
         batch = replace(reader, classes=None).batch(labelled)
+        moments = _moments_of(batch)
         with np.errstate(over="ignore", invalid="ignore"):
-            mean, scatter = _moments_of(batch)
-            usable = np.isfinite(mean + scatter)
-        if not usable.all():
-            reader.refuse(batch.x, np.flatnonzero(~usable))
-        survey = cls(classes, weights, is_sparse, n_rows, {}, mean, scatter, 1, None)
-        if is_sparse:
-            return survey
-        every = max(1, n_rows // (2 * survey.wanted)) if whole else 1
-        some = batch[::every]
-        return _thinned(replace(survey, every=every, sample=replace(some, x=np.array(some.x))))
-
-    @property
-    def total(self) -> float:
-        """Sum of all weights."""
-        return float(self.class_weights.sum())
-
-    @property
-    def wanted(self) -> int:
-        """Rows that a sample should have at least."""
-        wanted = max(_SAMPLE_ROWS, _SAMPLE_PER_COLUMN * len(self.mean))
-        return max(1, min(wanted, _SAMPLE_BYTES // (8 * max(1, len(self.mean)))))
+            is_usable = np.isfinite(moments.means + moments.scatter).all()
+        if moments.observed is not None or not is_usable:
+            reader.refuse(batch.x)
+        sample = None if is_sparse else batch
+        return cls(classes, weights, is_sparse, {}, moments, 1, sample).thinned()
 
     def merge(self, other: FirstPass) -> FirstPass:
         """Join the surveys of rows and of those behind them."""
@@ -387,42 +354,37 @@ class FirstPass:
             at: _few(at[1], *map(frozenset.union, seen, other.categories[at]))
             for at, seen in self.categories.items()
         }
-        share, gap = other.total / (self.total + other.total), other.mean - self.mean
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = self.mean + gap * share
-            scatter = self.scatter + other.scatter + gap**2 * (self.total * share)
-        every, sample = max(self.every, other.every), None
-        if self.sample is not None and other.sample is not None:
-            parts = [
-                replace(part, codes=places[part.codes])
-                for part, places in (
-                    (self.sample[:: every // self.every], here),
-                    (other.sample[:: every // other.every], there),
-                )
-            ]
-            sample = _joined(parts)
-        n_rows = self.n_rows + other.n_rows
-        joined = FirstPass(
-            classes, weights, self.is_sparse, n_rows, both, mean, scatter, every, sample
-        )
-        return _thinned(joined)
+        moments = self.moments and other.moments and self.moments.merge(other.moments)
+        every, parts = max(self.every, other.every), []
+        for survey, places in ((self, here), (other, there)):
+            if survey.sample is not None:
+                part = survey.sample[:: every // survey.every]
+                parts.append(replace(part, codes=places[part.codes]))
+        sample = _joined(parts) if parts else None
+        return FirstPass(classes, weights, self.is_sparse, both, moments, every, sample).thinned()
+
+    def thinned(self) -> FirstPass:
+        """Keep one row in two, four or more of the sample if there are more than twice enough."""
+        if self.sample is None:
+            return self
+        width, step = self.sample.x.shape[1], 1
+        enough = max(_SAMPLE_ROWS, _SAMPLE_PER_COLUMN * width)
+        enough = max(1, min(enough, _SAMPLE_BYTES // (8 * width)))
+        while len(self.sample) > 2 * step * enough:
+            step *= 2
+        some = self.sample[::step]
+        some = replace(some, x=np.array(some.x))
+        return replace(self, every=step * self.every, sample=some)
 
     def scaling(self, *, intercept: bool) -> Scaling:
         """Return centres and scales; sparse columns are not centred, nor without intercept."""
-        variance = self.scatter / self.total
-        size = np.sqrt(variance + self.mean**2)
+        moments: Any = self.moments
+        mean, variance = moments.means[0], moments.scatter[0] / moments.weights[0]
+        size = np.sqrt(variance + mean**2)
         scale = np.sqrt(variance) if intercept else size
         scale = np.where(scale > _CONSTANT * size, scale, np.where(size > 0, size, 1.0))
         centred = intercept and not self.is_sparse
-        return Scaling(self.mean.copy() if centred else np.zeros(len(scale)), scale, intercept)
-
-
-def _thinned(survey: FirstPass) -> FirstPass:
-    """Keep every second row of the sample while there are too many."""
-    every, sample = survey.every, survey.sample
-    while sample is not None and len(sample) > 4 * survey.wanted:
-        every, sample = 2 * every, sample[::2]
-    return replace(survey, every=every, sample=sample)
+        return Scaling(mean if centred else np.zeros(len(scale)), scale, intercept)
 
 
 def _categories(x: Any, names: Sequence[Label]) -> dict[tuple[int, Label], _Seen]:
@@ -447,31 +409,23 @@ def _few(name: Label, came: frozenset[Label], declared: frozenset[Label]) -> _Se
     return came, declared
 
 
-def _moments_of(batch: RowBatch) -> tuple[F64, F64]:
-    """Return mean and scatter of all columns, by Chan's merge of blocks."""
-    total, mean, scatter = 0.0, np.zeros(batch.x.shape[1]), np.zeros(batch.x.shape[1])
-    for block in batch.cut(1):
-        weight, x = block.total, block.x
-        ones = np.ones(len(block)) if block.weights is None else block.weights
-        if sparse.issparse(x):
-            x = sparse.csr_matrix(x, dtype=np.float64)
-            own, variance = mean_variance_axis(x, 0, ones)  # which passes over NaN
-            own_scatter = variance * weight
-            own[x.indices[~np.isfinite(x.data)]] = np.nan
-        else:
-            own = ones @ x / weight
-            own_scatter = ones @ (x - own) ** 2
-        gap, total = own - mean, total + weight
-        mean += gap * (weight / total)
-        scatter += own_scatter + gap**2 * ((total - weight) * weight / total)
-    return mean, scatter
+def _moments_of(batch: RowBatch) -> ClassMoments:
+    """Return mean and scatter of all columns, as of one class."""
+    one = np.zeros(len(batch), dtype=np.intp)
+    if not sparse.issparse(batch.x):
+        return ClassMoments.of(batch.x, one, batch.weights, 1, "diagonal")
+    x, amounts = sparse.csr_matrix(batch.x, dtype=np.float64), batch.amounts
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, variance = mean_variance_axis(x, 0, amounts)  # which passes over NaN
+        mean[x.indices[~np.isfinite(x.data)]] = np.nan
+        total = amounts.sum(keepdims=True)
+        counts = np.array([len(batch)])
+        return ClassMoments(counts, total, mean[None], "diagonal", variance[None] * total)
 
 
 def _joined(parts: Sequence[RowBatch]) -> RowBatch:
     """Join dense batches."""
-    weights = None
-    if any(part.weights is not None for part in parts):
-        known = [np.ones(len(p)) if p.weights is None else p.weights for p in parts]
-        weights = np.concatenate(known)
+    is_plain = all(part.weights is None for part in parts)
+    weights = None if is_plain else np.concatenate([part.amounts for part in parts])
     x, codes = (np.concatenate([getattr(p, n) for p in parts]) for n in ("x", "codes"))
     return RowBatch(x, codes, weights)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Literal, Protocol, Self, TypeVar
 
 import numpy as np
@@ -23,14 +23,7 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import LinearOperator, cg
 
 from credo._types import F64, Bool, Int
-from credo.classifiers.logistic_rows import (
-    FirstPass,
-    LabelledBatch,
-    Reader,
-    RowBatch,
-    RowBlock,
-    Scaling,
-)
+from credo.classifiers.logistic_rows import FirstPass, LabelledBatch, Reader, RowBatch, Scaling
 from credo.exceptions import InputError, NumericalError
 from credo.families.moments import Rows
 
@@ -88,23 +81,11 @@ class InMemory:
         return function(self.rows)
 
 
-@dataclass(frozen=True, slots=True)
-class _OverBlocks:
-    """A function of blocks, merged over those of a batch; it travels to the rows."""
-
-    reader: Reader
-    #: How rows are mapped, if they are.
-    scaling: Scaling | None
-    n_logits: int
-    function: Callable[[RowBlock], Any]
-    merge: Callable[[Any, Any], Any]
-
-    def __call__(self, labelled: LabelledBatch) -> Any:
-        found = None
-        for part in self.reader.batch(labelled).cut(self.n_logits):
-            new = self.function(RowBlock(part, self.scaling))
-            found = new if found is None else self.merge(found, new)
-        return found
+def _over_blocks(
+    labelled: LabelledBatch, cut: Any, reader: Reader, function: Any, merge: Any
+) -> Any:
+    """Merge a function of blocks over those of a batch; it travels to the rows."""
+    return reduce(merge, map(function, reader.batch(labelled).cut(*cut)))
 
 
 def add(first: list[Any], second: list[Any]) -> list[Any]:
@@ -114,15 +95,40 @@ def add(first: list[Any], second: list[Any]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Rows, their scaling and number of classes: all that a solver knows of its source."""
+    """Rows, and what the first pass learned of them: all that a solver knows of its source."""
 
     passes: Passes
     reader: Reader
     scaling: Scaling
-    n_classes: int
+    class_weights: F64
     n_rows: int
-    total: float
     is_sparse: bool = False
+    #: Some of the rows, if these are much fewer.
+    sample: Design | None = None
+
+    @classmethod
+    def of(cls, passes: Passes, reader: Reader, survey: FirstPass, *, intercept: bool) -> Design:
+        """Take what a survey says; and its sample, if that is worth a fit of its own."""
+        moments: Any = survey.moments
+        reader, some = replace(reader, classes=survey.classes), survey.sample
+        rows = survey.scaling(intercept=intercept), survey.class_weights, int(moments.counts[0])
+        design = cls(passes, reader, *rows, survey.is_sparse)
+        if some is None or survey.every < _WORTH:
+            return design
+        local = InMemory((Rows(some.x, some.codes, some.weights, len(rows[1])), survey.classes))
+        weights = np.bincount(some.codes, some.weights, len(rows[1])).astype(np.float64)
+        sample = replace(design, passes=local, class_weights=weights, n_rows=len(some))
+        return replace(design, sample=sample)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, K."""
+        return len(self.class_weights)
+
+    @property
+    def total(self) -> float:
+        """Sum of all weights."""
+        return float(self.class_weights.sum())
 
     @property
     def maps_rows(self) -> bool:
@@ -147,38 +153,40 @@ class Design:
         """Number of coefficients, one class of several left out."""
         return (self.n_classes - 1) * self.scaling.n_columns
 
-    def reduce(self, function: Callable[[RowBlock], T], merge: Callable[[T, T], T]) -> T:
+    def start(self) -> F64:
+        """Return the coefficients of the class frequencies alone."""
+        theta = np.zeros((self.n_logits, self.scaling.n_columns))
+        if self.scaling.intercept:
+            logs = np.log(self.class_weights)
+            theta[:, -1] = logs[1] - logs[0] if len(theta) == 1 else logs - logs.mean()
+        return theta
+
+    def reduce(self, function: Callable[[RowBatch], T], merge: Callable[[T, T], T]) -> T:
         """Return a function of each block of rows, merged."""
-        mapped = self.scaling if self.maps_rows else None
-        over = _OverBlocks(self.reader, mapped, self.n_logits, function, merge)
+        cut = self.n_logits, self.scaling if self.maps_rows else None
+        over = partial(_over_blocks, cut=cut, reader=self.reader, function=function, merge=merge)
         found: T | None = self.passes.reduce(over, merge)
         if found is None:
             raise InputError("A later pass over the rows gave none. Every pass must give them all.")
         return found
 
-    def sum(self, function: Callable[[RowBlock], list[Any]]) -> list[Any]:
+    def sum(self, function: Callable[[RowBatch], list[Any]]) -> list[Any]:
         """Sum what a function makes of each block: arrays or numbers."""
         return self.reduce(function, add)
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """Cross-entropy of each row, p - y, and p: of the second class if there is one logit."""
+def link(scores: F64, codes: Int) -> tuple[F64, F64, F64]:
+    """Return cross-entropies, p - y, and p: of the second class if there is one logit.
 
-    losses: F64
-    residuals: F64
-    probabilities: F64
-
-
-def link(scores: F64, codes: Int) -> Linked:
-    """Return losses, residuals and probabilities without cancellation; overwrites the scores."""
+    Nothing cancels; the scores are overwritten.
+    """
     if len(scores) == 1:
         sign = 2.0 * codes - 1.0
         margin = scores[0] * sign
         small = np.exp(-np.abs(margin))
         losses = np.log1p(small) - np.minimum(margin, 0.0)
         residuals = -sign * np.where(margin >= 0, small, 1.0) / (1.0 + small)
-        return Linked(losses, residuals[None], (residuals + codes)[None])
+        return losses, residuals[None], (residuals + codes)[None]
     own = codes, np.arange(scores.shape[1])
     scores -= scores.max(axis=0)
     score = scores[own]
@@ -191,17 +199,16 @@ def link(scores: F64, codes: Int) -> Linked:
     residuals[own] = -others / totals
     p[own] = weight
     p /= totals
-    return Linked(losses, residuals, p)
+    return losses, residuals, p
 
 
-def _gradient(block: RowBlock, at: tuple[F64, F64]) -> list[Any]:
+def _gradient(block: RowBatch, at: tuple[F64, F64]) -> list[Any]:
     """Sum losses and residuals; and count rows that are not clearly on their own side."""
-    found = link(block.scores(at), block.codes)
-    unsure = int(np.count_nonzero(found.losses >= np.log(2.0)))
+    losses, residuals, _ = link(block.scores(at), block.codes)
+    unsure = int(np.count_nonzero(losses >= np.log(2.0)))
     if block.weights is None:
-        return [found.losses.sum(), unsure, block.times(found.residuals)]
-    residuals = found.residuals * block.weights
-    return [block.weights @ found.losses, unsure, block.times(residuals)]
+        return [losses.sum(), unsure, block.times(residuals)]
+    return [block.weights @ losses, unsure, block.times(residuals * block.weights)]
 
 
 def _pairs(n_classes: int) -> list[tuple[int, int]]:
@@ -209,18 +216,15 @@ def _pairs(n_classes: int) -> list[tuple[int, int]]:
     return [(k, j) for k in range(n_classes) for j in range(k)]
 
 
-def _moments(block: RowBlock, at: tuple[F64, F64]) -> list[Any]:
+def _moments(block: RowBatch, at: tuple[F64, F64]) -> list[Any]:
     """Sum w p_k p_j (x, 1)(x, 1)ᵀ for each pair of classes."""
-    if not at[0].any():  # as at the start: all rows have the same probabilities
-        one = RowBlock(RowBatch(block.x[:1], block.codes[:1], None), None)
-        p = link(one.scores(at), one.codes).probabilities[:, 0]
-        shares = np.array([p[0], 1.0 - p[0]]) if len(p) == 1 else p
-        roots = np.ones(len(block)) if block.weights is None else np.sqrt(block.weights)
-        gram = block.gram(roots)
-        return [np.stack([shares[k] * shares[j] * gram for k, j in _pairs(len(shares))])]
-    p = link(block.scores(at), block.codes).probabilities
-    if len(p) == 1:
-        p = np.vstack([1.0 - p, p])
+    is_start = not at[0].any()  # all rows have the same probabilities
+    some = block[:1] if is_start else block
+    p = link(some.scores(at), some.codes)[-1]
+    p = np.vstack([1.0 - p, p]) if len(p) == 1 else p
+    if is_start:
+        gram = block.gram(np.sqrt(block.amounts))
+        return [np.stack([p[k] * p[j] * gram for k, j in _pairs(len(p))])]
     roots = np.sqrt(p)
     if block.weights is not None:
         roots *= block.weights**0.25
@@ -414,7 +418,7 @@ def _flat(design: Design, basis: F64) -> F64:
     return basis @ vectors[:, values <= len(basis) * _RANK]
 
 
-def _squares(block: RowBlock, at: tuple[F64, F64]) -> list[Any]:
+def _squares(block: RowBatch, at: tuple[F64, F64]) -> list[Any]:
     """Sum products of scores, whatever the weights."""
     scores = block.scores(at)
     return [scores @ scores.T]
@@ -511,9 +515,9 @@ class Products:
         return found.reshape(shape) / root
 
 
-def _diagonal(block: RowBlock, at: tuple[F64, F64], kept: list[F64] | None) -> list[Any]:
+def _diagonal(block: RowBatch, at: tuple[F64, F64], kept: list[F64] | None) -> list[Any]:
     """Sum what the diagonal needs, and keep the probabilities on the way."""
-    p = link(block.scores(at), block.codes).probabilities
+    p = link(block.scores(at), block.codes)[-1]
     if kept is not None:
         kept.append(p)
     weights = p * (1.0 - p)
@@ -523,10 +527,10 @@ def _diagonal(block: RowBlock, at: tuple[F64, F64], kept: list[F64] | None) -> l
 
 
 def _hessian_times(
-    block: RowBlock, at: tuple[F64, F64], along: tuple[F64, F64], known: Iterator[F64] | None
+    block: RowBatch, at: tuple[F64, F64], along: tuple[F64, F64], known: Iterator[F64] | None
 ) -> list[Any]:
     """Sum the product with a direction; probabilities are those of the block, if known."""
-    p = link(block.scores(at), block.codes).probabilities if known is None else next(known)
+    p = link(block.scores(at), block.codes)[-1] if known is None else next(known)
     scores = block.scores(along)
     if len(p) == 1:
         scores *= p * (1.0 - p)
@@ -618,73 +622,33 @@ def _split(objective: Objective, theta: F64, rules: StopRules) -> Solution:
     return Solution(place, int(found.nit), rules.met(place))
 
 
-@dataclass(frozen=True, slots=True)
-class FitProblem:
-    """A design, and what the first pass learned of it."""
+def fit(
+    design: Design, penalty: Penalty, strength: float, rules: StopRules, start: F64 | None = None
+) -> Solution:
+    """Minimise by the method that suits the size, from ``start`` if one is near."""
+    objective, theta = Objective.of(design, penalty, strength), design.start()
+    theta = theta if start is None else start
+    few = is_small(design, penalty)
+    if penalty == "l1" and not few:
+        found = _split(objective, theta, rules)
+    else:
+        model = None
+        if few and design.sample is not None:  # its minimum is near, its Hessian much the same
+            ridge = 0.0 if penalty == "l1" else _SAMPLE_RIDGE / design.sample.n_rows
+            near = replace(objective, design=design.sample, ridge=objective.ridge + ridge)
+            if start is None:
+                first = StopRules(_SAMPLE_TOL, _SAMPLE_ITER)
+                theta = minimise(near, theta, first, few=True).place.theta
+            model = Hessian(near, near.at(theta))
+        found = minimise(objective, theta, rules, few=few, model=model)
+    theta = found.place.theta.copy()
+    if len(theta) > 1:  # coefficients of several classes sum to zero; with L1, only intercepts
+        free = slice(None) if penalty != "l1" else slice(len(design.scaling.scale), None)
+        theta[:, free] -= theta[:, free].mean(axis=0)
+    return replace(found, place=replace(found.place, theta=theta))
 
-    design: Design
-    class_weights: F64
-    sample: Design | None = None
 
-    @classmethod
-    def of(cls, passes: Passes, reader: Reader, survey: FirstPass, *, intercept: bool) -> Self:
-        """Take what a survey says; and its sample, if that is much less than all rows."""
-        reader, n_classes = replace(reader, classes=survey.classes), len(survey.classes)
-        scaling, n_rows = survey.scaling(intercept=intercept), survey.n_rows
-        design = Design(passes, reader, scaling, n_classes, n_rows, survey.total, survey.is_sparse)
-        if survey.sample is None or survey.every < _WORTH:
-            return cls(design, survey.class_weights)
-        some = survey.sample
-        rows = Rows(some.x, some.codes, some.weights, n_classes)
-        local = InMemory((rows, survey.classes))
-        sample = replace(design, passes=local, n_rows=len(some), total=some.total)
-        return cls(design, survey.class_weights, sample)
-
-    def start(self) -> F64:
-        """Return the coefficients of the class frequencies alone."""
-        theta = np.zeros((self.design.n_logits, self.design.scaling.n_columns))
-        if self.design.scaling.intercept:
-            logs = np.log(self.class_weights)
-            theta[:, -1] = logs[1] - logs[0] if len(theta) == 1 else logs - logs.mean()
-        return theta
-
-    def solve(
-        self, penalty: Penalty, strength: float, rules: StopRules, start: F64 | None = None
-    ) -> Solution:
-        """Minimise by the method that suits the size, from ``start`` if one is near."""
-        design, theta = self.design, self.start() if start is None else start
-        objective = Objective.of(design, penalty, strength)
-        few = self.is_small(penalty)
-        if penalty == "l1" and not few:
-            found = _split(objective, theta, rules)
-        else:
-            model = None
-            if few and self.sample is not None:
-                theta, model = self._near(objective, self.sample, start)
-            found = minimise(objective, theta, rules, few=few, model=model)
-        return self._centred(found, penalty)
-
-    def is_small(self, penalty: Penalty) -> bool:
-        """Tell whether a Hessian is worth its sum."""
-        design = self.design
-        is_narrow = design.n_classes <= _MOST_CLASSES or penalty is None
-        return is_narrow and design.n_coefficients <= MOST_FOR_HESSIAN
-
-    def _near(self, objective: Objective, sample: Design, start: F64 | None) -> tuple[F64, Any]:
-        """Fit a sample: its minimum is near, and its Hessian much the same."""
-        ridge = objective.ridge + (0.0 if objective.lasso.any() else _SAMPLE_RIDGE / sample.n_rows)
-        of_sample = replace(objective, design=sample, ridge=ridge)
-        theta = start
-        if theta is None:
-            rules = StopRules(_SAMPLE_TOL, _SAMPLE_ITER)
-            theta = minimise(of_sample, self.start(), rules, few=True).place.theta
-        return theta, Hessian(of_sample, of_sample.at(theta))
-
-    def _centred(self, found: Solution, penalty: Penalty) -> Solution:
-        """Let coefficients of several classes sum to zero; with L1, only the intercepts do."""
-        theta = found.place.theta.copy()
-        if len(theta) > 1 and penalty != "l1":
-            theta -= theta.mean(axis=0)
-        elif len(theta) > 1 and self.design.scaling.intercept:
-            theta[:, -1] -= theta[:, -1].mean()
-        return replace(found, place=replace(found.place, theta=theta))
+def is_small(design: Design, penalty: Penalty) -> bool:
+    """Tell whether a Hessian is worth its sum."""
+    is_narrow = design.n_classes <= _MOST_CLASSES or penalty is None
+    return is_narrow and design.n_coefficients <= MOST_FOR_HESSIAN

@@ -18,16 +18,17 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from credo._types import F64, Bool, Int
-from credo.classifiers.logistic_rows import RowBlock, Scaling
+from credo.classifiers.logistic_rows import RowBatch, Scaling
 from credo.classifiers.logistic_solver import (
     Design,
-    FitProblem,
     Hessian,
     Objective,
     Place,
     Products,
     Solution,
     StopRules,
+    fit,
+    is_small,
     minimise,
 )
 
@@ -59,30 +60,27 @@ class Direction:
     pairs: tuple[tuple[int, int], ...]
 
 
-def maximise_likelihood(problem: FitProblem, rules: StopRules) -> tuple[Solution, Direction | None]:
+def maximise_likelihood(design: Design, rules: StopRules) -> tuple[Solution, Direction | None]:
     """Fit without a penalty; with a direction that separates, give the fit of a small ridge."""
-    design, doubts = problem.design, _Doubts(problem.design)
-    found = problem.solve(None, 0.0, replace(rules, doubt=doubts))
-    direction = doubts.found
+    doubts = _Doubts(design)
+    found, direction = fit(design, None, 0.0, replace(rules, doubt=doubts)), doubts.found
     if direction is None:
-        found, direction = _settled(problem, found, rules)
+        found, direction = _settled(design, found, rules)
     if direction is None:
         return found, None
-    bare = Objective.of(design, None, 0.0)
+    bare, few = Objective.of(design, None, 0.0), is_small(design, None)
     features = np.ones(len(design.scaling.scale))
     ridge = np.pad(features, (0, design.scaling.intercept)) * (FALL_BACK / design.total)
-    few = problem.is_small(None)
-    fitted = minimise(replace(bare, ridge=ridge), problem.start(), rules, few=few)
+    fitted = minimise(replace(bare, ridge=ridge), design.start(), rules, few=few)
     n_iter = found.n_iter + fitted.n_iter
     return replace(fitted, n_iter=n_iter, converged=False), direction
 
 
 def _settled(
-    problem: FitProblem, found: Solution, rules: StopRules
+    design: Design, found: Solution, rules: StopRules
 ) -> tuple[Solution, Direction | None]:
     """Take one more step: at a maximum it is the last, and if not, look for separation."""
-    objective, few = Objective.of(problem.design, None, 0.0), problem.is_small(None)
-    here = found.place
+    objective, few, here = Objective.of(design, None, 0.0), is_small(design, None), found.place
     if found.converged and here.theta.size > MOST_VARIABLES:
         return found, None
     model = (Hessian if few else Products)(objective, here)
@@ -93,13 +91,13 @@ def _settled(
     else:
         stays = np.array(there.norm > max(_FALLS * here.norm, floor))
     if stays.any() or model.is_unclear or not found.converged:
-        direction = find_separation(problem.design, here.theta)
+        direction = find_separation(design, here.theta)
         if direction is not None:
             return found, direction
     if there.norm <= here.norm and there.loss <= (1.0 + 1e-14) * here.loss:
         here = there
     if model.null is not None and model.null.size:
-        here = replace(here, theta=_least(here.theta, model.null, problem.design))
+        here = replace(here, theta=_least(here.theta, model.null, design))
     converged = found.converged or rules.met(here)
     return Solution(here, found.n_iter, converged, model.reduced, model.null), None
 
@@ -234,9 +232,11 @@ class _Programme:
         return self._design.reduce(function, partial(_lower, most=most))
 
 
-def _low_rows(block: RowBlock, at: tuple[F64, F64], scaling: Scaling, most: int) -> tuple[Any, ...]:
+def _low_rows(block: RowBatch, at: tuple[F64, F64], scaling: Scaling, most: int) -> tuple[Any, ...]:
     """Return the rows of a block with the least margins."""
-    margins, other = _margins(block, at)
+    gaps = _gaps(block, at)
+    gaps[block.codes, np.arange(len(block))] = np.inf
+    margins, other = gaps.min(axis=0), gaps.argmin(axis=0)
     least = np.argsort(margins, kind="stable")[:most]
     u = scaling.rows(block.x[least])
     if scaling.intercept:
@@ -251,7 +251,7 @@ def _lower(first: tuple[Any, ...], second: tuple[Any, ...], most: int) -> tuple[
     return tuple(part[least] for part in parts)
 
 
-def _largest(block: RowBlock, scaling: Scaling) -> float:
+def _largest(block: RowBatch, scaling: Scaling) -> float:
     """Bound the entries of scaled rows."""
     sizes = abs(block.x).max(axis=0)
     sizes = sizes.toarray().ravel() if sparse.issparse(block.x) else sizes
@@ -264,26 +264,18 @@ def _mean_margin(design: Design) -> F64:
     return design.sums.first(total) / design.n_rows
 
 
-def _margin_sums(block: RowBlock, n_logits: int) -> list[Any]:
+def _margin_sums(block: RowBatch, n_logits: int) -> list[Any]:
     """Sum the mean margins of rows, as a function of the direction."""
     if n_logits == 1:
         return [block.times(2.0 * block.codes[None].astype(np.float64) - 1.0)]
     return [block.times(np.eye(n_logits)[:, block.codes] - 1.0 / n_logits)]
 
 
-def _all_scores(block: RowBlock, at: tuple[F64, F64]) -> F64:
-    """Return a score per class; zero for the first of two."""
+def _gaps(block: RowBatch, at: tuple[F64, F64]) -> F64:
+    """Return by how much the own class of each row scores above each class, (K, B)."""
     scores = block.scores(at)
-    return scores if len(scores) > 1 else np.vstack([np.zeros_like(scores), scores])
-
-
-def _margins(block: RowBlock, at: tuple[F64, F64]) -> tuple[F64, Int]:
-    """Return the least margin of each row, and against which class."""
-    scores, columns = _all_scores(block, at), np.arange(len(block))
-    own = scores[block.codes, columns]
-    scores[block.codes, columns] = -np.inf
-    other = scores.argmax(axis=0)
-    return own - scores[other, columns], other
+    scores = scores if len(scores) > 1 else np.vstack([np.zeros_like(scores), scores])
+    return scores[block.codes, np.arange(len(block))] - scores
 
 
 def _proven(design: Design, theta: F64) -> Direction | None:
@@ -296,14 +288,13 @@ def _proven(design: Design, theta: F64) -> Direction | None:
     return Direction("complete" if least > _ZERO else "quasi-complete", theta, pairs)
 
 
-def _parted(block: RowBlock, at: tuple[F64, F64], n_classes: int) -> tuple[float, Bool]:
+def _parted(block: RowBatch, at: tuple[F64, F64], n_classes: int) -> tuple[float, Bool]:
     """Return the least margin, and which classes (rows) are parted from which others."""
-    parted = np.zeros((n_classes, n_classes), dtype=bool)
-    scores = _all_scores(block, at)
+    parted, gaps = np.zeros((n_classes, n_classes), dtype=bool), _gaps(block, at)
     for k in np.unique(block.codes):
-        own = scores[:, block.codes == k]
-        parted[k] = (own[k] - own).max(axis=1) > _ZERO
-    return float(_margins(block, at)[0].min()), parted
+        parted[k] = gaps[:, block.codes == k].max(axis=1) > _ZERO
+    gaps[block.codes, np.arange(len(block))] = np.inf
+    return float(gaps.min()), parted
 
 
 def _least_of(first: tuple[float, Bool], second: tuple[float, Bool]) -> tuple[float, Bool]:

@@ -26,38 +26,24 @@ def against_first(model):
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 @pytest.mark.parametrize("case", CASES)
-class TestMaximumLikelihood:
-    def test_equals_newtons_method_of_the_textbook(self, case, weights):
-        X, y = CASES[case]
-        model = LogisticClassifier().fit(X, y, weights)
-        expected, _ = oracle.newton(X, y, weights)
-        np.testing.assert_allclose(against_first(model), expected, rtol=1e-9, atol=1e-9)
-
-    def test_has_the_standard_errors_of_the_textbook(self, case, weights):
-        X, y = CASES[case]
-        table = LogisticClassifier().fit(X, y, weights).coefficient_table(reference=0)
-        _, covariance = oracle.newton(X, y, weights)
-        expected = np.sqrt(np.diag(covariance)).reshape(table.estimate.shape)
-        np.testing.assert_allclose(table.standard_error, expected, rtol=1e-7)
-
-    def test_has_no_gradient_by_another_formula(self, case, weights):
-        X, y = CASES[case]
-        model = LogisticClassifier().fit(X, y, weights)
-        slope = oracle.gradient(X, y, model.coef_, model.intercept_, weights)
-        scale = np.append(np.abs(X).max(axis=0), 1.0) * len(X)
-        assert np.abs(slope / scale).max() < 1e-12
-        assert model.converged_
-        assert model.gradient_norm_ <= 1e-8
-
-    def test_tells_its_likelihood(self, case, weights):
-        X, y = CASES[case]
-        model = LogisticClassifier().fit(X, y, weights)
-        expected = oracle.log_likelihood(X, y, model.coef_, model.intercept_, weights)
-        assert model.log_likelihood_ == pytest.approx(expected, rel=1e-12)
-        counts = np.bincount(y, weights)
-        assert model.null_log_likelihood_ == pytest.approx(counts @ np.log(counts / counts.sum()))
-        assert model.n_parameters_ == (len(counts) - 1) * (X.shape[1] + 1)
-        assert model.separation_ is None
+def test_the_maximum_of_the_likelihood_is_that_of_the_textbook(case, weights):
+    X, y = CASES[case]
+    model = LogisticClassifier().fit(X, y, weights)
+    expected, covariance = oracle.newton(X, y, weights)
+    np.testing.assert_allclose(against_first(model), expected, rtol=1e-9, atol=1e-9)
+    errors = np.sqrt(np.diag(covariance)).reshape(expected.shape)
+    table = model.coefficient_table(reference=0)
+    np.testing.assert_allclose(table.standard_error, errors, rtol=1e-7)
+    slope = oracle.gradient(X, y, model.coef_, model.intercept_, weights)
+    assert np.abs(slope / (np.append(np.abs(X).max(axis=0), 1.0) * len(X))).max() < 1e-12
+    assert model.converged_
+    assert model.gradient_norm_ <= 1e-8
+    own = oracle.log_likelihood(X, y, model.coef_, model.intercept_, weights)
+    assert model.log_likelihood_ == pytest.approx(own, rel=1e-12)
+    counts = np.bincount(y, weights)
+    assert model.null_log_likelihood_ == pytest.approx(counts @ np.log(counts / counts.sum()))
+    assert model.n_parameters_ == (len(counts) - 1) * (X.shape[1] + 1)
+    assert model.separation_ is None
 
 
 def test_two_classes_agree_with_statsmodels():
@@ -327,9 +313,6 @@ def test_the_table_can_be_read():
     assert len(text) == 14
     with pytest.raises(ValueError, match="read-only"):
         table.estimate[0, 0] = 1.0
-
-
-def test_a_long_table_is_cut_in_print():
     X, y = oracle.rows_of(9, n=400, n_features=15)
     text = repr(LogisticClassifier().fit(X, y).coefficient_table())
     assert text.endswith("… and 8 more")

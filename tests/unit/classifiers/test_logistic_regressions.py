@@ -7,7 +7,7 @@ from tests.oracles import logistic as oracle
 
 from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers.logistic_solver import link
-from credo.exceptions import InputError, SeparationWarning, ShapeError
+from credo.exceptions import SeparationWarning
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(300, 3))
@@ -68,12 +68,12 @@ class TestSmallLosses:
     def test_of_three_classes_do_not_cancel(self):
         scores = np.array([[0.0, 2.0], [-50.0, 3.0], [-60.0, 1e3]])
         codes = np.array([0, 1])
-        found = link(scores.copy(), codes)
+        losses, residuals, probabilities = link(scores.copy(), codes)
         small = np.exp(-50.0) + np.exp(-60.0)
-        assert found.losses[0] == pytest.approx(small, rel=1e-14, abs=0)
-        assert found.residuals[0, 0] == pytest.approx(-small, rel=1e-14, abs=0)
-        assert found.losses[1] == pytest.approx(-log_softmax(scores[:, 1])[1], rel=1e-14)
-        np.testing.assert_allclose(found.probabilities.sum(axis=0), 1.0, rtol=1e-15)
+        assert losses[0] == pytest.approx(small, rel=1e-14, abs=0)
+        assert residuals[0, 0] == pytest.approx(-small, rel=1e-14, abs=0)
+        assert losses[1] == pytest.approx(-log_softmax(scores[:, 1])[1], rel=1e-14)
+        np.testing.assert_allclose(probabilities.sum(axis=0), 1.0, rtol=1e-15)
 
 
 class TestRareSeparation:
@@ -108,38 +108,6 @@ class TestRareSeparation:
         flag[np.flatnonzero(codes == 2)[:5]] = 1.0
         with pytest.warns(SeparationWarning, match="by 3"):
             LogisticClassifier().fit(as_rows(np.column_stack([X, flag])), codes)
-
-
-class TestBatches:
-    def test_may_be_shuffled_between_passes_even_if_columns_sum_to_zero(self):
-        rows = X - X.mean(axis=0)
-        rng = np.random.default_rng(3)
-
-        def shuffled():
-            order = rng.permutation(300)
-            yield rows[order], Y[order]
-
-        model = LogisticClassifier().fit_batches(shuffled)
-        np.testing.assert_allclose(model.coef_, LogisticClassifier().fit(rows, Y).coef_, rtol=1e-9)
-
-    def test_of_text_and_of_number_labels_are_refused(self):
-        batches = [(X[:150], Y[:150]), (X[150:], np.where(Y[150:], "b", "a"))]
-        with pytest.raises(InputError, match="of two kinds"):
-            LogisticClassifier().fit_batches(batches)
-
-    def test_with_labels_that_cannot_be_sorted_are_refused(self):
-        mixed = np.array([1, "b"], dtype=object)[Y]
-        with pytest.raises(InputError, match="of one kind"):
-            LogisticClassifier().fit_batches([(X, mixed)])
-
-    def test_with_too_few_zero_weights_are_refused(self):
-        with pytest.raises(ShapeError, match="one weight per row, 300"):
-            LogisticClassifier().fit_batches([(X, Y, [0.0]), (X, Y)])
-
-
-def test_a_progress_that_cannot_be_called_is_refused():
-    with pytest.raises(InputError, match="progress of LogisticClassifier must be a function"):
-        LogisticClassifier(progress=3).fit(X, Y)
 
 
 @pytest.mark.parametrize("strength", [1e5, 1e4, 1e3])

@@ -43,12 +43,17 @@ class TestCompleteSeparation:
         assert "penalty='l2'" in text
         assert proves(found, rows.to_numpy(), (y == "well").astype(int)) > 1e-3
 
-    def test_keeps_finite_coefficients_that_predict(self):
+    def test_keeps_coefficients_that_predict_but_no_table(self):
         y = (X[:, 1] > 0.2).astype(int)
         model, _ = separated(X, y)
         assert np.isfinite(model.coef_).all()
         assert model.score(X, y) == 1.0
         assert not model.converged_
+        with pytest.raises(NumericalError, match="The fit met complete separation"):
+            model.coefficient_table()
+        assert repr(model.separation_).startswith("Separation(complete, 0 from 1 by 1 (")
+        with pytest.raises(ValueError, match="read-only"):
+            model.separation_.shares[0] = 0.0
 
     def test_of_three_classes_is_told(self):
         y = np.digitize(X[:, 2], [-0.5, 0.5])
@@ -80,11 +85,6 @@ class TestCompleteSeparation:
             model.fit(X, y)
         assert not hasattr(model, "coef_")
 
-    def test_leaves_no_table_and_says_why(self):
-        model, _ = separated(X, (X[:, 1] > 0.2).astype(int))
-        with pytest.raises(NumericalError, match="The fit met complete separation"):
-            model.coefficient_table()
-
     def test_is_no_matter_with_a_penalty(self):
         y = (X[:, 1] > 0.2).astype(int)
         for penalty in ("l2", "l1"):
@@ -106,6 +106,10 @@ class TestQuasiCompleteSeparation:
         np.testing.assert_allclose(model.separation_.shares, [1.0])
         assert "quasi-complete separation: 0 from 1 by 4 (100%)" in text
         assert abs(proves(model.separation_, rows, y)) < 1e-9
+        assert separated(sp.csr_array(rows), y)[0].separation_.features == (4,)
+        batches = [(rows[i : i + 7], y[i : i + 7]) for i in range(0, 120, 7)]
+        with pytest.warns(SeparationWarning, match="quasi-complete separation: 0 from 1 by 4"):
+            LogisticClassifier().fit_batches(batches)
 
     def test_by_a_threshold_with_ties_is_told(self):
         rows = np.round(X, 1)
@@ -126,22 +130,6 @@ class TestQuasiCompleteSeparation:
         assert "2 from 0, 1 by 2" in text
         assert proves(model.separation_, X, y) > -1e-9
 
-    def test_of_sparse_rows_is_told(self):
-        y = (X[:, 0] + RNG.normal(size=120) > 0).astype(int)
-        flag = np.zeros(120)
-        flag[np.flatnonzero(y == 0)[:5]] = 3.0
-        model, _ = separated(sp.csr_array(np.column_stack([X, flag])), y)
-        assert model.separation_.features == (4,)
-
-    def test_of_a_stream_is_told(self):
-        y = (X[:, 0] + RNG.normal(size=120) > 0).astype(int)
-        flag = np.zeros(120)
-        flag[np.flatnonzero(y == 1)[:9]] = 1.0
-        rows = np.column_stack([X, flag])
-        batches = [(rows[i : i + 7], y[i : i + 7]) for i in range(0, 120, 7)]
-        with pytest.warns(SeparationWarning, match="quasi-complete separation: 0 from 1 by 4"):
-            LogisticClassifier().fit_batches(batches)
-
     def test_of_many_rows_is_told(self):
         many = RNG.normal(size=(40_000, 3))
         y = (many[:, 0] + RNG.normal(size=40_000) > 0).astype(int)
@@ -151,40 +139,27 @@ class TestQuasiCompleteSeparation:
         assert model.separation_.features == (3,)
 
 
-class TestTheRidgeInstead:
-    def rows(self):
-        """Two columns of categories, one of which is never seen with the third class."""
-        rng = np.random.default_rng(3)
-        groups = rng.integers(0, 5, size=(900, 2))
-        rows = np.column_stack([np.eye(5)[groups[:, j]][:, 1:] for j in range(2)])
-        scores = rows @ rng.normal(0, 2, size=(8, 3)) + rng.gumbel(size=(900, 3))
-        scores[groups[:, 0] == 2, 2] = -np.inf
-        return rows, scores.argmax(axis=1)
-
-    def test_comes_within_a_thousandth_of_the_highest_likelihood(self):
-        rows, y = self.rows()
-        assert oracle.separation(rows, y) == "quasi-complete"
-        model, text = separated(rows, y)
-        best = oracle.highest_likelihood(rows, y)
-        assert best - 1e-3 < model.log_likelihood_ / len(y) <= best + 1e-9
-        assert "those of a ridge of 0.01 on columns at one scale" in text
-        assert text.index("penalty='l2'") < text.index("ridge")
-
-    def test_is_the_one_that_is_told(self):
-        rows, y = self.rows()
-        model, _ = separated(rows, y)
-        scale = rows.std(axis=0)
-        told = LogisticClassifier("l2", strength=0.01).fit(rows / scale, y)
-        np.testing.assert_allclose(model.coef_ * scale, told.coef_, atol=1e-5)
-        assert model.n_iter_ > told.n_iter_
-        assert not model.converged_
-
-    def test_is_the_same_for_batches(self):
-        rows, y = self.rows()
-        model, _ = separated(rows, y)
-        with pytest.warns(SeparationWarning):
-            other = LogisticClassifier().fit_batches([(rows[:500], y[:500]), (rows[500:], y[500:])])
-        np.testing.assert_allclose(other.coef_, model.coef_, atol=1e-6)
+def test_the_ridge_instead_comes_within_a_thousandth_of_the_highest_likelihood():
+    rng = np.random.default_rng(3)
+    groups = rng.integers(0, 5, size=(900, 2))  # the third class never has one of the categories
+    rows = np.column_stack([np.eye(5)[groups[:, j]][:, 1:] for j in range(2)])
+    scores = rows @ rng.normal(0, 2, size=(8, 3)) + rng.gumbel(size=(900, 3))
+    scores[groups[:, 0] == 2, 2] = -np.inf
+    y = scores.argmax(axis=1)
+    assert oracle.separation(rows, y) == "quasi-complete"
+    model, text = separated(rows, y)
+    best = oracle.highest_likelihood(rows, y)
+    assert best - 1e-3 < model.log_likelihood_ / len(y) <= best + 1e-9
+    assert "those of a ridge of 0.01 on columns at one scale" in text
+    assert text.index("penalty='l2'") < text.index("ridge")
+    scale = rows.std(axis=0)
+    told = LogisticClassifier("l2", strength=0.01).fit(rows / scale, y)
+    np.testing.assert_allclose(model.coef_ * scale, told.coef_, atol=1e-5)
+    assert model.n_iter_ > told.n_iter_
+    assert not model.converged_
+    with pytest.warns(SeparationWarning):
+        other = LogisticClassifier().fit_batches([(rows[:500], y[:500]), (rows[500:], y[500:])])
+    np.testing.assert_allclose(other.coef_, model.coef_, atol=1e-6)
 
 
 class TestNoSeparation:
@@ -216,10 +191,3 @@ class TestNoSeparation:
         assert LogisticClassifier().fit(X, mixed).separation_ is None
         with pytest.warns(SeparationWarning):
             LogisticClassifier().fit(X, mixed, weights)
-
-
-def test_the_finding_can_be_read():
-    model, _ = separated(X, (X[:, 1] > 0.2).astype(int))
-    assert repr(model.separation_).startswith("Separation(complete, 0 from 1 by 1 (")
-    with pytest.raises(ValueError, match="read-only"):
-        model.separation_.shares[0] = 0.0

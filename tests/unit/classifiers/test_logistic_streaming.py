@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tests.oracles import logistic as oracle
 
 from credo.classifiers.logistic import LogisticClassifier
-from credo.exceptions import InputError, LabelError, SeparationWarning, ShapeError
+from credo.exceptions import InputError, LabelError, SeparationWarning
 from credo.families.moments import Rows
 
 X, CODES = oracle.rows_of(21, n=150)
@@ -166,50 +166,61 @@ def test_questions_and_answers_travel(case):
     assert there.feature_names_in_.tolist() == names
 
 
-class TestRefused:
-    def test_is_what_can_be_read_only_once(self):
-        with pytest.raises(InputError, match="Got generator, which can be read only once"):
-            LogisticClassifier().fit_batches((X[i : i + 50], Y[i : i + 50]) for i in (0, 50, 100))
+def used_up():
+    batches = iter([(X, Y)])
+    return lambda: batches
 
-    def test_is_a_function_whose_iterator_is_used_up(self):
-        batches = iter([(X, Y)])
-        with pytest.raises(InputError, match="gave 150 rows, a later one 0. Every pass"):
-            LogisticClassifier().fit_batches(lambda: batches)
 
-    def test_is_a_source_that_gives_other_rows(self):
-        rng = np.random.default_rng(25)
-        with pytest.raises(InputError, match="a later one 150 with other values"):
-            LogisticClassifier().fit_batches(lambda: [(X + rng.normal(size=X.shape), Y)])
+def changing():
+    rng = np.random.default_rng(25)
+    return lambda: [(X + rng.normal(size=X.shape), Y)]
 
-    def test_is_an_empty_source(self):
-        with pytest.raises(InputError, match="got no rows"):
-            LogisticClassifier().fit_batches([])
 
-    def test_is_a_batch_that_is_no_pair(self):
-        with pytest.raises(ShapeError, match=r"needs batches \(X, y\) or \(X, y, weights\)"):
-            LogisticClassifier().fit_batches([X])
+HOLES = np.where((np.arange(150)[:, None] == 60) & (np.arange(3) == 1), np.nan, X)
 
-    def test_is_a_class_that_was_not_announced(self):
-        with pytest.raises(LabelError, match="no class 'cat'"):
-            LogisticClassifier().fit_batches([(X, Y)], classes=["ant", "bee"])
 
-    def test_is_an_announced_class_without_rows(self):
-        with pytest.raises(InputError, match="no row has the class 'dog'"):
-            LogisticClassifier().fit_batches([(X, Y)], classes=["ant", "bee", "cat", "dog"])
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (
+            ((X[i : i + 50], Y[i : i + 50]) for i in (0, 50)),
+            "Got generator, which can be read only",
+        ),
+        (used_up(), "gave 150 rows, a later one 0. Every pass"),
+        (changing(), "a later one 150 with other values"),
+        ([], "got no rows"),
+        ([X], r"needs batches \(X, y\) or \(X, y, weights\)"),
+        ([(X[:50], Y[:50]), (sp.csr_array(X[50:]), Y[50:])], "all dense or all sparse"),
+        ([(X[:50], Y[:50]), (X[50:, :2], Y[50:])], "features"),
+        ([(X[:50], Y[:50]), (HOLES[50:], Y[50:])], r"NaN in column 1 \(row 10\)"),
+        ([(X, Y), (X, CODES)], "of two kinds"),
+        ([(X, np.array([1, "b"], dtype=object)[CODES // 2])], "of one kind"),
+        ([(X, Y, [0.0]), (X, Y)], "one weight per row, 150"),
+        ([(X, X[:, 0])], "continuous"),
+    ],
+    ids=range(12),
+)
+def test_wrong_batches_are_refused_and_the_model_stays_as_it_was(source, message):
+    model = LogisticClassifier().fit(X, Y)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=message):
+        model.fit_batches(source)
+    assert vars(model) == before
 
-    def test_is_a_mixture_of_sparse_and_dense(self):
-        with pytest.raises(InputError, match="all dense or all sparse"):
-            LogisticClassifier().fit_batches([(X[:50], Y[:50]), (sp.csr_array(X[50:]), Y[50:])])
 
-    def test_is_a_batch_of_other_width_and_the_model_stays_as_it_was(self):
-        model = LogisticClassifier().fit(X, Y)
-        before = dict(vars(model))
-        with pytest.raises(ValueError, match="features"):
-            model.fit_batches([(X[:50], Y[:50]), (X[50:, :2], Y[50:])])
-        assert vars(model) == before
+def test_announced_classes_must_be_those_that_come():
+    with pytest.raises(LabelError, match="no class 'cat'"):
+        LogisticClassifier().fit_batches([(X, Y)], classes=["ant", "bee"])
+    with pytest.raises(InputError, match="no row has the class 'dog'"):
+        LogisticClassifier().fit_batches([(X, Y)], classes=["ant", "bee", "cat", "dog"])
 
-    def test_are_missing_values_by_column(self):
-        holes = X.copy()
-        holes[60, 1] = np.nan
-        with pytest.raises(InputError, match=r"NaN in column 1 \(row 10\)"):
-            LogisticClassifier().fit_batches([(X[:50], Y[:50]), (holes[50:], Y[50:])])
+
+def test_batches_may_be_shuffled_between_passes_even_if_columns_sum_to_zero():
+    rows, rng = X - X.mean(axis=0), np.random.default_rng(3)
+
+    def shuffled():
+        order = rng.permutation(150)
+        yield rows[order], Y[order]
+
+    model = LogisticClassifier().fit_batches(shuffled)
+    np.testing.assert_allclose(model.coef_, LogisticClassifier().fit(rows, Y).coef_, rtol=1e-9)
