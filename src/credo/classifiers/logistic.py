@@ -546,13 +546,12 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         """Warn of what is wrong; return the reason why there can be no standard errors."""
         if separation is not None:
             text = (
-                f"{OWNER}: {separation}. Pass penalty='l2', bring more rows, or drop the feature. "
-                f"Meanwhile the coefficients are those of a ridge of {FALL_BACK:g} on columns at "
-                "one scale."
+                f"{OWNER}: {separation}. Pass penalty='l2', bring more rows, or drop the feature."
             )
             if self.separation == "error":
                 raise InputError(text)
-            warn_user(text, SeparationWarning)
+            meanwhile = f"the coefficients are those of a ridge of {FALL_BACK:g} on columns at one"
+            warn_user(f"{text} Meanwhile {meanwhile} scale.", SeparationWarning)
             return f"The fit met {separation}"
         reason = None
         if found.null is not None and found.null.size:

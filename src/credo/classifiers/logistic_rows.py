@@ -401,7 +401,7 @@ def _categories(x: Any, names: Sequence[Label]) -> dict[tuple[int, Label], _Seen
 
 def _few(name: Label, came: frozenset[Label], declared: frozenset[Label]) -> _Seen:
     """Refuse more categories than anyone would want coefficients of."""
-    if max(len(came), len(declared)) > _MOST_CATEGORIES:
+    if len(came) > _MOST_CATEGORIES:
         raise InputError(
             f"{OWNER}: column {name!r} has more than {_MOST_CATEGORIES} categories, each of which "
             "would be a coefficient. Is it an identifier? Leave it out."

@@ -198,12 +198,8 @@ def _head(source: Source, schema: TableSchema) -> Any:
 
 def _summarise(passes: TablePasses, learner: Any, head: Any = None) -> Any:
     """Return the summary of all rows, for a model that is learning."""
-    owner = passes.labelling.owner
-    maker = summariser_of(learner, passes.labelling.schema, owner, head)
-    found = passes.reduce(maker._summarise, learner.Summary.merge)  # noqa: SLF001 - how models learn
-    if found is None:
-        raise InputError(f"{owner}: {passes.source.name} has no rows with a positive weight.")
-    return found
+    maker = summariser_of(learner, passes.labelling.schema, passes.labelling.owner, head)
+    return passes.reduce(maker._summarise, learner.Summary.merge)  # noqa: SLF001 - how models learn
 
 
 def _fit(learner: Any, summary: Any, schema: TableSchema) -> None:

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast, final
 
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no stubs
@@ -196,15 +196,15 @@ class TablePasses:
     #: Rows are read anew for each question.
     in_memory: ClassVar[bool] = False
 
-    def reduce(self, function: Callable[[Any], T], merge: Callable[[T, T], T]) -> T | None:
-        """Return a function of each labelled batch, merged in the order of the rows.
-
-        None if no row has a weight.
-        """
-        schema = self.labelling.schema
+    def reduce(self, function: Callable[[Any], T], merge: Callable[[T, T], T]) -> T:
+        """Return a function of each labelled batch, merged in the order of the rows."""
+        schema, owner = self.labelling.schema, self.labelling.owner
         asked = partial(self.labelling.apply, function)
         job = TableJob(schema.columns, asked, merge, words=(schema.target,))
-        return job.run(self.source, self.engine, self.progress)
+        found = job.run(self.source, self.engine, self.progress)
+        if found is None:
+            raise InputError(f"{owner}: {self.source.name} has no rows with a positive weight.")
+        return cast("T", found)
 
 
 @contextmanager
