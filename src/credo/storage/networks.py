@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self, final
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, Literal, Self, cast, final
 
 import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
+from credo._records import Value
 from credo._types import F64, Int, Label, Labels
 from credo.exceptions import InputError
 from credo.graphs import (
@@ -51,14 +52,6 @@ _RULES = {each.__name__: each for each in (Parity, AtMostOne, NoisyOr, NoisyAnd,
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class States:
-    """States that some variables share."""
-
-    states: Annotated[Labels, "N"]
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """A rule without its variables; what a kind of rule has not is empty."""
 
@@ -82,7 +75,7 @@ class Rule:
 
     def over(self, variables: tuple[Variable, ...]) -> Structured:
         """Make the rule over variables, which must fit it."""
-        kind = _RULES[self.kind]
+        kind: Any = _RULES[self.kind]
         parents = [variable.n_states for variable in variables[:-1]]
         n_chances = len(parents) if kind in (NoisyOr, NoisyAnd) else 0
         n_answers = math.prod(parents) if kind is Deterministic else 0
@@ -90,22 +83,22 @@ class Rule:
             raise InputError("A rule of the network does not fit its variables.")
         if not all(0 <= chance <= 1 for chance in (self.leak, *self.chances.tolist())):
             raise InputError("A noisy gate of the network has a chance that is none.")
-        if kind is Deterministic:
-            if self.answers.min() < 0 or self.answers.max() >= variables[-1].n_states:
-                raise InputError("A function of the network gives a state that is not there.")
-            return Deterministic(variables, self.answers.reshape(parents))
-        two_states(variables, kind.rule)
-        if kind is Parity:
-            return Parity(variables, self.even)
-        if kind is AtMostOne:
-            return AtMostOne(variables)
-        return (NoisyOr if kind is NoisyOr else NoisyAnd)(variables, self.chances, self.leak)
+        parts: dict[str, Any] = {"even": self.even, "leak": self.leak}
+        parts |= {"probabilities": self.chances}
+        if kind is not Deterministic:
+            two_states(variables, kind.rule)
+        elif self.answers.min() < 0 or self.answers.max() >= variables[-1].n_states:
+            raise InputError("A function of the network gives a state that is not there.")
+        else:
+            parts["answers"] = self.answers.reshape(parents)
+        own = {each.name: parts[each.name] for each in fields(kind) if each.name in parts}
+        return cast("Structured", kind(variables, **own))
 
 
 @final
 @stands_for(BayesianNetwork, FactorGraph, MarkovNetwork)
 @dataclass(frozen=True, slots=True, eq=False)
-class Network:
+class StoredNetwork:
     """A network of V variables, F factors and T tables, as the arrays of its wiring."""
 
     kind: Literal["BayesianNetwork", "FactorGraph", "MarkovNetwork"]
@@ -113,7 +106,7 @@ class Network:
     names: Annotated[Labels | range, "V"] | None
     pixels: Annotated[Int, "A"] | None
     #: Lists of states that differ, and which of them each variable has; None if there is one.
-    states: tuple[States, ...]
+    states: Value
     which: Annotated[Int, "V", ">= 0"] | None
     scope_start: Annotated[Int64, "F1"]
     scope: Annotated[Int32, "S"]
@@ -204,7 +197,9 @@ class Network:
 
     def _states(self, n: int) -> tuple[Sequence[Labels], Int64]:
         """Return the states of each variable, and how many they are."""
-        lists = [as_states(each.states, f"of list {i}") for i, each in enumerate(self.states)]
+        if not isinstance(self.states, tuple) or not set(map(type, self.states)) <= {tuple}:
+            raise InputError("The network has no proper lists of states.")
+        lists = [as_states(each, f"of list {i}") for i, each in enumerate(self.states)]
         if self.which is not None:
             if len(self.which) != n or set(self.which.tolist()) != set(range(len(lists))):
                 raise InputError("The network refers to states that are not there.")
@@ -223,13 +218,13 @@ _ARRAYS = (
 )
 
 
-def _distinct(states: Sequence[Labels]) -> tuple[tuple[States, ...], Int | None]:
+def _distinct(states: Sequence[Labels]) -> tuple[tuple[Labels, ...], Int | None]:
     """List each list of states once; 1, 1.0 and True are not the same state."""
     if isinstance(states, Same):
-        return (States(tuple(states.item)),), None
+        return (tuple(states.item),), None
     numbers: dict[Any, int] = {}
     which = [numbers.setdefault((each, tuple(map(type, each))), len(numbers)) for each in states]
-    return tuple(States(tuple(each)) for each, _ in numbers), np.array(which, dtype=np.intp)
+    return tuple(each for each, _ in numbers), np.array(which, dtype=np.intp)
 
 
 def _factor_names(model: Any) -> tuple[Label | None, ...] | None:
