@@ -551,7 +551,8 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         columns = [each.column for each in fitted.codings]
         width += sum(each.n_seen - 2 for each in fitted.codings)
         if (
-            len(fitted.coef) != (1 if n_classes == 2 else n_classes)
+            n_classes < 2
+            or len(fitted.coef) != (1 if n_classes == 2 else n_classes)
             or fitted.coef.shape[1] != width
             or columns != sorted(set(columns))
             or any(each.column >= self.n_features_in_ for each in fitted.codings)

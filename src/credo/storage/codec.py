@@ -132,10 +132,10 @@ class Shelf:
         self.used: set[str] = set()
 
     def spend(self, count: int, path: str) -> None:
-        """Refuse to make Python's own values of the same array over and over."""
+        """Refuse to make more values than the file has bytes, such as of one array many times."""
         self.room -= count
         if self.room < 0:
-            raise Fault(f"{path} repeats an array that others are made of")
+            raise Fault(f"{path} has more values than the file has room for")
 
     def array(self, reference: Json, path: str) -> Any:
         """Find the array of a reference."""
@@ -672,11 +672,13 @@ def _read_wide(value: Json, path: str, shelf: Shelf, depth: int) -> Any:  # noqa
     return np.ascontiguousarray(codes).view(f"<U{codes.shape[1]}").reshape(len(codes))
 
 
-def _read_range(value: Json, *_: Any) -> range:
-    """Read a range, which costs nothing however long it is."""
+def _read_range(value: Json, path: str, shelf: Shelf, *_: Any) -> range:
+    """Read a range; what it numbers is in the file."""
     if max(map(abs, value)) >= _MOST_WHOLE // 2:
         raise OverflowError
-    return range(*value)
+    found = range(*value)
+    shelf.spend(len(found), path)
+    return found
 
 
 def _read_list(make: Any) -> Callable[[Json, str, Shelf, int], Any]:

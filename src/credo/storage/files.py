@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,19 +25,8 @@ from credo._checks import plain
 from credo._files import bytes_written_whole
 from credo._version import __version__
 from credo.exceptions import CredoError, FileFormatError, InputError
-from credo.storage.codec import (
-    DTYPES,
-    Fault,
-    Json,
-    Page,
-    Shelf,
-    as_text,
-    check_fields,
-    given_parameters,
-    parse,
-    read_object,
-    write_object,
-)
+from credo.storage import codec
+from credo.storage.codec import DTYPES, Fault, Json, as_text
 
 #: Version of the layout.
 FORMAT = 3
@@ -195,15 +184,15 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     ('GaussianClassifier', ['a', 'b'], 'full')
     """
     with _blame(path), _open(path) as (stream, size):
-        header = _read_header(stream.read(8), stream.read, size)
-        tree = _read_description(header.text)
+        text, entries = _read_header(stream.read(8), stream.read, size)
+        tree = _read_description(text)
         told = dict(tree["about"])
         return {
             **{name: tree[name] for name in ("format", "library", "class")},
             "size": size,
             "parameters": told.pop("parameters", {}),
             "about": told,
-            "arrays": {name: f"{e.dtype.name} {e.shape}" for name, e in header.entries.items()},
+            "arrays": {name: f"{e.dtype.name} {e.shape}" for name, e in entries.items()},
         }
 
 
@@ -302,8 +291,8 @@ def _compose(model: Any, *, summary: bool) -> list[bytes | memoryview]:
             f"A {name} cannot be saved. Model files are for {', '.join(storable())}, not for "
             "subclasses of them or models of other libraries."
         )
-    page = Page(name, summary=summary)
-    content = write_object(model, name, page)
+    page = codec.Page(name, summary=summary)
+    content = codec.write_object(model, name, page)
     tree = {
         "format": FORMAT,
         "library": __version__,
@@ -327,16 +316,20 @@ def _compose(model: Any, *, summary: bool) -> list[bytes | memoryview]:
 
 def _rebuild(buffer: Any, size: int) -> Any:
     """Rebuild a model from a whole file in memory: bytes, or a map of the file."""
-    header = _read_header(bytes(buffer[:8]), lambda length: bytes(buffer[8 : 8 + length]), size)
-    tree = _read_description(header.text)
+    found = _read_header(bytes(buffer[:8]), lambda length: bytes(buffer[8 : 8 + length]), size)
+    text, entries = found
+    tree = _read_description(text)
     name = tree["class"]
     cls = _class_named(name) if isinstance(name, str) else None
     if cls is None:
         raise Fault(f"it holds a {str(name)[:80]}, which this version of Credo does not know")
-    arrays = {path: _view(buffer, entry) for path, entry in header.entries.items()}
+    arrays: dict[str, Any] = {
+        path: np.ndarray(entry.shape, entry.dtype, buffer, entry.start)
+        for path, entry in entries.items()
+    }
     _check_arrays(arrays, tree["checks"], size)
-    shelf = Shelf(arrays, size)
-    model = read_object(cls, tree["content"], name, shelf)
+    shelf = codec.Shelf(arrays, size)
+    model = codec.read_object(cls, tree["content"], name, shelf)
     unused = sorted(set(arrays) - shelf.used)
     if unused:
         raise Fault(f"it has the array {unused[0][:80]!r}, which belongs to nothing")
@@ -348,7 +341,7 @@ def _read_description(text: str) -> dict[str, Json]:
     end = _CHECK.search(text)
     if end is None or int(end[1], 16) != zlib.crc32(text[:-_CHECK_LENGTH].encode()):
         raise Fault("it is damaged: the checksum of its description is another")
-    tree = parse(text, "its description")
+    tree = codec.parse(text, "its description")
     version = tree.get("format") if isinstance(tree, dict) else None
     if type(version) is not int or version < 1:
         raise Fault("its description has no version")
@@ -360,7 +353,7 @@ def _read_description(text: str) -> dict[str, Json]:
         )
     if len(text) > _MOST_TEXT:
         raise Fault("its description is too long")
-    check_fields(tree, _FIELDS, _FIELDS, "the description")
+    codec.check_fields(tree, _FIELDS, _FIELDS, "the description")
     if not isinstance(tree["checks"], dict) or not isinstance(tree["about"], dict):
         raise Fault("its description is not as it must be")
     return dict(tree)
@@ -378,11 +371,8 @@ class Entry(NamedTuple):
     stop: int
 
 
-class Header(NamedTuple):
-    """The description of a model, and the places of its arrays in the file."""
-
-    text: str
-    entries: dict[str, Entry]
+#: The description of a model, and the places of its arrays in the file.
+Header: TypeAlias = tuple[str, dict[str, Entry]]
 
 
 def _write_header(text: str, arrays: Mapping[str, Any]) -> tuple[bytes, list[Any]]:
@@ -420,7 +410,7 @@ def _parse_header(text: bytes, size: int) -> Header:
     begin = 8 + len(text)
     if not text.startswith(b"{") or not text.rstrip(b" ").endswith(b"}") or len(text) % 8:
         raise Fault("it is no model file: the header is not in the safetensors format")
-    table = parse(text, "the header")
+    table = codec.parse(text, "the header")
     metadata = table.pop("__metadata__", None)
     if not isinstance(metadata, dict) or set(metadata) != {"credo"}:
         raise Fault("it is a safetensors file, but not a model file of Credo")
@@ -434,7 +424,7 @@ def _parse_header(text: bytes, size: int) -> Header:
         end = stop
     if end != size:
         raise Fault(f"it is cut short or has a tail: {end} bytes expected, {size} found")
-    return Header(metadata["credo"], entries)
+    return metadata["credo"], entries
 
 
 def _read_entry(name: str, value: Any, begin: int) -> Entry:
@@ -457,16 +447,6 @@ def _read_entry(name: str, value: Any, begin: int) -> Entry:
     if not n_bytes and max(shape) >= _MOST_HEADER:  # nothing has so many axes of nothing
         raise Fault(f"the shape of {what} does not fit its length")
     return Entry(dtype, tuple(shape), begin + places[0], begin + places[1])
-
-
-def _view(buffer: Any, entry: Entry) -> Any:
-    """Return an array that is not copied and cannot be written to."""
-    count = math.prod(entry.shape)
-    if count:
-        return np.frombuffer(buffer, entry.dtype, count, entry.start).reshape(entry.shape)
-    empty = np.empty(entry.shape, entry.dtype)
-    empty.flags.writeable = False
-    return empty
 
 
 def _check_arrays(arrays: Mapping[str, Any], sums: Mapping[str, Any], size: int) -> None:
@@ -531,7 +511,7 @@ def _about(model: Any) -> dict[str, Json]:
     """Describe a model, whatever of it there is; never used to rebuild it."""
     classes = getattr(model, "classes_", getattr(model, "classes", None))
     schema = getattr(model, "schema_", None)
-    given = given_parameters(model) if hasattr(model, "get_params") else {}
+    given = codec.given_parameters(model) if hasattr(model, "get_params") else {}
     if schema is not None:
         columns = [[each.name[:_WIDTH], each.kind] for each in schema.features[:_SHOWN]]
         target = schema.target[:_WIDTH]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, Literal, Self, cast, final
+from typing import Annotated, Any, Literal, Self, cast, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +29,7 @@ from credo.graphs.factors import Factor, divide_rows
 from credo.graphs.grid_coordinates import Coordinates
 from credo.graphs.grid_field import as_plane
 from credo.graphs.models import WiredFactors, scope_of
-from credo.graphs.structured import (
-    AtMostOne,
-    Deterministic,
-    NoisyAnd,
-    NoisyOr,
-    Parity,
-    Structured,
-    two_states,
-)
+from credo.graphs.structured import AbstractNoisy, Deterministic, Structured, two_states
 from credo.graphs.variables import Same, Variable, Variables, as_states
 from credo.graphs.wiring import Int32, Int64, Wiring
 from credo.storage.codec import stands_for
@@ -47,7 +39,7 @@ _MODELS: dict[str, Any] = {
 }
 #: All classes of networks, by name.
 CLASSES: dict[str, type] = {**_MODELS, "GridField": GridField}
-_RULES = {each.__name__: each for each in (Parity, AtMostOne, NoisyOr, NoisyAnd, Deterministic)}
+_RULES = {each.__name__: each for each in get_args(Structured)}
 
 
 @final
@@ -77,7 +69,7 @@ class Rule:
         """Make the rule over variables, which must fit it."""
         kind: Any = _RULES[self.kind]
         parents = [variable.n_states for variable in variables[:-1]]
-        n_chances = len(parents) if kind in (NoisyOr, NoisyAnd) else 0
+        n_chances = len(parents) if issubclass(kind, AbstractNoisy) else 0
         n_answers = math.prod(parents) if kind is Deterministic else 0
         if len(self.chances) != n_chances or len(self.answers) != n_answers:
             raise InputError("A rule of the network does not fit its variables.")
@@ -189,9 +181,10 @@ class StoredNetwork:
         if (self.names is None) == (self.pixels is None):
             raise InputError("The network has names or pixels, and not both.")
         if self.pixels is not None:
-            if len(self.pixels) not in (2, 3) or self.pixels.min() < 1:
+            shape = self.pixels.tolist()
+            if len(shape) not in (2, 3) or min(shape) < 1 or math.prod(shape) >= 2**62:
                 raise InputError("The network has no proper shape of a picture.")
-            return Coordinates(tuple(self.pixels.tolist()))
+            return Coordinates(tuple(shape))
         names: Any = self.names
         return names if isinstance(names, range) or not names else check.labels(names, "names")
 

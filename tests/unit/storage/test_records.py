@@ -151,7 +151,7 @@ def test_many_records_take_few_arrays():
         (lambda t, _: t["either"].update(Tree=t["either"].pop("Stem")), "'Tree', which is not"),
         (lambda t, _: t.update(parts=[]), "no table of fields"),
         (lambda t, _: t["parts"].update(of=None), "another number of records"),
-        (lambda _, a: a.update({"it.parts.sizes": np.array([2**40])}), "repeats an array"),
+        (lambda _, a: a.update({"it.parts.sizes": np.array([2**40])}), "more values"),
         (lambda t, _: t["parts"]["of"]["of"].pop("Leaf"), "other classes than it says"),
         (lambda _, a: a.update({"it.parts.which": np.array([0, 1, 0, 1, 9])}), "other classes"),
         (lambda _, a: a.update({"it.parts.which": np.array([0, 1, 0, 1])}), "other classes"),
