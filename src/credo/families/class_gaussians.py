@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
@@ -90,6 +90,14 @@ class Conditional:
     covariance: F64
 
 
+@lru_cache(8)
+def _probes(size: int) -> F64:
+    """Return rows (size, 8) that each pick every eighth feature, with signs; or one if few."""
+    signs = np.where(np.cos(np.arange(size)) > 0, 1.0, -1.0)
+    width = max(1, min(size, 8))
+    return check.frozen(np.resize(np.eye(width), (size, width)) * signs[:, None])
+
+
 def _are_near(first: Any, second: Any, scale: Any) -> bool:
     """Tell whether two arrays are the same to a tenth of a scale."""
     return bool((np.abs(first - second) <= 0.1 * scale).all())
@@ -139,20 +147,17 @@ class ClassGaussians:
         covariances = self.covariances[..., None] if self.shape in SPHERICAL else self.covariances
         if self.has_correlations:
             sigma, diagonal = covariances.reshape(stack.shape), np.diagonal(stack, axis1=1, axis2=2)
-            size, width = self.n_features, max(1, min(self.n_features, 8))
-            signs = np.where(np.cos(np.arange(size)) > 0, active, -1.0 * active)
-            rows = np.resize(np.eye(width), (size, width)) * signs[:, None]
+            rows = _probes(self.n_features) * active[:, None]
             found = stack @ (sigma @ (stack.mT @ rows))
-            fits = _are_near(found, rows, math.sqrt(math.ceil(size / width)))
+            fits = _are_near(found, rows, math.sqrt(1 + self.n_features // 8))
         else:
             diagonal = stack
             fits = _are_near((stack**2 * covariances)[:, active], 1.0, 1.0)
-        above = (diagonal[:, active] > 0).all() and not diagonal[:, ~active].any()
+        own = diagonal[:, active]
+        above = (own > 0).all() and not diagonal[:, ~active].any()
         fits = fits and bool(above and (self._factors > 0).all())
         if fits:
-            logs = active.sum() * np.log(self._factors) - 2 * np.log(diagonal[:, active]).sum(
-                axis=1
-            )
+            logs = active.sum() * np.log(self._factors) - 2 * np.log(own).sum(axis=1)
             fits = _are_near(self.log_determinants, logs, 1 + np.abs(logs))
         if not fits:
             raise InputError("The covariances of the model are not those that it was factored by.")

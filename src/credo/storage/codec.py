@@ -57,14 +57,14 @@ def parse(text: str | bytes, what: str) -> Json:
     """Parse strict JSON: no repeated keys, no NaN, nests as deep as Python's own calls at most."""
     try:
         decoded = text.decode("utf-8") if isinstance(text, bytes) else text
-        return json.loads(decoded, object_pairs_hook=_table, parse_constant=_refuse_constant)
+        return _DECODER.decode(decoded)
     except (ValueError, RecursionError) as error:
         raise Fault(f"it is damaged: {what} cannot be read ({str(error)[:200]})") from None
 
 
 def as_text(tree: Json) -> str:
     """Write a tree as short as it can be; the same tree gives the same text."""
-    return json.dumps(tree, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
+    return _ENCODER.encode(tree)
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -78,6 +78,10 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _refuse_constant(constant: str) -> None:
     """Refuse what is not JSON."""
     raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_table, parse_constant=_refuse_constant)
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
 # --- what is written to and read from -------------------------------------------------------------

@@ -5,7 +5,8 @@ Estimators need no line here: what they are made of follows from ``StoredModel``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self, final
 
@@ -77,8 +78,8 @@ class EstimatorForm(Form):
                     f"This {self.record.__name__} waits for more rows: {found['_problem']} Without "
                     "its summary nothing would be left of it. Save it with summary=True."
                 )
-        twin = self.record(**{name: getattr(value, name) for name in self.spare})
-        refuse_others(value, self._shown(twin, found))
+        given = {name: getattr(value, name) for name in self.spare}
+        refuse_others(value, lambda: self._shown(self.record(**given), found))
         if not page.summary and found.get("_fitted") is not None and "summary_" in found:
             found["summary_"] = None
         return found
@@ -145,9 +146,16 @@ def _check_schema(model: Any) -> None:
         raise InputError("The schema of the model does not fit its features.")
 
 
-def refuse_others(model: Any, twin: Any) -> None:
+#: Attributes that models of a class have shown after they were made of what a file holds.
+_SHOWN: defaultdict[type, set[str]] = defaultdict(set)
+
+
+def refuse_others(model: Any, twin: Callable[[], Any]) -> None:
     """Refuse attributes that would be lost: those that no model has which is made of the same."""
-    strange = sorted(name for name in set(vars(model)) - set(vars(twin)) if name[0] != "_")
+    known, names = _SHOWN[type(model)], {name for name in vars(model) if name[0] != "_"}
+    if not names <= known:
+        known.update(vars(twin()))
+    strange = sorted(names - known)
     if strange:
         raise InputError(
             f"This {type(model).__name__} has the attribute {strange[0]!r}, which model files do "
@@ -173,7 +181,7 @@ class Decision:
         if not hasattr(model, "estimator_"):
             raise InputError("This DecisionClassifier is not fitted, so there is nothing to save.")
         twin = DecisionClassifier(model.estimator, model.loss)
-        refuse_others(model, twin._adopt(model.estimator_))  # noqa: SLF001 - as a fit does
+        refuse_others(model, lambda: twin._adopt(model.estimator_))  # noqa: SLF001 - as a fit does
         name, options = type(model.estimator).__name__, given_parameters(model.estimator)
         return cls(name, options, model.loss, model.estimator_)
 
