@@ -418,20 +418,18 @@ def _read_numbers(what: Declaration, node: Json, path: str, scopes: list[Scope])
         pieces = zip(_cut(cells, [*map(math.prod, listed)], path), listed, strict=True)
         arrays = [piece.reshape(shape) for piece, shape in pieces]
     for array, scope in zip(arrays, scopes, strict=True):
-        scope.bind(_dims_of(what, array.ndim, path, scope), array.shape, path)
+        scope.bind(_dims_of(what, array.ndim, scope), array.shape, path)
     return arrays
 
 
-def _dims_of(what: Declaration, n_axes: int, path: str, scope: Scope) -> str:
+def _dims_of(what: Declaration, n_axes: int, scope: Scope) -> str:
     """Choose the letters that an array must have."""
     dims = what.dims or ""
     if isinstance(dims, Mapping):
         dims = dims[scope.fields[str(what.by)]]
-    options = (dims,) if isinstance(dims, str) else dims
-    fitting = [each for each in options if len(each.split()) == n_axes]
-    if not fitting:
-        raise Fault(f"{path} has {n_axes} axes, which none of {options} has")
-    return fitting[0]
+    if isinstance(dims, str):
+        return dims
+    return next((each for each in dims if len(each.split()) == n_axes), dims[0])
 
 
 def _check_numbers(array: Any, what: Declaration, path: str) -> None:
