@@ -532,7 +532,8 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         columns, information = [each.column for each in fitted.codings], fitted.information
         width += sum(each.n_seen - 2 for each in fitted.codings)
         if (
-            len(fitted.coef) != (1 if n_classes == 2 else n_classes)
+            n_classes < 2
+            or len(fitted.coef) != (1 if n_classes == 2 else n_classes)
             or fitted.coef.shape[1] != width
             or (information and len(information.scaling.scale) != width)
             or (information and information.n_classes != n_classes)

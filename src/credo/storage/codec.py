@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from itertools import accumulate
@@ -36,8 +35,8 @@ _STORED = frozenset(DTYPES.values())
 
 #: Whole numbers below this fit into 64 bits; in the tree they may have this many.
 _MOST_WHOLE, _MOST_BITS = 2**63, 512
-#: Tuples within tuples, and lists within lists, at most.
-_MOST_TUPLES, _MOST_DEEP = 8, 16
+#: Lists within lists, at most.
+_MOST_DEEP = 16
 #: Longer lists are written as arrays, so that the header stays short.
 _SHORT = 8
 #: Code points end here.
@@ -46,6 +45,7 @@ _ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 #: Kinds of items that have an array of their own type.
 _NUMBERS: dict[Any, str] = {bool: "<?", int: "<i8", float: "<f8"}
 _SEQUENCES = {"numbers": ("b1", "i8", "f8"), "texts": ("u1",), "json": ("u1",)}
+_SINGLE = (type(None), bool, int, float, str)
 _LISTS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
@@ -57,14 +57,14 @@ def parse(text: str | bytes, what: str) -> Json:
     """Parse strict JSON: no repeated keys, no NaN, nests as deep as Python's own calls at most."""
     try:
         decoded = text.decode("utf-8") if isinstance(text, bytes) else text
-        return json.loads(decoded, object_pairs_hook=_table, parse_constant=_refuse_constant)
+        return _DECODER.decode(decoded)
     except (ValueError, RecursionError) as error:
         raise Fault(f"it is damaged: {what} cannot be read ({str(error)[:200]})") from None
 
 
 def as_text(tree: Json) -> str:
     """Write a tree as short as it can be; the same tree gives the same text."""
-    return json.dumps(tree, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
+    return _ENCODER.encode(tree)
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -78,6 +78,10 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _refuse_constant(constant: str) -> None:
     """Refuse what is not JSON."""
     raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_table, parse_constant=_refuse_constant)
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
 # --- what is written to and read from -------------------------------------------------------------
@@ -132,10 +136,10 @@ class Shelf:
         self.used: set[str] = set()
 
     def spend(self, count: int, path: str) -> None:
-        """Refuse to make Python's own values of the same array over and over."""
+        """Refuse to make more values than the file has bytes, such as of one array many times."""
         self.room -= count
         if self.room < 0:
-            raise Fault(f"{path} repeats an array that others are made of")
+            raise Fault(f"{path} has more values than the file has room for")
 
     def array(self, reference: Json, path: str) -> Any:
         """Find the array of a reference."""
@@ -197,11 +201,6 @@ class Form:
 
     def __init__(self, record: Any) -> None:
         self.record, self.fields = record, declared(record)
-
-    @property
-    def bare(self) -> Form:
-        """The form of an object that is a parameter of another."""
-        return self
 
     def take(self, value: Any, page: Page) -> dict[str, Any]:  # noqa: ARG002 - others need it
         """Take an object apart."""
@@ -292,63 +291,41 @@ def check_fields(node: Json, known: AbstractSet[str], needed: AbstractSet[str], 
 
 
 def write(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
-    """Write a field of some objects; what may be None is told apart if some are."""
-    there = [not what.optional or value is not None for value in values]
-    if not any(there):
-        return None
-    found = [value for value, is_there in zip(values, there, strict=True) if is_there]
-    node = _WRITERS[what.holds](what, found, path, page)
-    if all(there):
+    """Write a field of some objects; of what may be None or many, how many, and all together."""
+    if not (what.optional or what.many):
+        return _WRITERS[what.holds](what, values, path, page)
+    parts = values if what.many else [() if value is None else (value,) for value in values]
+    whole = [each for part in parts for each in part]
+    node = _WRITERS[what.holds](what, whole, path, page) if whole else None
+    if what.optional and len(whole) in (0, len(values)):
         return node
-    return {"there": page.array(f"{path}.there", np.array(there)), "of": node}
+    sizes = np.array([len(part) for part in parts], dtype=np.int64)
+    return {"sizes": page.array(f"{path}.sizes", sizes), "of": node}
 
 
 def read(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
     """Read a field of some objects, of which there is at least one, each in its scope."""
-    if not what.optional:
+    if not (what.optional or what.many):
         return _READERS[what.holds](what, node, path, scopes)
-    if node is None:
-        return [None] * len(scopes)
-    if not isinstance(node, dict) or set(node) != {"there", "of"}:
+    if what.optional and not (isinstance(node, dict) and node.keys() == {"sizes", "of"}):
+        if node is None:
+            return [None] * len(scopes)
         return _READERS[what.holds](what, node, path, scopes)
-    there = scopes[0].shelf.vector(node["there"], path, "?")
-    if len(there) != len(scopes) or not there.any():
-        raise Fault(f"{path} does not say what is there")
-    known = [scope for scope, is_there in zip(scopes, there.tolist(), strict=True) if is_there]
-    found = iter(_READERS[what.holds](what, node["of"], path, known))
-    return [next(found) if is_there else None for is_there in there.tolist()]
-
-
-def _write_records(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
-    """Write records; of tuples of them, how many each has, and all together."""
-    if not what.many:
-        return _write_classes(what, values, path, page)
-    whole = [each for value in values for each in value]
-    sizes = np.array([len(value) for value in values], dtype=np.int64)
-    node = _write_classes(what, whole, path, page) if whole else None
-    return {"sizes": page.array(f"{path}.sizes", sizes), "of": node}
-
-
-def _read_records(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
-    """Read records, which share the declared sizes with what is around them."""
-    if not what.many:
-        letters = None if what.dims is None else str(what.dims)
-        return _read_classes(what, node, path, [scope.inner(letters) for scope in scopes])
     check_fields(node, {"sizes", "of"}, {"sizes", "of"}, path)
     shelf = scopes[0].shelf
     sizes = shelf.vector(node["sizes"], path).tolist()
-    _check_sizes(sizes, sum(sizes), scopes, path)
+    if len(sizes) != len(scopes) or min(sizes) < 0 or (what.optional and max(sizes) > 1):
+        raise Fault(f"{path} does not say how many there are")
     shelf.spend(sum(sizes), path)
-    letters = str(what.dims or "")
-    pairs = zip(scopes, sizes, strict=True)
-    own = [scope.inner(letters) for scope, size in pairs for _ in range(size)]
+    own = [scope for scope, size in zip(scopes, sizes, strict=True) for _ in range(size)]
     if bool(own) != (node["of"] is not None):
         raise Fault(f"{path} has another number of records than it says")
-    found = _read_classes(what, node["of"], path, own) if own else []
-    return [tuple(part) for part in _cut(found, sizes)]
+    found = _READERS[what.holds](what, node["of"], path, own) if own else []
+    parts = _cut(found, sizes, path)
+    return [tuple(part) if what.many else part[0] if part else None for part in parts]
 
 
-def _write_classes(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
+def _write_records(what: Declaration, values: list[Any], path: str, page: Page) -> Json:
     """Write records of one class; of several, the records of each class together."""
     classes = _classes(what)
     if classes is None:
@@ -356,7 +333,7 @@ def _write_classes(what: Declaration, values: list[Any], path: str, page: Page) 
     names = [type(value).__name__ for value in values]
     for value, name in zip(values, names, strict=True):
         if classes.get(name) is not type(value):
-            raise page.refuse(path, value, f"Model files hold {', '.join(classes)} there.")
+            raise page.refuse(path, value, _remedy(value, ", ".join(classes)))
     kinds = list(dict.fromkeys(names))
     node = {
         kind: _write_fields(
@@ -373,8 +350,10 @@ def _write_classes(what: Declaration, values: list[Any], path: str, page: Page) 
     return {"which": page.array(f"{path}.which", which), "of": node}
 
 
-def _read_classes(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
-    """Read the records of each class, and put them into their order."""
+def _read_records(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
+    """Read the records of each class in their order; they share the declared sizes with others."""
+    letters = str(what.dims or "") if what.many or what.dims is not None else None
+    scopes = [scope.inner(letters) for scope in scopes]
     classes = _classes(what)
     if classes is None:
         return _read_fields(form_of(what.of[0]), node, path, scopes)
@@ -400,15 +379,11 @@ def _classes(what: Declaration) -> dict[str, type] | None:
     return {name: each for group in named for name, each in group.items()}
 
 
-def _cut(values: Any, sizes: list[int]) -> list[Any]:
+def _cut(values: Any, sizes: list[int], path: str) -> list[Any]:
     """Cut an array or a list into pieces of these sizes, which are all of it."""
-    return [values[end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)]
-
-
-def _check_sizes(sizes: list[int], total: int, scopes: list[Scope], path: str) -> None:
-    """Refuse sizes that are not those of all pieces."""
-    if len(sizes) != len(scopes) or min(sizes) < 0 or sum(sizes) != total:
+    if min(sizes, default=0) < 0 or sum(sizes) != len(values):
         raise Fault(f"the sizes of the pieces of {path} do not fit")
+    return [values[end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)]
 
 
 # --- arrays of numbers ----------------------------------------------------------------------------
@@ -436,29 +411,25 @@ def _read_numbers(what: Declaration, node: Json, path: str, scopes: list[Scope])
         if not isinstance(node, list) or len(node) != 2:
             raise Fault(f"{path} is no stack of arrays")
         cells, shapes = (shelf.array(reference, path) for reference in node)
-        if cells.ndim != 1 or shapes.ndim != 2 or shapes.dtype != np.int64:
+        if cells.ndim != 1 or shapes.dtype != np.int64 or shapes.shape[:-1] != (len(scopes),):
             raise Fault(f"{path} is no stack of arrays")
         _check_numbers(cells, what, path)
         listed = [tuple(n for n in row if n >= 0) for row in shapes.tolist()]
-        sizes = [math.prod(shape) for shape in listed]
-        _check_sizes(sizes, len(cells), scopes, path)
-        pieces = zip(_cut(cells, sizes), listed, strict=True)
+        pieces = zip(_cut(cells, [*map(math.prod, listed)], path), listed, strict=True)
         arrays = [piece.reshape(shape) for piece, shape in pieces]
     for array, scope in zip(arrays, scopes, strict=True):
-        scope.bind(_dims_of(what, array.ndim, path, scope), array.shape, path)
+        scope.bind(_dims_of(what, array.ndim, scope), array.shape, path)
     return arrays
 
 
-def _dims_of(what: Declaration, n_axes: int, path: str, scope: Scope) -> str:
+def _dims_of(what: Declaration, n_axes: int, scope: Scope) -> str:
     """Choose the letters that an array must have."""
     dims = what.dims or ""
     if isinstance(dims, Mapping):
         dims = dims[scope.fields[str(what.by)]]
-    options = (dims,) if isinstance(dims, str) else dims
-    fitting = [each for each in options if len(each.split()) == n_axes]
-    if not fitting:
-        raise Fault(f"{path} has {n_axes} axes, which none of {options} has")
-    return fitting[0]
+    if isinstance(dims, str):
+        return dims
+    return next((each for each in dims if len(each.split()) == n_axes), dims[0])
 
 
 def _check_numbers(array: Any, what: Declaration, path: str) -> None:
@@ -472,37 +443,25 @@ def _check_numbers(array: Any, what: Declaration, path: str) -> None:
         raise Fault(f"{path} holds a number that is not at least 0")
 
 
-# --- labels ---------------------------------------------------------------------------------------
+# --- plain values: labels, single values, and parameters ------------------------------------------
 
 
-def _write_labels(what: Declaration, values: list[Any], path: str, page: Page) -> Json:  # noqa: ARG001 - checked when read
-    """Write labels; of many tuples, one behind the other, and how many each has."""
-    if len(values) == 1:
-        return write_labels(values[0], path, page)
-    if not all(isinstance(value, tuple) for value in values):
-        each = enumerate(values)
-        return [write_labels(value, f"{path}.{i}", page) for i, value in each]
-    whole = [label for value in values for label in value]
-    sizes = np.array([len(value) for value in values], dtype=np.int64)
-    return {"of": write_labels(whole, path, page), "sizes": page.array(f"{path}.sizes", sizes)}
+def _write_plain(what: Declaration, values: list[Any], path: str, page: Page) -> Json:  # noqa: ARG001 - checked when read
+    """Write a plain value of each object, of several as a list."""
+    return write_value(values[0] if len(values) == 1 else values, path, page)
 
 
-def _read_labels(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
-    """Read labels, and check their form, their number, and each of them."""
-    shelf = scopes[0].shelf
+def _read_plain(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
+    """Read a plain value of each object, and check it."""
+    found = read_value(node, path, scopes[0].shelf)
     if len(scopes) == 1:
-        found = [read_labels(node, path, shelf)]
-    elif isinstance(node, list) and len(node) == len(scopes):
-        found = [read_labels(each, path, shelf) for each in node]
-    else:
-        check_fields(node, {"of", "sizes"}, {"of", "sizes"}, path)
-        whole, sizes = read_labels(node["of"], path, shelf), shelf.vector(node["sizes"], path)
-        if not isinstance(whole, list):
-            raise Fault(f"{path} is no stack of labels")
-        _check_sizes(sizes.tolist(), len(whole), scopes, path)
-        found = [tuple(piece) for piece in _cut(whole, sizes.tolist())]
-    for labels, scope in zip(found, scopes, strict=True):
-        _check_labels(labels, what, path, scope)
+        found = [found]
+    elif type(found) is not list or len(found) != len(scopes):
+        raise Fault(f"{path} is no list of {len(scopes)}")
+    if what.holds != "value":
+        check = _check_labels if what.holds == "labels" else _check_single
+        for value, scope in zip(found, scopes, strict=True):
+            check(value, what, path, scope)
     return found
 
 
@@ -514,133 +473,17 @@ def _check_labels(labels: Any, what: Declaration, path: str, scope: Scope) -> No
     scope.bind(str(what.dims), labels.shape if in_array else (len(labels),), path)
     if in_array and not len(labels):
         raise Fault(f"{path} has no labels")
-    distinct = in_array or "distinct" in what.marks
-    if isinstance(labels, range) or not (distinct or what.each is not object):
+    if isinstance(labels, range):
         return
     items = labels.tolist() if in_array else labels
     if what.each is not object and not all(isinstance(item, what.each) for item in items):
         raise Fault(f"{path} holds a label of another kind")
-    if distinct and len(set(items)) < len(items):
-        raise Fault(f"{path} holds a label twice")
-
-
-def write_labels(labels: Any, path: str, page: Page) -> Json:
-    """Write labels in an array, a tuple, a list or a range, so that the same comes back."""
-    if isinstance(labels, range):
-        return {"range": [labels.start, labels.stop, labels.step]}
-    if not isinstance(labels, np.ndarray):
-        form = "list" if isinstance(labels, list) else "tuple"
-        return {form: _write_sequence([plain(label) for label in labels], path, page)}
-    kind = labels.dtype.kind
-    if kind in "biuf":
-        return {"array": page.array(path, labels)}
-    if kind == "U" and labels.ndim == 1:  # text of fixed width, as code points
-        width = labels.dtype.itemsize // 4
-        native = np.ascontiguousarray(labels, labels.dtype.newbyteorder("="))
-        return {"wide": page.array(path, native.view(np.uint32).reshape(len(labels), width))}
-    if kind in "OT" and labels.ndim == 1:
-        form = "objects" if kind == "O" else "strings"
-        return {form: _write_sequence([plain(label) for label in labels], path, page)}
-    raise page.refuse(path, labels, f"Labels of type {labels.dtype} are not stored; use text.")
-
-
-def read_labels(node: Json, path: str, shelf: Shelf) -> Any:
-    """Read labels back, in the form in which they were given."""
-    if not isinstance(node, dict) or len(node) != 1:
-        raise Fault(f"{path} holds no labels")
-    ((form, value),) = node.items()
-    if form == "range":
-        return _read_range(value, path)
-    if form == "array":
-        return shelf.array(value, path)
-    if form == "wide":
-        return _read_wide(shelf.array(value, path), path)
-    items = _read_sequence(value, path, shelf)
-    if form == "objects":
-        result = np.empty(len(items), dtype=object)
-        result[:] = items
-        return result
-    if form == "strings" and all(isinstance(item, str) for item in items):
-        return np.array(items, dtype=np.dtypes.StringDType())
-    if form not in ("tuple", "list"):
-        raise Fault(f"{path} holds labels in an unknown form")
-    return items if form == "list" else tuple(items)
-
-
-def _read_range(value: Json, path: str) -> range:
-    """Read a range, which costs nothing however long it is."""
-    whole = isinstance(value, list) and len(value) == 3 and all(type(v) is int for v in value)
-    if not whole or not value[2] or max(map(abs, value)) >= _MOST_WHOLE // 2:
-        raise Fault(f"{path} is no range")
-    return range(*value)
-
-
-def _read_wide(codes: Any, path: str) -> Any:
-    """Read text of fixed width from its code points."""
-    if codes.dtype != np.uint32 or codes.ndim != 2 or not codes.shape[1]:
-        raise Fault(f"{path} is no array of texts")
-    if codes.max(initial=0) > _MOST_CODE:
-        raise Fault(f"{path} holds what is no character")
-    if not codes.size:
-        return np.empty(len(codes), dtype=f"U{codes.shape[1]}")
-    return np.ascontiguousarray(codes).view(f"<U{codes.shape[1]}").reshape(len(codes))
-
-
-def _write_sequence(items: Sequence[Any], path: str, page: Page) -> Json:
-    """Write plain items in order: numbers as an array, texts as lines, others as lines of JSON."""
-    kinds = {type(item) for item in items}
-    kind = kinds.pop() if len(kinds) == 1 else None
-    if kind in _NUMBERS and (
-        kind is not int or -_MOST_WHOLE <= min(items) <= max(items) < _MOST_WHOLE
-    ):
-        return {"numbers": page.array(path, np.array(items, dtype=_NUMBERS[kind]))}
-    form = "texts" if kind is str and not any("\n" in item for item in items) else "json"
-    lines = items if form == "texts" else [as_text(_write_scalar(i, path, page)) for i in items]
-    whole = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
-    return {form: page.array(path, np.frombuffer(whole, dtype=np.uint8))}
-
-
-def _read_sequence(node: Json, path: str, shelf: Shelf) -> list[Any]:
-    """Read items back into a list."""
-    if not isinstance(node, dict) or len(node) != 1:
-        raise Fault(f"{path} is no sequence")
-    ((form, value),) = node.items()
-    array = shelf.array(value, path)
-    if array.ndim != 1 or array.dtype.str[1:] not in _SEQUENCES.get(form, ()):
-        raise Fault(f"{path} is no sequence of a known kind")
-    shelf.spend(len(array), path)
-    if form == "numbers":
-        return array.tolist()
     try:
-        *lines, rest = array.tobytes().decode("utf-8", "surrogatepass").split("\n")
-    except UnicodeDecodeError:
-        raise Fault(f"{path} holds a text that is not UTF-8") from None
-    if rest:
-        raise Fault(f"{path} ends in the middle of a text")
-    return lines if form == "texts" else [_read_scalar(parse(line, path), path) for line in lines]
-
-
-# --- single values, and parameters ----------------------------------------------------------------
-
-
-def _write_singles(what: Declaration, values: list[Any], path: str, page: Page) -> Json:  # noqa: ARG001 - checked when read
-    """Write a single value of each object."""
-    if len(values) == 1:
-        return _write_scalar(values[0], path, page)
-    return _write_sequence([plain(value) for value in values], path, page)
-
-
-def _read_singles(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:
-    """Read a single value of each object, and check it."""
-    if len(scopes) == 1:
-        found = [_read_scalar(node, path)]
-    else:
-        found = _read_sequence(node, path, scopes[0].shelf)
-        if len(found) != len(scopes):
-            raise Fault(f"{path} has {len(found)} values, not {len(scopes)}")
-    for value, scope in zip(found, scopes, strict=True):
-        _check_single(value, what, path, scope)
-    return found
+        twice = len(set(items)) < len(items)
+    except TypeError:
+        raise Fault(f"{path} holds what is no label") from None
+    if twice and (in_array or "distinct" in what.marks):
+        raise Fault(f"{path} holds a label twice")
 
 
 def _check_single(value: Any, what: Declaration, path: str, scope: Scope) -> None:
@@ -657,39 +500,205 @@ def _check_single(value: Any, what: Declaration, path: str, scope: Scope) -> Non
         raise Fault(f"{path} is a {type(value).__name__}, not a {what.of[0].__name__}")
 
 
-def _write_scalar(value: Any, path: str, page: Page, depth: int = 0) -> Json:
-    """Write a number, a text, or a tuple of such, as JSON that gives the same value back."""
-    item = plain(value)
-    if item is None or type(item) in (bool, str):
-        return item
-    if type(item) is int and item.bit_length() <= _MOST_BITS:
-        return item
-    if type(item) is float:
-        return item if math.isfinite(item) else {"float": str(item)}
-    if type(item) is tuple and depth < _MOST_TUPLES:
-        return {"tuple": [_write_scalar(each, path, page, depth + 1) for each in item]}
-    raise page.refuse(path, value, "Model files hold text, numbers, booleans and tuples.")
-
-
-def _read_scalar(node: Json, path: str, depth: int = 0) -> Any:
-    """Read a single value back."""
-    if node is None or isinstance(node, (bool, str)):
-        return node
-    if isinstance(node, int) and node.bit_length() <= _MOST_BITS:
-        return node
-    if isinstance(node, float) and math.isfinite(node):  # 1e999 is not
-        return node
-    if isinstance(node, dict) and len(node) == 1 and depth < _MOST_TUPLES:
-        ((kind, value),) = node.items()
-        if kind == "float" and isinstance(value, str) and value in _ODD:
-            return _ODD[value]
-        if kind == "tuple" and isinstance(value, list):
-            return tuple(_read_scalar(each, path, depth + 1) for each in value)
-    raise Fault(f"{path} holds a value of an unknown kind")
-
-
 #: Classes of objects that may be parameters, by name.
-parameters: ChainMap[str, type] = ChainMap()
+parameters: dict[str, type] = {}
+
+
+def _is_single(item: Any) -> bool:
+    """Tell whether JSON gives a value back as it is."""
+    if item is None or isinstance(item, (bool, str)):
+        return True
+    if isinstance(item, float):  # 1e999 is not finite
+        return math.isfinite(item)
+    return isinstance(item, int) and item.bit_length() <= _MOST_BITS
+
+
+def write_value(value: Any, path: str, page: Page, depth: int = 0) -> Json:
+    """Write a label, or what a user may pass as a parameter, so that the same comes back."""
+    item: Any = plain(value)
+    cls: type = type(item)
+    if cls in _SINGLE and _is_single(item):
+        return item
+    if parameters.get(cls.__name__) is cls:
+        return {cls.__name__: _write_fields(form_of(cls), [item], path, page)}
+    if isinstance(item, np.ndarray):
+        return _write_array(item, path, page, depth)
+    if isinstance(item, Mapping):
+        keys = _write_items(list(item), f"{path}.keys", page, depth + 1)
+        return {"dict": [keys, _write_items(list(item.values()), path, page, depth + 1)]}
+    if cls in _LISTS.values():
+        items = sorted(item, key=repr) if cls in (set, frozenset) else item
+        return {cls.__name__: _write_items(items, path, page, depth + 1)}
+    if cls in (float, range):
+        return {cls.__name__: str(item) if cls is float else [item.start, item.stop, item.step]}
+    raise page.refuse(path, value, _remedy(item, "text, numbers, booleans, lists and mappings"))
+
+
+def _remedy(item: Any, others: str) -> str:
+    """Say what to do with a value that no file can hold."""
+    if callable(item):
+        return "A model file holds no code. Pass a value by name."
+    if hasattr(item, "get_params"):
+        return (
+            "Model files hold Credo's own estimators, a CountVectorizer or a HashingVectorizer. "
+            "Save the other library's model in its own way and the Loss with loss.save(path), and "
+            "join them after loading."
+        )
+    return f"Model files hold {others} there."
+
+
+def _write_array(array: Any, path: str, page: Page, depth: int) -> Json:
+    """Write an array of numbers, of text of fixed width as code points, or of objects."""
+    kind = array.dtype.kind
+    if kind in "biuf":
+        return {"array": page.array(path, array)}
+    if kind == "U" and array.ndim == 1:
+        width = array.dtype.itemsize // 4
+        native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+        return {"wide": page.array(path, native.view(np.uint32).reshape(len(array), width))}
+    if kind in "OT" and array.ndim == 1:
+        form = "objects" if kind == "O" else "strings"
+        return {form: _write_items(array.tolist(), path, page, depth + 1)}
+    raise page.refuse(path, array, f"Arrays of type {array.dtype} are not stored; use text.")
+
+
+def _write_items(given: Any, path: str, page: Page, depth: int) -> Json:
+    """Write a short list as it is, a long one as an array: of numbers, of lines, or of JSON."""
+    if depth > _MOST_DEEP:
+        raise page.refuse(path, given, f"It is nested more than {_MOST_DEEP} deep.")
+    items: list[Any] = [plain(item) for item in given]
+    kinds = {type(item) for item in items} if len(items) > _SHORT else ()
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind in _NUMBERS and (kind is not int or max(map(abs, items)) < _MOST_WHOLE):
+        return {"numbers": page.array(path, np.array(items, dtype=_NUMBERS[kind]))}
+    if kind is tuple:  # one behind the other
+        sizes = np.array([len(item) for item in items], dtype=np.int64)
+        whole = _write_items([e for item in items for e in item], f"{path}.of", page, depth + 1)
+        return {"tuples": [page.array(f"{path}.lengths", sizes), whole]}
+    if kind is str and not any("\n" in item for item in items):
+        return {"texts": page.array(path, _bytes("\n".join(items)))}
+    nodes = [write_value(item, f"{path}.{i}", page, depth) for i, item in enumerate(items)]
+    return nodes if len(items) <= _SHORT else {"json": page.array(path, _bytes(as_text(nodes)))}
+
+
+def _bytes(text: str) -> Any:
+    """Return a text as an array."""
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+def read_value(node: Json, path: str, shelf: Shelf, depth: int = 0) -> Any:
+    """Read a plain value and all that it holds."""
+    if _is_single(node):
+        return node
+    form, value = _only(node)
+    if form in parameters:
+        return _read_fields(form_of(parameters[form]), value, path, [Scope(shelf)])[0]
+    if form not in _FORMS:
+        raise Fault(f"{path} holds a value of an unknown kind")
+    try:
+        return _FORMS[form](value, path, shelf, depth + 1)
+    except (KeyError, OverflowError, TypeError, ValueError):
+        raise Fault(f"{path} is no proper value of the kind {form!r}") from None
+
+
+def _only(node: Json) -> tuple[str, Json]:
+    """Return the form of a node and what is in it."""
+    ((form, value),) = node.items() if isinstance(node, dict) and len(node) == 1 else (("", None),)
+    return form, value
+
+
+def _read_items(node: Json, path: str, shelf: Shelf, depth: int) -> list[Any]:
+    """Read the items of a list."""
+    if depth > _MOST_DEEP:
+        raise Fault(f"{path} is nested too deep")
+    if isinstance(node, list):
+        return [read_value(each, path, shelf, depth) for each in node]
+    form, value = _only(node)
+    if form == "tuples" and isinstance(value, list) and len(value) == 2:
+        sizes = shelf.vector(value[0], path).tolist()
+        shelf.spend(len(sizes), path)
+        items = _read_items(value[1], path, shelf, depth + 1)
+        return [tuple(piece) for piece in _cut(items, sizes, path)]
+    nodes = _read_sequence(form, shelf.array(value, path), path, shelf)
+    return [read_value(each, path, shelf, depth) for each in nodes] if form == "json" else nodes
+
+
+def _read_sequence(form: str, array: Any, path: str, shelf: Shelf) -> list[Any]:
+    """Read the numbers, the lines of text, or the list in JSON that an array holds."""
+    if array.ndim != 1 or array.dtype.str[1:] not in _SEQUENCES.get(form, ()):
+        raise Fault(f"{path} is no sequence of a known kind")
+    shelf.spend(len(array), path)
+    if form == "numbers":
+        return list(array.tolist())
+    try:
+        text = array.tobytes().decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise Fault(f"{path} holds a text that is not UTF-8") from None
+    found = text.split("\n") if form == "texts" else parse(text, path)
+    if not isinstance(found, list):
+        raise Fault(f"{path} is no list")
+    return found
+
+
+def _read_dict(value: Json, path: str, shelf: Shelf, depth: int) -> dict[Any, Any]:
+    """Read a mapping from its keys and its values."""
+    keys, values = (_read_items(each, path, shelf, depth) for each in value)
+    return dict(zip(keys, values, strict=True))
+
+
+def _read_objects(value: Json, path: str, shelf: Shelf, depth: int) -> Any:
+    """Read an array of objects."""
+    items = _read_items(value, path, shelf, depth)
+    result = np.empty(len(items), dtype=object)
+    result[:] = items
+    return result
+
+
+def _read_strings(value: Json, path: str, shelf: Shelf, depth: int) -> Any:
+    """Read an array of text of any width."""
+    items = _read_items(value, path, shelf, depth)
+    if not all(isinstance(item, str) for item in items):
+        raise TypeError
+    return np.array(items, dtype=np.dtypes.StringDType())
+
+
+def _read_wide(value: Json, path: str, shelf: Shelf, depth: int) -> Any:  # noqa: ARG001 - as the others
+    """Read text of fixed width from its code points."""
+    codes = shelf.array(value, path)
+    if codes.dtype != np.uint32 or codes.ndim != 2 or not codes.shape[1]:
+        raise Fault(f"{path} is no array of texts")
+    if codes.max(initial=0) > _MOST_CODE:
+        raise Fault(f"{path} holds what is no character")
+    if not codes.size:
+        return np.empty(len(codes), dtype=f"U{codes.shape[1]}")
+    return np.ascontiguousarray(codes).view(f"<U{codes.shape[1]}").reshape(len(codes))
+
+
+def _read_range(value: Json, path: str, shelf: Shelf, *_: Any) -> range:
+    """Read a range; what it numbers is in the file."""
+    if max(map(abs, value)) >= _MOST_WHOLE // 2:
+        raise OverflowError
+    found = range(*value)
+    shelf.spend(len(found), path)
+    return found
+
+
+def _read_list(make: Any) -> Callable[[Json, str, Shelf, int], Any]:
+    """Return what reads a list, a tuple or a set."""
+    return lambda value, path, shelf, depth: make(_read_items(value, path, shelf, depth))
+
+
+#: What reads the values that JSON does not have, by the names of their forms.
+_FORMS: dict[str, Callable[[Json, str, Shelf, int], Any]] = {
+    **{name: _read_list(make) for name, make in _LISTS.items()},
+    "dict": _read_dict,
+    "objects": _read_objects,
+    "strings": _read_strings,
+    "wide": _read_wide,
+    "array": lambda value, path, shelf, _: shelf.array(value, path),
+    "range": _read_range,
+    "float": lambda value, *_: _ODD[value],
+}
 
 
 def given_parameters(model: Any) -> dict[str, Any]:
@@ -708,102 +717,13 @@ def parameter_names(cls: Any) -> tuple[str, ...]:
     return tuple(name for name in names if name != "progress")
 
 
-def _write_values(what: Declaration, values: list[Any], path: str, page: Page) -> Json:  # noqa: ARG001 - nothing is declared
-    """Write a parameter of each object."""
-    if len(values) == 1:
-        return write_value(values[0], path, page)
-    return [write_value(value, f"{path}.{i}", page) for i, value in enumerate(values)]
-
-
-def _read_values(what: Declaration, node: Json, path: str, scopes: list[Scope]) -> list[Any]:  # noqa: ARG001 - nothing is declared
-    """Read a parameter of each object."""
-    nodes = [node] if len(scopes) == 1 else node
-    if not isinstance(nodes, list) or len(nodes) != len(scopes):
-        raise Fault(f"{path} is no list of {len(scopes)}")
-    return [read_value(each, path, scopes[0].shelf) for each in nodes]
-
-
-def write_value(value: Any, path: str, page: Page, depth: int = 0) -> Json:
-    """Write what a user may pass as a parameter, and all that it holds."""
-    cls: type = type(value)
-    if parameters.get(cls.__name__) is cls:
-        return {"object": {cls.__name__: _write_fields(form_of(cls).bare, [value], path, page)}}
-    if depth > _MOST_DEEP:
-        raise page.refuse(path, value, f"It is nested more than {_MOST_DEEP} deep.")
-    if isinstance(value, np.ndarray):
-        return {"array": write_labels(value, path, page)}
-    if isinstance(value, Mapping):
-        keys = write_value(list(value), f"{path}.keys", page, depth + 1)
-        return {"dict": [keys, write_value(list(value.values()), path, page, depth + 1)]}
-    if cls in _LISTS.values():
-        items = sorted(value, key=repr) if cls in (set, frozenset) else list(value)
-        return {cls.__name__: _write_items(items, path, page, depth)}
-    if callable(value):
-        raise page.refuse(path, value, "A model file holds no code. Pass a value by name.")
-    if hasattr(value, "get_params"):
-        remedy = (
-            "Model files hold Credo's own estimators, a CountVectorizer or a HashingVectorizer. "
-            "Save the other library's model in its own way and the Loss with loss.save(path), and "
-            "join them after loading."
-        )
-        raise page.refuse(path, value, remedy)
-    return _write_scalar(value, path, page)
-
-
-def _write_items(items: list[Any], path: str, page: Page, depth: int) -> Json:
-    """Write a short list as it is, a long one of single values as arrays."""
-    nested = (*_LISTS.values(), Mapping, np.ndarray)
-    if len(items) > _SHORT and not any(isinstance(item, nested) for item in items):
-        return _write_sequence([plain(item) for item in items], path, page)
-    return [write_value(item, f"{path}.{i}", page, depth + 1) for i, item in enumerate(items)]
-
-
-def read_value(node: Json, path: str, shelf: Shelf, depth: int = 0) -> Any:
-    """Read a parameter and all that it holds."""
-    ((form, value),) = node.items() if isinstance(node, dict) and len(node) == 1 else (("", node),)
-    if depth > _MOST_DEEP:
-        raise Fault(f"{path} is nested too deep")
-    if form == "array":
-        return read_labels(value, path, shelf)
-    if form == "object":
-        check_fields(value, set(parameters), set(), path)
-        if len(value) != 1:
-            raise Fault(f"{path} is not one object")
-        ((name, inner),) = value.items()
-        return _read_fields(form_of(parameters[name]).bare, inner, path, [Scope(shelf)])[0]
-    if form != "dict" and form not in _LISTS:
-        return _read_scalar(node, path)
-    if isinstance(value, list):
-        items = [read_value(each, path, shelf, depth + 1) for each in value]
-    else:
-        items = _read_sequence(value, path, shelf)
-    try:
-        return dict(_pairs(items)) if form == "dict" else _LISTS[form](items)
-    except (TypeError, ValueError):
-        raise Fault(f"{path} is a set or a mapping of what cannot be in one") from None
-
-
-def _pairs(items: list[Any]) -> Iterable[tuple[Any, Any]]:
-    """Pair the keys of a mapping with its values."""
-    keys, values = items
-    if not isinstance(keys, list) or not isinstance(values, list):
-        raise TypeError
-    return zip(keys, values, strict=True)
-
-
 _WRITERS: dict[str, Callable[[Declaration, list[Any], str, Page], Json]] = {
     "numbers": _write_numbers,
-    "labels": _write_labels,
-    "choice": _write_singles,
-    "single": _write_singles,
     "records": _write_records,
-    "value": _write_values,
+    **dict.fromkeys(("labels", "choice", "single", "value"), _write_plain),
 }
 _READERS: dict[str, Callable[[Declaration, Json, str, list[Scope]], list[Any]]] = {
     "numbers": _read_numbers,
-    "labels": _read_labels,
-    "choice": _read_singles,
-    "single": _read_singles,
     "records": _read_records,
-    "value": _read_values,
+    **dict.fromkeys(("labels", "choice", "single", "value"), _read_plain),
 }

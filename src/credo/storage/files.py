@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,19 +25,11 @@ from credo._checks import plain
 from credo._files import bytes_written_whole
 from credo._version import __version__
 from credo.exceptions import CredoError, FileFormatError, InputError
-from credo.storage.codec import (
-    DTYPES,
-    Fault,
-    Json,
-    Page,
-    Shelf,
-    as_text,
-    check_fields,
-    given_parameters,
-    parse,
-    read_object,
-    write_object,
-)
+from credo.storage import codec
+from credo.storage.codec import DTYPES, Fault, Json, as_text
+
+#: All bytes of a file, in memory or mapped.
+Content: TypeAlias = bytes | mmap.mmap
 
 #: Version of the layout.
 FORMAT = 3
@@ -152,10 +144,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     a            0  1
     b            1  0
     """
-    with _blame(path), _open(path) as (stream, size):
-        if size <= _LARGE:
-            return _rebuild(stream.read(size), size)
-        return _rebuild(mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ), size)
+    with _blame(path):
+        return _rebuild(_content(path))
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -194,16 +184,17 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> found["class"], found["about"]["labels"], found["parameters"]["covariance"]
     ('GaussianClassifier', ['a', 'b'], 'full')
     """
-    with _blame(path), _open(path) as (stream, size):
-        header = _read_header(stream.read(8), stream.read, size)
-        tree = _read_description(header.text)
+    with _blame(path):
+        content = _content(path)
+        text, arrays = _opened(content)
+        tree = _read_description(text)
         told = dict(tree["about"])
         return {
             **{name: tree[name] for name in ("format", "library", "class")},
-            "size": size,
+            "size": len(content),
             "parameters": told.pop("parameters", {}),
             "about": told,
-            "arrays": {name: f"{e.dtype.name} {e.shape}" for name, e in header.entries.items()},
+            "arrays": {name: f"{each.dtype.name} {each.shape}" for name, each in arrays.items()},
         }
 
 
@@ -268,7 +259,7 @@ def unpack(content: bytes) -> Any:
     if not isinstance(content, bytes):
         raise InputError(f"unpack needs bytes. Got {type(content).__name__}.")
     with _blame("packed bytes"):
-        return _rebuild(content, len(content))
+        return _rebuild(content)
 
 
 # --- from a model to bytes, and back --------------------------------------------------------------
@@ -302,8 +293,8 @@ def _compose(model: Any, *, summary: bool) -> list[bytes | memoryview]:
             f"A {name} cannot be saved. Model files are for {', '.join(storable())}, not for "
             "subclasses of them or models of other libraries."
         )
-    page = Page(name, summary=summary)
-    content = write_object(model, name, page)
+    page = codec.Page(name, summary=summary)
+    content = codec.write_object(model, name, page)
     tree = {
         "format": FORMAT,
         "library": __version__,
@@ -325,18 +316,17 @@ def _compose(model: Any, *, summary: bool) -> list[bytes | memoryview]:
     return [struct.pack("<Q", len(header)), header, *data]
 
 
-def _rebuild(buffer: Any, size: int) -> Any:
-    """Rebuild a model from a whole file in memory: bytes, or a map of the file."""
-    header = _read_header(bytes(buffer[:8]), lambda length: bytes(buffer[8 : 8 + length]), size)
-    tree = _read_description(header.text)
+def _rebuild(content: Content) -> Any:
+    """Rebuild a model from the content of a file."""
+    text, arrays = _opened(content)
+    tree = _read_description(text)
     name = tree["class"]
     cls = _class_named(name) if isinstance(name, str) else None
     if cls is None:
         raise Fault(f"it holds a {str(name)[:80]}, which this version of Credo does not know")
-    arrays = {path: _view(buffer, entry) for path, entry in header.entries.items()}
-    _check_arrays(arrays, tree["checks"], size)
-    shelf = Shelf(arrays, size)
-    model = read_object(cls, tree["content"], name, shelf)
+    _check_arrays(arrays, tree["checks"], len(content))
+    shelf = codec.Shelf(arrays, len(content))
+    model = codec.read_object(cls, tree["content"], name, shelf)
     unused = sorted(set(arrays) - shelf.used)
     if unused:
         raise Fault(f"it has the array {unused[0][:80]!r}, which belongs to nothing")
@@ -348,7 +338,7 @@ def _read_description(text: str) -> dict[str, Json]:
     end = _CHECK.search(text)
     if end is None or int(end[1], 16) != zlib.crc32(text[:-_CHECK_LENGTH].encode()):
         raise Fault("it is damaged: the checksum of its description is another")
-    tree = parse(text, "its description")
+    tree = codec.parse(text, "its description")
     version = tree.get("format") if isinstance(tree, dict) else None
     if type(version) is not int or version < 1:
         raise Fault("its description has no version")
@@ -360,29 +350,13 @@ def _read_description(text: str) -> dict[str, Json]:
         )
     if len(text) > _MOST_TEXT:
         raise Fault("its description is too long")
-    check_fields(tree, _FIELDS, _FIELDS, "the description")
+    codec.check_fields(tree, _FIELDS, _FIELDS, "the description")
     if not isinstance(tree["checks"], dict) or not isinstance(tree["about"], dict):
         raise Fault("its description is not as it must be")
     return dict(tree)
 
 
 # --- the container --------------------------------------------------------------------------------
-
-
-class Entry(NamedTuple):
-    """Where an array is in a file, and what it is."""
-
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    start: int
-    stop: int
-
-
-class Header(NamedTuple):
-    """The description of a model, and the places of its arrays in the file."""
-
-    text: str
-    entries: dict[str, Entry]
 
 
 def _write_header(text: str, arrays: Mapping[str, Any]) -> tuple[bytes, list[Any]]:
@@ -400,11 +374,30 @@ def _write_header(text: str, arrays: Mapping[str, Any]) -> tuple[bytes, list[Any
     return header + b" " * (-len(header) % 8), [arrays[name] for name in order]
 
 
-def _read_header(start: bytes, read: Any, size: int) -> Header:
-    """Read the header of a file of some size."""
-    if len(start) < 8:
+def _opened(content: Content) -> tuple[str, dict[str, Any]]:
+    """Return the description of a model, and its arrays, not copied; every byte is of one."""
+    text, table, begin = _read_header(content)
+    entries = {name: _read_entry(name, value) for name, value in table.items()}
+    end = 0
+    for start, stop in sorted(places for _, _, places in entries.values()):
+        if start != end:
+            raise Fault("its arrays overlap or leave a gap")
+        end = stop
+    size = len(content)
+    if begin + end != size:
+        raise Fault(f"it is cut short or has a tail: {begin + end} bytes expected, {size} found")
+    return text, {
+        name: np.ndarray(shape, dtype, content, begin + start)
+        for name, (dtype, shape, (start, _)) in entries.items()
+    }
+
+
+def _read_header(content: Content) -> tuple[str, dict[str, Json], int]:
+    """Return the description of a model, the entries of its arrays, and where these begin."""
+    size = len(content)
+    if size < 8:
         raise Fault(f"it has {size} bytes, too few for a model file")
-    length: int = struct.unpack("<Q", start)[0]
+    length: int = struct.unpack("<Q", content[:8])[0]
     if length > _MOST_HEADER:
         raise Fault(
             f"it is no model file: where these have the length of a header, at most {_MOST_HEADER} "
@@ -412,33 +405,20 @@ def _read_header(start: bytes, read: Any, size: int) -> Header:
         )
     if 8 + length > size:
         raise Fault(f"it is cut short: {8 + length} bytes of header, but {size} bytes in all")
-    return _parse_header(read(length), size)
-
-
-def _parse_header(text: bytes, size: int) -> Header:
-    """Check the header of a file, and that every byte after it belongs to one array."""
-    begin = 8 + len(text)
+    text = content[8 : 8 + length]
     if not text.startswith(b"{") or not text.rstrip(b" ").endswith(b"}") or len(text) % 8:
         raise Fault("it is no model file: the header is not in the safetensors format")
-    table = parse(text, "the header")
+    table = codec.parse(text, "the header")
     metadata = table.pop("__metadata__", None)
     if not isinstance(metadata, dict) or set(metadata) != {"credo"}:
         raise Fault("it is a safetensors file, but not a model file of Credo")
     if not isinstance(metadata["credo"], str):
         raise Fault("it is no model file: its description is not a text")
-    entries = {name: _read_entry(name, value, begin) for name, value in table.items()}
-    end = begin
-    for start, stop in sorted((entry.start, entry.stop) for entry in entries.values()):
-        if start != end:
-            raise Fault("its arrays overlap or leave a gap")
-        end = stop
-    if end != size:
-        raise Fault(f"it is cut short or has a tail: {end} bytes expected, {size} found")
-    return Header(metadata["credo"], entries)
+    return metadata["credo"], table, 8 + length
 
 
-def _read_entry(name: str, value: Any, begin: int) -> Entry:
-    """Check the entry of one array; places count from where the arrays begin."""
+def _read_entry(name: str, value: Any) -> tuple[np.dtype[Any], list[int], list[int]]:
+    """Check the entry of one array: its type, its shape, and where it begins and ends."""
     what = f"the array {name[:80]!r}"
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
         raise Fault(f"the entry of {what} is not as it must be")
@@ -456,17 +436,7 @@ def _read_entry(name: str, value: Any, begin: int) -> Entry:
         raise Fault(f"the shape of {what} does not fit its length")
     if not n_bytes and max(shape) >= _MOST_HEADER:  # nothing has so many axes of nothing
         raise Fault(f"the shape of {what} does not fit its length")
-    return Entry(dtype, tuple(shape), begin + places[0], begin + places[1])
-
-
-def _view(buffer: Any, entry: Entry) -> Any:
-    """Return an array that is not copied and cannot be written to."""
-    count = math.prod(entry.shape)
-    if count:
-        return np.frombuffer(buffer, entry.dtype, count, entry.start).reshape(entry.shape)
-    empty = np.empty(entry.shape, entry.dtype)
-    empty.flags.writeable = False
-    return empty
+    return dtype, shape, places
 
 
 def _check_arrays(arrays: Mapping[str, Any], sums: Mapping[str, Any], size: int) -> None:
@@ -495,14 +465,16 @@ def checksum(name: str, array: Any) -> int:
     return zlib.crc32(array.reshape(-1).view(np.uint8), start) if array.size else start
 
 
-@contextmanager
-def _open(path: str | os.PathLike[str]) -> Iterator[tuple[Any, int]]:
-    """Open a file and tell its size; only a plain file has one."""
+def _content(path: str | os.PathLike[str]) -> Content:
+    """Read a file, or map a large one; only a plain file has a size."""
     mode = Path(path).stat().st_mode  # asked first: a pipe would wait for a writer
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening says what a folder is
         raise Fault("it is no plain file")
     with Path(path).open("rb") as stream:
-        yield stream, os.fstat(stream.fileno()).st_size
+        size = os.fstat(stream.fileno()).st_size
+        if size <= _LARGE:
+            return stream.read(size)
+        return mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ)
 
 
 @contextmanager
@@ -531,7 +503,7 @@ def _about(model: Any) -> dict[str, Json]:
     """Describe a model, whatever of it there is; never used to rebuild it."""
     classes = getattr(model, "classes_", getattr(model, "classes", None))
     schema = getattr(model, "schema_", None)
-    given = given_parameters(model) if hasattr(model, "get_params") else {}
+    given = codec.given_parameters(model) if hasattr(model, "get_params") else {}
     if schema is not None:
         columns = [[each.name[:_WIDTH], each.kind] for each in schema.features[:_SHOWN]]
         target = schema.target[:_WIDTH]

@@ -5,7 +5,8 @@ Estimators need no line here: what they are made of follows from ``StoredModel``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self, final
 
@@ -54,27 +55,16 @@ def storable() -> Mapping[str, type]:
 
 @final
 class EstimatorForm(Form):
-    """An estimator as its parameters and what it learned; or the parameters alone."""
+    """An estimator as its parameters and what it learned."""
 
-    def __init__(self, make: Any, *, fitted: bool = True) -> None:
-        self.record, self._is_fitted = make, fitted
-        names = parameter_names(make)
+    def __init__(self, make: Any) -> None:
+        self.record, names = make, parameter_names(make)
         self.spare = frozenset(names)  # one that is not there has its default
-        self.fields = dict.fromkeys(names, Declaration("value", ()))
-        if fitted:
-            self.fields |= _learned(make)
-
-    @property
-    def bare(self) -> Form:
-        """The form of an estimator that is a parameter of another: it is not fitted."""
-        return EstimatorForm(self.record, fitted=False)
+        self.fields = dict.fromkeys(names, Declaration("value", ())) | _learned(make)
 
     def take(self, value: Any, page: Page) -> dict[str, Any]:
         """Take an estimator apart; refuse one that learned nothing, or would lose something."""
-        given = given_parameters(value)
-        found = {name: given[name] for name in self.spare}
-        if not self._is_fitted:
-            return found
+        found = given_parameters(value)
         found |= {name: vars(value).get(name) for name in self.fields if name not in self.spare}
         if found.get("_fitted") is None and found.get("summary_") is None:
             raise InputError(
@@ -88,8 +78,8 @@ class EstimatorForm(Form):
                     f"This {self.record.__name__} waits for more rows: {found['_problem']} Without "
                     "its summary nothing would be left of it. Save it with summary=True."
                 )
-        twin = self.record(**{name: getattr(value, name) for name in self.spare})
-        refuse_others(value, self._shown(twin, found))
+        given = {name: getattr(value, name) for name in self.spare}
+        refuse_others(value, lambda: self._shown(self.record(**given), found))
         if not page.summary and found.get("_fitted") is not None and "summary_" in found:
             found["summary_"] = None
         return found
@@ -97,7 +87,7 @@ class EstimatorForm(Form):
     def make(self, found: dict[str, Any]) -> Any:
         """Put an estimator together."""
         model = self.record(**{name: found[name] for name in self.spare if name in found})
-        return self._shown(model, found) if self._is_fitted else model
+        return self._shown(model, found)
 
     def _shown(self, model: Any, found: dict[str, Any]) -> Any:
         """Let a model show what it learned, as a fit does at its end, but without warnings."""
@@ -156,9 +146,16 @@ def _check_schema(model: Any) -> None:
         raise InputError("The schema of the model does not fit its features.")
 
 
-def refuse_others(model: Any, twin: Any) -> None:
+#: Attributes that models of a class have shown after they were made of what a file holds.
+_SHOWN: defaultdict[type, set[str]] = defaultdict(set)
+
+
+def refuse_others(model: Any, twin: Callable[[], Any]) -> None:
     """Refuse attributes that would be lost: those that no model has which is made of the same."""
-    strange = sorted(name for name in set(vars(model)) - set(vars(twin)) if name[0] != "_")
+    known, names = _SHOWN[type(model)], {name for name in vars(model) if name[0] != "_"}
+    if not names <= known:
+        known.update(vars(twin()))
+    strange = sorted(names - known)
     if strange:
         raise InputError(
             f"This {type(model).__name__} has the attribute {strange[0]!r}, which model files do "
@@ -172,7 +169,9 @@ def refuse_others(model: Any, twin: Any) -> None:
 class Decision:
     """A classifier that acts: the one that it was given, its loss, and the fitted one."""
 
-    estimator: Value
+    #: The class and the parameters of the one that it was given.
+    estimator: str
+    options: Value
     loss: Value
     fitted: StoredModel
 
@@ -182,18 +181,21 @@ class Decision:
         if not hasattr(model, "estimator_"):
             raise InputError("This DecisionClassifier is not fitted, so there is nothing to save.")
         twin = DecisionClassifier(model.estimator, model.loss)
-        refuse_others(model, twin._adopt(model.estimator_))  # noqa: SLF001 - as a fit does
-        return cls(model.estimator, model.loss, model.estimator_)
+        refuse_others(model, lambda: twin._adopt(model.estimator_))  # noqa: SLF001 - as a fit does
+        name, options = type(model.estimator).__name__, given_parameters(model.estimator)
+        return cls(name, options, model.loss, model.estimator_)
 
     def made(self) -> DecisionClassifier:
         """Put the classifier together."""
-        if not isinstance(self.estimator, StoredModel):
-            raise InputError("The DecisionClassifier has no estimator.")
+        make: Any = StoredModel.known.get(self.estimator)
+        proper = make is not None and isinstance(self.options, dict)
+        if not proper or not set(parameter_names(make)).issuperset(self.options):
+            raise InputError("The DecisionClassifier has no proper estimator.")
         if not isinstance(self.loss, Loss | None):
             raise InputError("The DecisionClassifier has no Loss.")
         if not isinstance(self.fitted, ScoredClassifier):
             raise InputError("The estimator within does not classify.")
-        return DecisionClassifier(self.estimator, self.loss)._adopt(self.fitted)  # noqa: SLF001
+        return DecisionClassifier(make(**self.options), self.loss)._adopt(self.fitted)  # noqa: SLF001
 
 
 @final
@@ -254,7 +256,4 @@ class Vectorizer:
 
 
 forms[StoredModel] = EstimatorForm
-parameters.maps += [
-    StoredModel.known,
-    {"Loss": Loss, **{name: type(each) for name, each in _VECTORIZERS.items()}},
-]
+parameters |= {"Loss": Loss, **{name: type(each) for name, each in _VECTORIZERS.items()}}

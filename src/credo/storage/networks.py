@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self, final
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, Literal, Self, cast, final, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
+from credo._records import Value
 from credo._types import F64, Int, Label, Labels
 from credo.exceptions import InputError
 from credo.graphs import (
@@ -28,15 +29,7 @@ from credo.graphs.factors import Factor, divide_rows
 from credo.graphs.grid_coordinates import Coordinates
 from credo.graphs.grid_field import as_plane
 from credo.graphs.models import WiredFactors, scope_of
-from credo.graphs.structured import (
-    AtMostOne,
-    Deterministic,
-    NoisyAnd,
-    NoisyOr,
-    Parity,
-    Structured,
-    two_states,
-)
+from credo.graphs.structured import AbstractNoisy, Deterministic, Structured, two_states
 from credo.graphs.variables import Same, Variable, Variables, as_states
 from credo.graphs.wiring import Int32, Int64, Wiring
 from credo.storage.codec import stands_for
@@ -46,15 +39,7 @@ _MODELS: dict[str, Any] = {
 }
 #: All classes of networks, by name.
 CLASSES: dict[str, type] = {**_MODELS, "GridField": GridField}
-_RULES = {each.__name__: each for each in (Parity, AtMostOne, NoisyOr, NoisyAnd, Deterministic)}
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class States:
-    """States that some variables share."""
-
-    states: Annotated[Labels, "N"]
+_RULES = {each.__name__: each for each in get_args(Structured)}
 
 
 @final
@@ -82,30 +67,30 @@ class Rule:
 
     def over(self, variables: tuple[Variable, ...]) -> Structured:
         """Make the rule over variables, which must fit it."""
-        kind = _RULES[self.kind]
+        kind: Any = _RULES[self.kind]
         parents = [variable.n_states for variable in variables[:-1]]
-        n_chances = len(parents) if kind in (NoisyOr, NoisyAnd) else 0
+        n_chances = len(parents) if issubclass(kind, AbstractNoisy) else 0
         n_answers = math.prod(parents) if kind is Deterministic else 0
         if len(self.chances) != n_chances or len(self.answers) != n_answers:
             raise InputError("A rule of the network does not fit its variables.")
         if not all(0 <= chance <= 1 for chance in (self.leak, *self.chances.tolist())):
             raise InputError("A noisy gate of the network has a chance that is none.")
-        if kind is Deterministic:
-            if self.answers.min() < 0 or self.answers.max() >= variables[-1].n_states:
-                raise InputError("A function of the network gives a state that is not there.")
-            return Deterministic(variables, self.answers.reshape(parents))
-        two_states(variables, kind.rule)
-        if kind is Parity:
-            return Parity(variables, self.even)
-        if kind is AtMostOne:
-            return AtMostOne(variables)
-        return (NoisyOr if kind is NoisyOr else NoisyAnd)(variables, self.chances, self.leak)
+        parts: dict[str, Any] = {"even": self.even, "leak": self.leak}
+        parts |= {"probabilities": self.chances}
+        if kind is not Deterministic:
+            two_states(variables, kind.rule)
+        elif self.answers.min() < 0 or self.answers.max() >= variables[-1].n_states:
+            raise InputError("A function of the network gives a state that is not there.")
+        else:
+            parts["answers"] = self.answers.reshape(parents)
+        own = {each.name: parts[each.name] for each in fields(kind) if each.name in parts}
+        return cast("Structured", kind(variables, **own))
 
 
 @final
 @stands_for(BayesianNetwork, FactorGraph, MarkovNetwork)
 @dataclass(frozen=True, slots=True, eq=False)
-class Network:
+class StoredNetwork:
     """A network of V variables, F factors and T tables, as the arrays of its wiring."""
 
     kind: Literal["BayesianNetwork", "FactorGraph", "MarkovNetwork"]
@@ -113,7 +98,7 @@ class Network:
     names: Annotated[Labels | range, "V"] | None
     pixels: Annotated[Int, "A"] | None
     #: Lists of states that differ, and which of them each variable has; None if there is one.
-    states: tuple[States, ...]
+    states: Value
     which: Annotated[Int, "V", ">= 0"] | None
     scope_start: Annotated[Int64, "F1"]
     scope: Annotated[Int32, "S"]
@@ -196,15 +181,18 @@ class Network:
         if (self.names is None) == (self.pixels is None):
             raise InputError("The network has names or pixels, and not both.")
         if self.pixels is not None:
-            if len(self.pixels) not in (2, 3) or self.pixels.min() < 1:
+            shape = self.pixels.tolist()
+            if len(shape) not in (2, 3) or min(shape) < 1 or math.prod(shape) >= 2**62:
                 raise InputError("The network has no proper shape of a picture.")
-            return Coordinates(tuple(self.pixels.tolist()))
+            return Coordinates(tuple(shape))
         names: Any = self.names
         return names if isinstance(names, range) or not names else check.labels(names, "names")
 
     def _states(self, n: int) -> tuple[Sequence[Labels], Int64]:
         """Return the states of each variable, and how many they are."""
-        lists = [as_states(each.states, f"of list {i}") for i, each in enumerate(self.states)]
+        if not isinstance(self.states, tuple) or not set(map(type, self.states)) <= {tuple}:
+            raise InputError("The network has no proper lists of states.")
+        lists = [as_states(each, f"of list {i}") for i, each in enumerate(self.states)]
         if self.which is not None:
             if len(self.which) != n or set(self.which.tolist()) != set(range(len(lists))):
                 raise InputError("The network refers to states that are not there.")
@@ -223,13 +211,13 @@ _ARRAYS = (
 )
 
 
-def _distinct(states: Sequence[Labels]) -> tuple[tuple[States, ...], Int | None]:
+def _distinct(states: Sequence[Labels]) -> tuple[tuple[Labels, ...], Int | None]:
     """List each list of states once; 1, 1.0 and True are not the same state."""
     if isinstance(states, Same):
-        return (States(tuple(states.item)),), None
+        return (tuple(states.item),), None
     numbers: dict[Any, int] = {}
     which = [numbers.setdefault((each, tuple(map(type, each))), len(numbers)) for each in states]
-    return tuple(States(tuple(each)) for each, _ in numbers), np.array(which, dtype=np.intp)
+    return tuple(each for each, _ in numbers), np.array(which, dtype=np.intp)
 
 
 def _factor_names(model: Any) -> tuple[Label | None, ...] | None:

@@ -18,6 +18,7 @@ STRANGE = [
     *("full", "tied", "gaussian", "__class__", "os.system", [], {}, [0], [1, 2, 3], {"a": 1}),
     *({"float": "nan"}, {"float": "inf"}, {"tuple": []}, {"list": []}, {"range": [0, 5, 1]}),
     *({"dict": [{"list": ["a"]}, {"list": [1]}]}, {"range": [0, 2**60, 1]}, [[[[[[[[[[]]]]]]]]]]),
+    *({"list": {"tuples": ["a", []]}}, {"list": {"json": "a"}}, {"tuple": {"texts": "a"}}),
 ]
 NUMBERS = [0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 2.0**62, 3.0]
 

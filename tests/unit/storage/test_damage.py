@@ -1,6 +1,5 @@
 """A damaged, cut, strange or hostile file gives a clear error and nothing else."""
 
-import itertools
 import json
 import os
 import re
@@ -16,10 +15,17 @@ from tests.unit.storage.use import use
 
 import credo
 from credo.exceptions import FileFormatError, InputError
-from credo.storage import describe, load, pack, save, unpack
+from credo.storage import describe, load, pack, unpack
 
 FILES = {name: pack(model) for name, model in all_models().items()}
 SMALL = FILES["loss"]
+
+
+def headed(header, data=b""):
+    """Make a file of a header, as text or as a table, and what follows it."""
+    text = header if isinstance(header, str) else json.dumps(header, separators=(",", ":"))
+    text += " " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text.encode() + data
 
 
 def reason(content):
@@ -60,23 +66,9 @@ def test_no_single_flipped_bit_goes_unnoticed():
                 unpack(bytes(changed))
 
 
-@pytest.mark.parametrize("name", ["gaussian_tied", "naive_categories", "factor_graph"])
-def test_no_changed_byte_gives_another_model(name):
-    content, rng = FILES[name], np.random.default_rng(0)
-    for place in range(len(content)):
-        changed = bytearray(content)
-        changed[place] ^= int(rng.integers(1, 256))
-        with pytest.raises(FileFormatError):
-            unpack(bytes(changed))
-
-
-def test_a_file_that_is_cut_anywhere_is_refused():
+def test_a_file_that_is_cut_anywhere_or_has_a_tail_is_refused():
     for length in range(len(SMALL)):
-        with pytest.raises(FileFormatError):
-            unpack(SMALL[:length])
-
-
-def test_a_file_with_a_tail_is_refused():
+        assert reason(SMALL[:length])
     assert "tail" in reason(SMALL + b"\x00")
 
 
@@ -84,24 +76,9 @@ def test_arrays_that_share_their_bytes_are_refused():
     content = FILES["gaussian_full"]
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + length])
-    entries = [entry for name, entry in header.items() if name != "__metadata__"]
-    one, two = _equal_in_size(entries)
-    one["data_offsets"] = two["data_offsets"]
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    changed = struct.pack("<Q", len(text)) + text + content[8 + length :]
-    assert "its arrays overlap or leave a gap" in reason(changed)
-
-
-def _equal_in_size(entries):
-    """Give two arrays of one type and shape, of which the first is not the last of the file."""
-    last = max(entry["data_offsets"][1] for entry in entries)
-    return next(
-        (one, two)
-        for one, two in itertools.permutations(entries, 2)
-        if (one["dtype"], one["shape"]) == (two["dtype"], two["shape"])
-        and one["data_offsets"][1] < last
-    )
+    one, two, *_ = (name for name in header if name != "__metadata__")
+    header[one] = header[two]
+    assert "its arrays overlap or leave a gap" in reason(headed(header, content[8 + length :]))
 
 
 def test_any_safetensors_reader_can_open_a_model_file(tmp_path):
@@ -215,12 +192,12 @@ def test_a_file_of_another_version_says_what_to_do(version, remedy):
         ("gaussian_full", lambda t, _: t["content"].pop("_fitted"), "'_fitted'"),
         ("gaussian_full", lambda t, _: t["content"].update(_fitted=None), "has learned nothing"),
         ("decision", lambda t, _: t["content"].update(fitted={"int": {}}), "the field 'int'"),
-        ("decision", lambda t, _: t["content"].update(estimator=3), "has no estimator"),
+        ("decision", lambda t, _: t["content"].update(estimator="os"), "no proper estimator"),
         ("decision", lambda t, _: t["content"].update(loss="zero_one"), "has no Loss"),
         (
             "text_pairs",
-            lambda t, _: t["content"].update(vectorizer={"object": {"eval": {}}}),
-            "the field 'eval', which is not known",
+            lambda t, _: t["content"].update(vectorizer={"eval": {}}),
+            "a value of an unknown kind",
         ),
     ],
     ids=range(15),
@@ -325,7 +302,7 @@ def test_a_network_of_more_variables_than_the_file_tells_of_is_refused():
     def many(tree, _):
         tree["content"]["names"] = {"range": [0, 2**40, 1]}
 
-    assert "which states its variables have" in reason(changed("markov_arrays", many))
+    assert "more values than the file" in reason(changed("markov_arrays", many))
 
 
 def test_a_network_with_a_cycle_is_refused():
@@ -346,16 +323,13 @@ def test_a_header_that_repeats_a_key_is_refused():
     length = struct.unpack("<Q", SMALL[:8])[0]
     text = SMALL[8 : 8 + length].decode().rstrip()
     entry = text[text.rindex('"Loss.') : -1]
-    twice = f"{text[:-1]},{entry}}}".encode()
-    twice += b" " * (-len(twice) % 8)
-    assert "twice" in reason(struct.pack("<Q", len(twice)) + twice + SMALL[8 + length :])
+    assert "twice" in reason(headed(f"{text[:-1]},{entry}}}", SMALL[8 + length :]))
 
 
 def test_deep_nests_are_refused():
     for deep in ("[" * 100_000, '{"a":' * 100_000):
         text = json.dumps({"__metadata__": {"credo": "x"}})[:-1] + f',"a":{deep}}}'
-        text += " " * (-len(text) % 8)
-        assert "cannot be read" in reason(struct.pack("<Q", len(text)) + text.encode())
+        assert "cannot be read" in reason(headed(text))
 
 
 def test_booleans_other_than_zero_and_one_are_refused():
@@ -363,13 +337,3 @@ def test_booleans_other_than_zero_and_one_are_refused():
     name = next(each for each in arrays if each.endswith("active"))
     arrays[name] = np.array([1, 2, 1, 1], dtype=np.uint8).view(bool)
     assert "booleans other" in reason(closed(tree, arrays))
-
-
-def test_a_failed_save_leaves_the_old_file(tmp_path):
-    path = tmp_path / "m.credo"
-    save(credo.Loss.zero_one(["a", "b"]), path)
-    before = path.read_bytes()
-    with pytest.raises(InputError):
-        save(credo.GaussianClassifier(), path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]

@@ -151,14 +151,14 @@ def test_many_records_take_few_arrays():
         (lambda t, _: t["either"].update(Tree=t["either"].pop("Stem")), "'Tree', which is not"),
         (lambda t, _: t.update(parts=[]), "no table of fields"),
         (lambda t, _: t["parts"].update(of=None), "another number of records"),
-        (lambda _, a: a.update({"it.parts.sizes": np.array([2**40])}), "repeats an array"),
+        (lambda _, a: a.update({"it.parts.sizes": np.array([2**40])}), "more values"),
         (lambda t, _: t["parts"]["of"]["of"].pop("Leaf"), "other classes than it says"),
         (lambda _, a: a.update({"it.parts.which": np.array([0, 1, 0, 1, 9])}), "other classes"),
         (lambda _, a: a.update({"it.parts.which": np.array([0, 1, 0, 1])}), "other classes"),
         (lambda _, a: a["it.parts.Leaf.values.shapes"].__setitem__((0, 1), 2), "do not fit"),
         (lambda _, a: a["it.parts.Leaf.values.shapes"].__setitem__(0, [1, 3]), "where K of"),
-        (lambda _, a: a["it.parts.Stem.leaf.names.sizes"].__setitem__(0, -1), "do not fit"),
-        (lambda _, a: np.copyto(a["it.parts.Leaf.kept.there"], a["it.leaf.kept"][0]), "no stack"),
+        (lambda _, a: a["it.parts.Leaf.kept.sizes"].__setitem__(1, 2), "how many there are"),
+        (lambda _, a: a["it.parts.Leaf.kept.sizes"].__setitem__(1, 1), "no stack"),
     ],
     ids=range(26),
 )
@@ -170,6 +170,15 @@ def test_what_is_not_as_declared_is_refused(change, told):
     with pytest.raises(Fault) as caught:
         through_a_file(TREE, copied)
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("lengths", [[-1] * 9, [0] * 9, [2**60] * 9, [0, 1] * 4])
+def test_tuples_of_other_lengths_are_refused(lengths):
+    def change(_, arrays):
+        arrays["it.parts.Leaf.names.lengths"] = np.array(lengths)
+
+    with pytest.raises(Fault, match="do not fit|no list of 9"):
+        through_a_file(replace(TREE, parts=tuple(leaf(j % 7) for j in range(9))), change)
 
 
 def test_a_record_checks_itself_when_it_is_read_and_only_then():

@@ -1,7 +1,6 @@
 """Whatever is saved comes back as it was."""
 
 import copy
-import inspect
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,6 @@ from tests.unit.storage.stored_models import (
     all_models,
     answers,
     codes,
-    documents,
     rows,
 )
 
@@ -49,6 +47,9 @@ VALUES = st.recursive(
     max_leaves=20,
 )
 
+TEXTS = st.lists(st.text(st.characters(exclude_categories=()), max_size=6), min_size=1)
+ARRAYS = TEXTS.map(np.array) | st.just(np.asfortranarray(np.arange(6.0).reshape(2, 3)))
+
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_loaded_model_answers_bit_for_bit_as_the_saved_one(name):
@@ -75,17 +76,13 @@ def test_a_loaded_estimator_shows_the_same_attributes_of_the_same_types(name):
             assert before[key] == after[key], key
 
 
-def test_the_file_and_the_packed_bytes_are_the_same(tmp_path):
-    for name in ("gaussian_tied", "text"):
-        save(MODELS[name], tmp_path / "model.credo")
-        assert (tmp_path / "model.credo").read_bytes() == pack(MODELS[name])
-
-
-def test_the_method_saves_what_the_function_saves(tmp_path):
-    MODELS["loss"].save(tmp_path / "loss.credo")
-    assert load(str(tmp_path / "loss.credo")) == MODELS["loss"]
-    MODELS["bayesian_chain"].save(tmp_path / "net.credo")
-    assert len(credo.load(tmp_path / "net.credo")) == 6
+def test_files_packed_bytes_and_methods_hold_the_same(tmp_path):
+    for name in ("gaussian_tied", "text", "bayesian_chain", "loss"):
+        save(MODELS[name], tmp_path / "function.credo")
+        MODELS[name].save(tmp_path / "method.credo")
+        for path in tmp_path.iterdir():
+            assert path.read_bytes() == pack(MODELS[name])
+            assert pack(credo.load(str(path))) == pack(MODELS[name])
 
 
 def test_a_large_file_is_mapped_and_cannot_be_written_to(tmp_path):
@@ -152,92 +149,37 @@ def test_a_model_that_waits_for_more_rows_can_wait_in_a_file():
         pack(waiting, summary=False)
 
 
-def test_the_schema_of_a_table_comes_back():
-    model = MODELS["gaussian_schema"]
-    assert unpack(pack(model)).schema_ == model.schema_
-    assert not hasattr(unpack(pack(MODELS["gaussian_full"])), "schema_")
-
-
-def test_progress_is_left_out():
+def test_functions_that_report_progress_are_left_out_and_families_become_names():
     assert MODELS["gaussian_em"].progress is not None
     assert unpack(pack(MODELS["gaussian_em"])).progress is None
-
-
-def test_families_given_as_classes_come_back_as_names():
     assert unpack(pack(MODELS["naive_numbered"])).families == "gaussian"
-
-
-def test_stop_words_come_back_as_a_set():
-    assert unpack(pack(MODELS["text_stops"])).stop_words == {"the"}
 
 
 @pytest.mark.parametrize(
     "labels",
     [
         np.array([3, 1, 2], dtype=np.int16),
-        np.array([2.5, 1.0, 0.5], dtype=np.float32).round(),
+        np.array([2, 1, 0], dtype=np.float32),
         np.array([7, 9, 8], dtype=np.uint64),
-        np.array(["a", "bb", "ccc"], dtype="<U9"),
-        np.array(["a", "ß", "東"], dtype=object),
-        np.array([True, False, True]),
-    ],
-    ids=["int16", "float32", "uint64", "text", "objects", "bool"],
-)
-def test_labels_keep_their_values_and_their_type(labels):
-    model = credo.GaussianClassifier("tied").fit(rows(), labels[codes()])
-    loaded = unpack(pack(model))
-    assert loaded.classes_.dtype == model.classes_.dtype
-    assert loaded.classes_.tolist() == model.classes_.tolist()
-    assert [type(x) for x in loaded.classes_.tolist()] == [type(x) for x in model.classes_.tolist()]
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.array([1, True, 2.5], dtype=object)[[0, 2]],
-        np.array(["a", None, 7], dtype=object),
+        np.array([1, 2, 3], dtype=">i8"),
+        np.array([True, False]),
+        np.array(["a", "bb", "\U0001f600"], dtype="<U9"),
+        np.array(["ab", "c"], dtype=np.dtypes.StringDType()),
+        np.array(["a", "ß", None, 7, 1.5, float("inf")], dtype=object),
         np.array([2**70, -(2**70), 0], dtype=object),
         np.array([False, True], dtype=object),
-        np.array([float("inf"), 0.1], dtype=object),
         np.array([("a", 1), ("b", (2, None))], dtype="O,O").astype(object),
-        np.array(["\ud800", "", "\x00"], dtype=object),
-        np.array(["ab", "c"], dtype=np.dtypes.StringDType()),
-        np.array([1, 2, 3], dtype=">i8"),
+        np.array(["\ud800", "", "\x00", "a\nb", *"defghij"], dtype=object),
     ],
-    ids=["mixed", "none", "large", "bools", "floats", "tuples", "odd text", "strings", "swapped"],
+    ids=lambda labels: f"{labels.dtype} {labels[0]!a}",
 )
-def test_labels_of_any_kind_come_back(labels):
+def test_labels_of_any_kind_keep_their_values_and_types(labels):
     n = len(labels)
     summary = credo.summarise(rows()[:n], np.arange(n), covariance="diagonal")
     found = unpack(pack(replace(summary, classes=labels))).classes
     assert found.tolist() == labels.tolist()
     assert list(map(type, found.tolist())) == list(map(type, labels.tolist()))
-    assert found.dtype.kind == labels.dtype.kind
-
-
-@pytest.mark.parametrize(
-    "priors",
-    [
-        [0.2, 0.3, 0.5],
-        (0.2, 0.3, 0.5),
-        np.array([0.2, 0.3, 0.5], dtype=np.float32).astype(float),
-        {0: 0.2, 1: 0.3, 2: 0.5},
-        "uniform",
-        None,
-    ],
-    ids=["list", "tuple", "array", "dict", "word", "none"],
-)
-def test_parameters_come_back_as_they_were(priors):
-    model = credo.GaussianClassifier(priors=priors).fit(rows(), codes())
-    loaded = unpack(pack(model))
-    assert type(loaded.priors) is type(priors)
-    assert loaded.priors_.tolist() == model.priors_.tolist()
-
-
-def test_numbers_in_the_description_keep_all_digits():
-    model = credo.GaussianClassifier(tol=0.1 + 0.2, shrinkage=1 / 3).fit(rows(), codes())
-    loaded = unpack(pack(model))
-    assert (loaded.tol, loaded.shrinkage) == (0.1 + 0.2, 1 / 3)
+    assert (found.dtype.kind, found.itemsize) == (labels.dtype.kind, labels.itemsize)
 
 
 def test_many_priors_and_many_names_do_not_lengthen_the_header(tmp_path):
@@ -296,20 +238,10 @@ def test_a_description_tells_what_a_file_holds(tmp_path):
     assert "float64 (2, 4)" in found["arrays"].values()
 
 
-def test_every_parameter_of_every_estimator_is_stored():
-    for name, model in MODELS.items():
-        if hasattr(model, "get_params"):
-            given = set(inspect.signature(type(model)).parameters)
-            assert given == set(unpack(pack(model)).get_params(deep=False)), name
-
-
-def test_documents_are_still_read_as_before():
-    model = unpack(pack(MODELS["text_pairs"]))
-    assert model.predict(documents()).tolist() == MODELS["text_pairs"].predict(documents()).tolist()
-
-
 def shown(value):
     """Show a value so that what differs in type or in a bit looks different."""
+    if isinstance(value, np.ndarray):
+        return [value.dtype, value.flags.f_contiguous, value.tolist()]
     if isinstance(value, frozenset):
         return f"frozenset {sorted(value)}"
     if isinstance(value, dict):
@@ -322,7 +254,7 @@ def shown(value):
 REGRESSOR = credo.GaussianRegressor().fit(rows(), codes())
 
 
-@given(VALUES)
+@given(VALUES | ARRAYS)
 def test_any_parameter_comes_back(value):
     model = copy.copy(REGRESSOR)
     model.tol = value
@@ -335,21 +267,3 @@ def test_any_names_come_back(labels):
     if distinct:
         loss = credo.Loss(np.zeros((2, len(distinct))), ["a", "b"], distinct)
         assert repr(unpack(pack(loss)).acts) == repr(loss.acts)
-
-
-@given(st.lists(st.text(st.characters(exclude_categories=()), max_size=6), min_size=1))
-def test_texts_of_fixed_width_come_back(texts):
-    labels = np.array(texts)
-    model = copy.copy(REGRESSOR)
-    model.tol = labels
-    found = unpack(pack(model)).tol
-    assert found.dtype == labels.dtype
-    assert found.tolist() == labels.tolist()
-
-
-def test_an_array_that_lies_column_by_column_comes_back_so():
-    model = copy.copy(REGRESSOR)
-    model.tol = np.asfortranarray(np.arange(6.0).reshape(2, 3))
-    found = unpack(pack(model)).tol
-    assert found.flags.f_contiguous
-    assert found.tolist() == model.tol.tolist()
