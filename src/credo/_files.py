@@ -80,8 +80,10 @@ def _place(path: str | os.PathLike[str]) -> Iterator[tuple[Path, str]]:
         if target.exists():
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            raise type(error)(error.errno, error.strerror, str(target)) from error
         raise
     with suppress(OSError):  # Windows and some network disks cannot settle a folder
         _settle(target.parent, os.O_RDONLY)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 F64: TypeAlias = npt.NDArray[np.float64]
 #: An array of integers.
 Int: TypeAlias = npt.NDArray[np.intp]
-#: An array of truth values.
+#: An array of booleans.
 Bool: TypeAlias = npt.NDArray[np.bool_]
 #: The name of a class, a truth or an act.
 Label: TypeAlias = Hashable

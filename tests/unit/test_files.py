@@ -111,3 +111,15 @@ def test_a_library_that_writes_itself_does_not_hide_the_file(tmp_path):
         place.unlink()
         place.touch(mode=0o600)
     assert given.stat().st_mode == plain.stat().st_mode
+
+
+def test_an_error_of_the_disk_names_the_file_that_was_asked_for(tmp_path):
+    path = tmp_path / "out.txt"
+
+    def fail():
+        with path_written_whole(path) as place:
+            raise PermissionError(13, "Permission denied", str(place))
+
+    with pytest.raises(PermissionError) as caught:
+        fail()
+    assert caught.value.filename == str(path)

@@ -159,7 +159,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     copied. Rows of weight zero count as absent. Columns that are linear functions of others get
     the least coefficients, with a ``SingularWarning``. NaN is refused.
 
-    Columns of a data frame that hold text or categories become columns of zeros and ones, one for
+    Columns that hold text or categories become columns of zeros and ones, one for
     each category but the base, the first in sorted order that occurs; booleans are zeros and ones.
     A category that a type declares but no row has gets no coefficient, and is predicted as the
     base; one that ``fit`` has not seen otherwise is refused. At most 10 000 per column.
@@ -219,7 +219,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n, D)
-            Rows, without missing values. Columns of a data frame may hold text or categories.
+            Rows, without missing values. Columns may hold text or categories.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), optional
@@ -640,7 +640,7 @@ class _Batches:
         is_once = not hasattr(source, "__iter__") or iter(source) is source
         if not callable(source) and is_once:
             raise InputError(
-                f"{OWNER}.fit_batches reads its batches once per iteration. Got "
+                f"{OWNER}.fit_batches reads its batches in each of its passes. Got "
                 f"{type(source).__name__}, which can be read only once. Pass a function that "
                 "returns a new iterator, or a list."
             )

@@ -289,7 +289,7 @@ def _guess(rows: Table, column: int) -> str:
 
     Text and categories are categorical; booleans, and numbers of which only 0 and 1 occur, are
     Bernoulli; other numbers are Gaussian. Counts are not guessed: a Poisson model of counts that
-    vary more than it allows is far too sure of itself.
+    vary more than it allows is far overconfident.
     """
     if rows.matrix is None:
         found = rows.column(column)

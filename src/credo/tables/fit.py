@@ -45,7 +45,7 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
     r"""Fit a model to a table of any size, in one pass and bounded memory.
 
     Models with closed-form estimates learn from a summary of the rows, which is merged batch by
-    batch; logistic regression reads the table once per iteration.
+    batch; logistic regression reads the table in each of its passes.
 
     Parameters
     ----------

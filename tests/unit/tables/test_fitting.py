@@ -297,8 +297,9 @@ def test_other_estimators_options_and_rows_are_refused(frame):
         credo.fit_table(GaussianNB(), frame, "left")
     with pytest.raises(InputError, match="shrinkage='oas'"):
         credo.fit_table(credo.GaussianClassifier(shrinkage="auto"), frame, "left", NUMBERS)
-    with pytest.raises(InputError, match="has no rows"):
-        credo.fit_table(credo.NaiveBayes(), frame[:0], "left", NUMBERS)
+    for model in (credo.NaiveBayes(), credo.GaussianClassifier(), credo.LogisticClassifier()):
+        with pytest.raises(InputError, match="has no rows"):
+            credo.fit_table(model, frame[:0], "left", NUMBERS)
 
 
 def test_numbers_of_every_size_are_numbers():
