@@ -358,7 +358,7 @@ def test_a_huge_batch_of_an_arrow_file_is_mapped(tmp_path, monkeypatch):
     before = pa.total_allocated_bytes()
     batch = next(source.batches(["x"]))
     assert batch.schema.names == ["x"]
-    assert pa.total_allocated_bytes() == before
+    assert pa.total_allocated_bytes() <= before  # others may let go of theirs meanwhile
     assert rows(source.batches()) == TABLE.to_pylist()
 
 
