@@ -635,8 +635,9 @@ class _Batches:
 
     def __init__(self, source: Any, read: Callable[..., LabelledBatch | None]) -> None:
         self._source, self._read = source, read
-        #: Rows, weight, sum of the numbers and of their sizes, of the first pass.
+        #: Rows, weight and sum of the numbers of the first pass; and the sum of their sizes.
         self._known: F64 | None = None
+        self._size = 0.0
         is_once = not hasattr(source, "__iter__") or iter(source) is source
         if not callable(source) and is_once:
             raise InputError(
@@ -649,18 +650,23 @@ class _Batches:
         self, function: Callable[[LabelledBatch], T], merge: Callable[[T, T], T]
     ) -> T | None:
         """Pass over the batches."""
-        tally, is_first, found = np.zeros(4), self._known is None, None
+        tally, is_first, found = np.zeros(3), self._known is None, None
         for raw in self._source() if callable(self._source) else self._source:
             labelled = self._read(raw, reset=is_first)
             if labelled is not None:
                 is_first = False
-                tally += _tally(labelled[0])
+                numbers, weights = _numbers_of(labelled[0].X), labelled[0].weights
+                count = len(labelled[0].codes)
+                weight = count if weights is None else float(weights.sum())
+                tally += count, weight, sum(part.sum(dtype=np.float64) for part in numbers)
+                if self._known is None:
+                    self._size += sum(np.abs(part).sum(dtype=np.float64) for part in numbers)
                 new = function(labelled)
                 found = new if found is None else merge(found, new)
             del raw, labelled
         if self._known is None:
             self._known = tally
-        slack = _SAME * self._known[[0, 1, 3, 3]]
+        slack = _SAME * np.array([*self._known[:2], self._size])
         if not (np.abs(tally - self._known) <= slack).all():
             rows, now = int(self._known[0]), int(tally[0])
             raise InputError(
@@ -671,17 +677,12 @@ class _Batches:
         return found
 
 
-def _tally(rows: Rows) -> F64:
-    """Return what tells rows from others: their number, weight, and sums of numbers and sizes."""
-    if isinstance(rows.X, Table):
-        columns = (rows.X.column(j) for j in range(rows.X.n_columns))
-        parts = [each.values for each in columns if isinstance(each, Numbers)]
-    else:
-        parts = [rows.X.data if sparse.issparse(rows.X) else rows.X]
-    total = len(rows.codes) if rows.weights is None else float(rows.weights.sum())
-    sums = [part.sum(dtype=np.float64) for part in parts]
-    sizes = [np.abs(part).sum(dtype=np.float64) for part in parts]
-    return np.array([len(rows.codes), total, sum(sums), sum(sizes)])
+def _numbers_of(x: Any) -> list[Any]:
+    """Return the numbers of rows, as arrays whose sums tell them from others."""
+    if isinstance(x, Table):
+        columns = (x.column(j) for j in range(x.n_columns))
+        return [each.values for each in columns if isinstance(each, Numbers)]
+    return [x.data if sparse.issparse(x) else x]
 
 
 def _survey(passes: Passes, reader: Reader) -> FirstPass:
