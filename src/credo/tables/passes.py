@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast, final
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no stubs
 
+from credo._validation.cores import usable_cores
 from credo.classifiers.schema import Batch, TableSchema
 from credo.exceptions import FileFormatError, InputError
 from credo.tables.arrow import plain_batch
@@ -244,7 +244,7 @@ def map_in_order(
     The items are made by the thread that asks for results, at most one more than there are
     threads. Meanwhile linear algebra runs on one thread, so that sums depend on no other.
     """
-    count = min(_cores(), _MOST_THREADS) if threads is None else threads
+    count = min(usable_cores(), _MOST_THREADS) if threads is None else threads
     with _one_thread_of_algebra():
         if count == 1:
             yield from map(function, items)
@@ -260,12 +260,6 @@ def map_in_order(
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _cores() -> int:
-    """Count the cores that this process may use."""
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 #: The limit on the threads of linear algebra is one for the process; the last to leave lifts it.
