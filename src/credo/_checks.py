@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -23,6 +24,9 @@ BLOCK_BYTES = 3 * 2**20
 
 #: Rounding to six decimals moves an entry by at most this.
 _SIXTH_DECIMAL = 0.5e-6
+
+#: More threads than this wait for memory more than they compute.
+_MOST_THREADS = 8
 
 #: The least sample weight but zero, and one over the largest.
 LEAST_WEIGHT = 1e-100
@@ -92,6 +96,17 @@ def count(value: Any, what: str, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(f"The {what} must be a whole number, at least {least}. Got {value!r}.")
     return int(value)
+
+
+def threads(value: int | None, what: str) -> int:
+    """Return the number of threads: by default one per core that may be used, at most eight."""
+    return min(usable_cores(), _MOST_THREADS) if value is None else count(value, what)
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 def indices(values: Any, n: int, what: str) -> Int:

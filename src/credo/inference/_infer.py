@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
-from credo._validation.labels import one_of
+from credo import _checks as check
 from credo.exceptions import (
     ApproximationWarning,
     BudgetError,
@@ -172,7 +172,7 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     0.3533
     """
     engine = lookup(method, ENGINES, "method of infer")
-    one_of(on_failure, ("return", "warn", "raise"), "infer", "on_failure")
+    check.one_of(on_failure, ("return", "warn", "raise"), "on_failure of infer")
     check_search(effort, seed, "infer")
     as_bytes(budget, "infer")
     check_options(engine, options, ENGINES, "infer")

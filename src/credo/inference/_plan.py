@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from credo import _checks as check
 from credo._kernels.cliques import TINY
 from credo._types import Label
-from credo._validation.labels import listing
 from credo.exceptions import InputError
 from credo.graphs.evidence import Evidence
 from credo.graphs.ordering import Order, evaluate_order, find_order
@@ -149,7 +149,7 @@ def _difference(planned: Question, asked: Question) -> str:
     if there is not here:
         names = set(there.names) ^ set(here.names)
         if names:
-            return f"another model: only one of the two has {listing(sorted(names, key=str))}"
+            return f"another model: only one of the two has {check.listing(sorted(names, key=str))}"
         parts = ("n_states", "scope_start", "scope")
         same = all(np.array_equal(getattr(there, part), getattr(here, part)) for part in parts)
         if not same or list(there.names) != list(here.names):
@@ -157,7 +157,9 @@ def _difference(planned: Question, asked: Question) -> str:
     kinds = ("evidence on", "a likelihood of", "a query of")
     for what, before, now in zip(kinds, _pattern(planned), _pattern(asked), strict=True):
         if before != now:
-            words = ["everything" if v is None else listing(v) or "nothing" for v in (before, now)]
+            words = [
+                "everything" if v is None else check.listing(v) or "nothing" for v in (before, now)
+            ]
             return f"{what} {words[0]}, not {words[1]}"
     return ""
 
@@ -239,8 +241,8 @@ def _as_given(problem: Problem, order: list[int], last: Sequence[int]) -> Order:
     if missing:
         names = [wiring.names[problem.variables[v]] for v in missing]
         raise InputError(
-            f"The order leaves out {listing(names)}, which the answer needs. Name every variable "
-            "that is neither observed nor queried."
+            f"The order leaves out {check.listing(names)}, which the answer needs. Name every "
+            "variable that is neither observed nor queried."
         )
     return evaluate_order(problem.n_states, problem.scope_start, problem.scope, [*sequence, *last])
 
@@ -547,10 +549,10 @@ class Plan:
         return (
             f"engine           {self.engine}{passes}\n"
             f"variables        {self.n_variables} ({self.n_pruned} observed or not needed)\n"
-            f"order            {self.heuristic}, best of {tries}: {listing(self.order, 6)}\n"
+            f"order            {self.heuristic}, best of {tries}: {check.listing(self.order, 6)}\n"
             f"width            {least}{self.width}\n"
             f"largest table    {least}{float(self.largest_table):.3g} cells: "
-            f"{listing(self.largest_clique, 6)}\n"
+            f"{check.listing(self.largest_clique, 6)}\n"
             f"memory           {least}{as_text(self.n_bytes)}\n"
             f"multiplications  {least}{self.multiplications:.3g}\n"
             f"estimated time   {least}{_duration(self.seconds)}"

@@ -10,9 +10,8 @@ from typing import Any, final
 
 import numpy as np
 
+from credo import _checks as check
 from credo._types import F64, Label
-from credo._validation.arrays import frozen
-from credo._validation.labels import listing, plain, position
 from credo.graphs.problems import Problem
 from credo.graphs.variables import Same, Variable
 from credo.graphs.wiring import Int64, Wiring
@@ -104,7 +103,7 @@ class Configuration:
             return self.states[wanted]
         except (KeyError, TypeError):
             known = tuple(self.states)
-            known_name = known[position(wanted, known, "The configuration", "variable")]
+            known_name = known[check.position(wanted, known, "variable", "The configuration")]
             return self.states[known_name]
 
     def __contains__(self, name: object) -> bool:
@@ -120,7 +119,7 @@ class Configuration:
         first = list(islice(self.states.items(), _SHOWN))
         shown = ", ".join(f"{name!r}: {state!r}" for name, state in first)
         more = f", … ({len(self)} in all)" if len(self) > _SHOWN else ""
-        tied = f", tied: {listing(self.tied)}" if self.tied else ""
+        tied = f", tied: {check.listing(self.tied)}" if self.tied else ""
         gap = "" if self.is_exact or not self.engine else f", gap={self.gap:.3g}"
         return f"Configuration({{{shown}{more}}}, log_score={self.log_score:.6g}{gap}{tied})"
 
@@ -199,11 +198,11 @@ class MaxMarginals:
         v = self._wiring.index(name)
         free = self._values.of(v)
         if free is not None:
-            return np.asarray(frozen(free))
+            return np.asarray(check.frozen(free))
         scores = np.full(int(self._wiring.n_states[v]), -np.inf)
         seen = self.best.states[self._wiring.names[v]]
         scores[self._wiring.states[v].index(seen)] = self.best.log_score
-        return np.asarray(frozen(scores))
+        return np.asarray(check.frozen(scores))
 
     def __getitem__(self, name: Any) -> dict[Label, float]:
         """Return the log max-marginals of a variable by state."""
@@ -225,7 +224,7 @@ class MaxMarginals:
 
 def _plain_name(name: Any) -> Label:
     """Take the name of a variable, or the name itself, in its plain form."""
-    return name.name if isinstance(name, Variable) else plain(name)
+    return name.name if isinstance(name, Variable) else check.plain(name)
 
 
 def all_states(problem: Problem, states: Int64) -> Int64:

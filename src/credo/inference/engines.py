@@ -164,11 +164,11 @@ def lookup(method: Any, engines: Mapping[str, Engine], what: str) -> Engine:
     known = {name: e for e in engines.values() for name in (e.name, *e.aliases.split())}
     found = known.get(method.strip().lower().replace("-", "_")) if is_text else None
     if found is None:
-        from credo._validation.labels import hint, listing  # noqa: PLC0415 - NumPy loads slowly
+        from credo import _checks as check  # noqa: PLC0415 - NumPy loads slowly
 
-        near = hint(method, tuple(known)) if is_text else ""
+        near = check.hint(method, tuple(known)) if is_text else ""
         raise InputError(
-            f"The {what} must be one of {listing(tuple(engines), 20)}. Got {method!r}.{near}"
+            f"The {what} must be one of {check.listing(tuple(engines), 20)}. Got {method!r}.{near}"
         )
     return found
 
@@ -181,9 +181,13 @@ def check_options(
     for name in options:
         if name in known:
             continue
-        from credo._validation.labels import hint, listing  # noqa: PLC0415 - NumPy loads slowly
+        from credo import _checks as check  # noqa: PLC0415 - NumPy loads slowly
 
-        has = f"It has {listing(known, 20)}." if known else "It has none."
+        has = f"It has {check.listing(known, 20)}." if known else "It has none."
         others = [other.name for other in engines.values() if name in other.options]
-        near = f" {name!r} is an option of {listing(others)}." if others else hint(name, known)
+        near = (
+            f" {name!r} is an option of {check.listing(others)}."
+            if others
+            else check.hint(name, known)
+        )
         raise InputError(f"{owner}: method={engine.name!r} has no option {name!r}. {has}{near}")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo import _checks as check
 from credo._kernels.cliques import SUM
 from credo._kernels.configurations import draw_down
 from credo._types import F64, Label, RandomState
-from credo._validation.arrays import generator, positive_int
 from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, NumericalError
 from credo.graphs.ordering import Order
 from credo.graphs.problems import Problem, pose
@@ -188,8 +188,8 @@ def _check_size(shape: Int64, owner: str, budget: Budget) -> None:
 
 def draw(question: Question, n: int, random_state: RandomState) -> dict[Label, list[Label]]:
     """Draw ``n`` configurations given the question's evidence, exactly and independently."""
-    positive_int(n, "sample", "n", least=0)
-    rng = generator(random_state, "sample")
+    check.count(n, "n of sample", 0)
+    rng = check.generator(random_state, "random_state of sample")
     wiring = question.wiring
     needed = 16.0 * n * len(wiring.n_states)  # a state's index and a reference to it
     if needed > as_bytes(question.budget, "sample"):

@@ -13,7 +13,6 @@ import numpy as np
 
 from credo import _checks as check
 from credo._types import F64
-from credo._validation.cores import count_threads
 from credo.columns import (
     Categories,
     Codes,
@@ -112,7 +111,8 @@ class RowEngine(ABC):
         keep_rules: bool = False,
     ) -> None:
         self._raises, self._budget, self._owner = raises, budget, owner
-        self._memory, self._threads = as_bytes(budget, owner), count_threads(threads, owner)
+        self._memory = as_bytes(budget, owner)
+        self._threads = check.threads(threads, f"threads of {owner}")
         self._question = ask(model, None, None, query, budget, owner, keep_rules=keep_rules)
         self.wiring, self._query = self._question.wiring, self._question.query
         n_states, visible = self.wiring.n_states, range(len(self.wiring.names))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast, final
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no stubs
 
-from credo._validation.cores import usable_cores
+from credo import _checks as check
 from credo.classifiers.schema import Batch, TableSchema
 from credo.exceptions import FileFormatError, InputError
 from credo.tables.arrow import plain_batch
@@ -244,7 +244,7 @@ def map_in_order(
     The items are made by the thread that asks for results, at most one more than there are
     threads. Meanwhile linear algebra runs on one thread, so that sums depend on no other.
     """
-    count = min(usable_cores(), _MOST_THREADS) if threads is None else threads
+    count = min(check.usable_cores(), _MOST_THREADS) if threads is None else threads
     with _one_thread_of_algebra():
         if count == 1:
             yield from map(function, items)

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from credo import _checks as check
 from credo._kernels.forest import Forest, Graph, grow, locate, make_room, plant
 from credo._types import F64, Label
-from credo._validation.cores import count_threads
 from credo.exceptions import NumericalError
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import starts
@@ -177,7 +176,7 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
     )
     check.one_of(log_z, ("ais", None), f"log_z of {_OWNER}")
     seeds = np.random.SeedSequence(seed).spawn(2)
-    threads = count_threads(threads, _OWNER)
+    threads = check.threads(threads, f"threads of {_OWNER}")
     reduced = reduce(problem)
     if not reduced.n:
         return _settled(reduced)
