@@ -1,8 +1,10 @@
-"""What results have in common: they do not change, are saved and drawn by rooms above them."""
+"""What results have in common: they do not change, are saved, drawn, and written as plain data."""
 
 from __future__ import annotations
 
+import math
 import os
+from dataclasses import fields
 from importlib import import_module
 from typing import Any, NoReturn, Self
 
@@ -61,3 +63,32 @@ class Drawable:
             The axes drawn on.
         """
         return import_module("credo.plots").draw(self, ax=ax, **options)
+
+
+class Plain:
+    """Gives a dataclass its ``to_dict``: its fields, and the properties named by ``_also``."""
+
+    __slots__ = ()
+    _also: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all parts as plain dictionaries, lists and numbers; an infinite number is None."""
+        names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
+        return {name: as_plain(getattr(self, name)) for name in (*names, *self._also)}
+
+
+def as_plain(value: Any) -> Any:
+    """Return arrays and tuples as lists and results as dictionaries; leave the rest."""
+    if isinstance(value, Plain):
+        return value.to_dict()
+    if hasattr(value, "tolist"):  # an array
+        return value.tolist()
+    if isinstance(value, float) and math.isinf(value):  # JSON has no word for it
+        return None
+    return [as_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+def number(value: float) -> str:
+    """Return a whole number with all its digits, any other with at most six significant ones."""
+    whole = abs(value) < 1e15 and float(value).is_integer()
+    return f"{value:.0f}" if whole else f"{value:.6g}"

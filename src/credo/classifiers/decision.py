@@ -18,10 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from credo import _checks as check
 from credo._results import Storable
 from credo._types import F64
-from credo.decisions.act import Decisions, decide
-from credo.decisions.empirical import expected_loss
-from credo.decisions.loss import Loss
-from credo.decisions.loss_matching import one_matrix, rows_for
+from credo.decisions import Decisions, Loss, decide, expected_loss
+from credo.decisions.loss import as_loss
 from credo.exceptions import InputError, LabelError, ShapeError
 from credo.posterior import Posterior
 
@@ -125,7 +123,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         """Decide by a fitted classifier from now on."""
         if isinstance(self.loss, Loss):
             classes = check.labels(fitted.classes_, "classes of DecisionClassifier")
-            rows_for(self.loss, classes, "DecisionClassifier")
+            self.loss.rows_for(classes, "DecisionClassifier")
         self.estimator_ = fitted
         self.classes_ = fitted.classes_
         for name in ("n_features_in_", "feature_names_in_", "schema_"):
@@ -306,7 +304,7 @@ def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Any
     >>> print(round(scores.mean(), 4))
     -0.0347
     """
-    one_matrix(loss, "expected_loss_scorer")
+    as_loss(loss, "expected_loss_scorer", per_row=False)
     if from_probabilities:
         return partial(_score_probabilities, loss)
     return make_scorer(_score_predictions, loss=loss)

@@ -168,7 +168,6 @@ class _Job:
 def _probability_columns(rows: Source, loss: Loss, keep: tuple[str, ...]) -> tuple[str, ...]:
     """Match the header with the loss's truths; what is neither truth nor kept is an error."""
     from credo import _checks as check
-    from credo.decisions.loss_matching import rows_for
     from credo.exceptions import InputError, LabelError
     from credo.tables.arrow import is_number
 
@@ -177,7 +176,7 @@ def _probability_columns(rows: Source, loss: Loss, keep: tuple[str, ...]) -> tup
         check.position(name, header, "column", rows.name)
     columns = tuple(name for name in header if name not in keep)
     try:
-        rows_for(loss, columns, rows.name)
+        loss.rows_for(columns, rows.name)
     except LabelError as error:
         extra = [name for name in columns if name not in loss.truths]
         advice = f" Pass --keep {extra[0]!r} to hand a column through." if extra else ""

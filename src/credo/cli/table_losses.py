@@ -33,13 +33,12 @@ def loss_of(
     """
     from credo import _checks as check
     from credo.decisions import Loss
-    from credo.decisions.loss_matching import rows_for
     from credo.tables.predict import loss_for
 
     names = check.labels(labels, f"classes of {owner}")
     if given is not None:
         loss = loss_for(names, given)
-        rows_for(loss, names, owner)
+        loss.rows_for(names, owner)
         return loss
     if reject is None:
         return own

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from credo._types import F64, Int
-from credo.decisions.densities import Density, Range
+from credo._types import F64, Int, Label
+from credo.decisions.predictive import as_normal
+from credo.exceptions import InputError, ShapeError
 from credo.posterior.posterior import log_sum_exp
+
+#: Two ends of an interval, either of which may be infinite.
+Range: TypeAlias = tuple[float, float]
 
 #: A stretch of the line and the index of the act taken there; minus one where no class has mass.
 Cell: TypeAlias = tuple[float, float, int]
@@ -20,6 +24,14 @@ Cell: TypeAlias = tuple[float, float, int]
 #: True and false, one per step.
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
+#: How far from one the mass of a density may be.
+MASS_TOLERANCE = 1e-9
+#: What a distribution must be able to answer; ``sf`` too, or it is one minus ``cdf``.
+METHODS = ("logpdf", "cdf", "ppf")
+
+_TAILS = np.array([1e-12, 1e-9, 1e-6, 1e-4, 1e-3])
+#: Levels at which a density is looked at: the body in steps of 1/64, and both tails.
+_LEVELS = np.concatenate([_TAILS, np.arange(1, 64) / 64, 1 - _TAILS[::-1]])
 _EPS = float(np.finfo(np.float64).eps)
 _LOG_TINY = float(np.log(np.finfo(np.float64).tiny))
 #: Stands for the logarithm of an infinite density; that of a finite one is below 710.
@@ -38,6 +50,75 @@ _ROUNDS = 40
 _MOST_POINTS = 100_000
 
 
+class Density:
+    """The distribution of one class on the line."""
+
+    def __init__(self, source: Any, name: Label, support: Range | None) -> None:
+        if hasattr(source, "pmf"):
+            raise InputError(
+                f"regions: the distribution of {name!r} is discrete, so it has no density. Use "
+                "Posterior.from_bayes with its probabilities, then credo.decide."
+            )
+        if not all(callable(getattr(source, method, None)) for method in METHODS):
+            raise InputError(
+                f"regions: the density of {name!r} must be a credo.families.Gaussian, a continuous "
+                "one-dimensional SciPy distribution with its parameters set, or an object with "
+                f"logpdf, cdf and ppf. Got {type(source).__name__}. A function can be the _pdf of "
+                "a subclass of scipy.stats.rv_continuous."
+            )
+        if np.shape(source.cdf(0.0)) != ():
+            raise ShapeError(
+                f"regions: the density of {name!r} must be one distribution. Got an array of "
+                f"them, of shape {np.shape(source.cdf(0.0))}."
+            )
+        normal = as_normal(source)
+        self._source = source if normal is None else normal
+        self._sf = getattr(self._source, "sf", lambda x: 1 - self._source.cdf(x))
+        #: Mean and variance, if it is a Gaussian.
+        self.gaussian = None if normal is None else (float(normal.mean), float(normal.variance))
+        self.low, self.high = self.quantile(np.array([0.0, 1.0])).tolist()
+        if not self.low < self.high:
+            raise InputError(
+                f"regions: the density of {name!r} has no support, so its parameters are out of "
+                "range."
+            )
+        outside = 0.0
+        if support is not None:
+            outside = float(self._source.cdf(support[0]) + self._sf(support[1]))
+        if outside > MASS_TOLERANCE:
+            raise InputError(
+                f"regions: the density of {name!r} must integrate to 1 on the support {support}. "
+                f"It integrates to {1 - outside:.9g} there. Widen the support, or leave it out."
+            )
+
+    def log_density(self, x: F64) -> F64:
+        """Return the log density; minus infinity outside [low, high]."""
+        # Far from the body, squares overflow and logarithms of zero occur; both mean zero.
+        with np.errstate(all="ignore"):
+            values = np.asarray(self._source.logpdf(x), dtype=np.float64)
+        # SciPy standardises x first, which can round a point just outside to the end itself.
+        inside = (x >= self.low) & (x <= self.high) & ~np.isnan(values)
+        return np.where(inside, values, -np.inf)
+
+    def mass(self, low: float, high: float) -> float:
+        """Return the probability between two points; above the median by the upper tail."""
+        below = float(self._source.cdf(low))
+        if below < 0.5:
+            return max(0.0, float(self._source.cdf(high)) - below)
+        return max(0.0, float(self._sf(low)) - float(self._sf(high)))
+
+    def quantile(self, levels: F64) -> F64:
+        """Return quantiles."""
+        return np.asarray(self._source.ppf(levels), dtype=np.float64)
+
+    def points(self) -> F64:
+        """Return where the class is looked at: body, tails, and doubling distances from both."""
+        quantiles = self.quantile(_LEVELS)
+        lower, centre, upper = self.quantile(np.array([0.25, 0.5, 0.75]))
+        away = max(upper - lower, np.spacing(abs(centre))) * _DOUBLINGS
+        return np.concatenate([quantiles[np.isfinite(quantiles)], centre - away, centre + away])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
     """Densities, priors and regrets lined up by truth; a regret is the loss above the least."""
@@ -53,7 +134,7 @@ class Setting:
         return np.flatnonzero(self.priors)
 
     def log_joint(self, x: F64) -> F64:
-        """Give log prior + log density, shape (n, K); all minus infinity where unknown."""
+        """Return log prior + log density, shape (n, K); all minus infinity where unknown."""
         joint = np.full((len(x), len(self.densities)), -np.inf)
         silent = np.zeros(len(x), dtype=bool)
         for k in self.active:
@@ -67,18 +148,18 @@ class Setting:
         return joint
 
     def log_regrets(self, joint: F64) -> F64:
-        """Give the log of Σ_k prior × density × regret for each act, shape (n, A)."""
+        """Return the log of Σ_k prior × density × regret for each act, shape (n, A)."""
         with np.errstate(divide="ignore"):
             terms = joint[:, None, :] + np.log(self.regrets.T)
         return log_sum_exp(terms.reshape(-1, joint.shape[1])).reshape(len(joint), -1)
 
     def acts(self, x: F64) -> Int:
-        """Give the index of the best act, the first of tied ones; -1 where there is no density."""
+        """Return the index of the best act, the first of tied ones; -1 where nothing is."""
         joint = self.log_joint(x)
         return self.choose(joint, self.log_regrets(joint))
 
     def choose(self, joint: F64, regrets: F64) -> Int:
-        """Give the index of the first act whose regret is least, up to rounding."""
+        """Return the index of the first act whose regret is least, up to rounding."""
         rounding = _rounding(joint)
         level = regrets <= (regrets.min(axis=1) + rounding)[:, None]
         # So far out that rounding hides the difference, a tie says nothing.
@@ -185,19 +266,12 @@ def _searched(setting: Setting) -> list[Cell]:
     low, high = setting.support
     classes = [setting.densities[k] for k in setting.active]
     ends = {end for c in classes for end in (c.low, c.high) if low < end < high}
-    points = np.unique(np.concatenate([_points_of(c) for c in classes]))
+    points = np.unique(np.concatenate([c.points() for c in classes]))
     return [
         cell
         for start, stop in pairwise([low, *sorted(ends), high])
         for cell in _piece(setting, points, start, stop)
     ]
-
-
-def _points_of(density: Density) -> F64:
-    """Give the points at which a class is looked at: body, tails, and close to finite ends."""
-    lower, centre, upper = density.quantile(np.array([0.25, 0.5, 0.75]))
-    away = max(upper - lower, np.spacing(abs(centre))) * _DOUBLINGS
-    return np.concatenate([density.landmarks(), centre - away, centre + away])
 
 
 def _piece(setting: Setting, points: F64, low: float, high: float) -> list[Cell]:
@@ -290,7 +364,7 @@ def _bisected(setting: Setting, low: F64, high: F64, act: Int) -> F64:
 
 
 def _without_gaps(cells: list[Cell]) -> list[Cell]:
-    """Give stretches without density to their neighbours, half to each."""
+    """Return stretches without density to their neighbours, half to each."""
     joined = _merged(cells)
     result: list[Cell] = []
     for i, (low, high, act) in enumerate(joined):

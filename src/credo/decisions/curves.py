@@ -1,4 +1,4 @@
-"""Curves for two labels: net benefit by threshold, expected cost by operating condition."""
+"""Curves over labelled rows: loss by coverage, net benefit by threshold, cost by condition."""
 
 from __future__ import annotations
 
@@ -7,24 +7,251 @@ from typing import Any
 
 import numpy as np
 
-from credo._results import Drawable
-from credo._types import F64, Label, Labels
-from credo._validation.arrays import as_vector, frozen
-from credo._validation.labels import listing, position
-from credo.decisions._plain import plain_fields
-from credo.decisions._text import number
+from credo import _checks as check
+from credo._results import Drawable, Plain, number
+from credo._types import F64, Int, Label, Labels
+from credo.decisions._decide import Decisions, decide, rounding
 from credo.decisions.labelled_rows import LabelledRows
-from credo.decisions.loss import Loss
-from credo.decisions.loss_matching import one_matrix, rows_for, without_reject
+from credo.decisions.loss import Loss, as_loss
 from credo.exceptions import InputError
 
+_SHOWN = (0.5, 0.8, 0.9, 0.95, 1.0)
 #: Probabilities were divided by their row's sum, so a value meant to be on a threshold may miss it
 #: by a few units of rounding; that still counts as reaching it.
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
 
+# --- risk and coverage ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CoveragePoint(Plain):
+    """One choice of which rows to decide.
+
+    Attributes
+    ----------
+    coverage
+        Share of the rows that are decided.
+    risk
+        Mean loss among them; None if there are none.
+    threshold
+        Rows are decided if the risk of their best act is at most this; None if the choice was not
+        made by a threshold.
+    """
+
+    coverage: float
+    risk: float | None
+    threshold: float | None
+
+    def __str__(self) -> str:
+        """Write the point as three columns."""
+        cells = (self.coverage, self.risk, self.threshold)
+        texts = ["none" if cell is None else f"{cell:.4g}" for cell in cells]
+        return "  ".join(map(str.rjust, texts, (8, 9, 9)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class NetBenefit(Drawable):
+class RiskCoverage(Drawable, Plain):
+    """Mean loss among the decided rows, by how many are decided. Made by ``risk_coverage``.
+
+    Attributes
+    ----------
+    coverage : ndarray of shape (m,)
+        Shares of rows decided, rising to one.
+    risk : ndarray of shape (m,)
+        Mean loss among the decided rows.
+    threshold : ndarray of shape (m,)
+        Largest conditional risk among the decided rows, rising. It is the cost of rejecting at
+        which exactly these rows are worth deciding; under zero-one loss it is one minus the
+        smallest confidence.
+    area
+        Area under the curve: the mean risk over all coverages.
+    optimal_area
+        The same if the rows came in the order of their actual losses.
+    operating_point
+        Where ``decide`` with the loss's own reject act stands; None without a reject act.
+    """
+
+    coverage: F64
+    risk: F64
+    threshold: F64
+    area: float
+    optimal_area: float
+    operating_point: CoveragePoint | None = None
+    _also = ("excess_area",)
+
+    @property
+    def excess_area(self) -> float:
+        """What the order of the rows adds to the area; zero for the best order."""
+        return max(0.0, self.area - self.optimal_area)
+
+    def at_coverage(self, coverage: float) -> CoveragePoint:
+        """Return the first point that decides at least this share of the rows.
+
+        Examples
+        --------
+        >>> from credo import Posterior
+        >>> from credo.decisions import risk_coverage
+        >>> p = Posterior.from_probabilities([[0.9, 0.1], [0.6, 0.4]], ["a", "b"])
+        >>> curve = risk_coverage(["a", "b"], p)
+        >>> curve.at_coverage(0.4)
+        CoveragePoint(coverage=0.5, risk=0.0, threshold=0.1)
+        """
+        wanted = check.number(coverage, "coverage of RiskCoverage.at_coverage", 0, 1)
+        # One part in 10**12 is far below a row's share and far above the rounding of sums.
+        first = int(np.searchsorted(self.coverage, wanted * (1 - 1e-12)))
+        return CoveragePoint(
+            float(self.coverage[first]), float(self.risk[first]), float(self.threshold[first])
+        )
+
+    def __repr__(self) -> str:
+        head = (
+            f"Area under the risk-coverage curve {number(self.area)}; best order "
+            f"{number(self.optimal_area)}, excess {number(self.excess_area)}"
+        )
+        points = {point.coverage: str(point) for point in map(self.at_coverage, _SHOWN)}
+        own = self.operating_point
+        last = [] if own is None else [f"{own}  with its reject act"]
+        return "\n".join([head, "coverage       risk  threshold", *points.values(), *last])
+
+
+def risk_coverage(
+    y: Any, posterior: Any, loss: Loss | None = None, *, sample_weight: Any = None
+) -> RiskCoverage:
+    r"""Trace the mean loss of the rows decided against how many are decided.
+
+    Rows are decided in the order of the conditional risk :math:`r_i = \min_a R(a \mid x_i)` of
+    their best act (the reject act aside), the surest first; without a loss, :math:`1 - r_i` is
+    the largest probability. With :math:`A_t = \{i : r_i \le t\}`,
+
+    .. math:: \text{coverage}(t) = \frac{\sum_{i \in A_t} w_i}{\sum_i w_i}, \qquad
+              \text{risk}(t) = \frac{\sum_{i \in A_t} w_i L_{y_i a_i}}{\sum_{i \in A_t} w_i} .
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        The truth of each row.
+    posterior : Posterior
+        Probabilities of each row.
+    loss
+        Losses by truth and act; zero-one by default, so that the risk is the error rate.
+    sample_weight : array-like of shape (n,), optional
+        Weight of each row.
+
+    Returns
+    -------
+    RiskCoverage
+        One point for each distinct conditional risk, and the area under the curve.
+
+    Raises
+    ------
+    LabelError
+        If a truth is not a label of the posterior, or labels and loss differ; the row is named.
+    InputError
+        If the loss has no act but the reject act.
+
+    See Also
+    --------
+    Loss.with_reject : The act that leaves a row to someone else.
+
+    Notes
+    -----
+    Time O(n log n). Rows tied up to rounding enter together, so the order of the rows does
+    not matter. The area is exact for the curve on which rows enter in proportion: between two
+    points the total loss, not the mean, grows linearly. Hence a weight of two is the same as the
+    row twice, and under zero-one loss the best order has area
+    :math:`e + (1 - e) \log(1 - e)` at error rate :math:`e`, the formula of [2]_. Means over the n
+    coverages 1/n, 2/n, … differ from it by O(log(n) / n).
+
+    References
+    ----------
+    .. [1] R. El-Yaniv, Y. Wiener, "On the foundations of noise-free selective classification",
+       Journal of Machine Learning Research 11 (2010), section 2.
+    .. [2] Y. Geifman, G. Uziel, R. El-Yaniv, "Bias-reduced uncertainty estimation for deep neural
+       classifiers", ICLR 2019 (the excess area).
+
+    Examples
+    --------
+    The only error is in the row the model was least sure of: no order would be better.
+
+    >>> from credo import Posterior
+    >>> from credo.decisions import risk_coverage
+    >>> p = Posterior.from_probabilities(
+    ...     [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]], ["a", "b"])
+    >>> curve = risk_coverage(["a", "a", "b", "b"], p)
+    >>> curve.coverage, curve.risk
+    (array([0.25, 0.5 , 0.75, 1.  ]), array([0.  , 0.  , 0.  , 0.25]))
+    >>> curve.excess_area
+    0.0
+    """
+    rows = LabelledRows.of(y, posterior, sample_weight, "risk_coverage")
+    return trace_coverage(rows, Loss.zero_one(posterior.labels) if loss is None else loss)
+
+
+def trace_coverage(rows: LabelledRows, loss: Loss) -> RiskCoverage:
+    """Return the curve of rows that have been checked."""
+    whole, order = rows.loss(loss, "risk_coverage")
+    truth, w = order[rows.truth], rows.weight
+    forced = decide(rows.posterior, whole.without_reject())
+    actual = forced.loss.of(truth, np.atleast_1d(forced.act_index))
+    doubt = np.atleast_1d(forced.risk)
+    order = np.argsort(doubt, kind="stable")
+    # Rows whose risks differ by rounding only are decided together: one point for each run of them.
+    size = _sizes(rows, forced)[order]
+    limits = rounding(len(whole.truths)) * (size[1:] + size[:-1])
+    borders = np.flatnonzero(np.diff(doubt[order]) > limits)
+    first, last = np.append(0, borders + 1), np.append(borders, len(doubt) - 1)
+    weight = np.add.reduceat(w[order], first)
+    total = np.add.reduceat((w * actual)[order], first)
+    best = np.argsort(actual, kind="stable")
+    return RiskCoverage(
+        coverage=check.frozen(np.cumsum(weight) / weight.sum()),
+        risk=check.frozen(np.cumsum(total) / np.cumsum(weight)),
+        threshold=check.frozen(doubt[order][last]),
+        area=_area(weight, total),
+        optimal_area=_area(w[best], (w * actual)[best]),
+        operating_point=None if whole.reject is None else _operating_point(rows, whole, truth),
+    )
+
+
+def _operating_point(rows: LabelledRows, loss: Loss, truth: Int) -> CoveragePoint:
+    """Decide with the reject act and see how many rows are left, at which mean loss."""
+    choice = decide(rows.posterior, loss)
+    accepted = rows.weight * ~np.atleast_1d(choice.rejected)
+    decided = float(accepted.sum())
+    lost = float(accepted @ loss.of(truth, np.atleast_1d(choice.act_index)))
+    risk = lost / decided if decided > 0 else None
+    return CoveragePoint(decided / float(rows.weight.sum()), risk, None)
+
+
+def _sizes(rows: LabelledRows, forced: Decisions) -> F64:
+    """Return what rounding errors of the risks are relative to: the risks without signs."""
+    loss = forced.loss
+    if not (loss.matrix < 0).any():
+        return np.atleast_1d(forced.risk)
+    unsigned = decide(rows.posterior, Loss(np.abs(loss.matrix), loss.truths, loss.acts))
+    table = np.atleast_2d(unsigned.expected_losses)
+    return table[np.arange(len(table)), np.atleast_1d(forced.act_index)]
+
+
+def _area(weight: F64, total: F64) -> float:
+    """Integrate risk over coverage, from the weight and the total loss of each stretch.
+
+    On a stretch with mean loss m, from coverage c to c + d with total s at c, the integral of
+    (s + m (u - c)) / u over u is m d + (s - m c) log(1 + d / c).
+    """
+    share, summed = weight / weight.sum(), total / weight.sum()
+    before, so_far = np.cumsum(share)[:-1], np.cumsum(summed)[:-1]
+    mean = total[1:] / weight[1:]
+    rest = (so_far - mean * before) * np.log1p(share[1:] / before)
+    return float(summed.sum() + rest.sum())
+
+
+# --- two labels -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NetBenefit(Drawable, Plain):
     """Net benefit of a model, of acting always and of acting never. Made by ``net_benefit``.
 
     Attributes
@@ -46,10 +273,6 @@ class NetBenefit(Drawable):
     positive: Label
     loss_threshold: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give all fields as plain lists and numbers."""
-        return plain_fields(self)
-
     def __repr__(self) -> str:
         better = self.model > np.maximum(self.treat_all, self.treat_none)
         own = self.loss_threshold
@@ -61,7 +284,7 @@ class NetBenefit(Drawable):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CostCurve(Drawable):
+class CostCurve(Drawable, Plain):
     """Normalised expected cost by operating condition. Made by ``cost_curve``.
 
     Attributes
@@ -87,10 +310,6 @@ class CostCurve(Drawable):
     operating_condition: float
     operating_cost: float
     positive: Label
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give all fields as plain lists and numbers."""
-        return plain_fields(self)
 
     def __repr__(self) -> str:
         better = self.curve < self.trivial
@@ -171,23 +390,23 @@ def net_benefit(
     >>> curve.loss_threshold
     0.2
     """
-    owner = "net_benefit"
-    rows = _two_labels(y, posterior, sample_weight, owner)
-    regrets = None if loss is None else _regrets(loss, rows.posterior.labels, owner)
-    k = _positive(rows.posterior.labels, positive, regrets, owner)
-    t = np.arange(1, 100) / 100 if thresholds is None else _grid(thresholds, owner, "thresholds")
+    who = "net_benefit"
+    rows = _two_labels(y, posterior, sample_weight, who)
+    labels = rows.posterior.labels
+    regrets = None if loss is None else _regrets(loss, labels, who)
+    k = _positive(labels, positive, regrets, who)
+    t = np.arange(1, 100) / 100 if thresholds is None else _grid(thresholds, f"thresholds of {who}")
     if t.max() == 1:
-        raise InputError(f"The thresholds of {owner} must be below 1: at 1 the odds are infinite.")
-    ranked = _Ranked.of(rows.probabilities[:, k], rows.truth == k, rows.weight)
-    hits, alarms = ranked.above(t * (1 - _ROUNDING))
-    n, n_positive = rows.weight.sum(), ranked.hits[-1]
-    odds = t / (1 - t)
+        raise InputError(f"The thresholds of {who} must be below 1: at 1 the odds are infinite.")
+    scores, hits, alarms = _ranked(rows.probabilities[:, k], rows.truth == k, rows.weight)
+    acted = len(scores) - np.searchsorted(scores, t * (1 - _ROUNDING))
+    n, n_positive, odds = rows.weight.sum(), hits[-1], t / (1 - t)
     return NetBenefit(
-        thresholds=frozen(t),
-        model=frozen((hits - alarms * odds) / n),
-        treat_all=frozen((n_positive - (n - n_positive) * odds) / n),
-        treat_none=frozen(np.zeros(len(t))),
-        positive=rows.posterior.labels[k],
+        thresholds=check.frozen(t),
+        model=check.frozen((hits[acted] - alarms[acted] * odds) / n),
+        treat_all=check.frozen((n_positive - (n - n_positive) * odds) / n),
+        treat_none=check.frozen(np.zeros(len(t))),
+        positive=labels[k],
         loss_threshold=None if regrets is None else float(regrets[1 - k] / regrets.sum()),
     )
 
@@ -264,130 +483,96 @@ def cost_curve(
     >>> curve.curve, curve.envelope, curve.trivial
     (array([0.125, 0.5  , 0.125]), array([0.125, 0.25 , 0.125]), array([0.25, 0.5 , 0.25]))
     """
-    owner = "cost_curve"
-    rows = _two_labels(y, posterior, sample_weight, owner)
-    names = rows.posterior.labels
-    regrets = _regrets(loss, names, owner)
-    k = _positive(names, positive, regrets, owner)
-    x = np.arange(201) / 200 if conditions is None else _grid(conditions, owner, "conditions")
-    log_p = np.atleast_2d(rows.posterior.log_probabilities)
-    ranked = _Ranked.of(log_p[:, k] - log_p[:, 1 - k], rows.truth == k, rows.weight)
-    if not min(ranked.hits[-1], ranked.alarms[-1]) > 0:
-        missing = names[k] if not ranked.hits[-1] > 0 else names[1 - k]
-        raise InputError(f"{owner}: both labels must occur in y. {missing!r} does not.")
-    right, left = ranked.hits[-1] * regrets[k], ranked.alarms[-1] * regrets[1 - k]
+    who = "cost_curve"
+    rows = _two_labels(y, posterior, sample_weight, who)
+    labels, log_p = rows.posterior.labels, rows.log_probabilities
+    regrets = _regrets(loss, labels, who)
+    k = _positive(labels, positive, regrets, who)
+    x = np.arange(201) / 200 if conditions is None else _grid(conditions, f"conditions of {who}")
+    scores, hits, alarms = _ranked(log_p[:, k] - log_p[:, 1 - k], rows.truth == k, rows.weight)
+    if not min(hits[-1], alarms[-1]) > 0:
+        missing = labels[k] if not hits[-1] > 0 else labels[1 - k]
+        raise InputError(f"{who}: both labels must occur in y. {missing!r} does not.")
+    right, left = hits[-1] * regrets[k], alarms[-1] * regrets[1 - k]
+    missed, false = 1 - hits / hits[-1], alarms / alarms[-1]
     own = float(right / (right + left))
+    # The Bayes rule acts on log odds above this limit; the last condition is the loss's own.
+    at = np.append(x, own)
+    with np.errstate(divide="ignore"):
+        limit = np.log1p(-at) - np.log(at) + np.log(hits[-1] / alarms[-1])
+    slack = np.where(np.isfinite(limit), _ROUNDING * (1 + np.abs(limit)), 0.0)
+    acted = len(scores) - np.searchsorted(scores, limit - slack)
+    curve = missed[acted] * at + false[acted] * (1 - at)
+    # In hindsight, any place between two different scores could have been the threshold.
+    down = scores[::-1]
+    reached = np.flatnonzero(np.r_[True, down[1:] < down[:-1], True])
+    missed, false = missed[reached], false[reached]
+    # Of the staircase only corners can be best: a hit before them, a false alarm after.
+    corner = np.r_[True, (np.diff(missed)[:-1] < 0) & (np.diff(false)[1:] > 0), True]
+    missed, false = missed[corner], false[corner]
     return CostCurve(
-        conditions=frozen(x),
-        curve=frozen(ranked.bayes_cost(x)),
-        envelope=frozen(ranked.least_cost(x)),
-        trivial=frozen(np.minimum(x, 1 - x)),
+        conditions=check.frozen(x),
+        curve=check.frozen(curve[:-1]),
+        envelope=check.frozen(np.array([(missed * c + false * (1 - c)).min() for c in x])),
+        trivial=check.frozen(np.minimum(x, 1 - x)),
         operating_condition=own,
-        operating_cost=float(ranked.bayes_cost(np.array([own]))[0]),
-        positive=names[k],
+        operating_cost=float(curve[-1]),
+        positive=labels[k],
     )
 
 
-def _two_labels(y: Any, posterior: Any, sample_weight: Any, owner: str) -> LabelledRows:
+def _two_labels(y: Any, posterior: Any, sample_weight: Any, who: str) -> LabelledRows:
     """Check labelled rows over two labels."""
-    rows = LabelledRows.of(y, posterior, sample_weight, owner)
+    rows = LabelledRows.of(y, posterior, sample_weight, who)
     names = rows.posterior.labels
     if len(names) != 2:
         raise InputError(
-            f"{owner} needs two labels. Got {len(names)}: {listing(names)}. Take one against the "
-            "rest, with the probabilities of the others summed."
+            f"{who} needs two labels. Got {len(names)}: {check.listing(names)}. Take one against "
+            "the rest, with the probabilities of the others summed."
         )
     return rows
 
 
-def _grid(values: Any, owner: str, what: str) -> F64:
+def _grid(values: Any, what: str) -> F64:
     """Check numbers between zero and one, and copy them."""
-    grid = as_vector(values, owner, what).copy()
-    if grid.min() < 0 or grid.max() > 1:
-        odd = grid.min() if grid.min() < 0 else grid.max()
-        raise InputError(f"The {what} of {owner} must be between 0 and 1. Got {odd:g}.")
+    grid = check.vector(values, what).copy()
+    for odd in grid[(grid < 0) | (grid > 1)]:
+        raise InputError(f"The {what} must be between 0 and 1. Got {odd:g}.")
     return grid
 
 
-def _positive(labels: Labels, positive: Label | None, regrets: F64 | None, owner: str) -> int:
-    """Find the positive label: the one given, else the dearer to miss, else the last."""
+def _positive(labels: Labels, positive: Label | None, regrets: F64 | None, who: str) -> int:
+    """Choose the positive label: the one given, else the dearer to miss, else the last."""
     if positive is not None:
-        return position(positive, labels, owner)
+        return check.position(positive, labels, "label", who)
     return 0 if regrets is not None and regrets[0] > regrets[1] else 1
 
 
-def _regrets(loss: Loss, labels: Labels, owner: str) -> F64:
-    """Give, per label, what the other label's act costs more than its own."""
-    loss = without_reject(one_matrix(loss, owner), owner)
+def _regrets(loss: Loss, labels: Labels, who: str) -> F64:
+    """Return, per label, what the other label's act costs more than its own."""
+    loss = as_loss(loss, who, per_row=False).without_reject()
     if len(loss.acts) != 2:
         raise InputError(
-            f"{owner} needs a loss with two acts, a reject act aside. Got {listing(loss.acts)}."
+            f"{who} needs a loss with two acts, a reject act aside. Got {check.listing(loss.acts)}."
         )
-    cells = loss.matrix[rows_for(loss, labels, owner)]
+    cells = loss.matrix[loss.rows_for(labels, who)]
     regrets = np.array([cells[0, 1] - cells[0, 0], cells[1, 0] - cells[1, 1]])
-    if (regrets < 0).all():
+    if (regrets < 0).all():  # the acts are listed the other way round
         regrets = -regrets
     if regrets.min() <= 0:
         better = loss.acts[int(regrets[0] < 0 or regrets[1] > 0)]
         raise InputError(
-            f"{owner}: act {better!r} is never worse than the other, so there is nothing to weigh. "
+            f"{who}: act {better!r} is never worse than the other, so there is nothing to weigh. "
             "Each label needs an act that is best for it."
         )
     return regrets
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ranked:
-    """Rows by rising score, and the weights of positives and negatives from the top.
-
-    ``hits[j]`` and ``alarms[j]`` belong to acting on the j rows with the largest scores.
-    """
-
-    scores: F64
-    hits: F64
-    alarms: F64
-
-    @classmethod
-    def of(cls, scores: F64, positive: Any, weight: F64) -> _Ranked:
-        """Sort the rows and add up from the top."""
-        order = np.argsort(scores, kind="stable")
-        down = order[::-1]
-        hits = np.concatenate([[0.0], np.cumsum((weight * positive)[down])])
-        alarms = np.concatenate([[0.0], np.cumsum((weight * ~positive)[down])])
-        return cls(scores[order], hits, alarms)
-
-    def above(self, limits: F64) -> tuple[F64, F64]:
-        """Give hits and alarms of acting on the scores that reach each limit."""
-        n_acted = len(self.scores) - np.searchsorted(self.scores, limits, side="left")
-        return self.hits[n_acted], self.alarms[n_acted]
-
-    def bayes_cost(self, x: F64) -> F64:
-        """Give the cost of the Bayes rule re-weighted to each condition."""
-        with np.errstate(divide="ignore"):
-            limit = np.log1p(-x) - np.log(x) + np.log(self.hits[-1] / self.alarms[-1])
-        slack = np.where(np.isfinite(limit), _ROUNDING * (1 + np.abs(limit)), 0.0)
-        return self._cost(x, *self.above(limit - slack))
-
-    def least_cost(self, x: F64) -> F64:
-        """Give the least cost of any threshold at each condition."""
-        down = self.scores[::-1]
-        reached = np.concatenate([[0], np.flatnonzero(down[1:] < down[:-1]) + 1, [len(down)]])
-        hits, alarms = self.hits[reached], self.alarms[reached]
-        best = np.empty(len(x), dtype=np.intp)
-        stack = [(np.argsort(x, kind="stable"), 0, len(hits))]
-        while stack:
-            some, low, high = stack.pop()
-            middle = some[len(some) // 2]
-            found = low + int(self._cost(x[middle], hits[low:high], alarms[low:high]).argmin())
-            best[middle] = found
-            halves = (
-                (some[: len(some) // 2], low, found + 1),
-                (some[len(some) // 2 + 1 :], found, high),
-            )
-            stack += [half for half in halves if len(half[0])]
-        return self._cost(x, hits[best], alarms[best])
-
-    def _cost(self, x: Any, hits: F64, alarms: F64) -> F64:
-        """Give FNR x + FPR (1 - x)."""
-        missed = 1 - hits / self.hits[-1]
-        return missed * x + alarms / self.alarms[-1] * (1 - x)
+def _ranked(scores: F64, positive: Any, weight: F64) -> tuple[F64, F64, F64]:
+    """Return rising scores, and the weights of positives and negatives among the top 0, 1, 2."""
+    order = np.argsort(scores, kind="stable")
+    down = order[::-1]
+    hits, alarms = (
+        np.append(0.0, np.cumsum((weight * part)[down])) for part in (positive, ~positive)
+    )
+    return scores[order], hits, alarms

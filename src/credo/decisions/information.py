@@ -8,24 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from credo._types import F64, Label, Labels
-from credo._validation.arrays import as_finite, as_number, frozen
-from credo._validation.labels import as_labels, names_in, order_of, plain, position
-from credo._validation.probabilities import check_rows, per_label
-from credo.decisions._plain import as_plain
-from credo.decisions._text import number
-from credo.decisions.act import Decisions, decide
-from credo.decisions.lined_up import column_names, numeric
-from credo.decisions.loss import Loss
-from credo.decisions.loss_matching import as_loss, one_matrix
+from credo import _checks as check
+from credo._results import Plain, number
+from credo._types import F64, Labels
+from credo.decisions._decide import as_array, column_names, decide
+from credo.decisions.loss import Loss, as_loss
 from credo.exceptions import InputError, ShapeError
 from credo.posterior import Posterior
+
+_OUTCOMES = "outcomes of value_of_test"
 
 
 def value_of_perfect_information(
     posterior: Any, loss: Loss, labels: Iterable[Any] | None = None
 ) -> Any:
-    r"""Give the most one should pay to learn the truth before acting.
+    r"""Return the most one should pay to learn the truth before acting.
 
     .. math:: \min_a \sum_k p_k L_{ka} - \sum_k p_k \min_a L_{ka}
               = \min_a \sum_k p_k \bigl(L_{ka} - \min_{b} L_{kb}\bigr)
@@ -65,11 +62,12 @@ def value_of_perfect_information(
     >>> value_of_perfect_information([0.004, 0.996], loss, labels=["cancer", "normal"])
     0.996
     """
-    return decide(posterior, _regret(as_loss(loss, "value_of_perfect_information")), labels).risk
+    regrets = as_loss(loss, "value_of_perfect_information").regrets()
+    return decide(posterior, regrets, labels).risk
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class InformationValue:
+class InformationValue(Plain):
     """What a test is worth, and what to do after each outcome.
 
     For a single case the attributes are numbers and arrays over the outcomes; for n rows each has
@@ -100,6 +98,7 @@ class InformationValue:
     acts: Any
     _joint: F64
     _truths: Labels
+    _also = ("net", "buy")
 
     @property
     def net(self) -> Any:
@@ -112,34 +111,23 @@ class InformationValue:
         return self.net > 0
 
     def posterior_after(self, outcome: Any) -> Posterior:
-        """Give the posterior after an outcome; an impossible outcome is an error."""
-        o = position(outcome, self.outcomes, "value_of_test", "outcome")
+        """Return the posterior after an outcome; an impossible outcome is an error."""
+        o = check.position(outcome, self.outcomes, "outcome", "value_of_test")
         if not (self.outcome_probabilities[..., o] > 0).all():
-            raise InputError(f"value_of_test: outcome {plain(outcome)!r} has probability 0.")
+            raise InputError(f"value_of_test: outcome {check.plain(outcome)!r} has probability 0.")
         return Posterior.from_probabilities(self._joint[..., o], self._truths, normalise=True)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the values and the act after each outcome as plain lists and numbers."""
-        named = ("value", "price", "net", "buy", "risk_now", "risk_after", "outcomes")
-        arrays = ("outcome_probabilities", "acts")
-        return {name: as_plain(getattr(self, name)) for name in (*named, *arrays)}
 
     def __repr__(self) -> str:
         if np.ndim(self.value):
             bought = int(np.count_nonzero(self.buy))
             return f"A test for {len(self.value)} rows, worth its price for {bought} of them"
         verdict = "buy" if self.buy else "do not buy"
-        lines = [
-            f"A test worth {number(self.value)} at price {number(self.price)}: {verdict}",
-            f"risk now {number(self.risk_now)}, after the test {number(self.risk_after)}",
-        ]
-        lines += [
-            f"  {outcome} (probability {number(p)}): {act}"
-            for outcome, p, act in zip(
-                self.outcomes, self.outcome_probabilities, self.acts, strict=True
-            )
-        ]
-        return "\n".join(lines)
+        after = zip(self.outcomes, self.outcome_probabilities, self.acts, strict=True)
+        return (
+            f"A test worth {number(self.value)} at price {number(self.price)}: {verdict}\n"
+            f"risk now {number(self.risk_now)}, after the test {number(self.risk_after)}"
+            + "".join(f"\n  {name} (probability {number(p)}): {act}" for name, p, act in after)
+        )
 
 
 def value_of_test(
@@ -151,7 +139,7 @@ def value_of_test(
     price: float = 0.0,
     labels: Iterable[Any] | None = None,
 ) -> InformationValue:
-    r"""Give the value of a test before acting: buy it or not.
+    r"""Return the value of a test before acting: buy it or not.
 
     .. math:: \min_a \sum_k p_k L_{ka} - \sum_o \min_a \sum_k p_k\, p(o \mid k)\, L_{ka}
 
@@ -206,15 +194,18 @@ def value_of_test(
       + (probability 0.1028): treat
       - (probability 0.8972): discharge
     """
-    regret = _regret(one_matrix(loss, "value_of_test"))
+    regrets = as_loss(loss, "value_of_test", per_row=False).regrets()
     truths = column_names(posterior, labels)
-    cost = as_number(price, "value_of_test", "price")
+    cost = check.number(price, "price of value_of_test")
     table, names = _outcome_table(likelihood, truths, outcomes)
-    now = decide(posterior, regret, labels)
-    p = posterior.probabilities if isinstance(posterior, Posterior) else numeric(posterior)
+    now = decide(posterior, regrets, labels)
+    p = posterior.probabilities if isinstance(posterior, Posterior) else as_array(posterior)
     joint = p[..., :, None] * table
     chance = joint.sum(axis=-2)
-    chosen = _decide_after(p, joint, chance, regret, truths)
+    # One case for each outcome; an impossible one as if there were no test.
+    after = np.where(chance[..., None, :] > 0, joint, p[..., :, None])
+    cases = np.moveaxis(after, -1, -2).reshape(-1, len(truths))
+    chosen = decide(cases / cases.sum(axis=1, keepdims=True), regrets, truths)
     # What each outcome saves is the regret of going on with the act of now; none if that act
     # stays best. Nothing cancels, so a useless test is worth exactly nothing.
     before = np.repeat(np.atleast_1d(now.act_index), len(names))
@@ -229,57 +220,34 @@ def value_of_test(
         risk_now=risk_now,
         risk_after=risk_now - value,
         outcomes=names,
-        outcome_probabilities=frozen(chance),
-        acts=names_in(loss.acts)[chosen.act_index.reshape(chance.shape)],
+        outcome_probabilities=check.frozen(chance),
+        acts=check.names_array(loss.acts)[chosen.act_index.reshape(chance.shape)],
         _joint=joint,
         _truths=truths,
     )
 
 
-def _decide_after(p: F64, joint: F64, chance: F64, loss: Loss, truths: Labels) -> Decisions:
-    """Decide after each outcome, one case each; an impossible one as if there were no test."""
-    after = np.where(chance[..., None, :] > 0, joint, p[..., :, None])
-    cases = np.moveaxis(after, -1, -2).reshape(-1, len(truths))
-    return decide(cases / cases.sum(axis=1, keepdims=True), loss, truths)
-
-
-def _regret(loss: Loss) -> Loss:
-    """Subtract from each truth's row the least loss possible there; no act changes."""
-    least = loss.matrix.min(axis=-1, keepdims=True)
-    return Loss(loss.matrix - least, loss.truths, loss.acts)
-
-
-def _outcome_table(
-    likelihood: Any, truths: Labels, outcomes: Sequence[Any] | None
-) -> tuple[F64, Labels]:
+def _outcome_table(likelihood: Any, truths: Labels, outcomes: Any) -> tuple[F64, Labels]:
     """Line up p(outcome | truth) with the truths; rows must sum to one."""
     if isinstance(likelihood, Mapping):
-        given: Labels = tuple(plain(truth) for truth in likelihood)
-        order_of(truths, given, "value_of_test", "likelihood")
-        rows: dict[Label, Mapping[Any, float]] = {plain(t): row for t, row in likelihood.items()}
+        rows = {check.plain(truth): row for truth, row in likelihood.items()}
+        check.order(truths, tuple(rows), "likelihood of value_of_test")
         if not all(isinstance(row, Mapping) for row in rows.values()):
             raise InputError(
                 "value_of_test needs {truth: {outcome: probability}}; for rows without names pass "
                 "an array and outcomes=[...]."
             )
-        names = as_labels(
-            rows[truths[0]] if outcomes is None else outcomes, "value_of_test", "outcomes"
-        )
-        table = np.array([per_label(rows[t], names, "value_of_test", f"row {t!r}") for t in truths])
+        names = check.labels(rows[truths[0]] if outcomes is None else outcomes, _OUTCOMES)
+        table = np.array([check.per_label(rows[t], names, f"likelihood of {t!r}") for t in truths])
     else:
-        table = as_finite(likelihood, "value_of_test", "likelihood")
-        if table.ndim != 2 or len(table) != len(truths):
+        table = check.finite(likelihood, "likelihood of value_of_test")
+        n_outcomes = table.shape[-1] if table.ndim else 0
+        names = check.labels(range(n_outcomes) if outcomes is None else outcomes, _OUTCOMES)
+        if table.shape != (len(truths), len(names)):
             raise ShapeError(
-                f"value_of_test needs a likelihood with one row per truth, {len(truths)}. Got "
-                f"shape {table.shape}."
-            )
-        names = as_labels(
-            range(table.shape[1]) if outcomes is None else outcomes, "value_of_test", "outcomes"
-        )
-        if len(names) != table.shape[1]:
-            raise ShapeError(
-                f"value_of_test got {len(names)} outcomes for {table.shape[1]} columns."
+                f"value_of_test needs a likelihood with one row per truth, {len(truths)}, and one "
+                f"column per outcome, {len(names)}. Got shape {table.shape}."
             )
     for truth, row in zip(truths, table, strict=True):
-        check_rows(row[None], f"value_of_test, p(outcome | {truth!r})", first_row=None)
+        check.distributions(row[None], f"value_of_test, p(outcome | {truth!r})", first_row=None)
     return table, names

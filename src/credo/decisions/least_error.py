@@ -8,28 +8,28 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.special import ndtr, ndtri
+import scipy
 
-from credo._types import F64, Label, Labels, PerLabel, RandomState
-from credo._validation.arrays import generator, in_unit_interval, positive_int
-from credo._validation.labels import as_labels
-from credo._validation.probabilities import as_priors
-from credo.decisions._plain import plain_fields
-from credo.decisions._text import number
-from credo.decisions.densities import METHODS, as_normal
-from credo.decisions.error_sampling import monte_carlo
+from credo import _checks as check
+from credo._results import Plain, number
+from credo._types import F64, Label, PerLabel, RandomState
+from credo.decisions.crossings import METHODS
 from credo.decisions.line import regions
 from credo.decisions.loss import Loss
-from credo.decisions.normal_classes import Normal, distance
+from credo.decisions.predictive import as_normal
 from credo.exceptions import InputError, ShapeError
-from credo.families.gaussian import Gaussian, MultivariateGaussian
+from credo.families import Gaussian, MultivariateGaussian
+from credo.posterior.posterior import log_sum_exp
 
 _EPS = float(np.finfo(np.float64).eps)
+#: Points on the way from one Gaussian to another, as the weight of the second.
+_WAY = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
+#: Pairs drawn between; the mistakes of the others are found by draws from the classes.
+_MOST_PAIRS = 8
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BayesError:
+class BayesError(Plain):
     """The least error, and how it was found.
 
     Attributes
@@ -47,13 +47,8 @@ class BayesError:
     high: float
     method: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give value, interval and method as plain numbers and text."""
-        return plain_fields(self)
-
     def __repr__(self) -> str:
-        exact = self.low == self.high
-        span = "" if exact else f" ({number(self.low)} to {number(self.high)})"
+        span = f" ({number(self.low)} to {number(self.high)})" * (self.low != self.high)
         return f"Bayes error {number(self.value)}{span}, {self.method}"
 
 
@@ -131,28 +126,25 @@ def bayes_error(
     >>> print(bayes_error(clouds, [0.5, 0.5]))
     Bayes error 0.158655, closed form
     """
-    owner = "bayes_error"
-    labels = _labels(densities, owner)
-    p = as_priors(priors, labels, owner)
-    draws = positive_int(n_samples, owner, "n_samples", 2 * len(labels))
-    confidence = in_unit_interval(level, owner, "level", open_ends=True)
-    classes = [_as_class(source, name, owner) for name, source in _pairs(densities, labels)]
-    _check_dimensions(classes, labels, owner)
+    classes = _as_classes(densities, "bayes_error")
+    p = check.priors(priors, tuple(classes), "priors of bayes_error")
+    draws = check.count(n_samples, "n_samples of bayes_error", 2 * len(classes))
+    confidence = check.level(level, "level of bayes_error")
     # A label that never occurs is never right and never missed.
-    kept = np.flatnonzero(p)
-    classes, p = [classes[k] for k in kept], p[kept]
-    closed = _closed_form(classes, p)
+    classes = {name: c for (name, c), share in zip(classes.items(), p, strict=True) if share}
+    p = p[p > 0]
+    closed = _closed_form(list(classes.values()), p)
     if closed is not None:
         return BayesError(closed, closed, closed, "closed form")
-    lines = [_on_the_line(c) for c in classes]
-    if all(line is not None for line in lines):
-        error = regions(dict(enumerate(lines)), p, Loss.zero_one(range(len(p)))).bayes_risk
+    lines = {name: _on_the_line(c) for name, c in classes.items()}
+    if None not in lines.values():
+        error = regions(lines, p, Loss.zero_one(lines)).bayes_risk
         return BayesError(error, error, error, "quadrature")
-    rng = generator(random_state, owner)
-    value, spread = monte_carlo(classes, tuple(labels[k] for k in kept), p, draws, rng)
-    reach = float(ndtri(0.5 + confidence / 2)) * spread
+    rng = check.generator(random_state, "random_state of bayes_error")
+    value, spread = _monte_carlo(classes, p, draws, rng)
+    reach = float(scipy.special.ndtri(0.5 + confidence / 2)) * spread
     # What never came up in n draws from the classes may still have this probability.
-    unseen = 0.0 if _all_normal(classes) else -np.log((1 - confidence) / 2) / draws
+    unseen = 0.0 if _all_gaussian(classes) else -np.log((1 - confidence) / 2) / draws
     high = min(1.0, value + max(reach, unseen))
     return BayesError(value, max(0.0, value - reach), high, "Monte Carlo")
 
@@ -205,93 +197,181 @@ def bhattacharyya_bound(densities: Mapping[Any, Any], priors: PerLabel) -> float
     >>> round(bhattacharyya_bound({"a": (0, 1), "b": (2, 1)}, [0.5, 0.5]), 4)
     0.3033
     """
-    owner = "bhattacharyya_bound"
-    labels = _labels(densities, owner)
-    p = as_priors(priors, labels, owner)
-    classes = [_as_class(source, name, owner) for name, source in _pairs(densities, labels)]
-    _check_dimensions(classes, labels, owner)
-    normals = [c for c in classes if isinstance(c, Normal)]
-    if len(normals) < len(classes):
-        odd = next(n for n, c in zip(labels, classes, strict=True) if not isinstance(c, Normal))
-        raise InputError(f"{owner} is for Gaussians only, and the density of {odd!r} is none.")
-    total = sum(
-        np.sqrt(p[i] * p[j]) * np.exp(-distance(normals[i], normals[j]))
-        for i, j in combinations(range(len(labels)), 2)
-    )
+    who = "bhattacharyya_bound"
+    classes = _as_classes(densities, who)
+    p = check.priors(priors, tuple(classes), f"priors of {who}")
+    for name, each in classes.items():
+        if not isinstance(each, MultivariateGaussian):
+            raise InputError(f"{who} is for Gaussians only, and the density of {name!r} is none.")
+    pairs = combinations(zip(classes.values(), p, strict=True), 2)
+    total = sum(np.sqrt(v * w) * np.exp(-_distance(a, b)) for (a, v), (b, w) in pairs)
     return float(min(total, 1 - p.max()))
 
 
-def _labels(densities: Any, owner: str) -> Labels:
-    """Check that densities come with names, and give these."""
+def _as_classes(densities: Any, who: str) -> dict[Label, Any]:
+    """Return the densities by label, each Gaussian as one; check that dimensions agree."""
     if not isinstance(densities, Mapping):
-        raise InputError(
-            f"{owner} needs the densities by label, {{label: density}}. Got "
-            f"{type(densities).__name__}."
-        )
-    return as_labels(densities, owner)
-
-
-def _pairs(densities: Mapping[Any, Any], labels: Labels) -> list[tuple[Label, Any]]:
-    """Pair canonical labels with the densities."""
-    return list(zip(labels, densities.values(), strict=True))
-
-
-def _as_class(source: Any, name: Label, owner: str) -> Any:
-    """Make a Gaussian of whatever describes one; leave other distributions as they are."""
-    if isinstance(source, (tuple, list)) and len(source) == 2:
-        return Normal(source[0], source[1], name, owner)
-    if isinstance(source, MultivariateGaussian):
-        return Normal(source.mean, source.covariance, name, owner)
-    normal = as_normal(source)
-    if normal is not None:
-        return Normal(normal.mean, normal.variance, name, owner)
-    if hasattr(source, "cov") and not callable(getattr(source, "mean", None)):
-        return Normal(source.mean, source.cov, name, owner)
-    if callable(getattr(source, "logpdf", None)) and callable(getattr(source, "rvs", None)):
-        return source
-    raise InputError(
-        f"{owner}: the density of {name!r} must be (mean, covariance), a credo.families.Gaussian "
-        f"or MultivariateGaussian, or something with logpdf and rvs. Got {type(source).__name__}."
-    )
-
-
-def _check_dimensions(classes: list[Any], labels: Labels, owner: str) -> None:
-    """Check that all Gaussians live in the same number of dimensions."""
-    known = [(n, c) for n, c in zip(labels, classes, strict=True) if isinstance(c, Normal)]
-    sizes = [(name, len(c.mean)) for name, c in known]
-    for name, size in sizes[1:]:
-        if size != sizes[0][1]:
+        kind = type(densities).__name__
+        raise InputError(f"{who} needs the densities by label, {{label: density}}. Got {kind}.")
+    labels = check.labels(densities, f"labels of {who}")
+    classes = {n: _as_class(d, n, who) for n, d in zip(labels, densities.values(), strict=True)}
+    sizes = {n: len(c.mean) for n, c in classes.items() if isinstance(c, MultivariateGaussian)}
+    for name, size in sizes.items():
+        first = next(iter(sizes))
+        if size != sizes[first]:
             raise ShapeError(
-                f"{owner}: {sizes[0][0]!r} has {sizes[0][1]} dimensions and {name!r} has {size}."
+                f"{who}: {first!r} has {sizes[first]} dimensions and {name!r} has {size}."
             )
+    return classes
 
 
-def _all_normal(classes: list[Any]) -> bool:
+def _as_class(source: Any, name: Label, who: str) -> Any:
+    """Return a Gaussian for what describes one; leave other distributions as they are."""
+    normal = as_normal(source)
+    if isinstance(source, MultivariateGaussian):
+        mean, covariance = source.mean, source.covariance
+    elif isinstance(source, (tuple, list)) and len(source) == 2:
+        mean, covariance = source
+    elif normal is not None:
+        mean, covariance = normal.mean, normal.variance
+    elif hasattr(source, "cov") and not callable(getattr(source, "mean", None)):  # SciPy's
+        mean, covariance = source.mean, source.cov
+    elif callable(getattr(source, "logpdf", None)) and callable(getattr(source, "rvs", None)):
+        return source
+    else:
+        raise InputError(
+            f"{who}: the density of {name!r} must be (mean, covariance), a credo.families.Gaussian "
+            f"or MultivariateGaussian, or something with logpdf and rvs. Got "
+            f"{type(source).__name__}."
+        )
+    mean, covariance = np.atleast_1d(mean), np.atleast_2d(covariance)
+    if mean.ndim > 1 or covariance.shape != (len(mean), len(mean)):
+        raise ShapeError(
+            f"{who}: {name!r} needs a mean of shape (d,) and a covariance of shape (d, d). Got "
+            f"{mean.shape} and {covariance.shape}."
+        )
+    try:
+        return MultivariateGaussian(mean, covariance)
+    except InputError as error:  # say which one it is
+        raise type(error)(str(error).replace("MultivariateGaussian", repr(name))) from None
+
+
+def _all_gaussian(classes: Mapping[Label, Any]) -> bool:
     """Tell whether every class is a Gaussian."""
-    return all(isinstance(c, Normal) for c in classes)
+    return all(isinstance(c, MultivariateGaussian) for c in classes.values())
 
 
 def _on_the_line(source: Any) -> Any:
-    """Give the one-dimensional distribution that a class is, or None."""
-    if isinstance(source, Normal):
+    """Return the one-dimensional distribution that a class is, or None."""
+    if isinstance(source, MultivariateGaussian):
         return Gaussian(source.mean[0], source.covariance[0, 0]) if len(source.mean) == 1 else None
     return source if all(hasattr(source, method) for method in METHODS) else None
 
 
 def _closed_form(classes: list[Any], priors: F64) -> float | None:
-    """Give the error if one class is left, or two Gaussians with one covariance."""
+    """Return the error of one class, or of two Gaussians with one covariance."""
     if len(classes) == 1:
         return 0.0
-    if len(classes) > 2 or not _all_normal(classes):
+    if len(classes) > 2 or not all(isinstance(c, MultivariateGaussian) for c in classes):
         return None
     first, second = classes
     scales = np.sqrt(np.diag(first.covariance))
     rounding = 8 * _EPS * np.outer(scales, scales)
     if (np.abs(first.covariance - second.covariance) > rounding).any():
         return None
-    z = solve_triangular(first.factor, first.mean - second.mean, lower=True)
-    apart = float(np.sqrt(z @ z))
+    gap = first.mean - second.mean
+    apart = float(np.sqrt(gap @ np.linalg.solve(first.covariance, gap)))
     if apart == 0:
         return float(priors.min())
     shift = (np.log(priors[0]) - np.log(priors[1])) / apart
-    return float(priors @ ndtr([-apart / 2 - shift, -apart / 2 + shift]))
+    return float(priors @ scipy.special.ndtr([-apart / 2 - shift, -apart / 2 + shift]))
+
+
+def _distance(first: MultivariateGaussian, second: MultivariateGaussian) -> float:
+    """Return the Bhattacharyya distance of two Gaussians."""
+    middle, gap = 0.5 * first.covariance + 0.5 * second.covariance, first.mean - second.mean
+    logs = [np.linalg.slogdet(c)[1] for c in (middle, first.covariance, second.covariance)]
+    return float(gap @ np.linalg.solve(middle, gap) / 8 + 0.5 * logs[0] - 0.25 * sum(logs[1:]))
+
+
+# --- Monte Carlo ----------------------------------------------------------------------------------
+
+
+def _monte_carlo(
+    classes: Mapping[Label, Any], priors: F64, n_samples: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    r"""Estimate the error and its standard error.
+
+    The error is the integral of :math:`\sum_k \pi_k p_k - \max_k \pi_k p_k`. Draws come from a
+    mixture of the classes and, for Gaussians, of Gaussians between them; each draw counts the
+    integrand over the mixture's density. That ratio is at most two, and draws between the classes
+    find errors far too rare to turn up by themselves.
+    """
+    sources, shares = dict(classes), priors
+    if _all_gaussian(classes):
+        between, weights = _between(list(classes.values()), priors)
+        sources |= between
+        shares = np.concatenate([0.5 * priors, 0.5 * weights]) if between else priors
+    wanted = shares * n_samples
+    sizes = np.floor(wanted).astype(np.intp)
+    sizes[np.argsort(sizes - wanted, kind="stable")[: n_samples - sizes.sum()]] += 1
+    drawn = [_draw(c, n, rng) for c, n in zip(sources.values(), np.maximum(sizes, 2), strict=True)]
+    widths = [x.shape[1] for x in drawn]
+    if len(set(widths)) > 1:
+        raise ShapeError(
+            f"bayes_error: draws of all labels must have the same number of columns. Got {widths}."
+        )
+    means, variances = [], []
+    for x in drawn:
+        log_p = np.stack([_log_density(c, name, x) for name, c in sources.items()], axis=1)
+        rest = np.log(priors) + log_p[:, : len(priors)]
+        np.put_along_axis(rest, rest.argmax(axis=1)[:, None], -np.inf, axis=1)
+        ratio = np.exp(log_sum_exp(rest) - log_sum_exp(np.log(shares) + log_p))
+        means.append(ratio.mean())
+        variances.append(ratio.var(ddof=1) / len(ratio))
+    return float(shares @ means), float(np.sqrt(shares**2 @ np.array(variances)))
+
+
+def _between(classes: list[MultivariateGaussian], priors: F64) -> tuple[dict[Any, Any], F64]:
+    r"""Return Gaussians proportional to :math:`p_i(x)^{1-s} p_j(x)^s`, and how often to draw them.
+
+    The pairs with most of the Bhattacharyya bound share the draws in proportion to it, each over
+    several s: where a tight class meets a wide one, mistakes are made far from the middle.
+    """
+    pairs = list(combinations(range(len(classes)), 2))
+    logs = [np.log(priors[[i, j]]).mean() - _distance(classes[i], classes[j]) for i, j in pairs]
+    inverses = [np.linalg.inv(c.covariance) for c in classes]
+    found: dict[Any, Any] = {}
+    for k in np.argsort(-np.array(logs), kind="stable")[:_MOST_PAIRS]:
+        (i, j), weight = pairs[k], np.exp(logs[k] - max(logs)) / len(_WAY)
+        for s in _WAY if weight > 0 else ():
+            covariance = np.linalg.inv((1 - s) * inverses[i] + s * inverses[j])
+            mean = (1 - s) * inverses[i] @ classes[i].mean + s * inverses[j] @ classes[j].mean
+            try:
+                own = MultivariateGaussian(covariance @ mean, 0.5 * (covariance + covariance.T))
+            except InputError:  # next to singular: the classes themselves are drawn from
+                continue
+            found["between", i, j, s] = own, weight
+    weights = np.array([weight for _, weight in found.values()])
+    return {key: own for key, (own, _) in found.items()}, weights / weights.sum()
+
+
+def _draw(source: Any, size: int, rng: np.random.Generator) -> F64:
+    """Draw rows of features."""
+    if isinstance(source, MultivariateGaussian):
+        return source.sample(int(size), rng)
+    drawn = source.rvs(size=int(size), random_state=rng)
+    return np.asarray(drawn, dtype=np.float64).reshape(size, -1)
+
+
+def _log_density(source: Any, name: Label, x: F64) -> F64:
+    """Return the log density of each row."""
+    if isinstance(source, MultivariateGaussian):
+        return source.log_density(x)
+    try:
+        return np.broadcast_to(np.ravel(source.logpdf(x)), len(x))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"bayes_error: the logpdf of {name!r} must take rows of draws, shape {x.shape}, and "
+            f"give one number for each. {error}."
+        ) from error

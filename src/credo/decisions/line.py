@@ -9,19 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo._results import Drawable
+from credo import _checks as check
+from credo._results import Drawable, as_plain, number
 from credo._types import F64, Label, Labels, PerLabel
-from credo._validation.arrays import as_finite, as_floats, frozen
-from credo._validation.labels import as_labels, names_in
-from credo._validation.probabilities import as_priors
-from credo.decisions._text import number
-from credo.decisions.crossings import Setting, cells_of
-from credo.decisions.densities import MASS_TOLERANCE, Range, as_density
-from credo.decisions.loss import Loss
-from credo.decisions.loss_matching import one_matrix, rows_for
+from credo.decisions.crossings import MASS_TOLERANCE, Density, Range, Setting, cells_of
+from credo.decisions.loss import Loss, as_loss
 from credo.exceptions import InputError, ShapeError
-
-_OWNER = "regions"
 
 
 class Interval(NamedTuple):
@@ -107,7 +100,7 @@ class Regions(Drawable):
         return dict(zip(self.acts, (self.priors @ self.probability_table).tolist(), strict=True))
 
     def act_at(self, x: Any) -> Any:
-        """Give the act taken at ``x``; on a threshold, the one that comes first in the loss.
+        """Return the act taken at ``x``; on a threshold, the one that comes first in the loss.
 
         Parameters
         ----------
@@ -124,7 +117,7 @@ class Regions(Drawable):
         InputError
             If a point lies outside the support.
         """
-        points = as_finite(x, "Regions.act_at", "points")
+        points = check.finite(x, "points of Regions.act_at")
         low, high = self.support
         outside = (points < low) | (points > high)
         if outside.any():
@@ -136,16 +129,16 @@ class Regions(Drawable):
         cuts = self.thresholds
         sides = (order[np.searchsorted(cuts, points, side=side)] for side in ("left", "right"))
         index = np.minimum(*sides)
-        return names_in(self.acts)[index] if points.ndim else self.acts[int(index)]
+        return check.names_array(self.acts)[index] if points.ndim else self.acts[int(index)]
 
     def weighted_densities(self, x: Any) -> F64:
-        """Give prior × density of each class at the points ``x``, shape (n, K)."""
-        points = np.atleast_1d(as_finite(x, "Regions.weighted_densities", "points"))
+        """Return prior × density of each class at the points ``x``, shape (n, K)."""
+        points = check.vector(x, "points of Regions.weighted_densities")
         columns = [density.log_density(points) for density in self.setting.densities]
         return np.exp(np.stack(columns, axis=-1)) * self.priors
 
     def moved(self, thresholds: Any) -> Regions:
-        """Give regions with the same sequence of acts but other thresholds.
+        """Return regions with the same sequence of acts but other thresholds.
 
         Parameters
         ----------
@@ -172,7 +165,7 @@ class Regions(Drawable):
         >>> round(best.risk, 4), round(best.moved([1.5]).risk, 4)
         (0.1587, 0.1877)
         """
-        cuts = np.atleast_1d(as_finite(thresholds, "Regions.moved", "thresholds"))
+        cuts = np.atleast_1d(check.finite(thresholds, "thresholds of Regions.moved"))
         if cuts.shape != self.thresholds.shape:
             raise ShapeError(
                 f"Regions.moved needs {len(self.intervals) - 1} thresholds, as many as before. "
@@ -192,11 +185,11 @@ class Regions(Drawable):
         return replace(self, intervals=intervals, probability_table=table)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the regions as plain lists and numbers; an infinite end is None."""
+        """Return the regions as plain lists and numbers; an infinite end is None."""
         return {
             "intervals": [
-                {"low": _plain_end(low), "high": _plain_end(high), "act": act}
-                for low, high, act in self.intervals
+                {name: as_plain(part) for name, part in cell._asdict().items()}
+                for cell in self.intervals
             ],
             "thresholds": self.thresholds.tolist(),
             "risk": self.risk,
@@ -239,14 +232,13 @@ def regions(
     ----------
     densities : {truth: density}
         Each a ``credo.families.Gaussian``, a continuous SciPy distribution with its parameters
-        set, or a function that gives the density at ``x``.
+        set, or any object with ``logpdf``, ``cdf`` and ``ppf``.
     priors : {truth: p}, or K numbers in the order of the densities
         Probability of each truth.
     loss
         Losses by truth and act, reject acts included. Truths are matched by name.
     support : (low, high), optional
-        Where the densities live. By default as far as any of them reaches; a function reaches
-        from minus to plus infinity.
+        Where the densities live. By default as far as any of them reaches.
 
     Returns
     -------
@@ -257,8 +249,7 @@ def regions(
     Raises
     ------
     InputError
-        If a density is discrete, negative somewhere, or does not integrate to one within 1e-9;
-        the truth is named.
+        If a density is discrete or does not integrate to one within 1e-9; the truth is named.
     LabelError
         If the truths of densities, priors and loss differ.
 
@@ -276,7 +267,7 @@ def regions(
     densities. All comparisons are of logarithms, so acts are right where densities underflow.
     Acts that tie up to rounding go to the one that comes first in the loss. Where no class has
     density, the act is that of the nearer neighbour. Probabilities come from the distributions'
-    own ``cdf`` and ``sf``, those of functions from adaptive quadrature.
+    own ``cdf`` and ``sf``.
 
     References
     ----------
@@ -302,49 +293,33 @@ def regions(
     risk 0.257836, probability of error 0.257836
     shares: narrow 0.641937, wide 0.358063
     """
-    truths = as_labels(_mapping(densities), _OWNER, "truths")
-    p = as_priors(priors, truths, _OWNER)
-    losses = _losses(one_matrix(loss, _OWNER), truths)
-    bounds = None if support is None else _as_support(support)
-    classes = tuple(
-        as_density(source, name, bounds)
-        for name, source in zip(truths, densities.values(), strict=True)
-    )
-    hull = bounds or (min(c.low for c in classes), max(c.high for c in classes))
-    regrets = losses - losses.min(axis=1, keepdims=True)
-    setting = Setting(classes, p, regrets, hull)
-    intervals = tuple(Interval(low, high, loss.acts[a]) for low, high, a in cells_of(setting))
-    table = _probability_table(setting, intervals, loss.acts, truths)
-    return Regions(
-        densities=dict(zip(truths, densities.values(), strict=True)),
-        priors=frozen(p),
-        loss=loss,
-        support=hull,
-        intervals=intervals,
-        probability_table=table,
-        bayes_risk=_risk(p, losses, table),
-        setting=setting,
-    )
-
-
-def _mapping(densities: Any) -> Mapping[Any, Any]:
-    """Check that densities come with names."""
     if not isinstance(densities, Mapping):
         raise InputError(
-            f"regions needs the densities by truth, {{truth: density}}. Got "
+            "regions needs the densities by truth, {truth: density}. Got "
             f"{type(densities).__name__}."
         )
-    return densities
+    truths = check.labels(densities, "truths of regions")
+    p = check.priors(priors, truths, "priors of regions")
+    losses = _losses(as_loss(loss, "regions", per_row=False), truths)
+    bounds = None if support is None else _as_support(support)
+    named = dict(zip(truths, densities.values(), strict=True))
+    classes = tuple(Density(source, name, bounds) for name, source in named.items())
+    hull = bounds or (min(c.low for c in classes), max(c.high for c in classes))
+    setting = Setting(classes, p, losses - losses.min(axis=1, keepdims=True), hull)
+    intervals = tuple(Interval(low, high, loss.acts[a]) for low, high, a in cells_of(setting))
+    table = _probability_table(setting, intervals, loss.acts, truths)
+    best = _risk(p, losses, table)
+    return Regions(named, check.frozen(p), loss, hull, intervals, table, best, setting)
 
 
 def _losses(loss: Loss, truths: Labels) -> F64:
     """Bring the rows of the loss into the order of the densities."""
-    return loss.matrix[rows_for(loss, truths, _OWNER)]
+    return loss.matrix[loss.rows_for(truths, "regions")]
 
 
 def _as_support(support: Any) -> Range:
     """Check two ends, the lower one first; either may be infinite."""
-    ends = as_floats(support, _OWNER, "support")
+    ends = check.floats(support, "support of regions")
     if ends.shape != (2,) or not ends[0] < ends[1]:
         raise InputError(f"The support of regions must be (low, high). Got {support!r}.")
     return float(ends[0]), float(ends[1])
@@ -364,15 +339,9 @@ def _probability_table(
             f"regions: the distribution of {truths[k]!r} adds up to {table[k].sum():.9g} over the "
             f"line, not to 1: its cdf and sf are not those of a distribution there."
         )
-    frozen(table)
-    return table
+    return check.frozen(table)
 
 
 def _risk(priors: F64, losses: Any, table: F64) -> float:
     """Weigh the losses with the probability of each truth and act."""
     return float(priors @ (losses * table).sum(axis=1))
-
-
-def _plain_end(end: float) -> float | None:
-    """Give a finite end as it is and an infinite one as None, which JSON knows."""
-    return end if np.isfinite(end) else None

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 from typing import Any, Self, final
 
 import numpy as np
+import scipy
 
-from credo._results import Storable
-from credo._types import F64, Label, Labels
-from credo._validation.arrays import as_finite, as_number, frozen
-from credo._validation.labels import as_labels, plain, position
-from credo._validation.probabilities import per_label
-from credo.decisions import loss_csv
-from credo.decisions._text import html_table, text_table
-from credo.decisions.dominance import Dominance, dominated_acts
-from credo.decisions.loss_cells import cells_of, checked_cells, off_diagonal
-from credo.exceptions import InputError, ShapeError
+from credo import _checks as check
+from credo._files import written_whole
+from credo._results import Immutable, Storable, number
+from credo._types import F64, Int, Label, Labels
+from credo.exceptions import FileFormatError, InputError, LabelError, ShapeError
 
-_AXES = ("truth", "act")
+#: The largest loss. A sum of a hundred million of them is still below the largest float64.
+_MOST = 1e300
+#: The largest matrix that ``zero_one`` makes, and the largest file: larger ones are mistakes.
+_MOST_BYTES, _MOST_FILE = 2**30, 2**24
+#: Far above the rounding of float64, and far below any difference between losses that is meant.
+_NEXT_TO_NOTHING = 1e-12
+#: Rows of a table that are shown.
+_SHOWN = 20
 
 
 @final
-class Loss(Storable):
+class Loss(Immutable, Storable):
     r"""Hold the loss :math:`L_{ka}` of taking act :math:`a` when the truth is :math:`k`.
 
     Rows are truths, columns are acts, both named. There may be more acts than truths or fewer.
@@ -69,35 +76,39 @@ class Loss(Storable):
     normal           1          0
     """
 
-    __slots__ = ("_acts", "_matrix", "_reject", "_truths")
-    _acts: Labels
-    _matrix: F64
-    _reject: Label | None
-    _truths: Labels
+    __slots__ = ("acts", "matrix", "reject", "truths")
+    matrix: F64  #: The losses, read-only, shape (K, A) or (n, K, A).
+    truths: Labels  #: Names of the rows.
+    acts: Labels  #: Names of the columns.
+    reject: Label | None  #: Name of the reject act, or None.
 
     def __init__(
-        self,
-        matrix: Any,
-        truths: Iterable[Any],
-        acts: Iterable[Any],
-        *,
-        reject: Label | None = None,
+        self, matrix: Any, truths: Iterable[Any], acts: Iterable[Any], *, reject: Any = None
     ) -> None:
-        rows = as_labels(truths, "Loss", "truths")
-        columns = as_labels(acts, "Loss", "acts")
-        cells = checked_cells(matrix, rows, columns)
+        rows, columns = check.labels(truths, "truths of Loss"), check.labels(acts, "acts of Loss")
+        check.frame(matrix, columns, "acts of Loss")
+        check.frame(matrix, rows, "truths of Loss", axis="index")
+        cells = np.array(check.finite(matrix, "matrix of Loss"))
+        shape = len(rows), len(columns)
+        if cells.ndim not in (2, 3) or cells.shape[-2:] != shape:
+            turned = " It looks transposed: pass matrix.T." * (cells.shape[-2:] == shape[::-1])
+            raise ShapeError(
+                f"Loss needs one row per truth and one column per act, shape {shape} or "
+                f"(n, {shape[0]}, {shape[1]}). Got shape {cells.shape}.{turned}"
+            )
+        if np.abs(cells).max(initial=0.0) > _MOST:
+            odd = cells.flat[np.abs(cells).argmax()]
+            raise InputError(
+                f"A loss must be at most {_MOST:g} in size, so that sums of losses stay finite. "
+                f"Got {odd:g}."
+            )
         if reject is not None:
-            position(reject, columns, "Loss", "act")
-        object.__setattr__(self, "_matrix", frozen(cells))
-        object.__setattr__(self, "_truths", rows)
-        object.__setattr__(self, "_acts", columns)
-        object.__setattr__(self, "_reject", plain(reject))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"A Loss does not change; {name!r} cannot be set.")
+            check.position(reject, columns, "act", "Loss")
+        name = check.plain(reject)
+        self._set(matrix=check.frozen(cells), truths=rows, acts=columns, reject=name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._matrix, self._truths, self._acts, self._reject)
+        return _rebuild, (self.matrix, self.truths, self.acts, self.reject)
 
     # --- ways to make one -------------------------------------------------------------------
 
@@ -113,8 +124,8 @@ class Loss(Storable):
         a            0  1
         b            1  0
         """
-        names = as_labels(labels, "Loss.zero_one")
-        return cls(off_diagonal(len(names), "Loss.zero_one"), names, names)
+        names = check.labels(labels, "labels of Loss.zero_one")
+        return cls.class_costs(dict.fromkeys(names, 1.0))
 
     @classmethod
     def class_costs(cls, costs: Mapping[Any, float]) -> Self:
@@ -135,9 +146,15 @@ class Loss(Storable):
         """
         if not isinstance(costs, Mapping):
             raise InputError("Loss.class_costs needs {label: cost}, so that costs have names.")
-        names = as_labels(costs, "Loss.class_costs")
-        values = as_finite(list(costs.values()), "Loss.class_costs", "costs")
-        return cls(values[:, None] * off_diagonal(len(names), "Loss.class_costs"), names, names)
+        names = check.labels(costs, "labels of Loss.class_costs")
+        values = check.finite(list(costs.values()), "costs of Loss.class_costs")
+        if 8 * len(names) ** 2 > _MOST_BYTES:
+            raise InputError(
+                f"Loss.class_costs: a matrix of {len(names)} labels by {len(names)} acts would "
+                f"take {8 * len(names) ** 2 / 2**30:.3g} GB. For the most probable label and its "
+                "probability use Posterior.mode() and Posterior.confidence(), which need no matrix."
+            )
+        return cls(values[:, None] * (1.0 - np.eye(len(names))), names, names)
 
     @classmethod
     def from_dict(cls, losses: Mapping[tuple[Any, Any], float]) -> Self:
@@ -152,15 +169,10 @@ class Loss(Storable):
         ...
         credo.exceptions.InputError: Loss.from_dict: no loss for truth 'normal' and act...
         """
-        return cls(*cells_of(losses, "Loss.from_dict", "loss"))
+        return cls(*_cells(losses, "Loss.from_dict", "loss"))
 
     @classmethod
-    def gains(
-        cls,
-        gains: Any,
-        truths: Iterable[Any] | None = None,
-        acts: Iterable[Any] | None = None,
-    ) -> Self:
+    def gains(cls, gains: Any, truths: Any = None, acts: Any = None) -> Self:
         r"""Make a loss from gains, where more is better: the loss is minus the gain.
 
         Parameters
@@ -180,13 +192,13 @@ class Loss(Storable):
         sun                 0    -3
         """
         if isinstance(gains, Mapping):
-            gains, truths, acts = cells_of(gains, "Loss.gains", "gain")
+            gains, truths, acts = _cells(gains, "Loss.gains", "gain")
         elif truths is None or acts is None:
             raise InputError(
                 "Loss.gains needs truths and acts with an array, so that rows and columns have "
                 "names; or pass {(truth, act): gain}."
             )
-        return cls(0.0 - as_finite(gains, "Loss.gains", "gains"), truths, acts)
+        return cls(0.0 - check.finite(gains, "gains of Loss.gains"), truths, acts)
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str], *, reject: str | None = None) -> Self:
@@ -213,12 +225,26 @@ class Loss(Storable):
         --------
         Loss.to_csv : Write one.
         """
-        matrix, truths, acts = loss_csv.read(path)
-        return cls(matrix, truths, acts, reject=reject)
+        return cls(*_read_csv(path), reject=reject)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the loss with all digits, for ``from_csv``; the file is whole or absent."""
-        loss_csv.write(path, self.matrix, self.truths, self.acts)
+        if self.is_per_row:
+            raise InputError("Loss.to_csv writes one matrix; this loss has one per row.")
+        for names in (self.truths, self.acts):
+            texts = [str(name) for name in names]
+            for text in texts:
+                bare = text.strip() == text != "" and text.isprintable()
+                if not bare or texts.count(text) > 1:
+                    raise InputError(
+                        f"Loss.to_csv: the name {text!r} would not be read back: it is empty, not "
+                        "unique as text, has spaces at an end, or characters that do not print."
+                    )
+        with written_whole(path) as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(["truth \\ act", *self.acts])
+            for truth, row in zip(self.truths, self.matrix.tolist(), strict=True):
+                writer.writerow([truth, *map(repr, row)])
 
     # --- variations -------------------------------------------------------------------------
 
@@ -253,19 +279,27 @@ class Loss(Storable):
         a            0  1     0.2
         b            1  0     0.2
         """
-        if name is None:
-            raise InputError("Loss.with_reject: the reject act needs a name. Got None.")
-        if name in self._acts:
-            raise InputError(f"Loss.with_reject: there is an act {name!r} already. Pass name=….")
-        scalar = not isinstance(cost, Mapping) and np.ndim(cost) == 0
-        column = (
-            np.full(len(self._truths), as_number(cost, "Loss.with_reject", "cost"))
-            if scalar
-            else per_label(cost, self._truths, "Loss.with_reject", "cost")
-        )
-        wide = np.broadcast_to(column[:, None], (*self._matrix.shape[:-1], 1))
-        cells = np.concatenate([self._matrix, wide], axis=-1)
-        return Loss(cells, self._truths, (*self._acts, name), reject=name)
+        if name is None or name in self.acts:
+            fault = "an act needs a name" if name is None else f"there is an act {name!r} already"
+            raise InputError(f"Loss.with_reject: {fault}. Pass name=….")
+        if not isinstance(cost, Mapping) and np.ndim(cost) == 0:
+            cost = np.full(len(self.truths), check.number(cost, "cost of Loss.with_reject"))
+        column = check.per_label(cost, self.truths, "cost of Loss.with_reject")[:, None]
+        wide = np.broadcast_to(column, (*self.matrix.shape[:-1], 1))
+        cells = np.concatenate([self.matrix, wide], axis=-1)
+        return Loss(cells, self.truths, (*self.acts, name), reject=name)
+
+    def without_reject(self) -> Loss:
+        """Return the loss without its reject act."""
+        keep = [a for a, act in enumerate(self.acts) if self.reject is None or act != self.reject]
+        if not keep:
+            raise InputError(f"The loss has no act but the reject act {self.reject!r}. Add some.")
+        return Loss(self.matrix[..., keep], self.truths, [self.acts[a] for a in keep])
+
+    def regrets(self) -> Loss:
+        """Return what each act costs more than the best one for each truth; decisions stay."""
+        least = self.matrix.min(axis=-1, keepdims=True)
+        return Loss(self.matrix - least, self.truths, self.acts, reject=self.reject)
 
     def per_row(self, matrices: Any) -> Loss:
         """Give every row of data a loss matrix of its own, with these truths and acts.
@@ -287,47 +321,46 @@ class Loss(Storable):
         >>> credo.decide([[0.1, 0.9], [0.1, 0.9]], loss, labels=["fraud", "fair"]).acts
         array(['fair', 'fraud'], dtype='<U5')
         """
-        cells = as_finite(matrices, "Loss.per_row", "matrices")
-        if cells.ndim != 3:
+        if np.ndim(matrices) != 3:
             raise ShapeError(
-                f"Loss.per_row needs shape (n, {len(self._truths)}, {len(self._acts)}). "
-                f"Got shape {cells.shape}."
+                f"Loss.per_row needs shape (n, {len(self.truths)}, {len(self.acts)}). "
+                f"Got shape {np.shape(matrices)}."
             )
-        return Loss(cells, self._truths, self._acts, reject=self._reject)
+        return Loss(matrices, self.truths, self.acts, reject=self.reject)
 
     # --- looking inside ---------------------------------------------------------------------
 
     @property
-    def matrix(self) -> F64:
-        """The losses, read-only, shape (K, A) or (n, K, A)."""
-        return self._matrix
-
-    @property
-    def truths(self) -> Labels:
-        """Names of the rows."""
-        return self._truths
-
-    @property
-    def acts(self) -> Labels:
-        """Names of the columns."""
-        return self._acts
-
-    @property
-    def reject(self) -> Label | None:
-        """Name of the reject act, or None."""
-        return self._reject
-
-    @property
     def is_per_row(self) -> bool:
         """Whether every row of data has a matrix of its own."""
-        return self._matrix.ndim == 3
+        return self.matrix.ndim == 3
 
     def __getitem__(self, cell: tuple[Any, Any]) -> Any:
-        """Give the loss of ``truth, act``: a number, or one per row."""
-        truth, act = cell
-        k = position(truth, self._truths, "Loss", "truth")
-        a = position(act, self._acts, "Loss", "act")
-        return self._matrix[:, k, a] if self.is_per_row else float(self._matrix[k, a])
+        """Return the loss of ``truth, act``: a number, or one per row."""
+        k = check.position(cell[0], self.truths, "truth", "Loss")
+        a = check.position(cell[1], self.acts, "act", "Loss")
+        return self.matrix[:, k, a] if self.is_per_row else float(self.matrix[k, a])
+
+    def of(self, truth: Int, act: Int) -> F64:
+        """Return the loss of each row's act under its truth, both by position."""
+        rows = (np.arange(len(truth)),) if self.is_per_row else ()
+        return self.matrix[*rows, truth, act]
+
+    def rows_for(self, labels: Labels, who: str = "decide") -> Int:
+        """Return the row of each label; the names must be the truths, in any order."""
+        odd = sorted({*labels} ^ {*self.truths}, key=[*labels, *self.truths].index)
+        if not odd:
+            return check.order(labels, self.truths, "loss")
+        remedy = check.hint(odd[0], self.truths if odd[0] in labels else labels)
+        if {*labels} == {*self.acts}:
+            remedy = (
+                " The acts of the loss are these labels: it looks transposed. Rows are truths, "
+                "columns are acts."
+            )
+        raise LabelError(
+            f"{who}: the labels ({check.listing(labels)}) and the loss's truths "
+            f"({check.listing(self.truths)}) differ in {odd[0]!r}.{remedy}"
+        )
 
     def dominated_acts(self) -> list[Dominance]:
         r"""List acts that no posterior would ever need.
@@ -354,32 +387,215 @@ class Loss(Storable):
         """
         if self.is_per_row:
             raise InputError("Loss.dominated_acts needs one matrix, not one per row.")
-        return dominated_acts(self._matrix, self._acts)
+        left, found = list(range(len(self.acts))), {}
+        for replacement in (_single, _mixture):
+            for act in reversed(left.copy()):
+                others = [a for a in left if a != act]
+                shares = replacement(self.matrix[:, act], self.matrix[:, others])
+                if shares is not None:  # a dominated act no longer serves to dominate others
+                    left = others
+                    named = zip((self.acts[a] for a in others), shares.tolist(), strict=True)
+                    mixture = {name: share for name, share in named if share > 0}
+                    found[act] = Dominance(self.acts[act], mixture)
+        return [found[act] for act in sorted(found)]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Loss):
             return NotImplemented
-        return (
-            self._truths == other._truths
-            and self._acts == other._acts
-            and self._reject == other._reject
-            and np.array_equal(self._matrix, other._matrix)
-        )
+        names = (self.truths, self.acts, self.reject) == (other.truths, other.acts, other.reject)
+        return names and np.array_equal(self.matrix, other.matrix)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         if not self.is_per_row:
-            return text_table(self._matrix, self._truths, self._acts, _AXES)
-        head = f"Loss for {len(self._matrix)} rows, each with its own matrix; the mean of them:"
-        mean = self._matrix.mean(axis=0)
-        return f"{head}\n{text_table(mean, self._truths, self._acts, _AXES)}"
+            return text_table(self.matrix, self.truths, self.acts)
+        head = f"Loss for {len(self.matrix)} rows, each with its own matrix; the mean of them:"
+        return f"{head}\n{text_table(self.matrix.mean(axis=0), self.truths, self.acts)}"
 
     def _repr_html_(self) -> str:
-        cells = self._matrix.mean(axis=0) if self.is_per_row else self._matrix
-        return html_table(cells, self._truths, self._acts, _AXES)
+        cells = self.matrix.mean(axis=0) if self.is_per_row else self.matrix
+        return html_table(cells, self.truths, self.acts)
+
+
+def as_loss(
+    loss: Any, who: str, *, per_row: bool = True, n_rows: int | None = None, kept: Any = None
+) -> Loss:
+    """Check that a loss is one, with a single matrix or one for each of ``n_rows``.
+
+    Of losses per row, those of the rows ``kept`` are returned.
+    """
+    if not isinstance(loss, Loss):
+        raise InputError(
+            f"{who} needs a Loss with named truths and acts. Got {type(loss).__name__}. Make one "
+            "with credo.Loss(matrix, truths, acts)."
+        )
+    if not loss.is_per_row:
+        return loss
+    if not per_row:
+        raise InputError(f"{who} needs a loss with one matrix for all rows, not one per row.")
+    if n_rows is not None and len(loss.matrix) != n_rows:
+        raise ShapeError(
+            f"{who}: the loss has {len(loss.matrix)} matrices for {n_rows} rows; one per row is "
+            "needed."
+        )
+    return loss if kept is None else loss.per_row(loss.matrix[kept])
 
 
 def _rebuild(matrix: F64, truths: Labels, acts: Labels, reject: Label | None) -> Loss:
     """Make the same loss again, for copies."""
     return Loss(matrix, truths, acts, reject=reject)
+
+
+def _cells(losses: Any, who: str, what: str) -> tuple[F64, Labels, Labels]:
+    """Turn ``{(truth, act): number}`` into a full matrix with names in order of appearance."""
+    if not isinstance(losses, Mapping):
+        raise InputError(
+            f"{who} needs {{(truth, act): {what}}}. Got {type(losses).__name__}. For a matrix, "
+            "use credo.Loss(matrix, truths, acts)."
+        )
+    for key in losses:
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise InputError(f"{who}: each key must be a pair (truth, act). Got {key!r}.")
+    pairs = {(check.plain(truth), check.plain(act)): v for (truth, act), v in losses.items()}
+    truths = check.labels(dict.fromkeys(truth for truth, _ in pairs), f"truths of {who}")
+    acts = check.labels(dict.fromkeys(act for _, act in pairs), f"acts of {who}")
+    missing = [(truth, act) for truth in truths for act in acts if (truth, act) not in pairs]
+    if missing:
+        turned = [cell for cell in missing if cell[::-1] in pairs]
+        truth, act = (turned or missing)[0]
+        note = " The pair is there the other way round." * bool(turned)
+        raise InputError(
+            f"{who}: no {what} for truth {truth!r} and act {act!r}.{note} Truths: "
+            f"{check.listing(truths)}. Acts: {check.listing(acts)}."
+        )
+    cells = [[pairs[truth, act] for act in acts] for truth in truths]
+    return check.finite(cells, f"{what} matrix of {who}"), truths, acts
+
+
+# --- dominance ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dominance:
+    """An act and the mixture of other acts that is at least as good under every truth.
+
+    Attributes
+    ----------
+    act
+        The act that is never needed.
+    mixture
+        Share of each act in the mixture that replaces it.
+    """
+
+    act: Label
+    mixture: dict[Label, float]
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        parts = [repr(a) if w == 1.0 else f"{w:.4g} {a!r}" for a, w in self.mixture.items()]
+        return f"{self.act!r} is never better than {' + '.join(parts)}"
+
+
+def _single(own: F64, others: F64) -> F64 | None:
+    """Choose a single act that is nowhere dearer, as shares of the others."""
+    better = np.flatnonzero((others <= own[:, None]).all(axis=0))
+    return np.eye(others.shape[1])[better[0]] if better.size else None
+
+
+def _mixture(own: F64, others: F64) -> F64 | None:
+    """Find shares of the others whose mixed loss is nowhere above ``own``."""
+    n_truths, n_others = others.shape
+    if n_others < 2:
+        return None
+    # Each truth's row from zero, and for the solver on a scale of its own; neither changes a
+    # comparison within a row.
+    least = np.minimum(own, others.min(axis=1))
+    own, others = own - least, others - least[:, None]
+    most = np.maximum(own, others.max(axis=1))
+    scale = np.where(most > 0, most, 1.0)
+    # Least t with Σ w_a L_ka ≤ L_k,act + t for every truth, w on the simplex.
+    result = scipy.optimize.linprog(
+        c=[0.0] * n_others + [1.0],
+        A_ub=np.column_stack([others / scale[:, None], -np.ones(n_truths)]),
+        b_ub=own / scale,
+        A_eq=[[1.0] * n_others + [0.0]],
+        b_eq=[1.0],
+        bounds=[(0.0, 1.0)] * n_others + [(None, None)],
+    )
+    shares = np.where(result.x[:-1] < _NEXT_TO_NOTHING, 0.0, result.x[:-1])
+    shares /= shares.sum()
+    mixed = others @ shares
+    return None if (mixed > own + _NEXT_TO_NOTHING * (mixed + own)).any() else shares
+
+
+# --- files and text -------------------------------------------------------------------------------
+
+
+def _read_csv(path: str | os.PathLike[str]) -> tuple[list[list[float]], list[str], list[str]]:
+    """Read matrix, truths and acts; every error names the line."""
+    name = os.fspath(path)
+    if Path(path).stat().st_size > _MOST_FILE:
+        raise FileFormatError(f"a loss matrix of more than {_MOST_FILE >> 20} MB is refused.", name)
+    with Path(path).open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.reader(stream, strict=True)
+        try:
+            lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+        except UnicodeDecodeError as error:
+            raise FileFormatError(
+                f"the text is not UTF-8 ({error.reason}). Save the file as UTF-8.", name
+            ) from error
+        except csv.Error as error:
+            raise FileFormatError(f"{error}.", name, reader.line_num) from error
+    acts = [cell.strip() for cell in lines[0][1][1:]] if lines else []
+    if len(lines) < 2 or not acts or not all(acts):
+        raise FileFormatError(
+            "a loss needs a first line with a corner cell and the name of each act, separated by "
+            "commas, and a line for each truth.",
+            name,
+            *(line for line, _ in lines[:1]),
+        )
+    rows: dict[str, list[float]] = {}
+    for line, (truth, *cells) in lines[1:]:
+        fault = _line_fault(truth.strip(), cells, rows, acts)
+        if fault:
+            raise FileFormatError(fault, name, line)
+        rows[truth.strip()] = [float(cell) for cell in cells]
+    return list(rows.values()), list(rows), acts
+
+
+def _line_fault(truth: str, cells: list[str], rows: Mapping[str, Any], acts: list[str]) -> str:
+    """Say what is wrong with a line of losses, if anything is."""
+    if len(cells) != len(acts):
+        return f"expected a truth and {len(acts)} losses, got {len(cells) + 1} cells."
+    if not truth or truth in rows:
+        return f"the truth {truth!r} occurs twice." if truth else "the name of the truth is empty."
+    for act, cell in zip(acts, cells, strict=True):
+        try:
+            good = np.isfinite(float(cell)) and "_" not in cell
+        except ValueError:
+            good = False
+        if not good:
+            return f"the loss of act {act!r} must be a finite number, got {cell!r}."
+    return ""
+
+
+def html_table(cells: F64, rows: Sequence[Label], columns: Sequence[Label]) -> str:
+    """Return a matrix with its truths and acts for notebooks."""
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in ("truth \\ act", *columns))
+    body = "".join(
+        f"<tr><th>{escape(str(name))}</th>{''.join(f'<td>{number(v)}</td>' for v in row)}</tr>"
+        for name, row in zip(rows[:_SHOWN], cells, strict=False)
+    )
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def text_table(cells: F64, rows: Sequence[Label], columns: Sequence[Label]) -> str:
+    """Return a matrix with its truths and acts as text."""
+    lines = [["truth \\ act", *map(str, columns)]]
+    lines += [
+        [str(name), *map(number, row)] for name, row in zip(rows[:_SHOWN], cells, strict=False)
+    ]
+    first, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
+    texts = ["  ".join([line[0].ljust(first), *map(str.rjust, line[1:], widths)]) for line in lines]
+    return "\n".join([*texts, *[f"… {len(rows) - _SHOWN} more"] * (len(rows) > _SHOWN)])

@@ -1,31 +1,72 @@
-"""Predictive distributions of a number, given by draws or by quantiles."""
+"""What is believed about a number: draws, quantiles, Gaussians and SciPy's distributions.
+
+A loss asks all of them the same, for all rows at once: ``moments`` for mean and variance,
+``quantile``, ``pinball`` for the expected loss of a value, ``window`` for the centre of the most
+probable interval and the probability outside it, and ``cumulant`` for the mean m and
+log E[exp(-rate (truth - m))]; or, without a closed form, for one row's ``case`` to search on.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
+from credo import _checks as check
+from credo._results import Immutable
 from credo._types import F64
-from credo._validation.arrays import as_finite, frozen
-from credo.decisions.atoms import heaviest_window, sorted_atoms
-from credo.decisions.value_losses import Pinball
-from credo.decisions.value_numbers import log_excess, rounding
-from credo.decisions.value_search import Case
-from credo.exceptions import InputError, ShapeError
+from credo.exceptions import InputError, NumericalError, ShapeError
+from credo.families import Gaussian
+
+#: A function of an array of truths.
+Curve: TypeAlias = Callable[[F64], F64]
 
 _EPS = float(np.finfo(np.float64).eps)
-#: At most this many candidates are scanned for a loss without a closed form.
+_NONE = np.empty(0)
+#: Sixteen Gauss-Legendre nodes integrate polynomials of degree 31 exactly.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+#: At most this many draws are candidates of a search.
 _CANDIDATES = 257
-#: Eight Gauss-Legendre nodes integrate exp(y) over |y| <= 1 to rounding: the error is below
-#: 2**17 (8!)**4 / (17 (16!)**3) e, about 6e-18.
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+
+
+def rounding(value: Any, truth: Any) -> Any:
+    """Return four units in the last place of the larger number."""
+    return 4.0 * _EPS * np.maximum(np.abs(value), np.abs(truth))
+
+
+def pinball_loss(q: float, value: Any, truth: Any) -> Any:
+    """Charge q below the truth and 1 - q above it, per unit."""
+    short = np.asarray(truth, dtype=np.float64) - value
+    return np.maximum(q * short, (q - 1.0) * short)
+
+
+def log_excess(y: Any) -> F64:
+    """Return log(exp(y) - 1 - y), without cancellation near 0 and without overflow."""
+    y = np.asarray(y, dtype=np.float64)
+    near, far, low = np.clip(y, -1.0, 1.0), np.maximum(y, 1.0), np.minimum(y, -1.0)
+    with np.errstate(divide="ignore"):  # y = 0 has no excess: log 0
+        # exp(y) - 1 - y = y**2 / 2 * 1F1(1; 3; y), from the power series of both sides.
+        small = 2.0 * np.log(np.abs(near)) + np.log(0.5 * scipy.special.hyp1f1(1.0, 3.0, near))
+    large = far + np.log1p(-(1.0 + far) * np.exp(-far))
+    return np.where(y >= 1.0, large, np.where(y <= -1.0, np.log(np.exp(low) - 1 - low), small))
+
+
+def columns(pairs: Iterable[tuple[float, float]]) -> tuple[F64, F64]:
+    """Return the first and the second numbers of pairs."""
+    table = np.array(list(pairs)).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+# --- draws ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Samples:
+class Samples(Immutable):
     r"""Describe a predictive distribution by draws from it, with weights if need be.
 
     .. math:: p(t) = \sum_s w_s\, \delta(t - t_s), \qquad \sum_s w_s = 1
@@ -72,14 +113,14 @@ class Samples:
     weights: F64 | None = None
 
     def __init__(self, values: Any, weights: Any = None) -> None:
-        draws = np.array(as_finite(values, "Samples", "values"))
+        draws = np.array(check.finite(values, "values of Samples"))
         if draws.ndim not in (1, 2) or not draws.shape[-1]:
             raise ShapeError(
                 "The values of Samples must have shape (S,) or (n, S) with at least one draw. Got "
                 f"shape {draws.shape}."
             )
-        object.__setattr__(self, "values", frozen(draws))
-        object.__setattr__(self, "weights", None if weights is None else _weights(weights, draws))
+        given = None if weights is None else _weights(weights, draws)
+        self._set(values=check.frozen(draws), weights=given)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -91,8 +132,14 @@ class Samples:
         rows = f" for each of {len(self.values)} rows" if self.shape else ""
         return f"Samples({self.values.shape[-1]} {kind}{rows})"
 
+    def _table(self) -> tuple[F64, F64]:
+        """Return draws and normalised weights, both of shape (n, S)."""
+        x = np.atleast_2d(self.values)
+        w = np.ones(x.shape[1]) if self.weights is None else self.weights
+        return x, np.broadcast_to(w / w.sum(axis=-1, keepdims=True), x.shape)
+
     def moments(self) -> tuple[F64, F64]:
-        """Give weighted mean and variance of each row."""
+        """Return mean and variance of each row."""
         x, w = self._table()
         first = x[:, :1]  # taken off and put back, so that a large offset costs no digits
         mean = first + (w * (x - first)).sum(axis=1, keepdims=True)
@@ -100,7 +147,7 @@ class Samples:
             return mean[:, 0], (w * np.square(x - mean)).sum(axis=1)
 
     def quantile(self, q: float) -> F64:
-        """Give the smallest draw whose cumulative weight reaches ``q``, up to rounding."""
+        """Return the smallest draw whose cumulative weight reaches ``q``, up to rounding."""
         x, w = self._table()
         order = np.argsort(x, axis=1, kind="stable")
         share = np.take_along_axis(w, order, axis=1)
@@ -111,43 +158,35 @@ class Samples:
     def pinball(self, q: float, value: F64) -> F64:
         """Average the pinball loss over each row."""
         x, w = self._table()
-        return (w * Pinball(q)(value[:, None], x)).sum(axis=1)
+        return (w * pinball_loss(q, value[:, None], x)).sum(axis=1)
 
     def window(self, width: float) -> tuple[F64, F64]:
         """Slide an interval over the sorted draws of each row; the first best one counts."""
-        rows = zip(*self._table(), strict=True)
-        found = [heaviest_window(*sorted_atoms(x, w), width) for x, w in rows]
-        both = np.array(found).reshape(-1, 2)
-        return both[:, 0], both[:, 1]
+        cases = map(self.case, range(len(np.atleast_2d(self.values))))
+        return columns(_heaviest(case.atoms, case.masses, width) for case in cases)
 
     def cumulant(self, rate: float) -> tuple[F64, F64]:
-        """Give mean and centred cumulant of each row, in the log domain."""
-        x, w = self._table()
-        mean = self.moments()[0]
+        """Return mean and log E[exp(-rate (truth - mean))] of each row."""
+        (x, w), mean = self._table(), self.moments()[0]
         # E[exp(y)] = 1 + E[exp(y) - 1 - y], because y has mean zero; no term is negative.
-        excess = logsumexp(log_excess(-rate * (x - mean[:, None])), b=w, axis=1)
-        return mean, np.logaddexp(0.0, excess)
+        logs = log_excess(-rate * (x - mean[:, None]))
+        return mean, np.logaddexp(0.0, scipy.special.logsumexp(logs, b=w, axis=1))
 
     def case(self, row: int) -> Case:
-        """Give one row as sorted atoms."""
+        """Return one row as sorted atoms."""
         x, w = np.atleast_2d(self.values)[row], self.weights
         share = np.ones(len(x)) if w is None else w[row] if w.ndim == 2 else w
-        atoms, masses = sorted_atoms(x, share / share.sum())
-        unique = np.unique(atoms)
-        if unique.size > _CANDIDATES:
-            unique = unique[np.linspace(0, unique.size - 1, _CANDIDATES).round().astype(np.intp)]
-        return Case(atoms, masses, np.empty(0), np.zeros_like, unique)
-
-    def _table(self) -> tuple[F64, F64]:
-        """Give draws and normalised weights, both of shape (n, S)."""
-        x = np.atleast_2d(self.values)
-        w = np.ones(x.shape[1]) if self.weights is None else self.weights
-        return x, np.broadcast_to(w / w.sum(axis=-1, keepdims=True), x.shape)
+        here = np.flatnonzero(share)
+        order = here[np.argsort(x[here], kind="stable")]
+        grid = np.unique(x[order])
+        if grid.size > _CANDIDATES:
+            grid = grid[np.linspace(0, grid.size - 1, _CANDIDATES).round().astype(np.intp)]
+        return Case(x[order], share[order] / share.sum(), _NONE, np.zeros_like, grid)
 
 
 def _weights(weights: Any, draws: F64) -> F64:
     """Check the weights of Samples."""
-    array = np.array(as_finite(weights, "Samples", "weights"))
+    array = np.array(check.finite(weights, "weights of Samples"))
     if array.shape not in (draws.shape, draws.shape[-1:]):
         raise ShapeError(
             f"The weights of Samples must have shape {draws.shape[-1:]}, one for each draw, or the "
@@ -156,19 +195,36 @@ def _weights(weights: Any, draws: F64) -> F64:
     table = np.atleast_2d(array)
     with np.errstate(over="ignore"):
         totals = table.sum(axis=1)
-    bad = (table < 0).any(axis=1) | ~((totals > 0) & (totals < np.inf))
-    if bad.any():
-        row = int(bad.argmax())
+    for row in np.flatnonzero((table < 0).any(axis=1) | ~((totals > 0) & (totals < np.inf))):
         got = "a negative weight" if (table[row] < 0).any() else f"a sum of {totals[row]:g}"
         raise InputError(
             "The weights of Samples must be at least 0, with a positive and finite sum. Got "
             f"{got} in row {row}."
         )
-    return frozen(array)
+    return check.frozen(array)
+
+
+def _heaviest(atoms: F64, masses: F64, width: float) -> tuple[float, float]:
+    """Return the middle of the heaviest interval of sorted atoms, and the mass outside it."""
+    if not width:  # the first value with the largest mass
+        values, index, counts = np.unique(atoms, return_inverse=True, return_counts=True)
+        sums = np.bincount(index, weights=masses)
+        best = int(np.argmax(sums >= sums.max() * (1 - counts.max() * _EPS)))
+        return float(values[best]), float(masses[index != best].sum())
+    reach = atoms + width
+    stop = np.searchsorted(atoms, reach + rounding(atoms, reach), side="right")
+    total = np.r_[0.0, np.cumsum(masses)]
+    inside = total[stop] - total[:-1]
+    start = int(np.argmax(inside >= inside.max() - len(atoms) * _EPS))
+    middle = 0.5 * atoms[start] + 0.5 * atoms[stop[start] - 1]
+    return float(middle), float(masses[:start].sum() + masses[stop[start] :].sum())
+
+
+# --- quantiles ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Quantiles:
+class Quantiles(Immutable):
     r"""Describe a predictive distribution by some of its quantiles.
 
     The distribution function is taken to be linear between the given quantiles:
@@ -220,8 +276,8 @@ class Quantiles:
     values: F64
 
     def __init__(self, levels: Any, values: Any) -> None:
-        grid = np.array(as_finite(levels, "Quantiles", "levels"))
-        cuts = np.array(as_finite(values, "Quantiles", "values"))
+        grid = np.array(check.finite(levels, "levels of Quantiles"))
+        cuts = np.array(check.finite(values, "values of Quantiles"))
         if grid.ndim != 1 or len(grid) < 2 or cuts.ndim not in (1, 2):
             raise ShapeError(
                 "Quantiles needs levels of shape (m,), at least two, and values of shape (m,) or "
@@ -237,9 +293,14 @@ class Quantiles:
                 "The levels of Quantiles must be strictly increasing from at least 0 to at most 1. "
                 f"Got {grid.tolist()}."
             )
-        _check_order(cuts)
-        object.__setattr__(self, "levels", frozen(grid))
-        object.__setattr__(self, "values", frozen(cuts))
+        for row, i in np.argwhere(np.atleast_2d(np.diff(cuts) < 0)):
+            a, b = np.atleast_2d(cuts)[row, i : i + 2]
+            raise InputError(
+                f"The values of Quantiles must not fall from one level to the next. Got {a:g} "
+                f"before {b:g}{f' (row {row})' * (cuts.ndim == 2)}. Sort each row to mend crossing "
+                "quantiles."
+            )
+        self._set(levels=check.frozen(grid), values=check.frozen(cuts))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -250,12 +311,16 @@ class Quantiles:
         rows = f" for each of {len(self.values)} rows" if self.shape else ""
         return f"Quantiles({len(self.levels)} levels{rows})"
 
+    def _pieces(self) -> tuple[F64, F64, tuple[float, float]]:
+        """Return the values (n, m), the mass of each piece, and the masses at both ends."""
+        ends = float(self.levels[0]), float(1.0 - self.levels[-1])
+        return np.atleast_2d(self.values), np.diff(self.levels), ends
+
     def moments(self) -> tuple[F64, F64]:
         """Integrate mean and variance of each row."""
         x, share, (low, high) = self._pieces()
-        first = x[:, :1]
-        d = x - first
-        mean = first[:, 0] + 0.5 * (d[:, :-1] + d[:, 1:]) @ share + high * d[:, -1]
+        d = x - x[:, :1]
+        mean = x[:, 0] + 0.5 * (d[:, :-1] + d[:, 1:]) @ share + high * d[:, -1]
         a, b = x[:, :-1] - mean[:, None], x[:, 1:] - mean[:, None]
         spread = ((a * a + a * b + b * b) / 3.0) @ share
         return mean, spread + low * a[:, 0] ** 2 + high * b[:, -1] ** 2
@@ -270,52 +335,40 @@ class Quantiles:
     def pinball(self, q: float, value: F64) -> F64:
         """Integrate the pinball loss of each row."""
         x, share, (low, high) = self._pieces()
-        v = value[:, None]
-        a, b = x[:, :-1], x[:, 1:]
+        v, a, b = value[:, None], x[:, :-1], x[:, 1:]
         cut = np.clip(v, a, b)
-        width = np.where(b > a, b - a, 1.0)
-        below = np.where(b > a, (cut - a) / width, v >= a)
-        above = 1.0 - below
-        loss = Pinball(q)
+        below = np.where(b > a, (cut - a) / np.where(b > a, b - a, 1.0), v >= a)
         # On each side of the value the loss is linear: its mean is its value at the middle.
-        inner = below * loss(v, 0.5 * (a + cut)) + above * loss(v, 0.5 * (cut + b))
-        ends = low * loss(value, x[:, 0]) + high * loss(value, x[:, -1])
-        return inner @ share + ends
+        under, over = (pinball_loss(q, v, 0.5 * (end + cut)) for end in (a, b))
+        ends = low * pinball_loss(q, value, x[:, 0]) + high * pinball_loss(q, value, x[:, -1])
+        return (below * under + (1.0 - below) * over) @ share + ends
 
     def window(self, width: float) -> tuple[F64, F64]:
         """Compare the intervals that begin or end at a quantile; or find the steepest piece."""
-        found = [self._interval(row, width) for row in np.atleast_2d(self.values)]
-        both = np.array(found).reshape(-1, 2)
-        return both[:, 0], both[:, 1]
+        return columns(self._interval(row, width) for row in np.atleast_2d(self.values))
 
     def cumulant(self, rate: float) -> tuple[F64, F64]:
-        """Give mean and centred cumulant of each row, in the log domain."""
+        """Return mean and log E[exp(-rate (truth - mean))] of each row."""
         mean = self.moments()[0]
         x, share, (low, high) = self._pieces()
         y = -rate * (x - mean[:, None])
-        a, b = y[:, :-1], y[:, 1:]
-        gap = np.abs(b - a)
+        a, gap = np.maximum(y[:, :-1], y[:, 1:]), np.abs(np.diff(y))
         flat = np.where(gap > 0, gap, 1.0)
-        log_mean = np.maximum(a, b) + np.where(gap > 0, np.log(-np.expm1(-flat) / flat), 0.0)
-        terms = np.concatenate([y[:, :1], log_mean, y[:, -1:]], axis=1)
-        wide = logsumexp(terms, b=np.r_[low, share, high], axis=1)
-        return mean, np.where(np.abs(y).max(axis=1) > 1.0, wide, self._small_cumulant(y))
-
-    def _small_cumulant(self, y: F64) -> F64:
-        """Give the cumulant where all exponents are at most one; exact to rounding there."""
-        _, share, (low, high) = self._pieces()
-        y = np.clip(y, -1.0, 1.0)
-        centre, half = 0.5 * (y[:, :-1] + y[:, 1:]), 0.5 * np.diff(y, axis=1)
-        nodes = centre[..., None] + half[..., None] * _NODES
-        inner = (np.exp(log_excess(nodes)) @ (0.5 * _WEIGHTS)) @ share
-        ends = np.exp(log_excess(y[:, [0, -1]])) @ np.array([low, high])
-        return np.log1p(inner + ends)
+        inner = a + np.where(gap > 0, np.log(-np.expm1(-flat) / flat), 0.0)
+        terms = np.concatenate([y[:, :1], inner, y[:, -1:]], axis=1)
+        wide = scipy.special.logsumexp(terms, b=np.r_[low, share, high], axis=1)
+        # Where all exponents are at most one, that would cancel: integrate exp(y) - 1 - y instead.
+        near = np.clip(y, -1.0, 1.0)
+        centre, half = 0.5 * (near[:, :-1] + near[:, 1:]), 0.5 * np.diff(near)
+        nodes = np.exp(log_excess(centre[..., None] + half[..., None] * _NODES))
+        ends = np.exp(log_excess(near[:, [0, -1]])) @ np.array([low, high])
+        small = np.log1p((nodes @ (0.5 * _WEIGHTS)) @ share + ends)
+        return mean, np.where(np.abs(y).max(axis=1) > 1.0, wide, small)
 
     def case(self, row: int) -> Case:
-        """Give one row as a piecewise constant density, with atoms where it jumps."""
+        """Return one row as a piecewise constant density, with atoms where it jumps."""
         table, share, (low, high) = self._pieces()
-        x = table[row]
-        gap = np.diff(x)
+        x, gap = table[row], np.diff(table[row])
         jump = gap == 0
         atoms, masses = np.r_[x[0], x[:-1][jump], x[-1]], np.r_[low, share[jump], high]
         edges, heights = np.unique(x), share[~jump] / gap[~jump]
@@ -324,17 +377,11 @@ class Quantiles:
             piece = np.searchsorted(edges, t, side="right") - 1
             return heights[np.clip(piece, 0, len(heights) - 1)]
 
-        grid = np.unique(np.r_[x, 0.5 * (x[:-1] + x[1:])])
-        here = masses > 0
-        return Case(atoms[here], masses[here], edges if heights.size else edges[:0], density, grid)
-
-    def _pieces(self) -> tuple[F64, F64, tuple[float, float]]:
-        """Give the values (n, m), the mass of each piece, and the masses at both ends."""
-        ends = float(self.levels[0]), float(1.0 - self.levels[-1])
-        return np.atleast_2d(self.values), np.diff(self.levels), ends
+        grid, here = np.unique(np.r_[x, 0.5 * (x[:-1] + x[1:])]), masses > 0
+        return Case(atoms[here], masses[here], edges if heights.size else _NONE, density, grid)
 
     def _interval(self, x: F64, width: float) -> tuple[float, float]:
-        """Give the best value of one row, and the mass further than half a width from it."""
+        """Return the best value of one row, and the mass further than half a width from it."""
         half = width / 2
         values = np.r_[x - half, x + half] if width else _steepest(x, np.diff(self.levels))
         slack = rounding(values, values + half)
@@ -344,7 +391,7 @@ class Quantiles:
         return float(values[best]), float(outside[best])
 
     def _share(self, x: F64, t: F64, side: Literal["left", "right"]) -> F64:
-        """Give the probability of less than ``t`` (left), or of at most ``t`` (right)."""
+        """Return the probability of less than ``t`` (left), or of at most ``t`` (right)."""
         i = np.searchsorted(x, t, side=side)
         lower, upper = np.maximum(i - 1, 0), np.minimum(i, len(x) - 1)
         gap = x[upper] - x[lower]
@@ -353,25 +400,456 @@ class Quantiles:
         return np.where(i == 0, 0.0, np.where(i == len(x), 1.0, inner))
 
 
-def _check_order(cuts: F64) -> None:
-    """Check that the values of Quantiles never fall along a row."""
-    falls = np.atleast_2d(np.diff(cuts) < 0)
-    if falls.any():
-        row, i = (int(k) for k in np.argwhere(falls)[0])
-        a, b = np.atleast_2d(cuts)[row, i : i + 2]
-        where = f" (row {row})" if cuts.ndim == 2 else ""
-        raise InputError(
-            f"The values of Quantiles must not fall from one level to the next. Got {a:g} before "
-            f"{b:g}{where}. Sort each row to mend crossing quantiles."
-        )
-
-
 def _steepest(x: F64, share: F64) -> F64:
-    """Give the middle of the steepest piece, or the value repeated over the largest mass."""
+    """Return the middle of the steepest piece, or the value repeated over the largest mass."""
     gap = np.diff(x)
     if (gap > 0).all():
         i = int(np.argmax(share / gap))
         return np.array([0.5 * (x[i] + x[i + 1])])
     values, group = np.unique(x[:-1], return_inverse=True)
-    jumps = np.bincount(group, weights=share * (gap == 0), minlength=len(values))
-    return values[[int(np.argmax(jumps))]]
+    return values[[int(np.argmax(np.bincount(group, share * (gap == 0))))]]
+
+
+# --- distributions --------------------------------------------------------------------------------
+
+_METHODS = ("ppf", "isf", "mean", "var", "support")
+#: Probability that may be cut off on either side of a discrete distribution.
+_CUT = 5e-16
+#: Numbers looked at on either side of the median of a discrete distribution: about a second.
+_MOST_ATOMS = 2**20
+#: Pieces of a density end at these quantiles, so that each holds a fair share of its mass.
+_LEVELS = np.array([1e-10, 1e-6, 1e-3, 0.05, 0.25, 0.5])
+#: Beyond the outermost quantile a tail has pieces of doubling width. 2**300 is about 1e90: a cube
+#: of it is still a number, and of a tail 1 / t**1.1 no more than 1e-9 of the mean is beyond it.
+_TAIL = 2.0 ** np.arange(1, 301) - 1.0
+#: Pieces of a Gaussian, in standard deviations; at 38 its density is about 1e-314.
+_DEVIATIONS = np.r_[-38:-6:4, -6:6.5:0.5, 10:39:4].astype(np.float64)
+#: Candidates for a mode: evenly spread over the probability.
+_SCAN = np.linspace(0.0025, 0.9975, 200)
+
+
+def as_normal(source: Any) -> Gaussian | None:
+    """Return a one-dimensional normal distribution, Credo's or SciPy's, as a Gaussian."""
+    if isinstance(source, Gaussian):
+        return source
+    if getattr(getattr(source, "dist", None), "name", None) != "norm":
+        return None
+    mean, scale = source.mean(), source.std()
+    if not (np.isfinite(mean).all() and (np.asarray(scale) > 0).all()):
+        raise InputError(
+            "A SciPy norm distribution has parameters out of range: its scale must be positive. "
+            f"Got mean {mean} and standard deviation {scale}."
+        )
+    return Gaussian(mean, np.square(scale))
+
+
+def as_cases(predictive: Any, who: str) -> Any:
+    """Return a predictive as something that a loss can ask."""
+    if isinstance(predictive, (Samples, Quantiles)):
+        return predictive
+    normal = as_normal(predictive)
+    if normal is not None:
+        return _Gaussians(normal)
+    if isinstance(predictive, (np.ndarray, Sequence, int, float, np.number)):
+        raise InputError(
+            f"{who} cannot tell what the numbers of a {type(predictive).__name__} are. Wrap them "
+            "in Samples(values), Quantiles(levels, values) or Gaussian(mean, variance)."
+        )
+    missing = [name for name in _METHODS if not callable(getattr(predictive, name, None))]
+    if missing or not (hasattr(predictive, "pdf") or hasattr(predictive, "pmf")):
+        raise InputError(
+            f"{who} needs a Gaussian, Samples, Quantiles or a frozen SciPy distribution. Got "
+            f"{type(predictive).__name__}, which has no method {[*missing, 'pdf or pmf'][0]!r}."
+        )
+    return _Rows(predictive, who)
+
+
+class _Gaussians:
+    """Gaussians as rows; every answer has a closed form."""
+
+    def __init__(self, gaussian: Gaussian) -> None:
+        self.shape = gaussian.mean.shape
+        self._mean, self._scale = gaussian.mean.ravel(), gaussian.scale.ravel()
+        self._variance = gaussian.variance.ravel()
+
+    def moments(self) -> tuple[F64, F64]:
+        return self._mean, self._variance
+
+    def quantile(self, q: float) -> F64:
+        return self._mean + self._scale * float(scipy.special.ndtri(q))
+
+    def pinball(self, q: float, value: F64) -> F64:
+        z = (value - self._mean) / self._scale  # the second term is zero at the quantile
+        density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+        return self._scale * (density + z * (scipy.special.ndtr(z) - q))
+
+    def window(self, width: float) -> tuple[F64, F64]:
+        return self._mean, 2.0 * scipy.special.ndtr(-0.5 * width / self._scale)
+
+    def cumulant(self, rate: float) -> tuple[F64, F64]:
+        return self._mean, 0.5 * np.square(rate * self._scale)
+
+    def case(self, row: int) -> Case:
+        one = Gaussian(self._mean[row], self._variance[row])
+        edges = one.mean + one.scale * _DEVIATIONS
+        return Case(_NONE, _NONE, edges, one.pdf, edges[8:-8])
+
+
+class _Rows:
+    """A SciPy distribution, which may have arrays as parameters; it is asked row by row."""
+
+    def __init__(self, distribution: Any, who: str) -> None:
+        try:
+            median = np.asarray(distribution.ppf(0.5))
+        except TypeError as error:
+            raise InputError(
+                f"{who}: the distribution has no parameters yet. Freeze it first, as in "
+                "scipy.stats.gamma(a=2.0)."
+            ) from error
+        for row in np.flatnonzero(~np.isfinite(median.ravel())):
+            where = f" (row {row})" if median.ndim else ""
+            raise InputError(f"{who}: the predictive has no median{where}. Check its parameters.")
+        self.shape, parts = median.shape, [distribution]
+        if median.ndim:
+            names, n_args = list(distribution.kwds), len(distribution.args)
+            given = (*distribution.args, *distribution.kwds.values(), median)
+            rows = zip(*(a.ravel().tolist() for a in np.broadcast_arrays(*given)), strict=True)
+            parts = [
+                distribution.dist(*row[:n_args], **dict(zip(names, row[n_args:-1], strict=True)))
+                for row in rows
+            ]
+        kind: Callable[[Any], Any] = _Discrete if hasattr(distribution, "pmf") else _Continuous
+        self._parts = [kind(part) for part in parts]
+
+    def moments(self) -> tuple[F64, F64]:
+        return columns(part.moments() for part in self._parts)
+
+    def quantile(self, q: float) -> F64:
+        return np.array([part.quantile(q) for part in self._parts])
+
+    def pinball(self, q: float, value: F64) -> F64:
+        pairs = zip(self._parts, value.tolist(), strict=True)
+        return np.array([part.pinball(q, v) for part, v in pairs])
+
+    def window(self, width: float) -> tuple[F64, F64]:
+        return columns(part.window(width) for part in self._parts)
+
+    def cumulant(self, rate: float) -> tuple[F64, F64]:
+        raise _refusal(f"Linex(a={rate:g})")
+
+    def case(self, row: int) -> Case:
+        return self._parts[row].case()
+
+
+def _refusal(loss: str) -> InputError:
+    """Return the error about a loss that SciPy's distributions have no closed form for."""
+    return InputError(
+        f"{loss} needs a Gaussian, Samples or Quantiles, not a SciPy distribution. Draw from it, "
+        "as in Samples(distribution.rvs(size=100_000, random_state=0))."
+    )
+
+
+class _Continuous:
+    """One continuous distribution that speaks SciPy's language."""
+
+    def __init__(self, distribution: Any) -> None:
+        self._dist = distribution
+        self._ends = np.array(distribution.support(), dtype=np.float64)
+
+    def moments(self) -> tuple[float, float]:
+        """Return mean and variance, as the distribution states them; NaN or infinity is fine."""
+        with np.errstate(all="ignore"), catch_warnings():
+            simplefilter("ignore")
+            return float(self._dist.mean()), float(self._dist.var())
+
+    def quantile(self, q: float) -> float:
+        return float(self._dist.ppf(q))
+
+    def pinball(self, q: float, value: float) -> float:
+        """Integrate the pinball loss; infinite if there is no mean."""
+        if not np.isfinite(self.moments()[0]):
+            return np.inf
+        case = self.case()
+
+        def loss(v: float, truth: F64) -> Any:
+            return pinball_loss(q, v, truth)
+
+        expected = case.expect(loss, value)
+        case.check_tails(loss, value, expected)
+        return expected
+
+    def window(self, width: float) -> tuple[float, float]:
+        """Search for the mode."""
+        if width:
+            raise _refusal(f"ZeroOne(width={width:g})")
+        grid = np.r_[self._cuts, self._dist.ppf(_SCAN), self._ends]
+        grid = np.unique(grid[np.isfinite(grid)])
+
+        def depth(v: Any) -> F64:
+            return -self._ask("logpdf", v)
+
+        values = []
+        for i in _dips(depth(grid)):
+            centre, low, high = _bracket(grid, i)
+            values += [centre, _minimise(lambda v: float(depth(v)), centre, low, high)]
+        return values[int(np.argmin(depth(np.array(values))))], 1.0
+
+    def case(self) -> Case:
+        """Return the density on its pieces, without tails where it is zero in double precision."""
+        far = np.ptp(self._cuts) * _TAIL
+        below, above = self._cuts[0] - far, self._cuts[-1] + far
+        low, high = self._ends
+        edges = np.unique(
+            np.r_[
+                [low] if np.isfinite(low) else below,
+                self._cuts,
+                [high] if np.isfinite(high) else above,
+            ]
+        )
+        there = np.flatnonzero(self._ask("pdf", edges) > 0)
+        first, last = max(there[0] - 1, 0), min(there[-1] + 2, len(edges))
+        endless = np.isinf(self._ends) & [first == 0, last == len(edges)]
+        grid = np.unique(self._dist.ppf(_SCAN[::5]))
+        pieces = np.union1d(edges[first:last], grid)
+        return Case(_NONE, _NONE, pieces, lambda t: self._ask("pdf", t), grid, endless)
+
+    @cached_property
+    def _cuts(self) -> F64:
+        """Quantiles that cut the density into pieces."""
+        cuts = np.r_[self._dist.ppf(_LEVELS), self._dist.isf(_LEVELS)]
+        inner = np.unique(cuts[np.isfinite(cuts)])
+        if inner.size < 2:
+            raise NumericalError(
+                "decide_value: the quantiles of the predictive are all alike. Shift it towards 0."
+            )
+        return inner
+
+    def _ask(self, name: str, x: Any) -> F64:
+        """Ask the distribution, which need not mind huge arguments."""
+        try:
+            with np.errstate(all="ignore"):
+                return np.asarray(getattr(self._dist, name)(x), dtype=np.float64)
+        except OverflowError as error:
+            raise NumericalError(
+                f"decide_value: the {name} of the predictive overflows. Draw from it and pass "
+                "Samples instead."
+            ) from error
+
+
+class _Discrete(_Continuous):
+    """One discrete distribution, as weighted atoms."""
+
+    def __init__(self, distribution: Any) -> None:
+        super().__init__(distribution)
+        median = float(distribution.ppf(0.5))
+        first, last = (self._reach(median, end) for end in self._ends.tolist())
+        atoms = np.arange(first, last + 1.0)
+        masses = np.asarray(distribution.pmf(atoms))
+        if not abs(masses.sum() - 1.0) < 1e-6:  # what SciPy's own masses miss at large parameters
+            raise InputError(
+                "decide_value: the probabilities of the discrete predictive at the numbers "
+                f"{atoms[0]:g}, {atoms[0] + 1:g}, … sum to {masses.sum():.6g}, not to 1. Pass "
+                "Samples(values, weights) instead."
+            )
+        self._bulk = Samples(atoms, masses)
+
+    def _reach(self, median: float, end: float) -> float:
+        """Walk towards an end in growing steps until one has no mass; SciPy's ppf may never end."""
+        if abs(end - median) <= _MOST_ATOMS / 4:
+            return end
+        sign, here, step = np.sign(end - median), median, 1024.0
+        while abs(here - median) < _MOST_ATOMS:
+            block = here + sign * np.arange(1.0, step + 1.0)
+            if not self._dist.pmf(block).sum() > _CUT:
+                return here
+            here, step = float(block[-1]), 2 * step
+        raise NumericalError(
+            f"decide_value: the discrete predictive spreads over more than {_MOST_ATOMS} numbers, "
+            f"from {median:g} to {here:g} and beyond. Pass Samples instead."
+        )
+
+    def quantile(self, q: float) -> float:
+        return float(self._bulk.quantile(q)[0])
+
+    def pinball(self, q: float, value: float) -> float:
+        return float(self._bulk.pinball(q, np.array([value]))[0])
+
+    def window(self, width: float) -> tuple[float, float]:
+        case = self._bulk.case(0)
+        return _heaviest(case.atoms, case.masses, width)
+
+    def case(self) -> Case:
+        return replace(self._bulk.case(0), endless=np.isinf(self._ends))
+
+
+# --- search ---------------------------------------------------------------------------------------
+
+#: A piece is cut in two until that changes the integral by less than this share of it.
+_TOLERANCE = 1e-13
+#: An integral that could not be settled to this share is an error, not an answer.
+_UNSETTLED = 1e-6
+#: Fifty halvings reach the rounding error of a piece's own width.
+_HALVINGS = 50
+#: More unsettled pieces than this are noise, which halving cannot remove.
+_MOST_PIECES = 2048
+#: The range of candidates may double this often before the search gives up.
+_DOUBLINGS = 60
+#: How many of the scanned local minima are refined.
+_REFINED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One distribution: atoms, pieces of density, candidates, and which sides have no end."""
+
+    atoms: F64
+    masses: F64
+    edges: F64
+    density: Curve
+    grid: F64
+    endless: Any = (False, False)
+
+    def expect(self, loss: Any, value: float, *, rough: bool = False) -> float:
+        """Return the expected loss of ``value``; a rough one does not refine the pieces."""
+        total = 0.0
+        if self.atoms.size:
+            total += float(self.masses @ _losses(loss, value, self.atoms))
+        if self.edges.size:
+            edges = np.union1d(self.edges, np.clip(value, self.edges[0], self.edges[-1]))
+            total += _integral(lambda t: self._product(loss, value, t), edges, rough=rough)
+        return total
+
+    def check_tails(self, loss: Any, value: float, expected: float) -> None:
+        """Raise if the outermost atoms or pieces of an endless side still count."""
+        ends = np.zeros(2)
+        if self.atoms.size:
+            ends += (self.masses * np.abs(_losses(loss, value, self.atoms)))[[0, -1]]
+        if self.edges.size:
+            outer = self.edges[[0, -2]], self.edges[[1, -1]]
+            ends += np.abs(_rule(lambda t: self._product(loss, value, t), *outer))
+        if (ends[np.array(self.endless)] > 1e-2 * _UNSETTLED * abs(expected)).any():
+            raise NumericalError(
+                f"The expected loss of {value:g} does not settle: the loss grows too fast for the "
+                "tails of the predictive. Use a loss that grows more slowly, or Samples."
+            )
+
+    def _product(self, loss: Any, value: float, truth: F64) -> F64:
+        """Multiply loss and density, calling the loss only where there is density."""
+        density = self.density(truth)
+        here = (density > 0) & np.isfinite(density)  # a pole may be hit by rounding
+        result = np.zeros_like(density)
+        result[here] = density[here] * _losses(loss, value, truth[here])
+        return result
+
+
+def _losses(loss: Any, value: float, truth: F64) -> F64:
+    """Call the loss, and check what it gives."""
+    with np.errstate(over="ignore"):
+        result = check.floats(loss(value, truth), "losses of decide_value")
+    if result.shape != truth.shape:
+        raise ShapeError(
+            f"decide_value: the loss must give one number per truth, shape {truth.shape}. Got "
+            f"shape {result.shape}. Write it with NumPy functions, so that truth may be an array."
+        )
+    for i in np.flatnonzero(~np.isfinite(result)):
+        raise InputError(
+            f"decide_value: the loss must be finite. Got {result[i]} for value {value:g} and "
+            f"truth {truth[i]:g}. If it grows fast, there may be no expectation under the "
+            "predictive's tails."
+        )
+    return result
+
+
+def _rule(f: Curve, left: F64, right: F64) -> F64:
+    """Integrate ``f`` over each piece with the Gauss-Legendre rule."""
+    half = 0.5 * (right - left)
+    points = (0.5 * (left + right))[:, None] + half[:, None] * _NODES
+    return (f(points.ravel()).reshape(points.shape) @ _WEIGHTS) * half
+
+
+def _integral(f: Curve, edges: F64, *, rough: bool = False) -> float:
+    """Integrate ``f`` from the first edge to the last, halving pieces until they settle."""
+    left, right = edges[:-1], edges[1:]
+    whole = _rule(f, left, right)
+    if rough:
+        return float(whole.sum())
+    settled, size, missed = 0.0, 0.0, 0.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (left + right)
+        parts = _rule(f, np.r_[left, middle], np.r_[middle, right])
+        lower, upper = np.split(parts, 2)
+        scale = size + float(np.abs(parts).sum())
+        change = np.abs(lower + upper - whole)
+        again = change > _TOLERANCE * scale
+        settled += float((lower + upper)[~again].sum())
+        size += float(np.abs(lower + upper)[~again].sum())
+        missed = float(change[again].sum())
+        whole = np.r_[lower[again], upper[again]]
+        left, right = np.r_[left[again], middle[again]], np.r_[middle[again], right[again]]
+        if not 0 < whole.size <= _MOST_PIECES:
+            break
+    if not missed <= _UNSETTLED * scale:
+        raise NumericalError(
+            f"An integral over the predictive did not settle: its error is about {missed:.1g} of "
+            f"{scale:.3g}. Draw from the predictive and pass Samples instead."
+        )
+    return settled + float(whole.sum())
+
+
+def search(loss: Any, case: Case) -> tuple[float, float]:
+    """Find the value with the least expected loss: scan, widen until it is inside, refine."""
+    span = float(np.ptp(case.grid)) or max(1.0, abs(float(case.grid[0])))
+    grid = [case.grid[0] - span / 2, *case.grid.tolist(), case.grid[-1] + span / 2]
+    risks = [case.expect(loss, v, rough=True) for v in grid]
+    for _ in range(_DOUBLINGS):
+        span *= 2
+        if risks[0] < min(risks[1:]):
+            grid.insert(0, grid[0] - span)
+            risks.insert(0, case.expect(loss, grid[0], rough=True))
+        elif risks[-1] < min(risks[:-1]):
+            grid.append(grid[-1] + span)
+            risks.append(case.expect(loss, grid[-1], rough=True))
+        else:
+            break
+    else:
+        end = grid[0] if risks[0] < risks[-1] else grid[-1]
+        raise NumericalError(
+            f"decide_value found no minimum: the expected loss still falls at value {end:.3g}. "
+            "Check that the loss grows on both sides of the truth."
+        )
+    values: list[float] = []
+    for i in _dips(np.array(risks)):
+        centre, low, high = _bracket(np.array(grid), i)
+        found = _minimise(lambda v: case.expect(loss, v), centre, low, high)
+        after = int(np.searchsorted(case.atoms, found))
+        values += [centre, found, *case.atoms[max(after - 1, 0) : after + 1].tolist()]
+    expected, value = min((case.expect(loss, v), v) for v in values)
+    case.check_tails(loss, value, expected)
+    return value, expected
+
+
+def _dips(scores: F64) -> list[int]:
+    """Return the positions of the best few local minima, best first."""
+    low = np.r_[np.inf, scores[:-1]] >= scores
+    high = scores <= np.r_[scores[1:], np.inf]
+    minima = np.flatnonzero(low & high)
+    return minima[np.argsort(scores[minima], kind="stable")][:_REFINED].tolist()
+
+
+def _bracket(grid: F64, i: int) -> tuple[float, float, float]:
+    """Return a point of the grid, and how far its neighbours are."""
+    centre = float(grid[i])
+    low, high = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
+    return centre, float(low) - centre, float(high) - centre
+
+
+def _minimise(f: Callable[[float], float], centre: float, low: float, high: float) -> float:
+    """Minimise ``f`` around ``centre`` by golden sections and parabolas.
+
+    The search runs over the offset, because its tolerance is relative to its argument.
+    """
+    options: Any = {"xatol": 1e-9 * (high - low)}
+    found = scipy.optimize.minimize_scalar(
+        lambda s: f(centre + s), bounds=(low, high), method="bounded", options=options
+    )
+    return centre + float(found.x)

@@ -6,27 +6,19 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
-from credo._results import Drawable
-from credo._types import F64, Int, Label
-from credo._validation.arrays import frozen, positive_int
-from credo._validation.labels import plain, position
-from credo.decisions._plain import plain_fields
-from credo.decisions._text import number
+from credo import _checks as check
+from credo._results import Drawable, Plain, number
+from credo._types import F64, Label
 from credo.decisions.labelled_rows import LabelledRows
-from credo.exceptions import InputError
 from credo.posterior.posterior import log_sum_exp
-
-_OWNER = "calibration"
-#: Confidence level of the intervals of the bins.
-_LEVEL = 0.95
 
 Strategy = Literal["uniform", "quantile"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Calibration(Drawable):
+class Calibration(Drawable, Plain):
     """Predicted probabilities next to observed frequencies. Made by ``calibration``.
 
     Bins without rows are left out of all arrays.
@@ -76,11 +68,6 @@ class Calibration(Drawable):
     n_impossible: int
     n_rows: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give all fields as plain lists and numbers; an infinite ``log_loss`` becomes None."""
-        finite = bool(np.isfinite(self.log_loss))
-        return {**plain_fields(self), "log_loss": self.log_loss if finite else None}
-
     def __repr__(self) -> str:
         what = "the most probable label" if self.label is None else repr(self.label)
         lost = f" ({self.n_impossible} truths had probability 0)" if self.n_impossible else ""
@@ -94,15 +81,12 @@ class Calibration(Drawable):
             f"log loss {number(self.log_loss)}{lost}\n"
             "            bin  predicted  observed  95 % interval     weight"
         )
-        table = zip(
-            self.edges, self.predicted, self.observed, self.low, self.high, self.weight, strict=True
-        )
-        lines = [
-            f"{f'{a:.3f} to {b:.3f}':>15}  {p:9.4f}  {o:8.4f}  {f'{lo:.3f} to {hi:.3f}':>14}  "
+        parts = (self.edges, self.predicted, self.observed, self.low, self.high, self.weight)
+        return head + "".join(
+            f"\n{f'{a:.3f} to {b:.3f}':>15}  {p:9.4f}  {o:8.4f}  {f'{lo:.3f} to {hi:.3f}':>14}  "
             f"{number(w):>8}"
-            for (a, b), p, o, lo, hi, w in table
-        ]
-        return "\n".join([head, *lines])
+            for (a, b), p, o, lo, hi, w in zip(*parts, strict=True)
+        )
 
 
 def calibration(
@@ -190,141 +174,76 @@ def calibration(
     >>> report.low.round(3), report.high.round(3)
     (array([0.313]), array([0.832]))
     """
-    n_bins = positive_int(n_bins, _OWNER, "n_bins")
-    if strategy not in ("uniform", "quantile"):
-        raise InputError(
-            f"{_OWNER}: unknown strategy {strategy!r}. Choose one of 'uniform', 'quantile'."
-        )
-    rows = LabelledRows.of(y, posterior, sample_weight, _OWNER)
-    log_p = _log_of_truth(rows, label)
-    looked_at = range(len(rows.posterior.labels)) if label is None else [_column(rows, label)]
-    terms = []
-    for k in looked_at:  # one label at a time, so that K does not multiply the memory
-        binned = _Binned.of(*_one_label(rows, k), rows.weight, n_bins, strategy)
-        terms.append(np.append(binned.split(), binned.squared_error()))
-    split = np.sum(terms, axis=0)
+    n_bins = check.count(n_bins, "n_bins of calibration")
+    check.one_of(strategy, ("uniform", "quantile"), "strategy of calibration")
+    rows = LabelledRows.of(y, posterior, sample_weight, "calibration")
+    return calibrate(rows, label, n_bins, strategy)
+
+
+def calibrate(
+    rows: LabelledRows,
+    label: Label | None = None,
+    n_bins: int = 10,
+    strategy: Strategy = "uniform",
+) -> Calibration:
+    """Return the calibration of rows that have been checked."""
+    p, log_p = rows.probabilities, rows.log_probabilities
+    truth, labels = rows.truth, rows.posterior.labels
+    log_of_truth = np.take_along_axis(log_p, truth[:, None], axis=1)[:, 0]
+    looked_at = list(range(len(labels)))
+    if label is not None:  # the outcomes are "label" and "another one"
+        k = check.position(label, labels, "label", "calibration")
+        others = log_sum_exp(np.where(np.arange(len(labels)) == k, -np.inf, log_p))
+        log_of_truth, looked_at = np.where(truth == k, log_p[:, k], others), [k]
+    scores: Any = 0.0
+    for j in looked_at:  # one label at a time, so that K does not multiply the memory
+        bins, part = _binned(p[:, j], truth == j, rows.weight, n_bins, strategy)
+        scores = scores + part
     if label is None:
-        binned = _Binned.of(*_top_label(rows), rows.weight, n_bins, strategy)
-    return Calibration(
-        label=plain(label),
-        **binned.fields(),
-        brier=float(split[4]),
-        reliability=float(split[0]),
-        resolution=float(split[1]),
-        uncertainty=float(split[2]),
-        within_bin=float(split[3]),
-        log_loss=float(-(rows.weight @ log_p) / rows.weight.sum()),
-        n_impossible=int(np.isneginf(log_p).sum()),
-        n_rows=len(log_p),
-    )
+        top = p.argmax(axis=1)
+        confidence = np.take_along_axis(p, top[:, None], axis=1)[:, 0]
+        bins, _ = _binned(confidence, truth == top, rows.weight, n_bins, strategy)
+    log_loss = float(-(rows.weight @ log_of_truth) / rows.weight.sum())
+    n_impossible = int(np.isneginf(log_of_truth).sum())
+    fields = [check.plain(label), *bins, *scores.tolist(), log_loss, n_impossible, len(truth)]
+    return Calibration(*fields)
 
 
-def _column(rows: LabelledRows, label: Label) -> int:
-    """Find the column of the label asked for."""
-    return position(label, rows.posterior.labels, _OWNER)
+def _binned(p: F64, came: Any, w: F64, n_bins: int, strategy: Strategy) -> tuple[Any, Any]:
+    """Sort probabilities ``p`` and outcomes ``came`` into bins.
+
+    Returns what a Calibration says about its bins, and the Brier score with its four parts.
+    """
+    edges = np.arange(n_bins + 1) / n_bins
+    if strategy == "quantile":  # cut at values of p, so that each bin holds about the same weight
+        ranked = np.argsort(p, kind="stable")
+        reached = np.cumsum(w[ranked])
+        places = np.searchsorted(reached * n_bins, np.arange(1, n_bins) * reached[-1])
+        edges = np.r_[p[ranked[0]], np.unique(p[ranked][places]), p[ranked[-1]]]
+    index = np.searchsorted(edges[1:-1], p)
+    sums = np.stack([np.bincount(index, part, len(edges) - 1) for part in (w, w * p, w * came)])
+    occupied = np.flatnonzero(sums[0])
+    totals = sums[0, occupied]
+    predicted, observed = sums[1:, occupied] / totals
+    low, high = _wilson(observed, totals**2 / np.bincount(index, w**2)[occupied])
+    gap, share = np.abs(observed - predicted), totals / totals.sum()
+    frequency = float(share @ observed)
+    bin_of = np.searchsorted(occupied, index)
+    off_p, off_z = p - predicted[bin_of], came - observed[bin_of]
+    brier = w @ (p - came) ** 2 / w.sum()
+    reliability, resolution = share @ gap**2, share @ (observed - frequency) ** 2
+    within = w @ (off_p * (off_p - 2 * off_z)) / w.sum()
+    scores = np.array([brier, reliability, resolution, frequency * (1 - frequency), within])
+    ends = np.stack([edges[:-1], edges[1:]], axis=1)[occupied]
+    parts = [check.frozen(part) for part in (ends, predicted, observed, totals, low, high)]
+    return [*parts, float(share @ gap), float(gap.max())], scores
 
 
-def _one_label(rows: LabelledRows, k: int) -> tuple[F64, F64]:
-    """Give the probability of label k and whether it was the truth."""
-    return rows.probabilities[:, k], (rows.truth == k).astype(np.float64)
-
-
-def _top_label(rows: LabelledRows) -> tuple[F64, F64]:
-    """Give the largest probability and whether its label was the truth."""
-    top = rows.probabilities.argmax(axis=1)
-    confidence = np.take_along_axis(rows.probabilities, top[:, None], axis=1)[:, 0]
-    return confidence, (rows.truth == top).astype(np.float64)
-
-
-def _log_of_truth(rows: LabelledRows, label: Label | None) -> F64:
-    """Give the log-probability of what happened: of the truth, or of "label or not"."""
-    log_p = np.atleast_2d(rows.posterior.log_probabilities)
-    if label is None:
-        return np.take_along_axis(log_p, rows.truth[:, None], axis=1)[:, 0]
-    k = _column(rows, label)
-    others = np.full_like(log_p, -np.inf)
-    others[:, :k], others[:, k + 1 :] = log_p[:, :k], log_p[:, k + 1 :]
-    return np.where(rows.truth == k, log_p[:, k], log_sum_exp(others))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Binned:
-    """Probabilities ``p`` and outcomes ``z`` in the bins that hold some."""
-
-    p: F64
-    z: F64
-    w: F64
-    index: Int
-    edges: F64
-    totals: F64
-    predicted: F64
-    observed: F64
-
-    @classmethod
-    def of(cls, p: F64, z: F64, w: F64, n_bins: int, strategy: Strategy) -> _Binned:
-        """Sort rows into bins and average in each."""
-        edges = _even_edges(n_bins) if strategy == "uniform" else _quantile_edges(p, w, n_bins)
-        occupied, index = np.unique(np.searchsorted(edges[1:-1], p), return_inverse=True)
-        totals: F64 = np.bincount(index, weights=w).astype(np.float64)
-        predicted = np.bincount(index, weights=w * p) / totals
-        observed = np.bincount(index, weights=w * z) / totals
-        ends = np.stack([edges[:-1], edges[1:]], axis=1)[occupied]
-        return cls(p, z, w, index, ends, totals, predicted, observed)
-
-    def fields(self) -> dict[str, Any]:
-        """Give what a Calibration says about its bins."""
-        low, high = self.wilson()
-        gap = np.abs(self.observed - self.predicted)
-        return {
-            "edges": frozen(self.edges),
-            "predicted": frozen(self.predicted),
-            "observed": frozen(self.observed),
-            "weight": frozen(self.totals),
-            "low": frozen(low),
-            "high": frozen(high),
-            "expected_calibration_error": float(self.totals @ gap / self.totals.sum()),
-            "maximum_calibration_error": float(gap.max()),
-        }
-
-    def squared_error(self) -> float:
-        """Give the mean of (p - z)²."""
-        return float(self.w @ (self.p - self.z) ** 2 / self.w.sum())
-
-    def split(self) -> F64:
-        """Give reliability, resolution, uncertainty and the terms within bins."""
-        share = self.totals / self.totals.sum()
-        frequency = float(share @ self.observed)
-        off_p = self.p - self.predicted[self.index]
-        off_z = self.z - self.observed[self.index]
-        return np.array(
-            [
-                share @ (self.predicted - self.observed) ** 2,
-                share @ (self.observed - frequency) ** 2,
-                frequency * (1 - frequency),
-                self.w @ (off_p * (off_p - 2 * off_z)) / self.w.sum(),
-            ]
-        )
-
-    def wilson(self) -> tuple[F64, F64]:
-        """Give the ends of Wilson's interval of each bin's frequency."""
-        rows = self.totals**2 / np.bincount(self.index, weights=self.w**2)
-        z = ndtri(0.5 + _LEVEL / 2)
-        pull = z * z / rows
-        centre = (self.observed + pull / 2) / (1 + pull)
-        spread = self.observed * (1 - self.observed) / rows + (pull / (2 * z)) ** 2
-        half = z / (1 + pull) * np.sqrt(np.maximum(spread, 0.0))
-        return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
-
-
-def _even_edges(n_bins: int) -> F64:
-    """Cut [0, 1] into bins of equal width."""
-    return np.arange(n_bins + 1) / n_bins
-
-
-def _quantile_edges(p: F64, w: F64, n_bins: int) -> F64:
-    """Cut at values of p, so that each bin holds about the same weight."""
-    order = np.argsort(p, kind="stable")
-    reached = np.cumsum(w[order])
-    wanted = np.arange(1, n_bins) * reached[-1]
-    inner = p[order][np.searchsorted(reached * n_bins, wanted)]
-    return np.concatenate([[p[order[0]]], np.unique(inner), [p[order[-1]]]])
+def _wilson(share: F64, rows: F64) -> tuple[F64, F64]:
+    """Return the ends of Wilson's 95 % interval of shares that were observed over so many rows."""
+    z = scipy.special.ndtri(0.975)
+    pull = z * z / rows
+    centre = (share + pull / 2) / (1 + pull)
+    spread = share * (1 - share) / rows + (pull / (2 * z)) ** 2
+    half = z / (1 + pull) * np.sqrt(np.maximum(spread, 0.0))
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)

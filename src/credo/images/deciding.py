@@ -12,7 +12,7 @@ from credo._validation.arrays import as_number
 from credo._validation.labels import hint, listing, names_in
 from credo._validation.probabilities import block_rows, blocks, tolerance
 from credo.decisions import Loss, decide
-from credo.decisions.loss_matching import one_matrix, rows_for
+from credo.decisions.loss import as_loss
 from credo.exceptions import InputError, LabelError
 from credo.posterior import PosteriorMap
 
@@ -118,8 +118,8 @@ def loss_for(loss: Loss | float, labels: Labels, who: str) -> Loss:
     """Make a loss of the cost of rejecting, or check one for the labels of a map."""
     if not isinstance(loss, Loss):
         return Loss.zero_one(labels).with_reject(_cost(loss, who), _REJECT)
-    known = one_matrix(loss, who)
-    rows_for(known, labels, who)
+    known = as_loss(loss, who, per_row=False)
+    known.rows_for(labels, who)
     odd = [act for act in known.acts if act not in labels and act != known.reject]
     if odd:
         raise LabelError(

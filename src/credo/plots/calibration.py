@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.decisions.reliability import Calibration
+from credo.decisions import Calibration
 from credo.plots._draw import COLOURS, GREY, axes_for, draw
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.decisions.curves import CostCurve, NetBenefit
+from credo.decisions import CostCurve, NetBenefit
 from credo.plots._draw import COLOURS, GREY, axes_for, draw
 
 

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.decisions.confusion import Confusion
-from credo.decisions.coverage import RiskCoverage
-from credo.decisions.evaluation import Evaluation
+from credo.decisions import Confusion, Evaluation, RiskCoverage
 from credo.exceptions import InputError
 from credo.plots._draw import COLOURS, GREY, axes_for, draw
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from credo._types import F64, Label
-from credo.decisions.line import Regions
+from credo.decisions import Regions
 from credo.exceptions import InputError
 from credo.plots._draw import COLOURS, GREY, axes_for, draw
 

@@ -10,9 +10,7 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
-from credo.decisions.coverage import RiskCoverage
-from credo.decisions.curves import CostCurve
-from credo.decisions.reliability import Calibration
+from credo.decisions import Calibration, CostCurve, RiskCoverage
 from credo.exceptions import MissingExtraError
 from credo.plots._draw import COLOURS, GREY, draw
 from credo.plots.report_html import in_figure

@@ -8,7 +8,7 @@ from credo.plots.report_figures import calibration_figure, cost_curve_figure, ri
 from credo.plots.report_html import amount, count, paragraph, safe, section, share, table
 
 if TYPE_CHECKING:  # of the room above; a page only reads its numbers
-    from credo.decisions.reliability import Calibration
+    from credo.decisions import Calibration
     from credo.tables.evaluate import TableEvaluation
 
 #: Shares of the cases at which the loss of the surest is written out.

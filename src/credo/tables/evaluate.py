@@ -12,17 +12,22 @@ import numpy as np
 import pyarrow as pa
 
 from credo import _checks as check
+from credo._results import number
 from credo._types import F64, Int, Label, Labels, RandomState
 from credo.classifiers._base import GenerativeClassifier
 from credo.classifiers.schema import Batch, TableSchema, fitted_learner
-from credo.decisions._text import number
-from credo.decisions.act import decide
-from credo.decisions.coverage import RiskCoverage
-from credo.decisions.curves import CostCurve, cost_curve
-from credo.decisions.evaluation import Evaluation, evaluate
-from credo.decisions.loss import Loss
-from credo.decisions.loss_matching import one_matrix, rows_for, without_reject
-from credo.decisions.reliability import Calibration, calibration
+from credo.decisions import (
+    Calibration,
+    CostCurve,
+    Evaluation,
+    Loss,
+    RiskCoverage,
+    calibration,
+    cost_curve,
+    decide,
+    evaluate,
+)
+from credo.decisions.loss import as_loss
 from credo.exceptions import InputError, LabelError
 from credo.posterior import Posterior
 from credo.tables.column_report import (
@@ -409,7 +414,7 @@ def measure(
     ``truth`` holds the place of each row's label. Inside, labels are their places, because a
     million numbers are found faster than a million names; the results have the names.
     """
-    order = rows_for(one_matrix(loss, _OWNER), labels, _OWNER)
+    order = as_loss(loss, _OWNER, per_row=False).rows_for(labels, _OWNER)
     coded = Loss(loss.matrix[order], range(len(labels)), loss.acts, reject=loss.reject)
     posterior = Posterior(log_probabilities, range(len(labels)))
     choice = decide(posterior, coded)
@@ -448,7 +453,7 @@ def measure(
 def _best_acts(loss: Loss) -> Int:
     """Return the best act for each truth, the reject act aside."""
     allowed = [a for a, act in enumerate(loss.acts) if loss.reject is None or act != loss.reject]
-    return np.array(allowed)[without_reject(loss, _OWNER).matrix.argmin(axis=1)]
+    return np.array(allowed)[loss.without_reject().matrix.argmin(axis=1)]
 
 
 def _thinned(curve: RiskCoverage | None) -> RiskCoverage | None:
