@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.strategies import LETTERS, dyadic_rows, problems, simplices
 
-from credo import Loss, Posterior, decide
+from credo import Loss, Posterior, _checks, decide
 from credo.decisions import value_of_perfect_information, value_of_test
 
 
@@ -121,13 +121,11 @@ def test_a_prior_shift_and_its_loss_are_two_sides_of_one_coin(p, weights):
 
 
 def test_the_answer_is_the_same_for_every_block_size(monkeypatch):
-    from credo.decisions import lined_up
-
     p = np.random.default_rng(0).dirichlet(np.ones(4), size=5000)
     loss = Loss(np.random.default_rng(1).normal(size=(4, 5)), list("abcd"), list("vwxyz"))
     expected = decide(p, loss, list("abcd"))
     for size in (1, 7, 4999):
-        monkeypatch.setattr(lined_up, "block_rows", lambda _, size=size: size)
+        monkeypatch.setattr(_checks, "block_rows", lambda _, size=size: size)
         again = decide(p, loss, list("abcd"))
         np.testing.assert_array_equal(again.acts, expected.acts)
         assert again.risk == pytest.approx(expected.risk, rel=1e-14)

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from credo import Loss, Posterior, decide
-from credo.decisions.line import regions
+from credo.decisions import regions
 from credo.families import Gaussian
 
 LABELS = ["C1", "C2"]

@@ -250,7 +250,8 @@ def _between(setting: Setting, thresholds: F64) -> list[Cell]:
 def _inside(low: float, high: float, means: F64, variances: F64) -> float:
     """Choose a point well inside a stretch, which may be unbounded."""
     if np.isinf(low) and np.isinf(high):
-        return float(means[0])
+        # Not at a mean, where densities that only touch are level.
+        return float(means.max() + np.sqrt(variances.max()))
     anchor = high if np.isinf(low) else low
     away = np.abs(means - anchor).max() + np.sqrt(variances.max())
     if np.isinf(high):

@@ -550,8 +550,8 @@ def _read_csv(path: str | os.PathLike[str]) -> tuple[list[list[float]], list[str
     acts = [cell.strip() for cell in lines[0][1][1:]] if lines else []
     if len(lines) < 2 or not acts or not all(acts):
         raise FileFormatError(
-            "a loss needs a first line with a corner cell and the name of each act, separated by "
-            "commas, and a line for each truth.",
+            "the first line must have a corner cell and the name of each act, separated by commas; "
+            f"a line for each truth follows. Got {lines[0][1] if lines else 'nothing'}.",
             name,
             *(line for line, _ in lines[:1]),
         )

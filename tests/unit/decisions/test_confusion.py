@@ -122,7 +122,7 @@ def test_mistakes_are_named():
         confusion_matrix(Y, ACTS, LOSS, labels=["ham"])
     with pytest.raises(InputError, match="labels that can be names"):
         confusion_matrix([["a"], {"b": 1}], ["a", "a"])
-    with pytest.raises(InputError, match="unknown choice 'rows'"):
+    with pytest.raises(InputError, match="must be one of 'truth', 'act', 'all'. Got 'rows'"):
         confusion_matrix(Y, ACTS, LOSS).normalised("rows")
 
 

@@ -8,8 +8,7 @@ from tests.oracles import decisions as slow, evaluation as oracle
 from tests.strategies import problems
 
 from credo import Loss, Posterior, decide
-from credo.decisions import confusion_matrix, evaluate, expected_loss, risk_coverage
-from credo.decisions.reliability import calibration
+from credo.decisions import calibration, confusion_matrix, evaluate, expected_loss, risk_coverage
 from credo.exceptions import InputError, LabelError, ShapeError
 
 AB = ["a", "b"]

@@ -97,7 +97,7 @@ def test_an_impossible_outcome_keeps_the_act_of_now_and_has_no_posterior():
         ({"cancer": {"+": 1.0}, "normal": {"?": 1.0}}, None, LabelError, r"needs '\+'"),
         ([[0.5, 0.6], [0.5, 0.5]], None, InputError, r"p\(outcome \| 'cancer'\): it sums to 1.1"),
         ([[0.5, 0.5]], None, ShapeError, "one row per truth, 2"),
-        ([[0.5, 0.5], [0.5, 0.5]], ["u"], ShapeError, "1 outcomes for 2 columns"),
+        ([[0.5, 0.5], [0.5, 0.5]], ["u"], ShapeError, r"column per outcome, 1. Got shape \(2, 2\)"),
     ],
 )
 def test_a_likelihood_that_does_not_fit_is_refused(likelihood, outcomes, error, message):

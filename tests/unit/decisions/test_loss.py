@@ -191,8 +191,8 @@ class TestCsv:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("", "needs a first line with the acts"),
-            (",x,y\n", "needs a first line with the acts"),
+            ("", "the first line must have .*; a line for each truth follows"),
+            (",x,y\n", "the first line must have .*; a line for each truth follows"),
             (",x,y\na,0\n", "line 2: expected a truth and 2 losses, got 2 cells"),
             (
                 ",x,y\na,0,1\nb,0,much\n",

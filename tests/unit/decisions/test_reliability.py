@@ -12,7 +12,7 @@ from tests.oracles import evaluation as oracle
 from tests.strategies import LETTERS, dyadic_rows
 
 from credo import Posterior
-from credo.decisions.reliability import calibration
+from credo.decisions import calibration
 from credo.exceptions import InputError, LabelError, ShapeError
 
 SCORES = ("brier", "reliability", "resolution", "uncertainty", "within_bin")
@@ -284,7 +284,7 @@ def test_mistakes_are_named():
         calibration(["a", "a"], p, label="c")
     with pytest.raises(ShapeError, match="y has 1 rows and the posterior 2"):
         calibration(["a"], p)
-    with pytest.raises(InputError, match="unknown strategy 'even'"):
+    with pytest.raises(InputError, match="one of 'uniform', 'quantile'. Got 'even'"):
         calibration(["a", "a"], p, strategy="even")
     with pytest.raises(InputError, match="n_bins of calibration must be a whole number"):
         calibration(["a", "a"], p, n_bins=0)

@@ -7,13 +7,13 @@ import credo.plots.curves
 import credo.plots.evaluation
 from credo import Loss, Posterior
 from credo.decisions import (
+    calibration,
     confusion_matrix,
     cost_curve,
     evaluate,
     net_benefit,
     risk_coverage,
 )
-from credo.decisions.reliability import calibration
 from credo.exceptions import InputError
 
 LABELS = ["well", "ill"]

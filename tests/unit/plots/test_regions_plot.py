@@ -5,7 +5,7 @@ from scipy import stats
 
 import credo.plots.regions  # noqa: F401 - registers the figure
 from credo import Loss
-from credo.decisions.line import regions
+from credo.decisions import regions
 from credo.exceptions import InputError
 from credo.families import Gaussian
 from credo.plots._draw import COLOURS

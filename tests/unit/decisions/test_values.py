@@ -35,6 +35,8 @@ DENSITIES = {
     "triangular": (stats.triang(0.3), [0, 0.3, 1]),
     "laplace": (stats.laplace(1, 0.5), [-25, -2, 1, 4, 27]),
 }
+#: The losses that SciPy's distributions take too.
+PLAIN = [name for name in LOSSES if "linex" not in name]
 PREDICTIVES = {
     "gaussian": Gaussian(3.0, 4.0),
     "samples": Samples(np.random.default_rng(0).gamma(2.0, size=51)),
@@ -141,7 +143,7 @@ class TestGaussians:
 
 
 class TestDensities:
-    @pytest.mark.parametrize("name", LOSSES)
+    @pytest.mark.parametrize("name", PLAIN)
     @pytest.mark.parametrize("density", DENSITIES)
     def test_agree_with_a_search_by_quadrature(self, density, name):
         distribution, cuts = DENSITIES[density]
@@ -156,7 +158,7 @@ class TestDensities:
         assert best < risk(chosen.value - step)
         assert best < risk(chosen.value + step)
 
-    @pytest.mark.parametrize("name", LOSSES)
+    @pytest.mark.parametrize("name", PLAIN)
     @pytest.mark.parametrize("density", ["gamma", "triangular"])
     def test_agree_with_the_search_for_any_loss(self, density, name):
         distribution, _ = DENSITIES[density]
@@ -166,15 +168,22 @@ class TestDensities:
         assert searched.expected_loss == pytest.approx(closed.expected_loss, rel=1e-9)
 
     def test_have_known_answers(self):
-        # An exponential distribution with mean 2: median 2 log 2; gamma: -log E[exp(-a t)] / a.
+        # An exponential distribution with mean 2: median and expected loss are 2 log 2.
         chosen = decide_value(stats.expon(scale=2), Absolute())
         assert chosen.value == pytest.approx(2 * math.log(2), rel=1e-14)
         assert chosen.expected_loss == pytest.approx(2 * math.log(2), rel=1e-12)
-        for a in [1e-8, 0.3, 50.0, 1e5, -0.49]:
-            linex = decide_value(stats.gamma(3, scale=2), Linex(a))
-            cumulant = 6 * a - 3 * math.log1p(2 * a) if abs(a) > 1e-3 else 6 * a * a
-            assert linex.value == pytest.approx(6 - cumulant / a, rel=1e-9)
-            assert linex.expected_loss == pytest.approx(cumulant, rel=1e-7)
+        arcsine = decide_value(stats.beta(0.5, 0.5), Absolute())  # has poles at both ends
+        assert arcsine.expected_loss == pytest.approx(1 / math.pi, rel=1e-7)
+
+    @pytest.mark.parametrize(
+        "distribution", [stats.gamma(4), stats.gamma([4, 5]), stats.poisson(3)]
+    )
+    def test_are_drawn_from_for_linex_and_for_the_best_interval(self, distribution):
+        with pytest.raises(InputError, match=r"^Linex\(a=0.7\) needs .*Draw from it.*Samples\("):
+            decide_value(distribution, Linex(0.7))
+        if hasattr(distribution.dist, "pdf"):
+            with pytest.raises(InputError, match=r"^ZeroOne\(width=1\) needs a Gaussian, Samples"):
+                decide_value(distribution, ZeroOne(1.0))
 
     @pytest.mark.parametrize("a", [1e-8, 1.0, 100.0, -1e4])
     def test_far_in_a_gaussian_tail_keep_linex_exact(self, a):
@@ -198,33 +207,6 @@ class TestDensities:
         assert chosen.value == pytest.approx(mode, abs=1e-6)
         assert chosen.expected_loss == 1.0
 
-    @pytest.mark.parametrize("width", [1e-4, 0.5, 6.0])
-    def test_of_a_gamma_have_equal_density_at_both_ends_of_the_best_interval(self, width):
-        gamma, half = stats.gamma(4), width / 2
-        centre = brentq(lambda v: gamma.pdf(v + half) - gamma.pdf(v - half), half, 3 + half)
-        chosen = decide_value(gamma, ZeroOne(width))
-        assert chosen.value == pytest.approx(centre, abs=1e-8)
-        assert chosen.expected_loss == pytest.approx(
-            gamma.cdf(centre - half) + gamma.sf(centre + half), rel=1e-12
-        )
-
-    def test_that_only_fall_have_the_best_interval_at_their_start(self):
-        chosen = decide_value(stats.expon(), ZeroOne(0.7))
-        assert chosen.value == pytest.approx(0.35, abs=1e-12)
-        assert chosen.expected_loss == pytest.approx(math.exp(-0.7), rel=1e-12)
-        flat = decide_value(stats.uniform(), ZeroOne(0.5))
-        assert flat.expected_loss == pytest.approx(0.5, rel=1e-12)
-        assert 0.25 - 1e-12 <= flat.value <= 0.75 + 1e-12
-
-    def test_with_poles_are_integrated(self):
-        arcsine = stats.beta(0.5, 0.5)
-        assert decide_value(arcsine, Absolute()).expected_loss == pytest.approx(
-            1 / math.pi, rel=1e-7
-        )
-        assert decide_value(arcsine, Linex(0.01)).expected_loss == pytest.approx(
-            0.01**2 / 16, rel=1e-4
-        )
-
     def test_with_heavy_tails_have_quantiles_but_no_mean(self):
         median = decide_value(stats.cauchy(2), Absolute())
         assert median.value == pytest.approx(2.0)
@@ -239,21 +221,6 @@ class TestDensities:
             decide_value(stats.cauchy(), Squared())
         with pytest.raises(NumericalError, match="predictive of row 1 has mean 0 and variance inf"):
             decide_value(stats.t([5.0, 2.0]), Squared())
-
-    @pytest.mark.parametrize(
-        ("distribution", "a", "cumulant"),
-        [
-            (stats.t(5), 0.1, "inf"),
-            (stats.lognorm(1), -0.1, "inf"),
-            (stats.expon(), -1.0, "inf"),
-            (stats.pareto(0.5), 1.0, "nan"),
-            (stats.geom(0.2), -0.3, "inf"),
-        ],
-    )
-    def test_without_an_exponential_moment_have_no_linex(self, distribution, a, cumulant):
-        pattern = rf"needs a mean and E\[exp\(-a t\)\].* {cumulant}. Take a smaller a"
-        with pytest.raises(NumericalError, match=pattern):
-            decide_value(distribution, Linex(a))
 
     def test_that_nearly_lack_a_mean_are_refused_rather_than_rounded(self):
         with pytest.raises(NumericalError, match="grows too fast for the tails"):
@@ -276,7 +243,7 @@ class TestDensities:
 
 
 class TestDiscreteDistributions:
-    @pytest.mark.parametrize("name", LOSSES)
+    @pytest.mark.parametrize("name", PLAIN)
     @pytest.mark.parametrize(
         "distribution",
         [stats.poisson(4.3), stats.binom(12, 0.3), stats.poisson(2.0, loc=0.5)],
@@ -299,14 +266,6 @@ class TestDiscreteDistributions:
         chosen = decide_value(stats.poisson(4.3), ZeroOne())
         assert chosen.value == 4.0
         assert chosen.expected_loss == pytest.approx(1 - stats.poisson.pmf(4, 4.3), rel=1e-12)
-
-    def test_are_summed_as_far_as_the_exponential_moment_reaches(self):
-        # log E[exp(-a t)] of a Poisson is rate * (exp(-a) - 1); at a = -3 its bulk is near 100.
-        for a in [-3.0, -6.0, 2.0, 1e-6]:
-            chosen = decide_value(stats.poisson(5.0), Linex(a))
-            cumulant = 5 * (math.expm1(-a) + a) if abs(a) > 1e-3 else 2.5 * a * a
-            assert chosen.expected_loss == pytest.approx(cumulant, rel=1e-5 if a > 0 else 1e-11)
-            assert chosen.value == pytest.approx(5 - cumulant / a, rel=1e-11)
 
     def test_with_two_endless_sides_are_summed_on_both(self):
         chosen = decide_value(stats.skellam(3.0, 2.0), Absolute())
@@ -367,10 +326,12 @@ class TestAnyLoss:
         assert chosen.expected_loss == pytest.approx(-math.sqrt(0.5), rel=1e-10)
 
     def test_may_jump(self):
-        closed = decide_value(stats.gamma(4), ZeroOne(2.0))
-        searched = decide_value(stats.gamma(4), ZeroOne(2.0).__call__)
-        assert searched.value == pytest.approx(closed.value, abs=2e-2)
-        assert searched.expected_loss == pytest.approx(closed.expected_loss, abs=1e-4)
+        gamma = stats.gamma(4)
+        centre = brentq(lambda v: gamma.pdf(v + 1) - gamma.pdf(v - 1), 1, 4)
+        searched = decide_value(gamma, ZeroOne(2.0).__call__)
+        assert searched.value == pytest.approx(centre, abs=2e-2)
+        best = gamma.cdf(centre - 1) + gamma.sf(centre + 1)
+        assert searched.expected_loss == pytest.approx(best, abs=1e-4)
 
     def test_is_scanned_over_a_part_of_many_draws(self):
         draws = Samples(np.random.default_rng(4).normal(size=2000))
@@ -410,8 +371,16 @@ class TestAnyLoss:
 
 
 class TestLaws:
-    @pytest.mark.parametrize("name", ["gaussian", "samples", "quantiles", "scipy"])
-    @pytest.mark.parametrize("loss", [*LOSSES.values(), ZeroOne(0.5)], ids=str)
+    @pytest.mark.parametrize(
+        ("name", "loss"),
+        [
+            (name, loss)
+            for name in ["gaussian", "samples", "quantiles", "scipy"]
+            for loss in [*LOSSES.values(), ZeroOne(0.5)]
+            if name != "scipy" or not isinstance(loss, (Linex, ZeroOne))
+        ],
+        ids=str,
+    )
     def test_a_shift_of_the_truth_shifts_the_value(self, name, loss):
         here, there = decide_value(PREDICTIVES[name], loss), decide_value(_moved(name, 7, 1), loss)
         assert there.value == pytest.approx(here.value + 7, abs=1e-7)
@@ -586,9 +555,8 @@ class TestExtremes:
                 AsymmetricLinear(under, over)
 
     def test_a_value_lost_in_the_rounding_of_the_mean_is_an_error(self):
-        for predictive in (Samples([1.0, 2.0, 1e18]), stats.lognorm(20)):
-            with pytest.raises(NumericalError, match="that float64 can hold"):
-                decide_value(predictive, Linex(0.01))
+        with pytest.raises(NumericalError, match="that float64 can hold"):
+            decide_value(Samples([1.0, 2.0, 1e18]), Linex(0.01))
 
     def test_the_mode_of_a_wide_discrete_distribution(self):
         assert decide_value(stats.binom(10**9, 0.5), ZeroOne()).value == 500_000_000
