@@ -463,8 +463,8 @@ def cost_curve(
 
     Notes
     -----
-    Time O(n log n + n log m) for m conditions: the best threshold moves one way as the condition
-    grows, so it is found by halving. Exact. The gap between curve and envelope is what better
+    Time O(n log n + c m) for m conditions and the c corners of the ROC staircase, at one of which
+    the best threshold lies. Exact. The gap between curve and envelope is what better
     calibration could win; that between envelope and zero needs a better model.
 
     References

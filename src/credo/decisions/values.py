@@ -27,7 +27,9 @@ def decide_value(predictive: Any, loss: Any) -> ValueDecision:
         continuous or discrete, may have arrays as parameters.
     loss : Squared, Absolute, Pinball, AsymmetricLinear, ZeroOne, Linex, str or callable
         The loss; ``"squared"`` and ``"absolute"`` by name. A callable ``loss(value, truth)``
-        takes a number and a 1-D array of truths and gives an array of finite losses.
+        takes a number and a 1-D array of truths and gives an array of finite losses. ``Linex``
+        needs a Gaussian, Samples or Quantiles, and so does ``ZeroOne`` with a width, unless the
+        predictive is discrete.
 
     Returns
     -------
@@ -56,8 +58,8 @@ def decide_value(predictive: Any, loss: Any) -> ValueDecision:
     and Quantiles, vectorised over rows (``ZeroOne`` on Samples and Quantiles goes row by row).
     The median of draws is the lower one. Integrals over a SciPy density are adaptive, to about ten
     digits; a discrete distribution is summed up to a tail mass of 1e-15. Without a mean the
-    absolute and pinball losses of every value are infinite; the
-    quantile is still returned, as no other value is better by any finite amount.
+    absolute and pinball losses of every value are infinite; the quantile is still returned, as no
+    other value is better by any finite amount.
 
     A callable is minimised numerically, without assuming one minimum only: a scan over the
     predictive's quantiles, widened until the best is inside, then a bounded search around the
