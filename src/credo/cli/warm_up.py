@@ -14,7 +14,7 @@ def warm_up() -> None:
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
-    from credo._validation.cores import usable_cores
+    from credo._threads import usable_cores
     from credo.cli.progress import step_progress
     from credo.cli.small_calls import CALLS
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
+from credo._threads import map_in_order
 from credo._types import Bool, Labels
 from credo._validation.arrays import positive_int
 from credo.images._tile_engine import Passing, TileEngine, named
@@ -25,7 +26,6 @@ from credo.images._tile_inputs import (
     survey,
 )
 from credo.images._tile_regions import Shape, Tile, Window, count_tiles, let_go, tiles_of
-from credo.images._tile_runs import in_order
 from credo.images._tile_sample import learnt, sample_windows
 from credo.images.restoration import Energies
 
@@ -330,7 +330,7 @@ def _restore(
 
     try:
         # one pixel more than sweeps, for the edges that lead out of a tile
-        for done in in_order(pictures.jobs(size, engine.sweeps + 1), work, threads):
+        for done in map_in_order(work, pictures.jobs(size, engine.sweeps + 1), threads):
             pictures.write(done, labels)
             noisy.append(done.energies.noisy)
             restored.append(done.energies.restored)

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from credo import _checks as check
+from credo._threads import count_threads
 from credo._types import F64
-from credo._validation.cores import count_threads
 from credo.columns import (
     Categories,
     Codes,

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import credo
+from credo._threads import map_in_order
 from credo.exceptions import InputError, LabelError, MissingExtraError, ShapeError
 from credo.graphs import GridField
 from credo.images import add_noise, flip_map, portrait
 from credo.images._tile_engine import Passing, TileEngine
 from credo.images._tile_regions import as_window, let_go, pieces, tiles_of
-from credo.images._tile_runs import in_order
 from credo.images.dask_arrays import denoise_dask
 from credo.images.tiles import denoise_tiled
 from credo.inference import infer_grid
@@ -463,7 +463,7 @@ class TestParts:
                 yield number
 
         found = []
-        for result in in_order(jobs(), lambda number: number**2, threads):
+        for result in map_in_order(lambda number: number**2, jobs(), threads):
             found.append(result)
             lead.append(len(taken) - len(found))
         assert found == [number**2 for number in range(20)]
@@ -477,6 +477,6 @@ class TestParts:
 
         found = []
         with pytest.raises(ValueError, match="four"):
-            found.extend(in_order(range(100), work, 2))
+            found.extend(map_in_order(work, range(100), 2))
         assert all(a < b for a, b in pairwise(found))
         assert max(found, default=0) < 4

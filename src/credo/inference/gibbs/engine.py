@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from credo import _checks as check
 from credo._kernels.forest import Forest, Graph, grow, locate, make_room, plant
+from credo._threads import count_threads
 from credo._types import F64, Label
-from credo._validation.cores import count_threads
 from credo.exceptions import NumericalError
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import starts
