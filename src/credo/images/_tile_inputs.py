@@ -13,8 +13,9 @@ from credo._types import Bool, Labels
 from credo._validation.arrays import in_unit_interval
 from credo._validation.labels import as_labels, listing, one_of, plain
 from credo.exceptions import InputError, LabelError, ShapeError
-from credo.images._tile_regions import Shape, Tile, Window, let_go
+from credo.images._tile_regions import Shape, Tile, Window
 from credo.images.coding import read_image
+from credo.images.tiff import let_go
 
 
 class Survey(NamedTuple):

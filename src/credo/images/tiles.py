@@ -25,9 +25,10 @@ from credo.images._tile_inputs import (
     second_in,
     survey,
 )
-from credo.images._tile_regions import Shape, Tile, Window, count_tiles, let_go, tiles_of
+from credo.images._tile_regions import Shape, Tile, Window, count_tiles, tiles_of
 from credo.images._tile_sample import learnt, sample_windows
 from credo.images.restoration import Energies
+from credo.images.tiff import let_go
 
 #: Called with the number of tiles done, and of all tiles.
 TileCallback: TypeAlias = Callable[[int, int], None]

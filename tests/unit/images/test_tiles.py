@@ -13,8 +13,9 @@ from credo.exceptions import InputError, LabelError, MissingExtraError, ShapeErr
 from credo.graphs import GridField
 from credo.images import add_noise, flip_map, portrait
 from credo.images._tile_engine import Passing, TileEngine
-from credo.images._tile_regions import as_window, let_go, pieces, tiles_of
+from credo.images._tile_regions import tiles_of
 from credo.images.dask_arrays import denoise_dask
+from credo.images.tiff import let_go
 from credo.images.tiles import denoise_tiled
 from credo.inference import infer_grid
 
@@ -435,23 +436,6 @@ class TestParts:
             picture = np.arange(37 * 53).reshape(37, 53)
             assert np.array_equal(picture[tile.outer][tile.inside], picture[tile.core])
         assert (covered == 1).all()
-
-    def test_pieces_of_a_window_meet_the_cells(self):
-        picture = np.arange(40 * 50).reshape(40, 50)
-        window = (slice(7, 31), slice(12, 50))
-        found = np.zeros((24, 38), int)
-        for row, column, there, here in pieces(window, (16, 12)):
-            cell = picture[row * 16 : row * 16 + 16, column * 12 : column * 12 + 12]
-            found[there] = cell[here]
-        assert np.array_equal(found, picture[window])
-
-    def test_a_window_is_two_slices(self):
-        assert as_window((slice(None), slice(3, -1)), (5, 9), "x") == (slice(0, 5), slice(3, 8))
-        assert as_window(slice(4, 2), (5, 9), "x") == (slice(4, 4), slice(0, 9))
-        assert as_window((..., slice(2)), (5, 9), "x") == (slice(0, 5), slice(0, 2))
-        for wrong in [3, (0, 1), (slice(None, None, 2),), (slice(1),) * 3, [1, 2]]:
-            with pytest.raises(InputError, match="x takes rows and columns as slices"):
-                as_window(wrong, (5, 9), "x")
 
     @pytest.mark.parametrize("threads", [1, 2, 3])
     def test_jobs_are_taken_only_as_they_are_needed(self, threads):
