@@ -13,7 +13,7 @@ from scipy.io import loadmat
 
 import credo
 from credo.images import block_features, segment, texture_pair
-from credo.images._denoise import best_by_cut
+from credo.images.cut import best_by_cut
 
 CHEETAH = Path(__file__).parents[3] / "shared" / "data" / "images" / "cheetah"
 FOUND = [CHEETAH] if CHEETAH.exists() else []

@@ -135,7 +135,7 @@ def segment(  # noqa: PLR0913 - one per option, all but the first two by name
     See Also
     --------
     block_features : Features of each pixel, for a classifier.
-    credo.mpe : The best labelling of ``field`` as a whole.
+    credo.images.cut.best_by_cut : The best labelling of ``field`` as a whole, for two labels.
 
     Notes
     -----

@@ -12,6 +12,7 @@ import credo
 from credo.exceptions import BudgetError, InputError, LabelError, ShapeError
 from credo.images import denoise_tiled, portrait
 from credo.images._denoise import decide_map
+from credo.images.cut import best_by_cut
 from credo.posterior import PosteriorMap
 
 WHITE = True
@@ -482,6 +483,8 @@ def test_certain_pixels_stay_what_they_are_and_the_general_search_agrees(couplin
 def test_a_field_that_no_cut_solves_is_refused(noisy, coupling, neighbours, text):
     with pytest.raises(InputError, match=text):
         credo.denoise(noisy, 0.1, coupling, method="graph-cut", neighbours=neighbours)
+    with pytest.raises(InputError, match=r"two labels. This one has 3. Use credo.mpe"):
+        best_by_cut(credo.GridField(np.zeros((2, 2, 3)), credo.graphs.Potts(1.0)))
 
 
 # --- maps decided under a loss --------------------------------------------------------------------
