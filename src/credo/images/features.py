@@ -65,9 +65,10 @@ def block_features(
 
     Notes
     -----
-    Exact up to rounding. SciPy's transform of sliding windows, in blocks of rows: beyond picture
-    and answer it needs a few megabytes. Blocks of neighbours overlap, so that their features repeat
-    each other: a classifier's posteriors of neighbouring pixels are no independent evidence.
+    Exact up to rounding. Two matrix products over sliding windows, in blocks of rows: beyond
+    picture and answer it needs a few megabytes. Blocks of neighbours overlap, so that their
+    features repeat each other: a classifier's posteriors of neighbouring pixels are no independent
+    evidence.
 
     References
     ----------
@@ -95,13 +96,15 @@ def block_features(
     order = _kept(side, transform, n_features)
     before = (side - 1) // 2 if align == "centre" else 0
     padded = np.pad(plane, [(before, side - 1 - before)] * 2, mode="symmetric")
-    windows = sliding_window_view(padded, (side, side))[::stride, ::stride]
-    found = np.empty((*windows.shape[:2], len(order)))
+    basis = np.eye(side) if transform is None else scipy.fft.dct(np.eye(side), axis=0, norm="ortho")
+    high, wide = order // side, order % side
+    down, along = basis[: high.max() + 1], basis[: wide.max() + 1]
+    found = np.empty((*(-(-length // stride) for length in plane.shape), len(order)))
     for rows in check.blocks(len(found), check.block_rows(2 * side**2 * found.shape[1])):
-        part = windows[rows]
-        if transform is not None:
-            part = scipy.fft.dctn(part, axes=(2, 3), norm="ortho")
-        found[rows] = part.reshape(*part.shape[:2], -1)[..., order]
+        part = padded[rows.start * stride : (rows.stop - 1) * stride + side]
+        part = sliding_window_view(part, side, axis=1)[:, ::stride] @ along.T
+        part = down @ sliding_window_view(part, side, axis=0)[::stride].swapaxes(-1, -2)
+        found[rows] = part[..., high, wide]
     return found
 
 
