@@ -16,9 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 
 import credo
-from credo.images.blocks import block_features
-from credo.images.segmentation import Segmentation, segment
-from credo.images.textures import texture_pair
+from credo.images import Segmentation, block_features, segment, texture_pair
 
 COUPLING, WEIGHT, COST = 1.0, 1 / 16, 0.1
 

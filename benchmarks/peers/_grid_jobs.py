@@ -32,7 +32,7 @@ from _measure import best_of
 
 import credo
 from credo.graphs import GridField, Potts, TruncatedLinear
-from credo.images.tiles import denoise_tiled
+from credo.images import denoise_tiled
 from credo.inference.grids import infer_grid
 
 #: Sweeps of a shorter run: what the run asked for takes beyond it is what sweeps alone cost.

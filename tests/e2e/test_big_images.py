@@ -12,10 +12,14 @@ import tifffile
 from PIL import Image
 
 import credo
-from credo.images import add_noise, portrait
-from credo.images.dask_arrays import denoise_dask
-from credo.images.tiff import TiffTarget, open_tiff
-from credo.images.tiles import denoise_tiled
+from credo.images import (
+    TiffTarget,
+    add_noise,
+    denoise_dask,
+    denoise_tiled,
+    open_tiff,
+    portrait,
+)
 
 GIVEN = {"flip_probability": 0.1, "coupling": 0.8}
 FACE = np.kron(portrait(128), np.ones((8, 8), bool))
@@ -24,8 +28,7 @@ FACE = np.kron(portrait(128), np.ones((8, 8), bool))
 BEGIN = """
 import resource
 import numpy as np
-from credo.images.tiff import TiffTarget, open_tiff
-from credo.images.tiles import denoise_tiled
+from credo.images import TiffTarget, denoise_tiled, open_tiff
 
 def megabytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

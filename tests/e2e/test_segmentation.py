@@ -12,12 +12,8 @@ from PIL import Image
 from scipy.io import loadmat
 
 import credo
-from credo.images.blocks import block_features
-from credo.images.cutting import best_by_cut
-from credo.images.deciding import decide_map
-from credo.images.segmentation import segment
-from credo.images.textures import texture_pair
-from credo.posterior import PosteriorMap
+from credo.images import block_features, segment, texture_pair
+from credo.images.cut import best_by_cut
 
 CHEETAH = Path(__file__).parents[3] / "shared" / "data" / "images" / "cheetah"
 FOUND = [CHEETAH] if CHEETAH.exists() else []
@@ -70,8 +66,7 @@ class TestTextures:
 
     def test_doubtful_pixels_are_left_to_a_person(self, texture):
         posterior, truth = texture
-        rows = posterior.probabilities.reshape(*truth.shape, 2)
-        alone = decide_map(PosteriorMap(rows, posterior.labels), COST, "test")
+        alone = segment(posterior, 0.0, shape=truth.shape, loss=COST)
         found = segment(posterior, COUPLING, shape=truth.shape, weight=WEIGHT, loss=COST)
         kept = ~found.rejected
         assert 0.02 < found.rejected.mean() < 0.15

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import assume, given, strategies as st
 from hypothesis.extra import numpy as arrays
 
+from credo.images import add_noise, flip_map
 from credo.images.coding import read_image
-from credo.images.noise import add_noise, flip_map
 
 FLIPS = st.sampled_from(["independent", "burst", "varying"])
 KINDS = st.sampled_from(["independent", "burst", "varying", "salt_and_pepper"])

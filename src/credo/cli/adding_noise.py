@@ -91,7 +91,7 @@ def _sent(
     seed: int,
 ) -> Any:
     """Send an array through the channel."""
-    from credo.images.noise import add_noise
+    from credo.images import add_noise
 
     return add_noise(
         array,

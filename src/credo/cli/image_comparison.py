@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from credo.exceptions import InputError
-from credo.images._pictures import two_values
+from credo.images.files import two_values
 
 
 def errors(truth: Any, noisy: Any, restored: Any, rejected: Any | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from credo.exceptions import InputError
 from credo.images.files import ImageInfo, open_image, save_image
 
 if TYPE_CHECKING:
-    from credo.images.restoration import Restoration
+    from credo.images import Restoration
     from credo.posterior import PosteriorMap
 
 #: Sweeps after which the strip shows the picture.
@@ -75,7 +75,7 @@ def _truth(places: Places, noisy: Any) -> Any:
 
 def _restored(noisy: Any, settings: Settings, callback: Any) -> Restoration:
     """Restore an array."""
-    from credo.images.denoising import denoise
+    from credo.images import denoise
 
     return denoise(
         noisy,

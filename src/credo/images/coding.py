@@ -9,10 +9,8 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
+from credo import _checks as check
 from credo._types import Labels
-from credo._validation.arrays import frozen
-from credo._validation.labels import plain
-from credo._validation.probabilities import BLOCK_BYTES, blocks
 from credo.exceptions import InputError, ShapeError
 
 #: A plane of pixels, of the image's own type.
@@ -109,13 +107,13 @@ def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
     """Tell what an image is, and take it apart into planes.
 
     Two values make a binary image, whatever they are; more make a grey one. An image with a
-    single value is binary if it is of truth values, or its value is one of a known pair: 0 or the
+    single value is binary if it is of booleans, or its value is one of a known pair: 0 or the
     greatest of an unsigned type, 0 or 1, -1 or 1, 0 or 255 (the first pair that has it).
 
     Parameters
     ----------
     image : array-like of shape (H, W) or (H, W, C), or Pillow image
-        Truth values, whole numbers or floats. The channels C are grey (1), grey and opacity (2),
+        Booleans, whole numbers or floats. The channels C are grey (1), grey and opacity (2),
         colour (3), colour and opacity (4). Opacity is kept and not touched. A Pillow image of
         mode P becomes the colours of its palette, or their greys.
     who
@@ -139,7 +137,7 @@ def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
 
     See Also
     --------
-    credo.images.noise.add_noise : What a noisy channel makes of an image.
+    credo.add_noise : What a noisy channel makes of an image.
 
     Notes
     -----
@@ -161,7 +159,7 @@ def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
     _check_shape(array.shape, who)
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     channels = np.moveaxis(native, -1, 0) if native.ndim == 3 else native[None]
-    planes = [frozen(channel) for channel in channels]
+    planes = [check.frozen(channel) for channel in channels]
     ends = [_ends(plane, who) for plane in planes]
     alpha = planes.pop() if len(planes) in _WITH_ALPHA else None
     low = min(low for low, _ in ends[: len(planes)])
@@ -191,13 +189,13 @@ def _as_pixels(image: Any, who: str) -> npt.NDArray[Any]:
         "U": "Open a file first, for example with PIL.Image.open(...).",
     }
     raise InputError(
-        f"The image of {who} must be of truth values, whole numbers or floats. Got {array.dtype} "
+        f"The image of {who} must be of booleans, whole numbers or floats. Got {array.dtype} "
         f"in shape {array.shape}. {remedies.get(array.dtype.kind, 'Convert it to one of them.')}"
     )
 
 
 def _of_pillow(image: Any, who: str) -> npt.NDArray[Any]:
-    """Give the pixels of a Pillow image; a palette becomes colours, or greys if all are grey."""
+    """Return the pixels of a Pillow image; a palette becomes colours, or greys if all are grey."""
     if image.mode in ("P", "PA"):
         colours = np.asarray(image.convert("RGBA" if image.has_transparency_data else "RGB"))
         is_grey = (colours[..., :1] == colours[..., 1:3]).all()
@@ -229,7 +227,7 @@ def _check_shape(shape: tuple[int, ...], who: str) -> None:
 
 
 def _ends(plane: Plane, who: str) -> tuple[Any, Any]:
-    """Give the least and the greatest value of a plane, which must be finite."""
+    """Return the least and the greatest value of a plane, which must be finite."""
     low, high = plane.min(), plane.max()
     if plane.dtype.kind == "f" and not (np.isfinite(low) and np.isfinite(high)):
         wrong = ~np.isfinite(plane)
@@ -239,7 +237,7 @@ def _ends(plane: Plane, who: str) -> tuple[Any, Any]:
             f"that are not, the first {plane[where]:g} at {where}. Replace them, for example by "
             "the median of their neighbours."
         )
-    return plain(low), plain(high)
+    return check.plain(low), check.plain(high)
 
 
 def _tell(
@@ -249,7 +247,7 @@ def _tell(
     dtype = planes[0].dtype
     if wanted == "grey" and dtype.kind == "b":
         raise InputError(
-            f"{who} needs a grey image. Got truth values. Convert them, with image.astype(float)."
+            f"{who} needs a grey image. Got booleans. Convert them, with image.astype(float)."
         )
     if wanted == "grey":
         return "grey", None
@@ -286,12 +284,12 @@ def _third_value(planes: Sequence[Plane], pair: tuple[Any, Any]) -> Any:
             part = plane[rows]
             others = (part != pair[0]) & (part != pair[1])
             if others.any():
-                return plain(part[others][0])
+                return check.plain(part[others][0])
     return None
 
 
 def _span(low: Any, high: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Give the darkest and the lightest value that a grey image of this type can have."""
+    """Return the darkest and the lightest value that a grey image of this type can have."""
     if dtype.kind in "iu" and dtype.itemsize <= 2:
         return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     if dtype.kind == "f" and low >= 0 and high <= 1:
@@ -315,4 +313,4 @@ def _as_type(plane: Plane, dtype: np.dtype[Any]) -> Plane:
 
 def row_blocks(plane: Plane) -> Iterator[slice]:
     """Cut the rows of a plane into blocks of a few megabytes of float64."""
-    return blocks(len(plane), max(1, BLOCK_BYTES // (8 * plane.shape[1])))
+    return check.blocks(len(plane), check.block_rows(plane.shape[1]))

@@ -8,21 +8,18 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image, ImageOps
+from PIL.ImageFile import ImageFile
 
 from credo._files import write_bytes_whole
 from credo.exceptions import CredoError, CredoWarning, FileFormatError, InputError
-from credo.images._pictures import WORDS, ImageInfo, array_of, picture_of, two_values
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
-    from PIL.ImageFile import ImageFile
-
-__all__ = ["MOST_PIXELS", "ImageInfo", "image_format", "open_image", "save_image"]
+from credo.images.coding import row_blocks
 
 #: Pixels of the largest picture that is decoded, 16384 × 16384: the size up to which restoring is
 #: measured. Decoded, it takes 0.3 GB if grey and 2 GB if coloured. A file of a few kilobytes can
@@ -41,6 +38,26 @@ _BEGINNINGS = (
 )
 _KNOWN = "PNG, PGM, PPM, PBM, BMP, TIFF, JPEG, GIF and WebP"
 
+#: Modes of Pillow as people call them.
+_WORDS = {
+    "1": "black and white",
+    "L": "grey",
+    "P": "palette",
+    "RGB": "colour",
+    "LA": "grey with transparency",
+    "RGBA": "colour with transparency",
+    "I;16": "16-bit grey",
+    "I": "32-bit grey",
+    "F": "fractional grey",
+}
+#: Modes whose pixels are taken as they are; others become colour.
+_KEPT = ("1", "L", "P", "RGB", "I", "F")
+#: Types of pixels that any reader of pictures expects, and those of which few formats know.
+_USUAL, _RARE = (np.bool_, np.uint8, np.uint16), {"I": np.int32, "F": np.float32}
+
+#: Rows that are looked at together, so that what is found early costs little.
+_ROWS = 256
+
 #: Format and modes by the ending of a name.
 _ENDINGS = {
     ".png": ("PNG", ("1", "L", "P", "RGB", "LA", "RGBA", "I;16")),
@@ -49,8 +66,8 @@ _ENDINGS = {
     ".ppm": ("PPM", ("RGB",)),
     ".pnm": ("PPM", ("1", "L", "RGB", "I;16")),
     ".bmp": ("BMP", ("1", "L", "P", "RGB")),
-    ".tif": ("TIFF", tuple(WORDS)),
-    ".tiff": ("TIFF", tuple(WORDS)),
+    ".tif": ("TIFF", tuple(_WORDS)),
+    ".tiff": ("TIFF", tuple(_WORDS)),
     ".jpg": ("JPEG", ("L", "RGB")),
     ".jpeg": ("JPEG", ("L", "RGB")),
     ".gif": ("GIF", ("1", "L", "P")),
@@ -69,6 +86,29 @@ _ORIENTATION = 0x0112
 
 #: Pillow's limit is one for the process.
 _one_at_a_time = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class ImageInfo:
+    """How a picture was stored, so that another one can be stored alike.
+
+    Parameters
+    ----------
+    format
+        The file's format, such as ``"PNG"``.
+    mode
+        Pillow's name of the kind of pixels, without transparency: ``"1"``, ``"L"``, ``"P"``,
+        ``"RGB"``, ``"I;16"``, ``"I"`` or ``"F"``.
+    colours
+        The darker and the lighter colour of a picture that has just two; its array is then bool.
+    alpha
+        The plane of opacity, which is handed through untouched.
+    """
+
+    format: str
+    mode: str
+    colours: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    alpha: npt.NDArray[np.uint8] | None = None
 
 
 def open_image(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], ImageInfo]:
@@ -122,13 +162,11 @@ def open_image(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], ImageInf
     """
     name = os.fspath(path)
     kind = _kind(Path(path), name)
-    with _decoding(name):
-        from PIL import Image  # noqa: PLC0415 - takes as long as all of this room
-
-        with Image.open(name, formats=(kind,)) as image:
-            _check(image, name)
-            deep = any(";16" in str(tile[3]) for tile in image.tile) and image.mode[:3] == "RGB"
-            array, info = array_of(_upright(image), kind)
+    with _decoding(name), Image.open(name, formats=(kind,)) as image:
+        _check(image, name)
+        deep = any(";16" in str(tile[3]) for tile in image.tile) and image.mode[:3] == "RGB"
+        turned = image.getexif().get(_ORIENTATION, 1) != 1
+        array, info = _read(ImageOps.exif_transpose(image) if turned else image, kind)
     if deep:
         warnings.warn(f"{name}: colours of 16 bits were cut to 8 bits.", CredoWarning, stacklevel=2)
     return array, info
@@ -185,10 +223,9 @@ def save_image(
             f"Cannot write {name}: JPEG blurs a picture of two values. "
             f"Name it {Path(path).with_suffix('.png')}."
         )
-    image = _fitted(picture_of(pixels, like, name), name)
+    image = _fit(_draw(pixels, like, name), name)
     encoded = io.BytesIO()
     try:
-        _load_plugin(kind)
         image.save(encoded, kind, **_OPTIONS.get(kind, {}))
     except Exception as error:
         raise InputError(f"Cannot write {name}: {error}.") from error
@@ -237,8 +274,6 @@ def _beginning(path: Path, name: str) -> bytes:
 @contextmanager
 def _decoding(name: str) -> Iterator[None]:
     """Set Pillow's limit to ours, and word whatever a decoder may raise."""
-    from PIL import Image  # noqa: PLC0415 - see above
-
     bombs = (Image.DecompressionBombWarning, Image.DecompressionBombError)
     with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of odd but harmless metadata
@@ -281,16 +316,104 @@ def _check(image: ImageFile, name: str) -> None:
         raise FileFormatError(f"There are {frames} pictures in the file. Save one of them.", name)
 
 
-def _upright(image: Image) -> Image:
-    """Turn a picture as the camera says that it was held."""
-    if image.getexif().get(_ORIENTATION, 1) == 1:
+def _read(image: Image.Image, kind: str) -> tuple[npt.NDArray[Any], ImageInfo]:
+    """Turn a picture of a file of some kind into an array, and tell how it was stored."""
+    alpha = None
+    if image.has_transparency_data:
+        image = image.convert("LA" if image.mode in ("1", "L", "LA", "La") else "RGBA")
+        alpha = np.asarray(image.getchannel("A"))
+        image = image.convert(image.mode.removesuffix("A"))
+    elif image.mode not in _KEPT and not image.mode.startswith("I;16"):
+        image = image.convert("RGB")
+    mode = image.mode
+    if mode in ("P", "RGB"):
+        pixels, mode, colours = _read_colours(image.convert("RGB"), mode)
+        return pixels, ImageInfo(kind, mode, colours, alpha)
+    if mode == "1":  # Pillow hands out 255 as True, which NumPy must not see
+        return np.asarray(image.convert("L")) != 0, ImageInfo(kind, mode, alpha=alpha)
+    pixels = np.asarray(image)
+    if mode.startswith("I;16") or (mode == "I" and kind == "PPM"):  # which has 16 bits at most
+        return pixels.astype(np.uint16), ImageInfo(kind, "I;16", alpha=alpha)
+    return pixels, ImageInfo(kind, mode, alpha=alpha)
+
+
+def _read_colours(
+    image: Image.Image, mode: str
+) -> tuple[npt.NDArray[Any], str, tuple[tuple[int, ...], tuple[int, ...]] | None]:
+    """Reduce a colour picture to two values or to grey if there is no more in it."""
+    pixels = np.asarray(image)
+    colours: Any = [colour for _, colour in image.getcolors(2) or ()]
+    if len(colours) == 2:
+        darker, lighter = sorted(colours, key=_lightness)
+        parts = [(pixels[rows] == lighter).all(axis=2) for rows in row_blocks(pixels)]
+        return np.concatenate(parts), mode, (darker, lighter)
+    if all((pixels[rows] == pixels[rows, :, :1]).all() for rows in row_blocks(pixels)):
+        return np.ascontiguousarray(pixels[:, :, 0]), "L" if mode == "P" else mode, None
+    return pixels, "RGB", None
+
+
+def _lightness(colour: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """Order colours by the lightness that Pillow gives them (ITU-R 601-2)."""
+    red, green, blue = colour
+    return 299 * red + 587 * green + 114 * blue, colour
+
+
+def two_values(pixels: npt.NDArray[Any]) -> list[Any] | None:
+    """Return the values of a picture, in order of place; None if there are more than two."""
+    seen: list[Any] = []
+    for start in range(0, len(pixels), _ROWS):
+        left = pixels[start : start + _ROWS].ravel()
+        for value in seen:
+            left = left[left != value]
+        while left.size:
+            if len(seen) == 2:
+                return None
+            seen.append(left[0])
+            left = left[left != left[0]]
+    return seen
+
+
+def _draw(pixels: npt.NDArray[Any], like: ImageInfo | None, name: str) -> Image.Image:
+    """Turn an array into a picture, stored like another one if it can be."""
+    if like is not None and like.colours is not None and pixels.dtype == np.bool_:
+        image = Image.fromarray(pixels.astype(np.uint8))
+        image.putpalette([part for colour in like.colours for part in colour])
+        image = image if like.mode == "P" else image.convert("RGB")
+    else:
+        image = Image.fromarray(_storable(pixels, like, name))
+        if like is not None and like.mode == "RGB" and image.mode in ("1", "L"):
+            image = image.convert("RGB")
+    if like is None or like.alpha is None or like.alpha.shape != pixels.shape[:2]:
         return image
-    from PIL import ImageOps  # noqa: PLC0415 - rarely needed
+    image = image.convert("LA" if image.mode in ("1", "L") else "RGBA")
+    image.putalpha(Image.fromarray(like.alpha))
+    return image
 
-    return ImageOps.exif_transpose(image)
+
+def _storable(pixels: npt.NDArray[Any], like: ImageInfo | None, name: str) -> npt.NDArray[Any]:
+    """Bring an array to a shape and a type that files hold."""
+    planes = (3, 4) if pixels.dtype == np.uint8 else ()
+    is_picture = pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in planes)
+    if not is_picture or not pixels.size:
+        raise InputError(
+            f"Cannot write {name}: a picture is an array of shape (height, width), or (height, "
+            f"width, 3) of bytes. Got shape {pixels.shape} of {pixels.dtype}."
+        )
+    rare = None if like is None else _RARE.get(like.mode)
+    if pixels.dtype.type in _USUAL or pixels.dtype.type is rare:
+        return pixels
+    values = two_values(pixels)
+    if values is not None:
+        return pixels == max(values)
+    if pixels.dtype.kind == "f":
+        return pixels.astype(np.float32)
+    raise InputError(
+        f"Cannot write {name}: pixels are bool, uint8, uint16 or floats, or have two values. "
+        f"Got {pixels.dtype}. Pass pixels.astype('uint8')."
+    )
 
 
-def _fitted(image: Image, name: str) -> Image:
+def _fit(image: Image.Image, name: str) -> Image.Image:
     """Bring a picture to a mode that the format of its name holds, without loss."""
     _, modes = _ENDINGS[Path(name).suffix.lower()]
     if image.mode not in modes and image.mode in ("LA", "RGBA"):
@@ -305,14 +428,6 @@ def _fitted(image: Image, name: str) -> Image:
             return image.convert("1")  # nothing to dither
     others = [each for each, (_, held) in _ENDINGS.items() if image.mode in held]
     raise InputError(
-        f"Cannot write {name}: {Path(name).suffix} does not hold {WORDS[image.mode]} pixels. "
+        f"Cannot write {name}: {Path(name).suffix} does not hold {_WORDS[image.mode]} pixels. "
         f"End its name in {' or '.join(others)}."
     )
-
-
-def _load_plugin(kind: str) -> None:
-    """Load what writes a format; Pillow would load all its formats, which takes long."""
-    if kind == "TIFF":
-        import PIL.TiffImagePlugin  # noqa: PLC0415
-    elif kind == "WEBP":
-        import PIL.WebPImagePlugin  # noqa: F401, PLC0415

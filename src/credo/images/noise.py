@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from credo import _checks as check
 from credo._types import F64, Bool, RandomState
-from credo._validation.arrays import as_finite, as_number, generator, in_unit_interval, positive_int
-from credo._validation.labels import one_of
 from credo.exceptions import InputError, ShapeError
 from credo.images.coding import CodedImage, Plane, read_image, row_blocks
 
@@ -101,7 +101,7 @@ def add_noise(
     Examples
     --------
     >>> import numpy as np
-    >>> from credo.images.noise import add_noise
+    >>> from credo.images import add_noise
     >>> cross = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
     >>> noisy = add_noise(cross, 0.2, seed=4)
     >>> noisy
@@ -112,11 +112,17 @@ def add_noise(
     True
     """
     who = "add_noise"
-    one_of(kind, _NOISES, who, "kind")
+    check.one_of(kind, _NOISES, f"kind of {who}")
     seen = read_image(image, who, "grey" if kind == "gaussian" else None)
-    draws = generator(seed, who)
+    draws = check.generator(seed, f"random_state of {who}")
     if kind == "gaussian":
-        return seen.restore(_with_gaussian(seen, _deviations(sigma, seen.shape, who), draws))
+        if sigma is None:
+            raise InputError(
+                f"{who} needs sigma for kind='gaussian': the standard deviation in the image's "
+                "units."
+            )
+        spread = _per_pixel(sigma, seen.shape, f"sigma of {who}")
+        return seen.restore([p + spread * draws.standard_normal(p.shape) for p in seen.planes])
     if sigma is not None:
         raise InputError(f"The sigma of {who} is for kind='gaussian'. Got kind={kind!r}.")
     flips = "independent" if kind == "salt_and_pepper" else kind
@@ -133,7 +139,7 @@ def flip_map(
     length: float = 8.0,
     seed: RandomState = 0,
 ) -> F64:
-    r"""Give the probability of a flip for each pixel of a noisy channel.
+    r"""Return the probability of a flip for each pixel of a noisy channel.
 
     Bursts are those of Gilbert's channel [1]_. A pixel is inside or outside a burst; from one
     pixel to the next, in row-major order, the state changes with probabilities
@@ -190,7 +196,7 @@ def flip_map(
 
     Examples
     --------
-    >>> from credo.images.noise import flip_map
+    >>> from credo.images import flip_map
     >>> flip_map((1, 5), 0.1, kind="varying")
     array([[0.  , 0.05, 0.1 , 0.15, 0.2 ]])
     >>> flip_map((2, 12), 0.2, length=3, seed=1)
@@ -198,14 +204,14 @@ def flip_map(
            [0. , 0. , 0. , 0.5, 0.5, 0.5, 0.5, 0. , 0. , 0. , 0. , 0. ]])
     """
     who = "flip_map"
-    one_of(kind, _FLIPS, who, "kind")
+    check.one_of(kind, _FLIPS, f"kind of {who}")
     if np.shape(shape) != (2,):
         raise ShapeError(
             f"The shape of {who} must be a height and a width. Got {shape!r}. For a colour image "
             "pass image.shape[:2]."
         )
-    height, width = (positive_int(side, who, "sides") for side in shape)
-    draws = generator(seed, who)
+    height, width = (check.count(side, f"sides of {who}") for side in shape)
+    draws = check.generator(seed, f"random_state of {who}")
     rates = _rates((height, width), flip_probability, kind, length, draws, who)
     return np.array(np.broadcast_to(rates, (height, width)), dtype=np.float64)
 
@@ -218,10 +224,10 @@ def _rates(
     draws: np.random.Generator,
     who: str,
 ) -> npt.NDArray[Any]:
-    """Give flip probabilities that broadcast to the shape."""
+    """Return flip probabilities that broadcast to the shape."""
     if kind == "independent":
-        return _probabilities(flip_probability, shape, who)
-    mean = in_unit_interval(flip_probability, who, "flip_probability")
+        return _per_pixel(flip_probability, shape, f"flip_probability of {who}", 1.0)
+    mean = check.number(flip_probability, f"flip_probability of {who}", 0, 1)
     if mean > 0.5:
         raise InputError(
             f"The flip_probability of {who} must be at most 0.5 for kind={kind!r}, as "
@@ -232,51 +238,29 @@ def _rates(
     return np.linspace(0.0, 2 * mean, shape[1]) if shape[1] > 1 else np.array([mean])
 
 
-def _probabilities(values: Any, shape: tuple[int, int], who: str) -> F64:
-    """Check a probability, or one per pixel."""
-    what = "flip_probability"
+def _per_pixel(values: Any, shape: tuple[int, int], what: str, most: float = math.inf) -> F64:
+    """Check one number, or one per pixel, that is at least 0."""
     if not np.ndim(values):
-        return np.array(in_unit_interval(values, who, what))
-    rates = _map_of(values, shape, who, what)
-    wrong = (rates < 0) | (rates > 1)
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0].tolist()
-        raise InputError(
-            f"The {what} of {who} must be between 0 and 1. Got {rates[row, column]:g} at pixel "
-            f"({row}, {column})."
-        )
-    return rates
-
-
-def _deviations(sigma: Any, shape: tuple[int, int], who: str) -> F64:
-    """Check a standard deviation, or one per pixel."""
-    if sigma is None:
-        raise InputError(
-            f"{who} needs sigma for kind='gaussian': the standard deviation in the image's units."
-        )
-    one = not np.ndim(sigma)
-    found = np.array(as_number(sigma, who, "sigma")) if one else _map_of(sigma, shape, who, "sigma")
-    if found.min() < 0:
-        raise InputError(f"The sigma of {who} must be at least 0. Got {found.min():g}.")
-    return found
-
-
-def _map_of(values: Any, shape: tuple[int, int], who: str, what: str) -> F64:
-    """Check for one finite number per pixel."""
-    found = as_finite(values, who, what)
+        return np.array(check.number(values, what, 0, most))
+    found = check.finite(values, what)
     if found.shape != shape:
         raise ShapeError(
-            f"The {what} of {who} must be one number, or one per pixel in shape {shape}. "
-            f"Got shape {found.shape}."
+            f"The {what} must be one number, or one per pixel in shape {shape}. Got shape "
+            f"{found.shape}."
+        )
+    wrong = (found < 0) | (found > most)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0].tolist()
+        span = "at least 0" if most == math.inf else f"between 0 and {most:g}"
+        raise InputError(
+            f"The {what} must be {span}. Got {found[row, column]:g} at pixel ({row}, {column})."
         )
     return found
 
 
 def _burst_length(length: float, mean: float, who: str) -> float:
     """Check that bursts of a length leave room for the gaps between them."""
-    number = as_number(length, who, "length")
-    if number < 1:
-        raise InputError(f"The length of {who} must be at least 1 pixel. Got {number:g}.")
+    number = check.number(length, f"length of {who}", 1)
     most = number / (number + 1) / 2
     if most < mean < 0.5:
         raise InputError(
@@ -330,7 +314,7 @@ def _drawn(rates: npt.NDArray[Any], shape: tuple[int, int], draws: np.random.Gen
 
 
 def _flipped(seen: CodedImage, hit: Bool, draws: np.random.Generator) -> list[Plane]:
-    """Give new values for the pixels that are hit: the other of two, or any level."""
+    """Return new values for the pixels that are hit: the other of two, or any level."""
     low, high = seen.span
     if seen.kind == "binary":
         return [np.where(plane[hit] == low, high, low) for plane in seen.planes]
@@ -342,18 +326,13 @@ def _flipped(seen: CodedImage, hit: Bool, draws: np.random.Generator) -> list[Pl
 
 
 def _of_two_ends(seen: CodedImage, hit: Bool, draws: np.random.Generator) -> list[Plane]:
-    """Give the pixels that are hit the darkest value or the lightest, in all channels alike."""
+    """Return the pixels that are hit the darkest value or the lightest, in all channels alike."""
     is_light = draws.random(int(hit.sum())) < 0.5
     return [np.where(is_light, seen.span[1], seen.span[0])] * len(seen.planes)
 
 
 def _with(plane: Plane, hit: Bool, values: Plane) -> Plane:
-    """Give a copy of the plane with new values where it was hit."""
+    """Return a copy of the plane with new values where it was hit."""
     noisy = plane.copy()
     noisy[hit] = values
     return noisy
-
-
-def _with_gaussian(seen: CodedImage, sigma: F64, draws: np.random.Generator) -> list[Plane]:
-    """Add Gaussian noise to each plane."""
-    return [plane + sigma * draws.standard_normal(seen.shape) for plane in seen.planes]

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from credo.exceptions import InputError
-from credo.images.restoration import Restoration
-from credo.images.segmentation import Segmentation
+from credo.images import Restoration, Segmentation
 from credo.plots._draw import COLOURS, axes_for, draw
 
 Picture = npt.NDArray[np.float64]

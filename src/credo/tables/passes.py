@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -16,6 +14,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no stubs
 
 from credo import _checks as check
+from credo._threads import map_in_order
 from credo.classifiers.schema import Batch, TableSchema
 from credo.exceptions import FileFormatError, InputError
 from credo.tables.arrow import plain_batch
@@ -86,7 +85,7 @@ class TableJob:
         """
         found = None
         batches = source.coded(self.words).batches(self.columns, progress)
-        with closing(map_in_order(self._apply, with_starts(batches), threads)) as results:
+        with closing(map_batches(self._apply, with_starts(batches), threads)) as results:
             for each in results:
                 found = self.merge(found, each)
         return found
@@ -236,30 +235,16 @@ def with_starts(batches: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         start += len(batch)
 
 
-def map_in_order(
-    function: Callable[[Item], T], items: Iterable[Item], threads: int | None = None
+def map_batches(
+    function: Callable[[Item], T], batches: Iterable[Item], threads: int | None = None
 ) -> Generator[T]:
-    """Yield the results of a function for items that are made, one after the other, meanwhile.
+    """Yield the results of a function for batches, in order; by default on up to four threads.
 
-    The items are made by the thread that asks for results, at most one more than there are
-    threads. Meanwhile linear algebra runs on one thread, so that sums depend on no other.
+    Meanwhile linear algebra runs on one thread, so that sums depend on no other.
     """
     count = min(check.usable_cores(), _MOST_THREADS) if threads is None else threads
     with _one_thread_of_algebra():
-        if count == 1:
-            yield from map(function, items)
-            return
-        waiting: deque[Future[T]] = deque()
-        pool = ThreadPoolExecutor(count)
-        try:
-            for item in items:
-                waiting.append(pool.submit(function, item))
-                if len(waiting) > count:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+        yield from map_in_order(function, batches, count)
 
 
 #: The limit on the threads of linear algebra is one for the process; the last to leave lifts it.

@@ -21,7 +21,7 @@ from credo.decisions import Loss, decide
 from credo.exceptions import InputError
 from credo.storage import pack, unpack
 from credo.tables.fit import open_checked, schema_of_model
-from credo.tables.passes import Engine, map_in_order, opened_part, with_starts
+from credo.tables.passes import Engine, map_batches, opened_part, with_starts
 from credo.tables.sink import open_sink
 from credo.tables.source import Part, Progress, Source, open_source
 
@@ -124,7 +124,7 @@ def scored_batches(
     batches: Iterator[Any]
     if engine is None:
         numbered = with_starts(opened.batches(columns, progress))
-        batches = map_in_order(partial(_score, model, loss, keep), numbered)
+        batches = map_batches(partial(_score, model, loss, keep), numbered)
     else:
         scoring = Scoring(model, loss, keep)
         tables = engine.map(scoring.part, opened.parts(), progress, columns)
@@ -176,7 +176,7 @@ class Scoring:
         score = partial(_score, _unpacked(self._model), self._loss, self.keep)
         with opened_part(part) as source:
             batches = chain(source.batches(self.columns), [_no_rows(source, self.columns)])
-            return pa.Table.from_batches(list(map_in_order(score, with_starts(batches), 1)))
+            return pa.Table.from_batches(list(map_batches(score, with_starts(batches), 1)))
 
 
 @lru_cache(maxsize=4)

@@ -131,7 +131,7 @@ def test_the_kind_that_is_wanted_is_the_kind_that_is_read():
         InputError, match="it needs an image of two values. Got 0, 9 and 5 at least"
     ):
         read_image([[0, 5, 9]], "it", "binary")
-    with pytest.raises(InputError, match="it needs a grey image. Got truth values"):
+    with pytest.raises(InputError, match="it needs a grey image. Got booleans"):
         read_image(BITS.astype(bool), "it", "grey")
 
 
@@ -277,7 +277,7 @@ def test_a_file_that_ends_early_is_no_image(tmp_path):
         (np.zeros((10, 9, 8)), ShapeError, r"1 to 4 channels. Got shape \(10, 9, 8\).*volume"),
         (np.zeros((3, 9, 8)), ShapeError, "channels last: numpy.moveaxis"),
         (np.zeros((2, 2, 2, 2)), ShapeError, r"Got shape \(2, 2, 2, 2\)"),
-        ([[1j, 0]], InputError, "truth values, whole numbers or floats. Got complex128.*real part"),
+        ([[1j, 0]], InputError, "booleans, whole numbers or floats. Got complex128.*real part"),
         (np.array([[None, 1]]), InputError, "Got object in shape"),
         ([["a", "b"]], InputError, "Got <U1"),
         ("noisy.png", InputError, "Got <U9.*Open a file first"),

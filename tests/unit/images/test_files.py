@@ -324,7 +324,7 @@ class TestBombs:
             raise MemoryError
 
         save_image(tmp_path / "in.png", GREY)
-        monkeypatch.setattr(files, "array_of", full)
+        monkeypatch.setattr(files, "_read", full)
         with pytest.raises(InputError, match="not enough memory to decode"):
             open_image(tmp_path / "in.png")
 

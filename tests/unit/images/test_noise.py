@@ -4,7 +4,8 @@ from PIL import Image
 from scipy import stats
 
 from credo.exceptions import InputError, ShapeError
-from credo.images.noise import _chain, add_noise, flip_map
+from credo.images import add_noise, flip_map
+from credo.images.noise import _chain
 
 BITS = np.random.default_rng(0).integers(0, 2, (200, 300)).astype(bool)
 BYTES = np.random.default_rng(1).integers(0, 256, (200, 300), dtype=np.uint8)
@@ -115,7 +116,7 @@ def test_the_chain_is_what_a_walk_along_it_gives(enter, stay, state):
 
 def test_bursts_do_not_depend_on_how_the_rows_are_blocked(monkeypatch):
     whole = flip_map((64, 64), 0.2, seed=5)
-    monkeypatch.setattr("credo.images.coding.BLOCK_BYTES", 8 * 64 * 3)
+    monkeypatch.setattr("credo._checks.BLOCK_BYTES", 8 * 64 * 3)
     np.testing.assert_array_equal(flip_map((64, 64), 0.2, seed=5), whole)
 
 
@@ -275,7 +276,7 @@ def test_a_picture_of_pillow_becomes_an_array_like_it():
             {"flip_probability": 0.46, "kind": "burst"},
             "at most 0.444444 for bursts.*length 8",
         ),
-        ({"kind": "burst", "length": 0.5}, "length of add_noise must be at least 1 pixel. Got 0.5"),
+        ({"kind": "burst", "length": 0.5}, "length of add_noise must be at least 1. Got 0.5"),
         ({"kind": "bursts"}, "kind of add_noise must be one of.*Did you mean 'burst'"),
         ({"kind": "gaussian"}, "needs sigma for kind='gaussian'"),
         ({"kind": "gaussian", "sigma": -1}, "sigma of add_noise must be at least 0. Got -1"),
@@ -294,7 +295,7 @@ def test_options_that_make_no_sense_are_refused(options, message):
 def test_what_is_no_image_is_refused_by_name():
     with pytest.raises(ShapeError, match="image of add_noise"):
         add_noise(np.zeros((9, 9, 9)))
-    with pytest.raises(InputError, match="add_noise needs a grey image. Got truth values"):
+    with pytest.raises(InputError, match="add_noise needs a grey image. Got booleans"):
         add_noise(BITS, kind="gaussian", sigma=1.0)
 
 

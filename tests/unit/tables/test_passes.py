@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 from credo.exceptions import LabelError
 from credo.tables import TableJob, open_source
-from credo.tables.passes import map_in_order
+from credo.tables.passes import map_batches
 
 
 def places(batch, start):
@@ -75,7 +75,7 @@ def slowly(number):
 
 @pytest.mark.parametrize("threads", [None, 1, 2, 5])
 def test_results_come_in_the_order_of_the_items(threads):
-    assert list(map_in_order(slowly, range(20), threads)) == [n**2 for n in range(20)]
+    assert list(map_batches(slowly, range(20), threads)) == [n**2 for n in range(20)]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -87,7 +87,7 @@ def test_an_error_ends_it(threads):
 
     found = []
     with pytest.raises(ValueError, match="4"):
-        found.extend(map_in_order(broken, range(1000), threads))
+        found.extend(map_batches(broken, range(1000), threads))
     assert len(found) <= 4
 
 
@@ -99,7 +99,7 @@ def test_items_are_not_made_far_ahead():
             made.append(number)
             yield number
 
-    results = map_in_order(slowly, items(), 2)
+    results = map_batches(slowly, items(), 2)
     next(results)
     assert len(made) <= 4
     results.close()
@@ -107,7 +107,7 @@ def test_items_are_not_made_far_ahead():
 
 def test_nothing_is_left_running_and_algebra_has_its_threads_again():
     before, algebra = threading.active_count(), threads_of_algebra()
-    first, second = (map_in_order(slowly, range(50), 2) for _ in range(2))
+    first, second = (map_batches(slowly, range(50), 2) for _ in range(2))
     next(first), next(second)
     assert threads_of_algebra() <= {1}
     first.close()

@@ -411,8 +411,12 @@ class Messages(ABC):
         """Make a sweep; return the largest change of a message, before it was mixed."""
         before = [messages.copy() for messages in self._cores()]
         self.advance(1)
-        moves = [self._distance(b, a) for b, a in zip(before, self._cores(), strict=True)]
-        return max(moves) / float(self._eta)
+        moves = [
+            self._distance(old[few], new[few])  # a few at a time, so that they stay in the cache
+            for old, new in zip(before, self._cores(), strict=True)
+            for few in _few(0, len(old), old[:1].size)
+        ]
+        return max(moves, default=0.0) / float(self._eta)
 
     def _cores(self) -> list[Floats]:
         """Return the messages between pixels, block by block, without the rims."""

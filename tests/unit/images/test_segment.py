@@ -8,7 +8,7 @@ import pytest
 import credo
 from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs import GridField, Potts
-from credo.images.segmentation import contrast_couplings, segment
+from credo.images import contrast_couplings, segment
 from credo.posterior import Posterior, PosteriorMap
 
 RNG = np.random.default_rng(0)

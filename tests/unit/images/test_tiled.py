@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 
 import credo
+from credo._threads import map_in_order
 from credo.exceptions import InputError, LabelError, MissingExtraError, ShapeError
 from credo.graphs import GridField
-from credo.images import add_noise, flip_map, portrait
-from credo.images._tile_engine import Passing, TileEngine
-from credo.images._tile_regions import as_window, let_go, pieces, tiles_of
-from credo.images._tile_runs import in_order
-from credo.images.dask_arrays import denoise_dask
-from credo.images.tiles import denoise_tiled
+from credo.images import add_noise, denoise_dask, denoise_tiled, flip_map, portrait
+from credo.images.tiff import let_go
 from credo.inference import infer_grid
 
 FACE = portrait(64)
@@ -60,13 +57,10 @@ class TestAnswers:
         assert found.posterior is posterior
         assert (found.tiles, found.sweeps, found.labels) == (9, 20, (False, True))
         assert found.changed == np.count_nonzero(found.image != NOISY)
+        field = GridField.from_flips(NOISY, 0.1, 0.8)
+        energies = field.energy(NOISY), field.energy(found.image)
+        assert found.energy == pytest.approx(energies, rel=1e-13)
         assert repr(found).startswith("<TiledRestoration: 64x64 pixels in 9 tiles, 20 sweeps")
-
-    def test_it_is_what_denoise_gives(self):
-        expected = credo.denoise(NOISY, 0.1, 0.8, dtype="float32")
-        found = denoise_tiled(NOISY, tile=20, **GIVEN)
-        assert np.array_equal(found.image, expected.image)
-        assert found.energy == pytest.approx(expected.energy, rel=1e-13)
 
     @pytest.mark.parametrize(
         "shape", [(64, 64), (300, 700), (40, 3000), (3000, 40), (600, 257), (1, 70000)]
@@ -266,6 +260,10 @@ class TestRefusals:
             ({"flip_probability": 1.5}, "The flip_probability of denoise_tiled must be between"),
             ({"flip_probability": np.ones((3, 3))}, "a map of shape"),
             ({"coupling": np.nan}, "coupling"),
+            (
+                {"coupling": (np.ones((1, 2)), np.ones((2, 1)))},
+                "one for each direction. For one per edge",
+            ),
             ({"target": np.empty((3, 3))}, "The target of denoise_tiled must have the shape"),
             ({"target": [[0]]}, "The target of denoise_tiled must be an array"),
             ({"posterior": np.empty((64, 64), np.uint8)}, "The posterior of denoise_tiled must"),
@@ -276,13 +274,6 @@ class TestRefusals:
         with pytest.raises(InputError, match=message):
             denoise_tiled(source, **{**GIVEN, **options})
         assert not source.windows
-
-    def test_couplings_per_edge_are_refused(self):
-        per_edge = (np.ones((1, 2)), np.ones((1, 1)))
-        with pytest.raises(InputError, match="one for each direction. For one per edge"):
-            TileEngine.of(0.1, passing(coupling=per_edge), "denoise_tiled")
-        with pytest.raises(InputError):
-            denoise_tiled(NOISY, coupling=(np.ones((63, 64)), np.ones((64, 63))))
 
     def test_a_target_that_does_not_hold_the_labels_is_refused(self):
         image = np.where(NOISY, 300, 0)
@@ -321,7 +312,7 @@ class TestRefusals:
             denoise_tiled(np.zeros(shape), **GIVEN)
 
     def test_text_is_no_image(self):
-        with pytest.raises(InputError, match="truth values, whole numbers or floats"):
+        with pytest.raises(InputError, match="booleans, whole numbers or floats"):
             denoise_tiled(np.array([["a", "b"]]), **GIVEN)
 
     def test_a_source_that_gives_something_else_is_told(self):
@@ -331,11 +322,6 @@ class TestRefusals:
 
         with pytest.raises(ShapeError, match="asked its source for"):
             denoise_tiled(Liar(NOISY), **GIVEN)
-
-
-def passing(**options):
-    usual = {"neighbours": 4, "sweeps": 3, "momentum": 0.5, "method": "sum-product"}
-    return Passing(**{"coupling": 0.8, "dtype": None, **usual, **options})
 
 
 class Counted:
@@ -405,7 +391,7 @@ class TestDask:
         [
             ({"image": NOISY}, "denoise_dask needs a Dask array. Got ndarray"),
             ({"image": da.zeros((2, 2, 2))}, "must have the shape"),
-            ({"image": da.zeros((2, 2), dtype="c16")}, "truth values"),
+            ({"image": da.zeros((2, 2), dtype="c16")}, "booleans"),
             ({"image": da.zeros((9, 3))[da.ones(9) > 0]}, "compute_chunk_sizes"),
             ({"method": "graph-cut"}, "The method of denoise_dask"),
             ({"coupling": "guess"}, "The coupling of denoise_dask"),
@@ -427,56 +413,31 @@ class TestDask:
             denoise_dask(NOISY)
 
 
-class TestParts:
-    def test_tiles_cover_a_picture_once(self):
-        covered = np.zeros((37, 53), int)
-        for tile in tiles_of((37, 53), 10, 4):
-            covered[tile.core] += 1
-            picture = np.arange(37 * 53).reshape(37, 53)
-            assert np.array_equal(picture[tile.outer][tile.inside], picture[tile.core])
-        assert (covered == 1).all()
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_jobs_are_taken_only_as_they_are_needed(threads):
+    taken, lead = [], []
 
-    def test_pieces_of_a_window_meet_the_cells(self):
-        picture = np.arange(40 * 50).reshape(40, 50)
-        window = (slice(7, 31), slice(12, 50))
-        found = np.zeros((24, 38), int)
-        for row, column, there, here in pieces(window, (16, 12)):
-            cell = picture[row * 16 : row * 16 + 16, column * 12 : column * 12 + 12]
-            found[there] = cell[here]
-        assert np.array_equal(found, picture[window])
+    def jobs():
+        for number in range(20):
+            taken.append(number)
+            yield number
 
-    def test_a_window_is_two_slices(self):
-        assert as_window((slice(None), slice(3, -1)), (5, 9), "x") == (slice(0, 5), slice(3, 8))
-        assert as_window(slice(4, 2), (5, 9), "x") == (slice(4, 4), slice(0, 9))
-        assert as_window((..., slice(2)), (5, 9), "x") == (slice(0, 5), slice(0, 2))
-        for wrong in [3, (0, 1), (slice(None, None, 2),), (slice(1),) * 3, [1, 2]]:
-            with pytest.raises(InputError, match="x takes rows and columns as slices"):
-                as_window(wrong, (5, 9), "x")
+    found = []
+    for result in map_in_order(lambda number: number**2, jobs(), threads):
+        found.append(result)
+        lead.append(len(taken) - len(found))
+    assert found == [number**2 for number in range(20)]
+    assert max(lead) <= threads
 
-    @pytest.mark.parametrize("threads", [1, 2, 3])
-    def test_jobs_are_taken_only_as_they_are_needed(self, threads):
-        taken, lead = [], []
 
-        def jobs():
-            for number in range(20):
-                taken.append(number)
-                yield number
+def test_a_failing_job_ends_the_others():
+    def work(number):
+        if number == 4:
+            raise ValueError("four")
+        return number
 
-        found = []
-        for result in in_order(jobs(), lambda number: number**2, threads):
-            found.append(result)
-            lead.append(len(taken) - len(found))
-        assert found == [number**2 for number in range(20)]
-        assert max(lead) <= threads
-
-    def test_a_failing_job_ends_the_others(self):
-        def work(number):
-            if number == 4:
-                raise ValueError("four")
-            return number
-
-        found = []
-        with pytest.raises(ValueError, match="four"):
-            found.extend(in_order(range(100), work, 2))
-        assert all(a < b for a, b in pairwise(found))
-        assert max(found, default=0) < 4
+    found = []
+    with pytest.raises(ValueError, match="four"):
+        found.extend(map_in_order(work, range(100), 2))
+    assert all(a < b for a, b in pairwise(found))
+    assert max(found, default=0) < 4

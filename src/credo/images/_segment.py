@@ -9,20 +9,17 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
+from credo import _checks as check
 from credo._results import Drawable
 from credo._types import F64, Bool
-from credo._validation.arrays import as_finite, as_number, frozen, positive_int
-from credo._validation.labels import names_in
 from credo.decisions import Loss
 from credo.exceptions import InputError, ShapeError
+from credo.graphs import GridField, Potts
 from credo.graphs.grid_coordinates import axes_of, lower_pixels, neighbours_in, upper_pixels
-from credo.graphs.grid_field import GridField
-from credo.graphs.smoothness import Potts
-from credo.images.deciding import Plane, decide_map, loss_for
+from credo.images._denoise import decide_map, loss_for
+from credo.images.coding import Plane
 from credo.inference.grids.engine import check_memory, messages_on, settings_for
 from credo.posterior import Posterior, PosteriorMap
-
-_OWNER = "segment"
 
 
 @final
@@ -49,7 +46,7 @@ class Segmentation(Drawable):
 
     Examples
     --------
-    >>> from credo.images.segmentation import segment
+    >>> from credo.images import segment
     >>> segment([[[0.9, 0.1], [0.4, 0.6], [0.8, 0.2]]], coupling=1.0)
     <Segmentation: 1x3 pixels, labels 0, 1; 1 changed by the field, 0 rejected>
     """
@@ -138,14 +135,14 @@ def segment(  # noqa: PLR0913 - one per option, all but the first two by name
     See Also
     --------
     block_features : Features of each pixel, for a classifier.
-    credo.images.cutting.best_by_cut : The best labelling of ``field`` as a whole, for two labels.
+    credo.images.cut.best_by_cut : The best labelling of ``field`` as a whole, for two labels.
 
     Notes
     -----
     The formula takes what is said of different pixels for independent evidence. Posteriors made
     from overlapping blocks are not: with blocks of :math:`s \times s` pixels each pixel is counted
     :math:`s^2` times, so that the field can hardly overrule what is said, and what comes out is
-    much too sure. A ``weight`` between :math:`1 / s^2` and 1 makes up for that. Choose it with the
+    overconfident. A ``weight`` between :math:`1 / s^2` and 1 makes up for that. Choose it with the
     coupling, on a picture whose labels are known.
 
     Marginals are those of loopy belief propagation, after so many sweeps: approximate. Time is
@@ -159,7 +156,7 @@ def segment(  # noqa: PLR0913 - one per option, all but the first two by name
     --------
     One pixel is an exception, another one is undecided:
 
-    >>> from credo.images.segmentation import segment
+    >>> from credo.images import segment
     >>> row = [[[0.9, 0.1], [0.4, 0.6], [0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]]
     >>> found = segment(row, coupling=1.0, loss=0.3)
     >>> found.before
@@ -171,31 +168,31 @@ def segment(  # noqa: PLR0913 - one per option, all but the first two by name
     """
     if method == "max-product" and loss is not None:
         raise InputError(
-            f"{_OWNER}: method='max-product' finds labels that are best as a whole, and no "
+            "segment: method='max-product' finds labels that are best as a whole, and no "
             "probabilities to weigh a loss with. Use method='sum-product', or leave the loss out."
         )
     field = _field(posterior, Potts(coupling), shape, priors, weight, neighbours)
     if loss is not None:
-        loss_for(loss, field.labels, _OWNER)
-    settings = settings_for(field, method, momentum, schedule, dtype, _OWNER)
-    check_memory(field, settings, budget, _OWNER)
-    messages = messages_on(field, settings, positive_int(threads, _OWNER, "threads"))
-    messages.advance(positive_int(sweeps, _OWNER, "sweeps", least=0))
+        loss_for(loss, field.labels, "segment")
+    settings = settings_for(field, method, momentum, schedule, dtype, "segment")
+    check_memory(field, settings, budget, "segment")
+    messages = messages_on(field, settings, check.count(threads, "threads of segment"))
+    messages.advance(check.count(sweeps, "sweeps of segment", 0))
     smoothed = messages.posterior()
-    choice = decide_map(smoothed, loss, _OWNER)
+    choice = decide_map(smoothed, loss, "segment")
     before = _before(posterior, field)
-    labels, rejected, risk = (frozen(each) for each in choice)
-    return Segmentation(labels, rejected, risk, smoothed, frozen(before), field)
+    labels, rejected, risk = (check.frozen(each) for each in choice)
+    return Segmentation(labels, rejected, risk, smoothed, check.frozen(before), field)
 
 
 def _field(
     posterior: Any, smoothness: Potts, shape: Any, priors: Any, weight: Any, neighbours: Any
 ) -> GridField:
     """Make the field; its potentials are what is said of the pixels, to the power of the weight."""
-    power = as_number(weight, _OWNER, "weight")
+    power = check.number(weight, "weight of segment")
     if power <= 0:
         raise InputError(
-            f"The weight of {_OWNER} must be above 0. Got {power:g}. At 0 the pixels would say "
+            f"The weight of segment must be above 0. Got {power:g}. At 0 the pixels would say "
             "nothing."
         )
     plain = GridField.from_posterior(
@@ -203,18 +200,18 @@ def _field(
     )
     if power == 1:
         return plain
-    logs = frozen(power * plain.log_potentials)
+    logs = check.frozen(power * plain.log_potentials)
     return GridField(logs, smoothness, labels=plain.labels, neighbours=neighbours)
 
 
 def _before(posterior: Any, field: GridField) -> npt.NDArray[Any]:
-    """Give the most probable labels before smoothing, as a map."""
+    """Return the most probable labels before smoothing, as a map."""
     if isinstance(posterior, PosteriorMap):
         return np.asarray(posterior.best)
     if isinstance(posterior, Posterior):
         return np.reshape(posterior.mode(), field.shape)
     best = np.argmax(posterior, axis=-1).reshape(field.shape)
-    return np.asarray(names_in(field.labels)[best])
+    return np.asarray(check.names_array(field.labels)[best])
 
 
 def contrast_couplings(
@@ -264,14 +261,17 @@ def contrast_couplings(
 
     Examples
     --------
-    >>> from credo.images.segmentation import contrast_couplings
+    >>> from credo.images import contrast_couplings
     >>> down, along = contrast_couplings([[0, 0, 9], [0, 0, 9]], 1.0)
     >>> along.round(2)
     array([[1.  , 0.17],
            [1.  , 0.17]])
     """
     who = "contrast_couplings"
-    pixels, strength = as_finite(image, who, "image"), as_number(coupling, who, "coupling")
+    pixels, strength = (
+        check.finite(image, f"image of {who}"),
+        check.number(coupling, f"coupling of {who}"),
+    )
     n_dimensions = 3 if neighbours == 6 else 2
     axes = axes_of(n_dimensions, neighbours_in(n_dimensions, neighbours, who))
     if pixels.ndim not in (n_dimensions, n_dimensions + 1):

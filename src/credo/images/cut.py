@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from credo import _checks as check
 from credo._types import F64, Bool
-from credo._validation.labels import names_in
 from credo.exceptions import InputError
+from credo.graphs import GridField
 from credo.graphs.grid_coordinates import edge_list, edge_shape
-from credo.graphs.grid_field import GridField
 from credo.inference.maxima.graph_cut import minimum_cut
-
-_OWNER = "best_by_cut"
 
 
 def best_by_cut(field: GridField) -> npt.NDArray[Any]:
@@ -60,8 +58,8 @@ def best_by_cut(field: GridField) -> npt.NDArray[Any]:
     Examples
     --------
     >>> import numpy as np
-    >>> from credo.graphs.grid_field import GridField
-    >>> from credo.images.cutting import best_by_cut
+    >>> from credo.graphs import GridField
+    >>> from credo.images.cut import best_by_cut
     >>> noisy = np.array([[1, 1, 1], [1, -1, 1], [1, 1, -1]])
     >>> best_by_cut(GridField.ising(1.2 * noisy, coupling=0.5))
     array([[ 1,  1,  1],
@@ -70,7 +68,8 @@ def best_by_cut(field: GridField) -> npt.NDArray[Any]:
     """
     if field.n_labels != 2:
         raise InputError(
-            f"{_OWNER} needs a field of two labels. This one has {field.n_labels}. Use credo.mpe."
+            f"A graph cut needs a field of two labels. This one has {field.n_labels}. Use "
+            "credo.mpe."
         )
     edges, gain = _edges(field)
     swapped = _chessboard(field, gain) if (gain < 0).any() else np.zeros(field.shape, np.bool_)
@@ -80,7 +79,7 @@ def best_by_cut(field: GridField) -> npt.NDArray[Any]:
     weight = np.abs(gain)
     cut = minimum_cut(np.maximum(-odds, 0.0), np.maximum(odds, 0.0), edges, weight, weight)
     second = (cut.side < 0).reshape(field.shape) ^ swapped
-    return np.asarray(names_in(field.labels)[second.astype(np.intp)])
+    return np.asarray(check.names_array(field.labels)[second.astype(np.intp)])
 
 
 def _edges(field: GridField) -> tuple[npt.NDArray[np.int64], F64]:
@@ -98,15 +97,11 @@ def _edges(field: GridField) -> tuple[npt.NDArray[np.int64], F64]:
 def _chessboard(field: GridField, gain: F64) -> Bool:
     """Choose every other pixel, if that turns all edges round; refuse a field where it does not."""
     if field.neighbours == 8 or (gain > 0).any():
+        least = min(float(np.min(each, initial=math.inf)) for each in field.strengths)
         kinds = "some repel" if (gain > 0).any() else "neighbours repel across corners too"
         raise InputError(
-            f"{_OWNER} needs neighbours that attract, or on a grid of 4 or 6 neighbours that all "
-            f"repel. Here {kinds}; the least coupling is {_least(field):g}. Use credo.mpe."
+            "A graph cut needs neighbours that attract, or on a grid of 4 or 6 neighbours that all "
+            f"repel. Here {kinds}; the least coupling is {least:g}. Use credo.mpe."
         )
     parity = sum(np.ogrid[tuple(slice(length) for length in field.shape)])
     return np.asarray(parity % 2 == 1)
-
-
-def _least(field: GridField) -> float:
-    """Give the least strength of an edge."""
-    return min(float(np.min(each, initial=math.inf)) for each in field.strengths)

@@ -1,0 +1,765 @@
+"""``denoise``: restore an image from its noise, and decide about its pixels under a loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from credo import _checks as check
+from credo._results import Drawable
+from credo._types import F64, Bool, Int, Labels
+from credo.decisions import Loss, decide
+from credo.exceptions import InputError, LabelError, ShapeError
+from credo.graphs import GridField, TruncatedLinear
+from credo.graphs.grid_coordinates import neighbours_in
+from credo.images.coding import CodedImage, Plane, read_image
+from credo.images.cut import best_by_cut
+from credo.images.estimate import (
+    DEFAULT_LEVELS,
+    LEAST_IMPULSE,
+    MOST_LEVELS,
+    GreyValues,
+    Sample,
+    Watch,
+    estimate_flips,
+    estimate_grey,
+    grey_levels,
+)
+from credo.inference.grids.engine import (
+    Messages,
+    Run,
+    Settings,
+    check_memory,
+    messages_on,
+    refuse_memory,
+    settings_for,
+)
+from credo.inference.question import check_callback
+from credo.posterior import PosteriorMap
+
+Method: TypeAlias = Literal["sum-product", "max-product", "graph-cut"]
+
+#: What the reject act of a cost is called; a tuple, so that no label of an image is in its way.
+_REJECT = ("reject",)
+
+
+def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
+    image: Any,
+    flip_probability: Any = "estimate",
+    coupling: Any = "estimate",
+    sweeps: int = 20,
+    momentum: float = 0.5,
+    method: Method = "sum-product",
+    loss: Loss | float | None = None,
+    *,
+    noise: Literal["auto", "flip", "gaussian"] = "auto",
+    sigma: Any = "estimate",
+    levels: Any = None,
+    neighbours: int = 4,
+    schedule: str = "flooding",
+    dtype: Any = None,
+    threads: int = 1,
+    budget: str | float | None = "4GB",
+    tolerance: float | None = None,
+    callback: Any = None,
+) -> Restoration:
+    r"""Restore an image whose pixels were flipped, or have Gaussian noise.
+
+    .. math:: p(x \mid y) \propto \exp\Bigl( J \sum_{ij} x_i x_j + \beta \sum_i y_i x_i \Bigr),
+              \qquad \beta = \tfrac12 \log \frac{1 - \epsilon}{\epsilon}
+
+    Parameters
+    ----------
+    image : array-like of shape (H, W) or (H, W, C), or Pillow image
+        A binary image of any two values; a grey one; or a colour one, channel by channel.
+    flip_probability : float, array-like of shape (H, W), or "estimate"
+        Probability :math:`\epsilon` that a pixel was flipped, for all or pixel by pixel; of a grey
+        image, that it was replaced by any level. Learnt from the image by default.
+    coupling : float, one per axis, arrays per edge, or "estimate"
+        Coupling J of neighbours; of a grey image, the slope of its truncated linear smoothness, per
+        level. Learnt from the image by default.
+    sweeps : int
+        Sweeps of messages, with a tolerance at most; 10 to 20 suffice as a rule.
+    momentum : float
+        Share of the new message, from 0.0001 to 1.
+    method : {"sum-product", "max-product", "graph-cut"}
+        The marginals of the pixels; max-marginals; or the one best binary image, exactly.
+    loss : Loss, float or None
+        What a wrong pixel costs. A number is the cost of rejecting a pixel, where a wrong one costs
+        one. None takes the most probable label.
+    noise : {"auto", "flip", "gaussian"}
+        Flips for images of two values, Gaussian noise with some replaced pixels for others.
+    sigma : float or "estimate"
+        Standard deviation of Gaussian noise, in the image's own units.
+    levels : int, optional
+        How many grey levels are told apart, from 2 to 256.
+    neighbours : {4, 8}
+        Which pixels are neighbours.
+    schedule : {"flooding", "checkerboard", "sweep"}
+        In which order messages are sent.
+    dtype : {"float32", "float64"} or None
+        Type of number; None takes float32 where it is safe.
+    threads : int
+        Blocks of rows at a time; the answer is the same to the last bit.
+    budget : str, int or None
+        Memory that may be used for a plane, in bytes or as ``"4GB"``; None for no limit.
+    tolerance : float, optional
+        Stop when no message changes by more than this. By default all sweeps are made.
+    callback : callable, optional
+        Called after each sweep with its number, from 1 in each plane, and its residual. While
+        numbers are learnt it is called with 0 and NaN, before each short run of messages.
+
+    Returns
+    -------
+    Restoration
+        With ``image``, ``posterior``, ``rejected``, ``energy``, ``trace``, ``flip_probability``,
+        ``coupling``, ``status`` (how the messages ended) and ``learning_status``.
+
+    Raises
+    ------
+    InputError
+        If it is no image, or a setting is out of range.
+    ShapeError
+        If a map has not the shape of the image.
+    BudgetError
+        If a plane does not fit the budget; before its messages are allocated.
+
+    See Also
+    --------
+    credo.add_noise : The opposite.
+    credo.segment : Smooth the posterior of a classifier.
+    credo.images.denoise_tiled : The same for images that do not fit into memory.
+
+    Notes
+    -----
+    Some 2 ns per pixel and sweep for binary images on one thread, and some 10 ns for each level of
+    grey ones. Memory in float32 is 28 bytes per pixel, beside the field's own 8, or for each level
+    of a grey image. The marginals are approximate, and overconfident: see :func:`credo.bounds`.
+    ``"graph-cut"`` is exact for the image as a whole.
+    Estimates are deterministic; they trust that neighbours tend to be alike and that flips are
+    independent, and mislead where neither holds.
+
+    References
+    ----------
+    .. [1] S. Geman, D. Geman, Stochastic relaxation, Gibbs distributions, and the Bayesian
+       restoration of images, *IEEE Transactions on Pattern Analysis and Machine Intelligence* 6
+       (1984).
+
+    Examples
+    --------
+    >>> import credo
+    >>> face = credo.images.portrait(128)
+    >>> noisy = credo.add_noise(face, 0.1, seed=0)
+    >>> clean = credo.denoise(noisy)
+    >>> float((noisy != face).mean()) > 3 * float((clean.image != face).mean())
+    True
+    """
+    check.one_of(noise, ("auto", "flip", "gaussian"), "noise of denoise")
+    check.one_of(method, ("sum-product", "max-product", "graph-cut"), "method of denoise")
+    count = check.count(sweeps, "sweeps of denoise", 0)
+    around = neighbours_in(2, neighbours, "denoise")
+    any_field = GridField.ising([[0.0, 0.0]], 0.0, neighbours=around)
+    settings_for(any_field, "sum-product", momentum, schedule, dtype, "denoise")
+    check.count(threads, "threads of denoise")
+    check_callback({"callback": callback}, "denoise")
+    _check_numbers(flip_probability, coupling, tolerance)
+    _check_loss(method, loss)
+    kinds: dict[str, Any] = {"auto": None, "flip": "binary", "gaussian": "grey"}
+    coded = read_image(image, "denoise", kinds[noise])
+    watch = None if callback is None else partial(callback, 0, math.nan)
+    channels = []
+    for plane in coded.planes:
+        if coded.kind == "binary":
+            _check_binary(plane, flip_probability, sigma, levels)
+            model = _model_flips(plane, coded.labels, flip_probability, coupling, around, watch)
+        else:
+            _check_grey(plane, method, levels, around, budget)
+            model = _model_grey(plane, levels, (flip_probability, coupling, sigma), around, watch)
+        if method == "graph-cut":
+            channels.append(_cut(model))
+            continue
+        settings = settings_for(model.field, method, momentum, schedule, dtype, "denoise")
+        is_heard = callback is not None or tolerance is not None
+        check_memory(model.field, settings, budget, "denoise", is_watched=is_heard)
+        messages = messages_on(model.field, settings, threads)
+        run = messages.run(count, tolerance, callback)
+        channels.append(_decide(model, messages.posterior(), settings, run, loss))
+    return Restoration(coded, tuple(channels), method)
+
+
+def _check_loss(method: str, loss: Any) -> None:
+    """Refuse a loss where nobody knows how sure a pixel is."""
+    if method != "sum-product" and loss is not None:
+        raise InputError(
+            f"denoise: {method} looks for the best image as a whole and does not know how "
+            "sure a pixel is, so it cannot weigh a loss. Use method='sum-product' or loss=None."
+        )
+
+
+def _check_numbers(flip_probability: Any, coupling: Any, tolerance: float | None) -> None:
+    """Check the numbers that are given, whatever the image."""
+    if tolerance is not None:
+        check.number(tolerance, "tolerance of denoise", 0)
+    for what, value in (("flip_probability", flip_probability), ("coupling", coupling)):
+        if value is None or isinstance(value, str):
+            check.one_of(value, ("estimate",), f"{what} of denoise")
+    if isinstance(flip_probability, str):
+        return
+    values = check.floats(flip_probability, "flip_probability of denoise")
+    good = (values >= 0) & (values <= 1)
+    if not good.all():
+        raise InputError(
+            "The flip_probability of denoise must be between 0 and 1, or 'estimate'. Got "
+            f"{values[~good].flat[0]:g}."
+        )
+
+
+def _check_binary(plane: Plane, flip_probability: Any, sigma: Any, levels: Any) -> None:
+    """Refuse what does not go with a plane of two values."""
+    if levels is not None or not isinstance(sigma, str):
+        raise InputError(
+            "denoise: sigma and levels are for grey images, and this one has two values. Leave "
+            "them out, or pass noise='gaussian'."
+        )
+    if np.ndim(flip_probability) and np.shape(flip_probability) != plane.shape:
+        raise ShapeError(
+            "The flip_probability of denoise must be one number, or one per pixel, in shape "
+            f"{plane.shape}. Got shape {np.shape(flip_probability)}."
+        )
+
+
+def _check_grey(plane: Plane, method: str, levels: Any, neighbours: int, budget: Any) -> None:
+    """Refuse what does not go with a plane of grey levels, and one that does not fit a budget."""
+    if method == "graph-cut":
+        raise InputError(
+            "denoise: graph cuts are for images of two values, and this one is grey. Use "
+            "method='max-product' or 'sum-product'."
+        )
+    count = DEFAULT_LEVELS if levels is None else check.count(levels, "levels of denoise", 2)
+    if count > MOST_LEVELS:
+        raise InputError(f"The levels of denoise are {MOST_LEVELS} at most. Got {count}.")
+    each = 4 * count * (neighbours + 4)  # messages, twice potentials, beliefs, their mean
+    refuse_memory(plane.size, each, count, budget, "denoise")
+
+
+# --- planes and their fields ----------------------------------------------------------------------
+
+
+class Learnt(NamedTuple):
+    """The numbers that a plane was restored with, given or estimated."""
+
+    flip_probability: Any
+    coupling: Any
+    sigma: float | None
+    status: str = "GIVEN"
+
+
+class _Model(NamedTuple):
+    """The field of a plane, what it shows, and the numbers that it was made with."""
+
+    seen: Plane  #: the labels of the noisy plane
+    field: GridField
+    learnt: Learnt
+    levels: F64 | None = None  #: of a grey plane
+
+
+def learn_flips(
+    states: Any, sample: Sample, numbers: tuple[Any, Any], neighbours: int, watch: Watch | None
+) -> tuple[Any, Any, str]:
+    """Return flip probability and coupling, learnt from sampled states where ``"estimate"``.
+
+    A map of flip probabilities must be sampled too; it comes back as it is.
+    """
+    flip, coupling = (None if isinstance(number, str) else number for number in numbers)
+    found = estimate_flips(
+        states, sample, flip=flip, coupling=coupling, neighbours=neighbours, watch=watch
+    )
+    return found.noise[0] if flip is None else flip, found.smoothness[0], found.status
+
+
+def _model_flips(
+    plane: Plane, labels: Any, flip: Any, coupling: Any, neighbours: int, watch: Watch | None
+) -> _Model:
+    """Return the field of a plane of two values whose pixels were flipped."""
+    status = "GIVEN"
+    if isinstance(flip, str) or isinstance(coupling, str):
+        is_per_edge = np.iterable(coupling) and any(np.ndim(each) for each in coupling)
+        sample = Sample(None, None) if is_per_edge else Sample.of(plane.shape)
+        states = np.where(sample.take(plane) == labels[1], np.int8(1), np.int8(-1))
+        numbers = sample.take(np.asarray(flip)) if np.ndim(flip) else flip, coupling
+        found, coupling, status = learn_flips(states, sample, numbers, neighbours, watch)
+        flip = found if isinstance(flip, str) else flip
+    field = GridField.from_flips(plane, flip, coupling, labels=labels, neighbours=neighbours)
+    learnt = Learnt(_own(flip), _own(coupling), None, status)
+    return _Model(check.frozen(plane.copy()), field, learnt)
+
+
+def _own(given: Any) -> Any:
+    """Copy what the caller could still change."""
+    if isinstance(given, np.ndarray):
+        return check.frozen(given.copy())
+    return tuple(map(_own, given)) if isinstance(given, (list, tuple)) else given
+
+
+def _model_grey(
+    plane: Plane, count: int | None, numbers: tuple[Any, Any, Any], neighbours: int, watch: Any
+) -> _Model:
+    """Return the field of a plane of grey levels with Gaussian noise and impulses."""
+    levels = grey_levels(plane, DEFAULT_LEVELS if count is None else count)
+    impulse = _grey_number(numbers[0], "flip_probability", above=None)
+    found = estimate_grey(
+        plane,
+        levels,
+        sigma=_grey_number(numbers[2], "sigma"),
+        impulse=None if impulse is None else min(max(impulse, LEAST_IMPULSE), 1 - LEAST_IMPULSE),
+        slope=_grey_number(numbers[1], "coupling"),
+        neighbours=neighbours,
+        watch=watch,
+    )
+    sigma, share = found.noise[0], found.noise[1] if impulse is None else impulse
+    logs = GreyValues.of(plane, levels).log_potentials(sigma, share)
+    smoothness = TruncatedLinear(*found.smoothness)
+    field = GridField(logs, smoothness, labels=levels.tolist(), neighbours=neighbours)
+    nearest = np.rint((plane.astype(np.float64) - levels[0]) / (levels[1] - levels[0]))
+    seen = levels[np.clip(nearest, 0, len(levels) - 1).astype(np.intp)]
+    learnt = Learnt(share, found.smoothness[0], sigma, found.status)
+    return _Model(check.frozen(seen), field, learnt, levels)
+
+
+def _grey_number(value: Any, what: str, above: float | None = 0.0) -> float | None:
+    """Check a number, which must be above another; None if it is to be learnt."""
+    if isinstance(value, str):
+        check.one_of(value, ("estimate",), f"{what} of denoise")
+        return None
+    if np.ndim(value):
+        raise InputError(
+            f"denoise: the {what} of a grey image must be one number, or 'estimate'. Got an array "
+            f"of shape {np.shape(value)}. Make a GridField of it for infer_grid."
+        )
+    number = check.number(value, f"{what} of denoise")
+    if above is not None and number <= above:
+        raise InputError(
+            f"The {what} of denoise must be above {above:g} for a grey image. Got {number:g}."
+        )
+    return number
+
+
+# --- what was found -------------------------------------------------------------------------------
+
+
+class Energies(NamedTuple):
+    """The energy U of the noisy image and of the restored one; larger is better."""
+
+    noisy: float
+    restored: float
+
+
+class Trace(NamedTuple):
+    """What each sweep did: the largest change of a message, and U of the best image after it."""
+
+    residuals: F64
+    energies: F64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Channel:
+    """One plane of a restoration."""
+
+    seen: Plane  #: the labels of the noisy plane
+    labels: Plane  #: the labels decided on
+    values: Plane  #: what the image shows: the labels, or for grey levels the posterior mean
+    posterior: PosteriorMap | None
+    rejected: Bool
+    field: GridField
+    settings: Settings | None  #: how messages were passed; None if none were
+    sweeps: int  #: how many times
+    status: str  #: and how that ended
+    learnt: Learnt
+    mean: Any = None  #: the levels whose mean is shown; None shows the labels
+    loss: Any = None  #: what the labels were decided with
+
+    def energies(self) -> Energies:
+        """Return U before and after."""
+        return Energies(self.field.energy(self.seen), self.field.energy(self.labels))
+
+
+@final
+class Restoration(Drawable):
+    """Hold a restored image, how sure each pixel is, and what it was restored with.
+
+    Made by :func:`credo.denoise`.
+
+    Attributes
+    ----------
+    image : ndarray
+        The restored image, coded and typed as the noisy one.
+    rejected : ndarray of bool
+        The pixels that the loss would rather leave to somebody else; of a colour image those that
+        any of its channels would.
+    sweeps : int
+        How many sweeps were made; of a colour image the most that a channel needed.
+    method : str
+        How the labels were found.
+    channels : tuple
+        What was found plane by plane; one for binary and grey images.
+
+    See Also
+    --------
+    credo.denoise : Makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credo
+    >>> noisy = np.zeros((5, 5), dtype=bool)
+    >>> noisy[2, 2] = True
+    >>> clean = credo.denoise(noisy, flip_probability=0.1, coupling=0.8)
+    >>> int(clean.image.sum())
+    0
+    >>> clean.energy.noisy < clean.energy.restored
+    True
+    """
+
+    def __init__(
+        self,
+        coded: CodedImage,
+        channels: tuple[Channel, ...],
+        method: str,
+    ) -> None:
+        self._coded = coded
+        self.image: npt.NDArray[Any] = coded.restore([channel.values for channel in channels])
+        self.channels = channels
+        self.method = method
+        self.sweeps = max(channel.sweeps for channel in channels)
+        self.rejected: Bool = np.logical_or.reduce([channel.rejected for channel in channels])
+
+    @property
+    def posterior(self) -> Any:
+        """The probabilities of the labels of each pixel: a map, or one for each colour."""
+        if self.method == "graph-cut":
+            raise InputError(
+                "A graph cut finds the best image as a whole, and says nothing about how sure a "
+                "pixel is. Use method='sum-product'."
+            )
+        return self._each(lambda channel: channel.posterior)
+
+    @property
+    def field(self) -> Any:
+        """The field that was restored with, or one for each colour."""
+        return self._each(lambda channel: channel.field)
+
+    @property
+    def flip_probability(self) -> Any:
+        """The flip probability, given or estimated; one for each colour."""
+        return self._each(lambda channel: channel.learnt.flip_probability)
+
+    @property
+    def coupling(self) -> Any:
+        """The coupling of neighbours, given or estimated; one for each colour."""
+        return self._each(lambda channel: channel.learnt.coupling)
+
+    @property
+    def sigma(self) -> Any:
+        """The standard deviation of the noise of a grey image, or one for each colour."""
+        return self._each(lambda channel: channel.learnt.sigma)
+
+    @property
+    def status(self) -> Any:
+        """How the messages ended, or for each colour.
+
+        ``"CONVERGED"``: a tolerance was given, and no message moved by more in the last sweep.
+        ``"MAX_SWEEPS"``: all sweeps were made; ``trace`` tells what still moved. ``"EXACT"``: a
+        graph cut, which passes no messages.
+        """
+        return self._each(lambda channel: channel.status)
+
+    @property
+    def learning_status(self) -> Any:
+        """How learning ended, or for each colour.
+
+        ``"GIVEN"``: nothing was to be learnt. ``"CONVERGED"``. ``"MAX_ROUNDS"``: it might still
+        have got a little better. ``"NO_STRUCTURE"``: noise and picture cannot be told apart, and
+        the image is hardly changed. ``"TOO_SMALL"``: fewer than ten pairs of neighbours.
+        """
+        return self._each(lambda channel: channel.learnt.status)
+
+    @cached_property
+    def energy(self) -> Energies:
+        """The energy U of the noisy image and of the restored one, over all channels."""
+        each = [channel.energies() for channel in self.channels]
+        return Energies(sum(e.noisy for e in each), sum(e.restored for e in each))
+
+    @cached_property
+    def trace(self) -> Trace:
+        """What each sweep did. The sweeps are made once more, when this is first asked for."""
+        moved, energies = np.zeros(self.sweeps), np.zeros(self.sweeps)
+        for channel in self.channels:
+            messages, now = self._messages(channel), 0.0
+            for sweep in range(channel.sweeps):
+                moved[sweep] = max(moved[sweep], messages.advance_one())
+                now = channel.field.energy(messages.posterior().best)
+                energies[sweep] += now
+            energies[channel.sweeps :] += now  # at rest, while other colours go on
+        return Trace(check.frozen(moved), check.frozen(energies))
+
+    def snapshots(self, sweeps: Iterable[int] = (1, 2, 5, 10, 20)) -> list[npt.NDArray[Any]]:
+        """Return the image as it was after some numbers of sweeps, which are made once more.
+
+        Parameters
+        ----------
+        sweeps : iterable of int
+            Numbers of sweeps, each at least the one before.
+
+        Returns
+        -------
+        list of ndarray
+            An image for each number, coded and typed as the noisy one.
+
+        Raises
+        ------
+        InputError
+            If the image was restored by a graph cut, or the numbers go down.
+
+        Examples
+        --------
+        >>> import credo
+        >>> noisy = credo.add_noise(credo.images.portrait(128), 0.1, seed=0)
+        >>> first, last = credo.denoise(noisy, 0.1, 0.8).snapshots([1, 20])
+        >>> bool((last == credo.denoise(noisy, 0.1, 0.8).image).all())
+        True
+        """
+        numbers = [check.count(number, "sweeps of snapshots", 0) for number in sweeps]
+        if sorted(numbers) != numbers:
+            raise InputError(f"The sweeps of snapshots must not go down. Got {numbers}.")
+        every = [(channel, self._messages(channel)) for channel in self.channels]
+        made, found = [0] * len(every), []
+        for number in numbers:
+            planes = []
+            for place, (channel, messages) in enumerate(every):
+                if number == channel.sweeps or (
+                    number > channel.sweeps and channel.status == "CONVERGED"
+                ):
+                    planes.append(channel.values)
+                    continue
+                messages.advance(number - made[place])
+                made[place] = number
+                planes.append(_values(messages.posterior(), channel.mean, channel.loss))
+            found.append(self._coded.restore(planes))
+        return found
+
+    def __repr__(self) -> str:
+        height, width = self.image.shape[:2]
+        ended = ", ".join(dict.fromkeys(channel.status for channel in self.channels))
+        learnt = ", ".join(dict.fromkeys(channel.learnt.status for channel in self.channels))
+        return (
+            f"<Restoration: {height}x{width} pixels, {self.method}, {self.sweeps} sweeps, {ended}; "
+            f"learning: {learnt}>"
+        )
+
+    def _messages(self, channel: Channel) -> Messages:
+        """Begin again with the messages of a channel."""
+        if channel.settings is None:
+            raise InputError("A graph cut makes no sweeps. Use method='sum-product'.")
+        return messages_on(channel.field, channel.settings)
+
+    def _each(self, get: Callable[[Channel], Any]) -> Any:
+        """Return what the only channel has, or what each of several has."""
+        found = tuple(get(channel) for channel in self.channels)
+        return found[0] if len(found) == 1 else found
+
+
+def _values(posterior: PosteriorMap, mean: Any, loss: Any) -> Plane:
+    """Return the mean of levels, which has the least expected squared error, or decided labels."""
+    if mean is None:
+        return decide_map(posterior, loss, "denoise").labels
+    return np.einsum("...k,k->...", posterior.probabilities, mean, dtype=np.float64)
+
+
+def _decide(
+    model: _Model, posterior: PosteriorMap, settings: Settings, run: Run, loss: Any
+) -> Channel:
+    """Decide about the pixels of a plane: under a loss, or for grey levels by their mean."""
+    choice = decide_map(posterior, loss, "denoise")
+    mean = model.levels if loss is None and not settings.maximum else None
+    return Channel(
+        model.seen,
+        choice.labels,
+        choice.labels if mean is None else _values(posterior, mean, None),
+        posterior,
+        choice.rejected,
+        model.field,
+        settings,
+        run.sweeps,
+        run.status,
+        model.learnt,
+        mean,
+        loss,
+    )
+
+
+def _cut(model: _Model) -> Channel:
+    """Find the best plane of two values."""
+    best, sure = best_by_cut(model.field), np.zeros(model.field.shape, dtype=np.bool_)
+    return Channel(model.seen, best, best, None, sure, model.field, None, 0, "EXACT", model.learnt)
+
+
+# --- maps decided under a loss --------------------------------------------------------------------
+
+
+class MapDecision(NamedTuple):
+    """What was decided for each pixel, and what that is expected to cost."""
+
+    labels: npt.NDArray[Any]  #: the label chosen; the most probable one where rejected
+    rejected: Bool  #: whether the act chosen is the reject act
+    risk: Plane  #: expected loss of the act chosen, in the floating type of the map
+
+
+def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> MapDecision:
+    r"""Choose the act with the least expected loss for each pixel of a map.
+
+    .. math:: a^*(i) = \arg\min_a \sum_k L_{ka}\, p_i(k)
+
+    Parameters
+    ----------
+    posterior
+        Probabilities of the labels, for each pixel.
+    loss
+        None for the most probable label; a number for zero-one losses with a reject act of that
+        cost; or a loss with the labels for truths, whose acts are labels or its reject act.
+    who
+        Name of the caller, for messages.
+
+    Returns
+    -------
+    MapDecision
+        Labels, rejected pixels and expected loss. Rejected pixels keep their most probable label.
+
+    Raises
+    ------
+    LabelError
+        If the truths are not the labels, or an act is neither a label nor the reject act.
+    InputError
+        If the loss is none, or a cost is negative.
+
+    See Also
+    --------
+    credo.decide : The same for rows; the acts are the same, also where some are tied.
+
+    Notes
+    -----
+    Time O(n K A), and a few megabytes beyond the map and the answer. For two labels and a cost
+    there is one comparison per pixel, of the smaller probability with the cost; only the few pixels
+    within rounding of a tie are decided in full.
+
+    References
+    ----------
+    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
+       Information Theory 16 (1970), pages 41-46.
+
+    Examples
+    --------
+    >>> from credo.images._denoise import decide_map
+    >>> from credo.posterior import PosteriorMap
+    >>> row = PosteriorMap([[[0.9, 0.1], [0.45, 0.55], [0.2, 0.8]]], ["sky", "sea"])
+    >>> choice = decide_map(row, 0.3, "example")
+    >>> choice.labels
+    array([['sky', 'sea', 'sea']], dtype='<U3')
+    >>> choice.rejected
+    array([[False,  True, False]])
+    >>> choice.risk.round(3)
+    array([[0.1, 0.3, 0.2]])
+    """
+    if loss is None:
+        sure = np.zeros(posterior.shape, dtype=np.bool_)
+        return MapDecision(posterior.best, sure, 1 - posterior.confidence)
+    planes = [posterior.of(label).reshape(-1) for label in posterior.labels]
+    pixels = _Pixels(planes, loss_for(loss, posterior.labels, who), posterior.labels)
+    choice = MapDecision(
+        posterior.best.reshape(-1),
+        np.empty(pixels.n, dtype=np.bool_),
+        np.empty(pixels.n, dtype=planes[0].dtype),
+    )
+    if isinstance(loss, Loss) or len(planes) != 2:
+        pixels.decide_all(choice)
+    else:
+        pixels.weigh(float(loss), choice)
+    return MapDecision(*(each.reshape(posterior.shape) for each in choice))
+
+
+def loss_for(loss: Loss | float, labels: Labels, who: str) -> Loss:
+    """Make a loss of the cost of rejecting, or check one for the labels of a map."""
+    if not isinstance(loss, Loss):
+        cost = check.number(loss, f"loss of {who}")
+        if cost < 0:
+            raise InputError(
+                f"The loss of {who}, as a number, is the cost of rejecting a pixel: at least 0. "
+                f"Got {cost:g}, with which every pixel would be rejected."
+            )
+        return Loss.zero_one(labels).with_reject(cost, _REJECT)
+    if loss.is_per_row:
+        raise InputError(f"{who} needs a loss with one matrix for all rows, not one per row.")
+    decide(np.full((1, len(labels)), 1 / len(labels)), loss, labels)  # are its truths the labels?
+    odd = [act for act in loss.acts if act not in labels and act != loss.reject]
+    if odd:
+        raise LabelError(
+            f"{who}: the act {odd[0]!r} of the loss is neither a label of the image nor the "
+            f"loss's reject act. Labels: {check.listing(labels)}.{check.hint(odd[0], labels)} Name "
+            "the reject act with Loss(…, reject=…), or add one with Loss.with_reject(cost)."
+        )
+    return loss
+
+
+class _Pixels:
+    """Planes of probabilities, flat, and a loss to decide them under."""
+
+    def __init__(self, planes: list[Plane], loss: Loss, labels: Labels) -> None:
+        self._planes, self._loss, self._labels = planes, loss, labels
+        self.n = planes[0].size
+        # what stands in the map for each act: its label, or anything for the reject act
+        known = [labels.index(act) if act != loss.reject else 0 for act in loss.acts]
+        self._names = check.names_array(labels)[known]
+
+    def decide_all(self, choice: MapDecision) -> None:
+        """Decide all pixels in full."""
+        for block in check.blocks(self.n, check.block_rows(3 * len(self._planes))):
+            choice.risk[block] = self._decide(block, choice)
+
+    def _decide(self, where: slice | Int, choice: MapDecision) -> F64:
+        """Decide some pixels from their probabilities, and return their expected loss."""
+        rows = np.stack([plane[where] for plane in self._planes], axis=1).astype(np.float64)
+        totals = rows.sum(axis=1, keepdims=True)
+        if np.abs(totals - 1).max() > check.tolerance(
+            len(self._labels)
+        ):  # float32 that was worked on
+            rows /= totals
+        decided = decide(rows, self._loss, self._labels)
+        rejected = choice.rejected[where] = decided.rejected
+        chosen = self._names[decided.act_index]
+        choice.labels[where] = np.where(rejected, choice.labels[where], chosen)
+        return decided.risk
+
+    def weigh(self, cost: float, choice: MapDecision) -> None:
+        """Compare the risk of the better of two labels with the cost of rejecting.
+
+        The smaller probability over the sum of both, and the cost, are off by at most a unit of
+        rounding each; ``decide`` takes acts for tied that are within four units or so. What is
+        further than eight units from a tie is therefore decided alike; the rest is left to it.
+        """
+        kind = choice.risk.dtype
+        limit, near = kind.type(cost), 8 * np.finfo(kind).eps
+        for block in check.blocks(self.n, check.block_rows(4)):
+            first, second = (plane[block] for plane in self._planes)
+            risk = np.minimum(first, second)
+            risk /= first + second
+            np.greater(risk, limit, out=choice.rejected[block])
+            np.minimum(risk, limit, out=choice.risk[block])
+            tied = np.abs(risk - limit) <= near
+            tied |= risk >= 0.5 - near
+            if tied.any():
+                self._decide(block.start + np.flatnonzero(tied), choice)
