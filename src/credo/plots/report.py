@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import matplotlib as mpl
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
@@ -115,23 +115,20 @@ def write_report(
             f"{type(evaluation).__name__}. Make one with credo.tables.evaluate_table."
         )
     source = PurePath(evaluation.source).name
-    page = (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            result=evaluation,
-            found=evaluation.measures,
-            outcome=evaluation.measures.outcome,
-            source=source,
-            title=title or f"{evaluation.model} on {source}",
-            version=__version__,
-            numbers=evaluation.to_dict(),
-            most_columns=_MOST_COLUMNS,
-            most_classes=_MOST_CLASSES,
-            side=_SIDE,
-            surest=_surest(evaluation.measures.outcome.risk_coverage),
-            figure=_figure,
-        )
+    found = evaluation.measures
+    page = _template().render(
+        result=evaluation,
+        found=found,
+        outcome=found.outcome,
+        source=source,
+        title=title or f"{evaluation.model} on {source}",
+        version=__version__,
+        numbers=evaluation.to_dict(),
+        most_columns=_MOST_COLUMNS,
+        most_classes=_MOST_CLASSES,
+        side=_SIDE,
+        surest=_surest(found.outcome.risk_coverage),
+        figure=_figure,
     )
     with written_whole(path) as stream:
         stream.write(page)
@@ -143,8 +140,8 @@ def _surest(curve: RiskCoverage | None) -> list[CoveragePoint]:
     return [point for point in points.values() if point.risk is not None]
 
 
-def _environment() -> Environment:
-    """Make what fills the template in; whatever is not HTML already is escaped."""
+def _template() -> Template:
+    """Read the template; whatever is put in that is not HTML already is escaped."""
     made = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -161,12 +158,9 @@ def _environment() -> Environment:
         "breakable": breakable,
         "whole": lambda text: Markup(escape(one_line(text, 1000))),  # noqa: S704 - escaped
     }
-    made.policies["json.dumps_kwargs"] = {
-        "allow_nan": False,
-        "separators": (",", ":"),
-        "default": str,
-    }
-    return made
+    numbers = {"allow_nan": False, "separators": (",", ":"), "default": str}
+    made.policies["json.dumps_kwargs"] = numbers
+    return made.get_template("report.html.j2")
 
 
 # --- numbers and names ----------------------------------------------------------------------------

@@ -192,7 +192,6 @@ def test_a_failure_leaves_the_old_file(found, tmp_path):
     place.write_text("old")
     with pytest.raises(InputError, match="needs a TableEvaluation"):
         write_report(found.measures.outcome, place)
-
     with pytest.raises(AttributeError):
         write_report(replace(found, columns=[None]), place)
     assert place.read_text() == "old"
@@ -257,7 +256,7 @@ def test_documents_are_shown_by_their_words(tmp_path):
     assert "text (characters)" in page
 
 
-def test_impossible_truths_are_mentioned(tmp_path):
+def test_classes_called_impossible_are_mentioned(tmp_path):
     table = pa.table({"x": ["u", "u", "v"], "y": ["a", "a", "b"]})
     model = fit_table(credo.NaiveBayes(smoothing=0), table, target="y")
     other = pa.table({"x": ["u", "v", "u", None], "y": ["b", "b", "a", "a"]})
@@ -330,7 +329,7 @@ def test_wide_tables_are_cut_and_booleans_and_weights_are_shown(tmp_path, monkey
     page = Page(written(result, tmp_path)).text
     assert page.count("10 more are among the numbers") == 2
     assert "weighted by column “w”" in page
-    assert f"true {share(result.columns[0].mean)}".replace("\N{NO-BREAK SPACE}", " ") in page
+    assert spaced(f"true {share(result.columns[0].mean)}") in page
     monkeypatch.setattr("credo.tables.evaluate._MOST_COLUMNS", 60)
     page = Page(written(evaluate_table(model, table), tmp_path)).text
     assert "This part is left out. There are 70 columns" in page
