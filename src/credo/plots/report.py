@@ -10,6 +10,7 @@ import io
 import os
 import re
 import warnings
+from functools import cache
 from html import escape
 from pathlib import Path, PurePath
 from typing import Any
@@ -140,6 +141,7 @@ def _surest(curve: RiskCoverage | None) -> list[CoveragePoint]:
     return [point for point in points.values() if point.risk is not None]
 
 
+@cache
 def _template() -> Template:
     """Read the template; whatever is put in that is not HTML already is escaped."""
     made = Environment(
