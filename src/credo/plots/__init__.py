@@ -1,16 +1,18 @@
-"""Figures of Credo's results; needs the ``plots`` extra.
+"""Figures of Credo's results and the report; needs the ``plots`` extra.
 
 Every result with a ``plot`` method is drawn here: ``result.plot()`` is ``draw(result)``.
 """
 
-import credo.plots.calibration
-import credo.plots.curves
-import credo.plots.evaluation
-import credo.plots.images
-import credo.plots.learning
-import credo.plots.networks
-import credo.plots.regions  # noqa: F401 - each of the eight registers its figures with draw
-from credo.plots._draw import draw
-from credo.plots.report import write_report
+from credo.exceptions import MissingExtraError
+
+try:
+    import credo.plots.networks  # noqa: F401 - its figures register with draw
+    from credo.plots.figures import draw
+    from credo.plots.report import write_report
+except ModuleNotFoundError as error:
+    raise MissingExtraError(
+        "Figures need Matplotlib, and reports Jinja2 too. Install the extra: "
+        "pip install 'credo[plots]'."
+    ) from error
 
 __all__ = ["draw", "write_report"]

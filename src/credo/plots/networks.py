@@ -3,65 +3,86 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import combinations
-from typing import Any
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch, Rectangle
+from matplotlib.path import Path
 
+from credo import _checks as check
 from credo._types import F64, Label
-from credo._validation.arrays import positive_int
 from credo.exceptions import InputError
-from credo.graphs.wiring import Wiring
-from credo.inference._explain import Explanation
-from credo.inference._infer import infer
-from credo.inference.graph_posterior import GraphPosterior
-from credo.plots._boxes import BELIEVED, WIDTHS, Box, draw_boxes, percent
-from credo.plots._draw import COLOURS, axes_for, draw
-from credo.plots._layers import Arc, arrange
+from credo.graphs import Wiring
+from credo.inference import Explanation, GraphPosterior, infer
+from credo.plots.figures import COLOURS, axes_for, draw, name_of
+from credo.plots.layout import Arc, Layers, arrange
 
+BELIEVED, OBSERVED, BEFORE = COLOURS[0], COLOURS[1], "#B3B3B3"
+_INK, _FRAME, _LINK = "#222222", "#9A9A9A", "#6E6E6E"
 #: States shown of one variable.
 _SHOWN = 5
+#: Sweeps whose points can be told apart.
+_MOST_POINTS = 150
+
+# Lengths are inches before scaling.
+#: A box: its width, its head, a line for each state, and what is left below them.
+_WIDTH, _HEAD, _LINE, _FOOT = 1.9, 0.28, 0.23, 0.07
+#: Where the bars of a box begin and end.
+_BARS = 0.68, 1.4
+#: Between rows, and below them for the legend.
+_BELOW, _LEGEND = 0.45, 0.4
+#: Widths of a box and of the bend of a link, with the room beside them.
+_WIDTHS = _WIDTH + 0.25, 0.35
+#: Letters that fit into the head, and before the bars.
+_TITLE, _LETTERS = 22, 9
+
+
+class _Box(NamedTuple):
+    """A variable as it is drawn."""
+
+    name: str
+    lines: list[tuple[str, float, float | None]]  #: state, probability, the one before
+    finding: str  #: "state", "weights" or ""
+
+    @property
+    def height(self) -> float:
+        return _HEAD + _LINE * len(self.lines) + _FOOT
+
+
+class _Stop(NamedTuple):
+    """Where a box, or a bend of a link, is; and how high its row is."""
+
+    x: float
+    top: float
+    height: float
+    row_height: float
 
 
 @draw.register
-def draw_network(
-    result: GraphPosterior, ax: Any = None, *, n_variables: int = 20, prior: bool = True
-) -> Any:
+def _(result: GraphPosterior, ax: Any = None, *, n_variables: int = 20, prior: bool = True) -> Any:
     """Draw the variables in layers, parents above children, with a bar for each state.
 
-    Of an approximate answer, how far messages moved, sweep by sweep.
-
-    Parameters
-    ----------
-    result
-        The posterior.
-    ax
-        Matplotlib axes; a new figure by default.
-    n_variables
-        How many variables to draw. If there are more, those whose marginals the evidence changed
-        most (in total variation) are taken; without priors, the first.
-    prior
-        Whether to compute, and draw, the marginals without the evidence too.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on.
+    Of an approximate answer, how far messages moved, sweep by sweep. If there are more than
+    ``n_variables``, those whose marginals the evidence changed most (in total variation) are taken;
+    without priors, the first.
     """
-    most = positive_int(n_variables, "draw", "n_variables")
+    most = check.count(n_variables, "n_variables of draw")
     if result.plan is None:
         return _draw_residuals(result, ax)
     if not len(result):
         raise InputError("There is nothing to draw: the query of infer was empty.")
-    before = _prior(result) if prior and result.question.evidence.findings else None
+    question = result.question
+    before = None
+    if prior and question.evidence.findings:
+        query = None if question.query is None else result.variables
+        before = infer(question.model, query=query, method="exact", budget=question.budget)
     names = _most_changed(result, before, most)
-    wiring = result.question.model.compile()
-    chosen = [wiring.index(name) for name in names]
-    directed = bool((wiring.owner >= 0).all())
+    wiring = question.model.compile()
+    is_directed = bool((wiring.owner >= 0).all())
     boxes = [_box(result, before, name) for name in names]
-    layers = arrange(len(boxes), _arcs(wiring, chosen), WIDTHS, directed=directed)
-    axes = draw_boxes(ax, boxes, layers, arrows=directed)
+    layers = arrange(len(boxes), _arcs(wiring, names), _WIDTHS, directed=is_directed)
+    axes = _draw_boxes(ax, boxes, layers, arrows=is_directed)
     if len(names) < len(result):
         which = "first" if before is None else "most changed"
         axes.set_title(f"{len(names)} of {len(result)} variables, the {which}", fontsize=9)
@@ -69,88 +90,59 @@ def draw_network(
 
 
 @draw.register
-def draw_explanation(result: Explanation, ax: Any = None) -> Any:
+def _(result: Explanation, ax: Any = None) -> Any:
     """Draw the weight of each finding, given the others and alone, the most telling on top.
 
-    Parameters
-    ----------
-    result
-        The explanation.
-    ax
-        Matplotlib axes; a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on. An infinite weight, which proves or excludes the state, reaches the edge.
+    An infinite weight, which proves or excludes the state, reaches the edge.
     """
     axes = axes_for(ax, (6.4, 1.4 + 0.4 * len(result.weights)))
     own = [weight.given_others for weight in result.weights]
     alone = [weight.alone for weight in result.weights]
-    finite = [abs(w) for w in (*own, *alone) if math.isfinite(w)]
-    edge = 1.25 * max([*finite, 0.5])
+    edge = 1.25 * max([0.5, *(abs(w) for w in (*own, *alone) if math.isfinite(w))])
     y = np.arange(len(own))
-    bars = np.clip(own, -edge, edge)
     inks = [BELIEVED if w > 0 else COLOURS[3] for w in own]
+    bars = np.clip(own, -edge, edge)
     axes.barh(y, bars, height=0.55, color=inks, label="given the other findings")
-    axes.plot(
-        np.clip(alone, -edge, edge),
-        y,
-        "D",
-        color="#222222",
-        markeredgecolor="white",
-        markersize=6,
-        label="alone",
-        zorder=3,
-    )
-    axes.axvline(0, color="#222222", linewidth=0.8)
-    axes.set_yticks(y, [f"{w.variable} = {w.finding}" for w in result.weights])
+    marks: dict[str, Any] = {"color": _INK, "markeredgecolor": "white", "markersize": 6}
+    marks |= {"label": "alone", "zorder": 3, "clip_on": False}
+    axes.plot(np.clip(alone, -edge, edge), y, "D", **marks)
+    axes.axvline(0, color=_INK, linewidth=0.8)
+    for place, weight in enumerate(own):
+        if math.isinf(weight):
+            sign = "∞" if weight > 0 else "−∞"
+            axes.text(0.9 * bars[place], place, sign, color="white", ha="center", va="center")
+    names = [f"{name_of(w.variable)} = {name_of(w.finding)}" for w in result.weights]
+    axes.set_yticks(y, names)
     axes.invert_yaxis()
     axes.set_xlim(-edge, edge)
-    axes.set_xlabel("weight of evidence in bans (powers of ten of the odds)")
-    change = f"{percent(result.prior)} → {percent(result.posterior)}"
-    axes.set_title(f"{result.target} = {result.state}: {change}", fontsize=10)
+    axes.set_xlabel("weight of evidence (log10 odds)")
+    change = f"{_percent(result.prior)} → {_percent(result.posterior)}"
+    axes.set_title(f"{name_of(result.target)} = {name_of(result.state)}: {change}", fontsize=10)
     axes.legend(frameon=False, fontsize="small", loc="best")
     return axes
 
 
-def _draw_residuals(result: GraphPosterior, ax: Any = None) -> Any:
-    """Draw the largest change of a message in each sweep, on a log scale.
-
-    Parameters
-    ----------
-    result
-        The answer of an approximate engine.
-    ax
-        Matplotlib axes; a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on.
-    """
+def _draw_residuals(result: GraphPosterior, ax: Any) -> Any:
+    """Draw the largest change of a message in each sweep, on a log scale."""
     if not result.sweeps:
         raise InputError(
             f"There is no trace to draw: engine {result.engine!r} made no sweeps. Its marginals "
             "are in probabilities(name)."
         )
     axes = axes_for(ax)
+    seen, is_sampled = result.residuals > 0, result.status == "SAMPLED"
     sweeps = np.arange(1, result.sweeps + 1)
-    positive = result.residuals > 0
-    axes.plot(sweeps[positive], result.residuals[positive], color=COLOURS[0], marker=".")
+    point = "." if result.sweeps <= _MOST_POINTS else ""
+    axes.plot(sweeps[seen], result.residuals[seen], color=COLOURS[0], marker=point)
     axes.set_yscale("log")
-    axes.set_xlabel("sweep")
-    axes.set_ylabel("largest change of a message")
+    axes.set_xlabel("look at the beliefs" if is_sampled else "sweep")
+    axes.set_ylabel(f"largest change of a {'belief' if is_sampled else 'message'}")
     period = f", every {result.period} sweeps" if result.period else ""
     axes.set_title(f"{result.engine}: {result.status}{period}", fontsize=10)
     return axes
 
 
-def _prior(result: GraphPosterior) -> GraphPosterior:
-    """Ask the same without evidence."""
-    question = result.question
-    query = None if question.query is None else result.variables
-    return infer(question.model, query=query, method="exact", budget=question.budget)
+# --- what to draw ---------------------------------------------------------------------------------
 
 
 def _most_changed(result: GraphPosterior, before: GraphPosterior | None, most: int) -> list[Label]:
@@ -158,50 +150,133 @@ def _most_changed(result: GraphPosterior, before: GraphPosterior | None, most: i
     names = list(result.variables)
     if len(names) <= most or before is None:
         return names[:most]
-    change = [
-        np.abs(result.probabilities(name) - before.probabilities(name)).sum() for name in names
-    ]
-    chosen = np.argsort(-np.array(change), kind="stable")[:most]
-    return [names[i] for i in sorted(chosen.tolist())]
+    change = [-np.abs(result.probabilities(v) - before.probabilities(v)).sum() for v in names]
+    return [names[i] for i in np.sort(np.argsort(change, kind="stable")[:most])]
 
 
-def _arcs(wiring: Wiring, chosen: Sequence[int]) -> list[Arc]:
-    """List parents and children, or neighbours, among the chosen, by their places there."""
-    place = {v: i for i, v in enumerate(chosen)}
+def _arcs(wiring: Wiring, names: list[Label]) -> list[Arc]:
+    """List parents and children, or neighbours, among the named, by their places there."""
+    place = {wiring.index(name): i for i, name in enumerate(names)}
     factor = np.repeat(np.arange(len(wiring.table)), np.diff(wiring.scope_start))
-    touched = np.unique(factor[np.isin(wiring.scope, list(chosen))])
     arcs: dict[Arc, None] = {}
-    for f in touched.tolist():
+    for f in np.unique(factor[np.isin(wiring.scope, list(place))]).tolist():
         scope = wiring.scope[wiring.scope_start[f] : wiring.scope_start[f + 1]].tolist()
         child = int(wiring.owner[f])
-        pairs = (
-            [(p, child) for p in scope if p != child]
-            if child >= 0
-            else combinations(sorted(scope), 2)
-        )
+        parents = [(p, child) for p in scope if p != child]
+        pairs = parents if child >= 0 else combinations(sorted(scope), 2)
         arcs |= {(place[a], place[b]): None for a, b in pairs if a in place and b in place}
     return list(arcs)
 
 
-def _box(result: GraphPosterior, before: GraphPosterior | None, name: Label) -> Box:
+def _box(result: GraphPosterior, before: GraphPosterior | None, name: Label) -> _Box:
     """Say what is drawn of a variable; of many states, the most probable ones and the rest."""
     question = result.question
-    states = [str(state) for state in question.wiring.states[question.wiring.index(name)]]
+    v = question.wiring.index(name)
     now = result.probabilities(name)
     earlier = None if before is None else before.probabilities(name)
-    kept = list(range(len(states)))
-    if len(states) > _SHOWN:
-        kept = sorted(np.argsort(-now, kind="stable")[: _SHOWN - 1].tolist())
-    lines = [(states[s], float(now[s]), _at(earlier, [s])) for s in kept]
-    others = [s for s in range(len(states)) if s not in kept]
-    if others:
-        lines.append((f"{len(others)} others", float(now[others].sum()), _at(earlier, others)))
-    v = question.wiring.index(name)
+    n_kept = len(now) if len(now) <= _SHOWN else _SHOWN - 1
+    kept, others = np.split(np.argsort(-now, kind="stable"), [n_kept])
+    states = question.wiring.states[v]
+    lines = [(str(states[s]), *_sums(now, earlier, [s])) for s in sorted(kept.tolist())]
+    if len(others):
+        lines.append((f"{len(others)} others", *_sums(now, earlier, others)))
     kinds = [f.weights is None for f in question.evidence.findings if f.variable == v]
-    finding = "" if not kinds else "state" if all(kinds) else "weights"
-    return Box(str(name), lines, finding)
+    return _Box(str(name), lines, "" if not kinds else "state" if all(kinds) else "weights")
 
 
-def _at(values: F64 | None, states: list[int]) -> float | None:
-    """Sum probabilities, if there are any."""
-    return None if values is None else float(values[states].sum())
+def _sums(now: F64, before: F64 | None, states: Any) -> tuple[float, float | None]:
+    """Sum probabilities of states, and those before, if there are any."""
+    return float(now[states].sum()), None if before is None else float(before[states].sum())
+
+
+def _percent(p: float) -> str:
+    """Write a probability so that small and near certain ones can be told from 0 and 1."""
+    if 0 < p < 0.0005:
+        return "<0.1%"
+    if 0.9995 <= p < 1:
+        return ">99.9%"
+    return f"{100 * p:.1f}%" if 0 < p < 0.0995 or 0.995 <= p < 1 else f"{100 * p:.0f}%"
+
+
+# --- boxes and links ------------------------------------------------------------------------------
+
+
+def _draw_boxes(ax: Any, boxes: list[_Box], layers: Layers, *, arrows: bool) -> Any:
+    """Draw links, boxes and a legend on ``ax``, or on a new figure of the right size."""
+    heights = [
+        max((boxes[v].height for v in row if v < len(boxes)), default=0.0) for row in layers.rows
+    ]
+    tops = -np.cumsum([0.0, *(height + _BELOW for height in heights)])
+    left, right = min(layers.x) - _WIDTHS[0] / 2, max(layers.x) + _WIDTHS[0] / 2
+    bottom = float(tops[-1]) + _BELOW - _LEGEND
+    axes = axes_for(ax, (max(right - left, 3.6), 0.1 - bottom))
+    axes.set(xlim=(left, right), ylim=(bottom, 0.1), aspect="equal")
+    axes.axis("off")
+    # Inches on the page of an inch in the drawing.
+    page = axes.get_window_extent().size / axes.figure.dpi
+    scale = float(min(page / [right - left, 0.1 - bottom]))
+    sizes = [box.height for box in boxes]
+    sizes += [heights[row] for row in layers.row_of[len(boxes) :]]
+    stops = [
+        _Stop(x, float(tops[row]), size, heights[row])
+        for x, row, size in zip(layers.x, layers.row_of, sizes, strict=True)
+    ]
+    for route in layers.routes:
+        _draw_link(axes, [stops[v] for v in route], "-|>" if arrows else "-", scale)
+    for box, stop in zip(boxes, stops, strict=False):
+        _draw_box(axes, box, stop, scale)
+    is_drawn = {
+        ("posterior", BELIEVED): any(box.finding != "state" for box in boxes),
+        ("observed", OBSERVED): any(box.finding for box in boxes),
+        ("prior", BEFORE): any(box.lines[0][2] is not None for box in boxes),
+    }
+    handles = [Patch(facecolor=ink, label=name) for (name, ink), drawn in is_drawn.items() if drawn]
+    style: dict[str, Any] = {"loc": "lower center", "ncols": 3, "borderaxespad": 0.1}
+    axes.legend(handles=handles, frameon=False, fontsize=9 * scale, **style)
+    return axes
+
+
+def _draw_link(axes: Any, stops: list[_Stop], arrow: str, scale: float) -> None:
+    """Draw a smooth line down the stops, which turns between rows only."""
+    first, last = stops[0], stops[-1]
+    path, codes = [(first.x, first.top - first.height)], [Path.MOVETO]
+    for upper, lower in pairwise(stops):
+        floor = upper.top - upper.row_height
+        turn = (floor + lower.top) / 2
+        path += [(upper.x, floor), (upper.x, turn), (lower.x, turn), (lower.x, lower.top)]
+        codes += [Path.LINETO] + [Path.CURVE4] * 3
+    if first.top == last.top:  # in the same row: behind the boxes
+        path, codes = [(s.x, s.top - s.height / 2) for s in stops], [Path.MOVETO, Path.LINETO]
+    style: dict[str, Any] = {"arrowstyle": arrow, "mutation_scale": 11 * scale, "zorder": 1}
+    style |= {"color": _LINK, "linewidth": 1.1 * scale, "shrinkA": 0, "shrinkB": 0}
+    axes.add_patch(FancyArrowPatch(path=Path(path, codes), **style))
+
+
+def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float) -> None:
+    """Draw the frame, the name, and for each state its name, bars and percentage."""
+    x, top = stop.x - _WIDTH / 2, stop.top
+    frame: dict[str, Any] = {
+        "facecolor": "#FFF6EE" if box.finding else "white",
+        "edgecolor": OBSERVED if box.finding else _FRAME,
+        "linestyle": "--" if box.finding == "weights" else "-",
+        "linewidth": (1.6 if box.finding else 0.9) * scale,
+        "boxstyle": "round,pad=0.05",
+        "zorder": 2,
+    }
+    corner = x + 0.05, top - box.height + 0.05
+    axes.add_patch(FancyBboxPatch(corner, _WIDTH - 0.1, box.height - 0.1, **frame))
+    text: dict[str, Any] = {"va": "center_baseline", "color": _INK, "zorder": 5}
+    head: dict[str, Any] = {"ha": "center", "fontsize": 9.5 * scale, "weight": "bold"}
+    axes.text(stop.x, top - _HEAD / 2, name_of(box.name, _TITLE), **text, **head)
+    text |= {"ha": "right", "fontsize": 8 * scale}
+    start, length = x + _BARS[0], _BARS[1] - _BARS[0]
+    ink = OBSERVED if box.finding == "state" else BELIEVED
+    for i, (state, p, before) in enumerate(box.lines):
+        y = top - _HEAD - (i + 0.5) * _LINE
+        bars = [(-0.09, 0.18, 1.0, "#F1F1F1", 3), (-0.02, 0.11, p, ink, 4)]
+        bars += [] if before is None else [(-0.09, 0.055, before, BEFORE, 4)]
+        for low, height, value, colour, layer in bars:
+            style: dict[str, Any] = {"facecolor": colour, "zorder": layer, "linewidth": 0}
+            axes.add_patch(Rectangle((start, y + low), length * value, height, **style))
+        axes.text(start - 0.06, y, name_of(state, _LETTERS), **text)
+        axes.text(x + _WIDTH - 0.08, y, _percent(p), **text)

@@ -1,75 +1,70 @@
-"""``write_report``: an evaluation as one page that stands alone."""
+"""``write_report``: an evaluation as one page that stands alone.
+
+What it says is in ``report.html.j2``, how it looks in ``report.css``; here are its numbers and
+figures. Whatever is put into the template is written in one line and escaped.
+"""
 
 from __future__ import annotations
 
+import io
 import os
-from pathlib import PurePath
-from typing import TYPE_CHECKING
+import re
+import warnings
+from functools import cache
+from html import escape
+from pathlib import Path, PurePath
+from typing import Any
+
+import matplotlib as mpl
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+from matplotlib.figure import Figure
 
 from credo._files import written_whole
 from credo._version import __version__
+from credo.decisions import CoveragePoint, RiskCoverage
 from credo.exceptions import InputError
-from credo.plots.report_columns import contributions_section, data_section
-from credo.plots.report_costs import confusion_section, costs_section, summary_section
-from credo.plots.report_html import count, json_block, paragraph, safe
-from credo.plots.report_style import STYLE
-from credo.plots.report_trust import calibration_section, conditions_section, coverage_section
+from credo.plots.figures import COLOURS, GREY, draw, one_line
 
-if TYPE_CHECKING:  # of the room above; a page only reads its numbers
-    from credo.tables.evaluate import TableEvaluation
+#: Standard errors to either side of a 95 % interval.
+_SIDE = 1.96
+#: Characters of a text from the data that are shown.
+_LONGEST = 120
+#: Numbers outside of these are written with an exponent.
+_SMALLEST, _LARGEST = 1e-5, 1e9
+#: Shares below this are not written out.
+_LEAST_PERCENT = 0.1
+#: Columns that are listed, and classes whose table of losses or of counts still fits on a page.
+_MOST_COLUMNS, _MOST_CLASSES = 60, 40
+#: Shares of the cases at which the loss of the surest is written out.
+_SHARES = (0.25, 0.5, 0.75, 0.9, 1.0)
 
-#: Nothing may be loaded and nothing may run; the style is that of the page itself.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_LINKS = {
-    "summary": "In short",
-    "costs": "Costs",
-    "confusion": "Decisions",
-    "coverage": "Doubtful cases",
-    "calibration": "Probabilities",
-    "conditions": "Other conditions",
-    "columns-matter": "Columns",
-    "data": "Data",
+#: A colour that is in no figure; it becomes that of the page's letters.
+_INK = "#010203"
+#: Colours of figures, and the page's own colours that take their place.
+_PAGE_COLOURS = {
+    _INK: "currentColor",
+    COLOURS[0]: "var(--blue)",
+    COLOURS[1]: "var(--orange)",
+    COLOURS[2]: "var(--green)",
+    GREY: "var(--grey)",
+}
+_SETTINGS: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "credo",
+    "font.size": 10.0,
+    "font.sans-serif": ["DejaVu Sans"],
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    **dict.fromkeys(
+        ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), _INK
+    ),
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
 }
 
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="Credo {version}">
-<title>{title}</title>
-<style>
-{style}
-</style>
-</head>
-<body>
-<div class="page">
-<header>
-<h1>{title}</h1>
-{subtitle}
-<nav aria-label="Parts of this page"><ul>
-{links}
-</ul></nav>
-</header>
-<main>
-{body}
-</main>
-<footer>
-<p class="small soft">Made by Credo {version}. A loss is in the units of the table of
-losses; a case is a row of the table. All numbers of this page, and more, are inside the file as
-JSON, in the element with the id <code>credo-numbers</code>.</p>
-</footer>
-</div>
-{numbers}
-</body>
-</html>
-"""
-
-
 def write_report(
-    evaluation: TableEvaluation, path: str | os.PathLike[str], *, title: str | None = None
+    evaluation: Any, path: str | os.PathLike[str], *, title: str | None = None
 ) -> None:
     """Write an evaluation as one HTML page that needs nothing else.
 
@@ -91,8 +86,6 @@ def write_report(
     ------
     InputError
         If the folder does not exist.
-    MissingExtraError
-        If Matplotlib, which draws the figures, is not installed.
 
     See Also
     --------
@@ -102,7 +95,7 @@ def write_report(
     -----
     All numbers are in the page as JSON, in the script element with the id ``credo-numbers``, which
     is data and never run. The same evaluation gives the same bytes with the same versions of
-    Credo and Matplotlib. About 100 kB.
+    Credo and Matplotlib. About 100 kB. Needs the ``plots`` extra.
 
     Examples
     --------
@@ -122,38 +115,139 @@ def write_report(
             "write_report needs a TableEvaluation. Got "
             f"{type(evaluation).__name__}. Make one with credo.tables.evaluate_table."
         )
-    page = _page(evaluation, title or f"{evaluation.model} on {PurePath(evaluation.source).name}")
+    source = PurePath(evaluation.source).name
+    found = evaluation.measures
+    page = _template().render(
+        result=evaluation,
+        found=found,
+        outcome=found.outcome,
+        source=source,
+        title=title or f"{evaluation.model} on {source}",
+        version=__version__,
+        numbers=evaluation.to_dict(),
+        most_columns=_MOST_COLUMNS,
+        most_classes=_MOST_CLASSES,
+        side=_SIDE,
+        surest=_surest(found.outcome.risk_coverage),
+        figure=_figure,
+    )
     with written_whole(path) as stream:
         stream.write(page)
 
 
-def _page(result: TableEvaluation, title: str) -> str:
-    """Put the page together."""
-    body = "\n".join(
-        [
-            summary_section(result),
-            costs_section(result),
-            confusion_section(result),
-            coverage_section(result),
-            calibration_section(result),
-            conditions_section(result),
-            contributions_section(result),
-            data_section(result),
-        ]
+def _surest(curve: RiskCoverage | None) -> list[CoveragePoint]:
+    """Look up what the surest cases cost, each share of them once."""
+    points = {} if curve is None else {p.coverage: p for p in map(curve.at_coverage, _SHARES)}
+    return [point for point in points.values() if point.risk is not None]
+
+
+@cache
+def _template() -> Template:
+    """Read the template; whatever is put in that is not HTML already is escaped."""
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        finalize=lambda value: value if isinstance(value, Markup) else one_line(value, _LONGEST),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    links = "\n".join(f'<li><a href="#{name}">{text}</a></li>' for name, text in _LINKS.items())
-    subtitle = paragraph(
-        f"{safe(result.model)}, evaluated on {count(result.n_rows)} labelled cases of "
-        f"{safe(PurePath(result.source).name)}.",
-        kind="soft",
-    )
-    return _PAGE.format(
-        policy=_POLICY,
-        version=safe(__version__),
-        title=safe(title),
-        style=STYLE,
-        subtitle=subtitle,
-        links=links,
-        body=body,
-        numbers=json_block(result.to_dict()),
-    )
+    made.filters |= {
+        "amount": amount,
+        "count": count,
+        "share": share,
+        "with_error": with_error,
+        "breakable": breakable,
+        "whole": lambda text: Markup(escape(one_line(text, 1000))),  # noqa: S704 - escaped
+    }
+    numbers = {"allow_nan": False, "separators": (",", ":"), "default": str}
+    made.policies["json.dumps_kwargs"] = numbers
+    return made.get_template("report.html.j2")
+
+
+# --- numbers and names ----------------------------------------------------------------------------
+
+
+def amount(value: float | None) -> str:
+    """Write a number with three significant digits, or all those before the point."""
+    if value is None:
+        return ""
+    if value == 0:
+        return "0"
+    if not _SMALLEST <= abs(value) < _LARGEST:
+        return _signed(f"{value:.3g}")
+    text = f"{value:,.{max(0, 2 - _exponent(value))}f}"
+    return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def with_error(value: float, standard_error: float) -> str:
+    """Write a number and half its interval, as far as the two first digits of that."""
+    half = _SIDE * standard_error
+    if not _SMALLEST <= half < _LARGEST:
+        return f"{amount(value)} ±\N{NO-BREAK SPACE}{amount(half)}"
+    digits = max(0, 1 - _exponent(half))
+    return _signed(f"{value:,.{digits}f} ±\N{NO-BREAK SPACE}{half:,.{digits}f}")
+
+
+def _signed(text: str) -> str:
+    """Write a minus sign in place of a hyphen."""
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _exponent(value: float) -> int:
+    """Return the power of ten of the first digit, after rounding to three."""
+    return int(f"{value:.2e}".split("e")[1])
+
+
+def count(value: float, what: str = "") -> str:
+    """Write a number of rows, or a sum of weights; and of what, in the singular or plural."""
+    text = f"{value:,.0f}" if float(value).is_integer() else amount(value)
+    return f"{text} {what}{'' if value == 1 else 's'}" if what else text
+
+
+def share(value: float) -> str:
+    """Write a share in per cent, with one digit after the point."""
+    percent = 100 * value
+    if 0 < percent < _LEAST_PERCENT:
+        return f"below {_LEAST_PERCENT}\N{NO-BREAK SPACE}%"
+    digits = 0 if percent in (0, 100) else 1
+    return f"{_signed(f'{percent:.{digits}f}')}\N{NO-BREAK SPACE}%"
+
+
+def breakable(name: Any) -> Markup:
+    """Write a name that may be broken after the marks that names have in place of spaces."""
+    text = escape(one_line(name, _LONGEST))
+    return Markup(re.sub(r"([_./\\-])(?=[^\s<])", r"\1<wbr>", text))  # noqa: S704 - escaped
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def _figure(result: Any, name: str, label: str, height: float = 3.6) -> Markup:
+    """Draw a result as SVG with the page's colours and letters; the same input, the same text."""
+    stream = io.StringIO()
+    with mpl.rc_context(), warnings.catch_warnings():
+        # The page's letters are used, so it does not matter which ones Matplotlib has.
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS)
+        figure = Figure(figsize=(5.2, height), layout="constrained")
+        draw(result, ax=figure.subplots()).set_title("")
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    text = stream.getvalue()
+    # The date of making, and rules for the whole page.
+    text = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", text, flags=re.DOTALL)
+    head, inside = text[text.index("<svg") :].split(">", 1)
+    box = head.split('viewBox="')[1].split('"')[0]
+    inside = re.sub(r"<[^>]*>", lambda tag: _own_tag(tag[0], name), inside.strip())
+    return Markup(f'<svg viewBox="{box}" role="img" aria-label="{escape(label)}">{inside}')  # noqa: S704 - texts are escaped by Matplotlib
+
+
+def _own_tag(tag: str, name: str) -> str:
+    """Write a tag with names that no other figure has, and the colours of the page."""
+    tag = re.sub(r'\bid="', f'id="{name}-', tag)
+    tag = re.sub(r'(?:xlink:)?href="#', f'href="#{name}-', tag)
+    tag = tag.replace("url(#", f"url(#{name}-")
+    for colour, own in _PAGE_COLOURS.items():
+        tag = tag.replace(colour.lower(), own)
+    return tag

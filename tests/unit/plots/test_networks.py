@@ -1,3 +1,5 @@
+"""Figures of networks, of the weights of findings, and of messages; and places for nodes."""
+
 import itertools
 import math
 
@@ -8,9 +10,8 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 import credo
 from credo.exceptions import InputError
-from credo.plots._boxes import BEFORE, BELIEVED, OBSERVED, percent
-from credo.plots._layers import arrange
-from credo.plots.networks import draw_explanation, draw_network
+from credo.plots.layout import arrange
+from credo.plots.networks import BEFORE, BELIEVED, OBSERVED
 
 WIDTHS = 2.0, 0.5
 
@@ -55,7 +56,7 @@ def depth_of(ax, name):
 class TestBars:
     def test_are_as_long_as_the_probabilities(self):
         post = credo.infer(clinic(), {"test": "yes"})
-        ax = draw_network(post)
+        ax = post.plot()
         believed = [*post.probabilities("age"), *post.probabilities("ill")]
         np.testing.assert_allclose(bars(ax, BELIEVED), believed, atol=1e-12)
         np.testing.assert_allclose(bars(ax, OBSERVED), [0.0, 1.0])
@@ -63,29 +64,32 @@ class TestBars:
         np.testing.assert_allclose(bars(ax, BEFORE), prior, atol=1e-12)
 
     def test_say_their_states_and_percentages(self):
-        shown = texts(draw_network(credo.infer(clinic())))
+        shown = texts(credo.infer(clinic()).plot())
         assert shown[:5] == ["age", "no", "75%", "yes", "25%"]
 
-    def test_without_evidence_there_is_no_prior_beside_them(self):
-        ax = draw_network(credo.infer(clinic()))
-        assert not bars(ax, BEFORE)
-        assert [t.get_text() for t in ax.get_legend().get_texts()] == ["posterior"]
-
-    def test_the_prior_may_be_left_out(self):
-        ax = draw_network(credo.infer(clinic(), {"test": "yes"}), prior=False)
-        assert not bars(ax, BEFORE)
-        assert [t.get_text() for t in ax.get_legend().get_texts()] == ["posterior", "observed"]
+    @pytest.mark.parametrize(
+        ("evidence", "options", "named"),
+        [
+            ({}, {}, ["posterior"]),
+            ({"test": "yes"}, {"prior": False}, ["posterior", "observed"]),
+            ({"test": "yes"}, {}, ["posterior", "observed", "prior"]),
+        ],
+    )
+    def test_of_the_prior_are_drawn_if_there_is_evidence(self, evidence, options, named):
+        ax = credo.infer(clinic(), evidence).plot(**options)
+        assert bool(bars(ax, BEFORE)) == ("prior" in named)
+        assert [t.get_text() for t in ax.get_legend().get_texts()] == named
 
     def test_of_many_states_the_least_probable_are_summed(self):
         net = credo.BayesianNetwork()
         net.variable("die", ["a", "b", "c", "d", "e", "f", "g"])
         net.cpt("die", table=[0.05, 0.3, 0.05, 0.2, 0.25, 0.1, 0.05])
-        ax = draw_network(credo.infer(net))
+        ax = credo.infer(net).plot()
         assert texts(ax)[1::2] == ["b", "d", "e", "f", "3 others"]
         np.testing.assert_allclose(bars(ax, BELIEVED), [0.3, 0.2, 0.25, 0.1, 0.15])
 
     def test_of_weights_on_states_are_not_those_of_an_observed_state(self):
-        ax = draw_network(credo.infer(clinic(), likelihood={"test": [1, 3]}))
+        ax = credo.infer(clinic(), likelihood={"test": [1, 3]}).plot()
         assert not bars(ax, OBSERVED)
         frames = patches(ax, FancyBboxPatch)
         assert [frame.get_linestyle() for frame in frames] == ["-", "-", "--"]
@@ -93,30 +97,21 @@ class TestBars:
 
 class TestPlaces:
     def test_parents_are_above_their_children_and_arrows_join_them(self):
-        ax = draw_network(credo.infer(clinic(), {"test": "yes"}))
+        ax = credo.infer(clinic(), {"test": "yes"}).plot()
         assert depth_of(ax, "age") < depth_of(ax, "ill") < depth_of(ax, "test")
         assert len(patches(ax, FancyArrowPatch)) == 2
         assert len(patches(ax, FancyBboxPatch)) == 3
 
-    def test_neighbours_of_a_field_are_joined_without_arrows(self):
+    @pytest.mark.parametrize(("pairs", "n_lines"), [(("ab", "bc", "ca"), 3), (("ab", "ba"), 1)])
+    def test_neighbours_of_a_field_are_joined_once_without_arrows(self, pairs, n_lines):
         net = credo.MarkovNetwork()
         for name in "abc":
             net.node(name, 2)
-        for pair in ("ab", "bc", "ca"):
+        for pair in pairs:
             net.edge(*pair, [[2, 1], [1, 2]])
-        ax = draw_network(credo.infer(net))
-        links = patches(ax, FancyArrowPatch)
-        assert len(links) == 3
-        heads = {type(link.get_arrowstyle()).__name__ for link in links}
-        assert heads == {"Curve"}
-
-    def test_two_edges_between_the_same_nodes_are_one_line(self):
-        net = credo.MarkovNetwork()
-        for name in "ab":
-            net.node(name, 2)
-        for pair in ("ab", "ba"):
-            net.edge(*pair, [[2, 1], [1, 2]])
-        assert len(patches(draw_network(credo.infer(net)), FancyArrowPatch)) == 1
+        links = patches(credo.infer(net).plot(), FancyArrowPatch)
+        assert len(links) == n_lines
+        assert {type(link.get_arrowstyle()).__name__ for link in links} == {"Curve"}
 
     def test_rules_link_their_visible_variables_only(self):
         net = credo.BayesianNetwork()
@@ -125,75 +120,60 @@ class TestPlaces:
         for name in "abcd":
             net.cpt(name, table=[0.5, 0.5])
         net.noisy_or("effect", dict.fromkeys("abcd", 0.5))
-        ax = draw_network(credo.infer(net, {"effect": 1}))
+        ax = credo.infer(net, {"effect": 1}).plot()
         assert len(patches(ax, FancyArrowPatch)) == 4
         assert len(patches(ax, FancyBboxPatch)) == 5
 
     def test_given_axes_are_drawn_on_with_smaller_letters(self):
         post = credo.infer(clinic())
         _, ax = plt.subplots(figsize=(1.5, 1.5))
-        assert draw_network(post, ax) is ax
-        assert ax.texts[0].get_fontsize() < draw_network(post).texts[0].get_fontsize()
+        assert post.plot(ax) is ax
+        assert ax.texts[0].get_fontsize() < post.plot().texts[0].get_fontsize()
 
     def test_long_names_are_cut(self):
         net = credo.BayesianNetwork()
         net.variable("a" * 40, ["b" * 40, "c"])
         net.cpt("a" * 40, table=[0.5, 0.5])
-        assert texts(draw_network(credo.infer(net)))[:2] == ["a" * 21 + "…", "b" * 8 + "…"]
+        assert texts(credo.infer(net).plot())[:2] == ["a" * 21 + "…", "b" * 8 + "…"]
 
 
 class TestChoice:
-    def test_the_most_changed_variables_are_taken(self):
+    @pytest.mark.parametrize(
+        ("evidence", "names", "which"),
+        [({"x9": 0}, ["x8", "x9", "x10"], "most changed"), ({}, ["x0", "x1", "x2"], "first")],
+    )
+    def test_the_most_changed_variables_or_the_first_are_taken(self, evidence, names, which):
         net = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], length=30)
-        ax = draw_network(credo.infer(net, {"x9": 0}), n_variables=3)
-        names = [text for text in texts(ax) if text.startswith("x")]
-        assert names == ["x8", "x9", "x10"]
-        assert ax.get_title() == "3 of 30 variables, the most changed"
-
-    def test_without_evidence_the_first_are(self):
-        net = credo.chain([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], length=30)
-        ax = draw_network(credo.infer(net), n_variables=2)
-        assert [text for text in texts(ax) if text.startswith("x")] == ["x0", "x1"]
-        assert ax.get_title() == "2 of 30 variables, the first"
+        ax = credo.infer(net, evidence).plot(n_variables=3)
+        assert [text for text in texts(ax) if text.startswith("x")] == names
+        assert ax.get_title() == f"3 of 30 variables, the {which}"
 
     def test_of_a_query_only_what_was_asked_for(self):
-        ax = draw_network(credo.infer(clinic(), {"test": "yes"}, query=["ill", "age"]))
+        ax = credo.infer(clinic(), {"test": "yes"}, query=["ill", "age"]).plot()
         assert {"ill", "age"} <= set(texts(ax))
         assert "test" not in texts(ax)
 
-    def test_a_number_of_variables_that_is_none_is_refused(self):
+    def test_that_leaves_nothing_to_draw_is_refused(self):
         with pytest.raises(InputError, match="n_variables of draw must be a whole number"):
-            draw_network(credo.infer(clinic()), n_variables=0)
-
-    def test_an_empty_query_has_no_figure(self):
+            credo.infer(clinic()).plot(n_variables=0)
         with pytest.raises(InputError, match="nothing to draw"):
-            draw_network(credo.infer(clinic(), {"test": "yes"}, query=[]))
-
-
-def test_results_draw_themselves():
-    post = credo.infer(clinic(), {"test": "yes"})
-    ax = post.plot(prior=False)
-    assert {"age", "ill", "test"} <= set(texts(ax))
-    assert credo.explain(post, "ill").plot().get_title().startswith("ill = ")
+            credo.infer(clinic(), {"test": "yes"}, query=[]).plot()
 
 
 class TestWeights:
     def test_bars_are_weights_given_the_others_and_marks_those_alone(self):
         found = credo.explain(credo.infer(clinic(), {"age": "yes", "test": "no"}), "ill", "yes")
-        ax = draw_explanation(found)
+        ax = found.plot()
         lengths = [bar.get_width() for bar in patches(ax, Rectangle)]
         np.testing.assert_allclose(lengths, [w.given_others for w in found.weights])
+        assert lengths[0] > 0 > lengths[1]
+        assert len({bar.get_facecolor() for bar in patches(ax, Rectangle)}) == 2
         marks = ax.get_lines()[0].get_xdata()
         np.testing.assert_allclose(marks, [w.alone for w in found.weights])
         labels = [label.get_text() for label in ax.get_yticklabels()]
         assert labels == ["age = yes", "test = no"]
         assert ax.get_title() == "ill = yes: 20% → 24%"
-
-    def test_for_and_against_have_two_colours(self):
-        found = credo.explain(credo.infer(clinic(), {"age": "yes", "test": "no"}), "ill", "yes")
-        assert [w.given_others > 0 for w in found.weights] == [True, False]
-        first, second = patches(draw_explanation(found), Rectangle)
-        assert first.get_facecolor() != second.get_facecolor()
+        assert ax.get_xlabel() == "weight of evidence (log10 odds)"
 
     def test_a_proof_reaches_the_edge(self):
         net = credo.BayesianNetwork()
@@ -203,9 +183,10 @@ class TestWeights:
         net.cpt("sign", ["ill"], [[1.0, 0.0], [0.5, 0.5]])
         found = credo.explain(credo.infer(net, {"sign": 1}), "ill", 1)
         assert found.weights[0].given_others == math.inf
-        ax = draw_explanation(found)
+        ax = found.plot()
         (bar,) = patches(ax, Rectangle)
         assert bar.get_width() == pytest.approx(ax.get_xlim()[1])
+        assert texts(ax) == ["∞"]
 
 
 class TestLayers:
@@ -266,4 +247,38 @@ class TestLayers:
     ],
 )
 def test_percentages_tell_small_and_large_from_never_and_always(p, text):
-    assert percent(p) == text
+    net = credo.BayesianNetwork()
+    net.variable("it", ["yes", "no"])
+    net.cpt("it", table=[p, 1 - p])
+    assert texts(credo.infer(net).plot())[:3] == ["it", "yes", text]
+
+
+class TestMessages:
+    @staticmethod
+    def ring():
+        pairs = [[0, 1], [1, 2], [2, 0]]
+        return credo.MarkovNetwork.from_arrays(np.full((3, 2), [0.6, 0.4]), pairs, [[2, 1], [1, 2]])
+
+    def test_have_a_point_for_each_sweep_and_say_how_it_ended(self):
+        post = credo.infer(self.ring(), method="loopy", schedule="flooding")
+        axes = post.plot()
+        (line,) = axes.lines
+        assert np.array_equal(line.get_ydata(), post.residuals)
+        assert np.array_equal(line.get_xdata(), np.arange(1, post.sweeps + 1))
+        assert axes.get_yscale() == "log"
+        assert axes.get_title() == "loopy: CONVERGED"
+        assert axes.get_ylabel() == "largest change of a message"
+
+    def test_that_do_not_change_have_no_point_on_a_log_scale(self):
+        post = credo.infer(
+            self.ring(), method="loopy", schedule="flooding", tolerance=0.0, sweeps=200
+        )
+        (line,) = post.plot().lines
+        assert (np.asarray(line.get_ydata()) > 0).all()
+
+    def test_of_samples_are_called_beliefs_and_need_sweeps(self):
+        axes = credo.infer(self.ring(), method="gibbs", seed=0).plot()
+        assert axes.get_ylabel() == "largest change of a belief"
+        post = credo.infer(self.ring(), {0: 0, 1: 0, 2: 1}, method="gibbs")
+        with pytest.raises(InputError, match="made no sweeps"):
+            post.plot()

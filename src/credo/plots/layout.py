@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+import scipy
 
 Arc: TypeAlias = tuple[int, int]
 
@@ -44,11 +44,29 @@ def arrange(n: int, arcs: Sequence[Arc], widths: tuple[float, float], *, directe
     row_of = _rows_of(above, arcs if directed else ())
     routes = [_route(arc, row_of) for arc in arcs]
     rows = [_first_guess(n, row_of, row) for row in range(max(row_of) + 1)]
-    links = [(a, b) for route in routes for a, b in pairwise(route)]
-    links = [(a, b) for a, b in links if row_of[a] != row_of[b]]
+    links = [(a, b) for route in routes for a, b in pairwise(route) if row_of[a] != row_of[b]]
     rows = _with_few_crossings(rows, links)
-    room = [widths[0] if node < n else widths[1] for node in range(len(row_of))]
-    return Layers(rows, _places(rows, links, room), row_of, routes)
+    room = np.where(np.arange(len(row_of)) < n, *widths)
+    beside = _neighbours(len(row_of), links)
+    x = np.zeros(len(room))
+    offsets = [np.cumsum(room[row]) - room[row] / 2 for row in rows]
+    for row, own in zip(rows, offsets, strict=True):
+        x[row] = own - own.mean()
+    # Nodes move towards their neighbours, keeping the order and the room of each row.
+    for turn in range(2 * _ROUNDS):
+        for row, own in list(zip(rows, offsets, strict=True))[:: -1 if turn % 2 else 1]:
+            wish = np.array([x[beside[v]].mean() if beside[v] else x[v] for v in row])
+            x[row] = scipy.optimize.isotonic_regression(wish - own).x + own
+    return Layers(rows, x.tolist(), row_of, routes)
+
+
+def _neighbours(n: int, arcs: Iterable[Arc]) -> list[list[int]]:
+    """List the other ends of the arcs of each node."""
+    beside: list[list[int]] = [[] for _ in range(n)]
+    for a, b in arcs:
+        beside[a].append(b)
+        beside[b].append(a)
+    return beside
 
 
 def _parents(n: int, arcs: Iterable[Arc]) -> dict[int, list[int]]:
@@ -65,10 +83,7 @@ def _parents(n: int, arcs: Iterable[Arc]) -> dict[int, list[int]]:
 
 def _nearer(n: int, arcs: Iterable[Arc]) -> dict[int, list[int]]:
     """Do the same without directions: one step nearer to the first node of each part."""
-    beside: list[list[int]] = [[] for _ in range(n)]
-    for a, b in arcs:
-        beside[a].append(b)
-        beside[b].append(a)
+    beside = _neighbours(n, arcs)
     found: dict[int, list[int]] = {}
     for first in range(n):
         queue = [] if first in found else [first]
@@ -81,7 +96,7 @@ def _nearer(n: int, arcs: Iterable[Arc]) -> dict[int, list[int]]:
 
 
 def _rows_of(above: dict[int, list[int]], arcs: Sequence[Arc]) -> list[int]:
-    """Give each node the first row with room below what must be above it."""
+    """Put each node into the first row with room below what must be above it."""
     row_of: dict[int, int] = {}
     used: list[int] = []
     for node, parents in above.items():
@@ -101,8 +116,8 @@ def _rows_of(above: dict[int, list[int]], arcs: Sequence[Arc]) -> list[int]:
 
 
 def _route(arc: Arc, row_of: list[int]) -> list[int]:
-    """Give the upper end, a new bend for each row between, and the lower end."""
-    upper, lower = sorted(arc, key=lambda node: row_of[node])
+    """Return the upper end, a new bend for each row between, and the lower end."""
+    upper, lower = sorted(arc, key=row_of.__getitem__)
     between = range(row_of[upper] + 1, row_of[lower])
     bends = [len(row_of) + i for i in range(len(between))]
     row_of += between
@@ -134,15 +149,14 @@ def _sorted_rows(rows: list[list[int]], links: list[Arc], *, downwards: bool) ->
     pairs = [(b, a) for a, b in links] if downwards else links
     done = []
     for row in rows if downwards else rows[::-1]:
-        wish = {v: [place[other] for node, other in pairs if node == v] for v in row}
-        row = sorted(row, key=lambda v: float(np.mean(wish[v])) if wish[v] else place[v])  # noqa: PLW2901 - used at once
-        place |= _order([row])
-        done.append(row)
+        wish = {v: [place[other] for node, other in pairs if node == v] or [place[v]] for v in row}
+        done.append(sorted(row, key=lambda v: sum(wish[v]) / len(wish[v])))
+        place |= _order(done[-1:])
     return done if downwards else done[::-1]
 
 
 def _order(rows: list[list[int]]) -> dict[int, float]:
-    """Give the place of each node in its row, from 0 to 1."""
+    """Return the place of each node in its row, from 0 to 1."""
     return {v: (i + 0.5) / len(row) for row in rows for i, v in enumerate(row)}
 
 
@@ -150,28 +164,9 @@ def _crossings(rows: list[list[int]], links: list[Arc]) -> int:
     """Count the pairs of links that cross."""
     place = _order(rows)
     row_of = {v: r for r, row in enumerate(rows) for v in row}
-    count = 0
-    for i, (a, b) in enumerate(links):
-        for c, d in links[:i]:
-            if row_of[a] == row_of[c]:
-                count += (place[a] - place[c]) * (place[b] - place[d]) < 0
-    return count
-
-
-def _places(rows: list[list[int]], links: list[Arc], room: list[float]) -> list[float]:
-    """Move nodes towards their neighbours, keeping the order and the room of each row."""
-    beside: list[list[int]] = [[] for _ in room]
-    for a, b in links:
-        beside[a].append(b)
-        beside[b].append(a)
-    x = np.zeros(len(room))
-    offsets = [
-        np.cumsum([room[v] for v in row]) - np.array([room[v] for v in row]) / 2 for row in rows
-    ]
-    for row, own in zip(rows, offsets, strict=True):
-        x[row] = own - own.mean()
-    for turn in range(2 * _ROUNDS):
-        for row, own in list(zip(rows, offsets, strict=True))[:: -1 if turn % 2 else 1]:
-            wish = [x[beside[v]].mean() if beside[v] else x[v] for v in row]
-            x[row] = isotonic_regression(np.array(wish) - own).x + own
-    return [float(value) for value in x]
+    return sum(
+        (place[a] - place[c]) * (place[b] - place[d]) < 0
+        for i, (a, b) in enumerate(links)
+        for c, d in links[:i]
+        if row_of[a] == row_of[c]
+    )

@@ -1,0 +1,441 @@
+"""``draw``: a figure for every result with a ``plot`` method, chosen by its type.
+
+Networks, whose figures are larger, are in ``credo.plots.networks``.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from matplotlib import colors, pyplot as plt, ticker
+
+from credo._types import F64, Label
+from credo.classifiers import LearningCurves
+from credo.decisions import (
+    Calibration,
+    Confusion,
+    CostCurve,
+    Evaluation,
+    NetBenefit,
+    Regions,
+    RiskCoverage,
+)
+from credo.exceptions import InputError
+from credo.images import Restoration, Segmentation
+
+#: Okabe and Ito's eight colours, told apart by colour-blind readers too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+#: What is not a class of its own: reference lines, the reject band.
+GREY = "#8C8C8C"
+#: Above so many cells of a confusion matrix the counts would be too small to read.
+_MOST_CELLS_WITH_TEXT = 150
+#: More letters below a confusion matrix are turned, so that they do not run into each other.
+_MOST_LETTERS_UPRIGHT = 32
+#: Points along the x-axis of decision regions.
+_POINTS = 800
+
+
+@singledispatch
+def draw(result: Any, ax: Any = None, **options: Any) -> Any:  # noqa: ARG001
+    """Draw a result on ``ax``, or on a new figure, and return the axes.
+
+    Parameters
+    ----------
+    result
+        Any result of Credo that has a ``plot`` method.
+    ax
+        Matplotlib axes; a new figure by default.
+    **options
+        Of decision regions: ``x_range``, the ends of the x-axis. Of the posterior of a network:
+        ``n_variables``, how many variables to draw (20); ``prior``, whether to draw the
+        probabilities without the evidence too (True).
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on; of an ``Evaluation`` its four axes, as an array of shape (2, 2).
+    """
+    raise InputError(f"credo.plots has no figure for {type(result).__name__}.")
+
+
+def axes_for(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
+    """Return ``ax``, or the axes of a new figure with a plain style."""
+    return _without_box(plt.subplots(figsize=size, layout="constrained")[1]) if ax is None else ax
+
+
+def _without_box(ax: Any) -> Any:
+    """Leave out the upper and the right line round the axes."""
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def one_line(value: Any, longest: int) -> str:
+    """Write a value in one line: no control characters, no halves of characters, not too long."""
+    text = str(value).encode("utf-8", "replace").decode("utf-8")
+    text = "".join(
+        c if c.isprintable() or c == "\xa0" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def name_of(label: Any, longest: int = 28) -> str:
+    """Write a name as Matplotlib needs it, which takes a text between dollars for mathematics."""
+    return one_line(label, longest).replace("$", r"\$")
+
+
+def _legend_above(ax: Any, n_lines: int) -> None:
+    """Put the legend above the curves, where room is made for it."""
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.09 * n_lines * (high - low))
+    ax.legend(frameon=False, fontsize="small", loc="upper left")
+
+
+# --- evaluation -----------------------------------------------------------------------------------
+
+
+@draw.register
+def _(result: Calibration, ax: Any = None) -> Any:
+    """Draw observed frequencies over predicted probabilities, and where the cases are."""
+    ax = axes_for(ax, (5.4, 5.0))
+    left, right = result.edges.T
+    # A quantile bin may hold one repeated value; half a hundredth keeps its bar visible.
+    width, share = np.maximum(right - left, 0.005), result.weight / result.weight.sum()
+    style = {"color": GREY, "alpha": 0.25, "linewidth": 0}
+    ax.bar((left + right) / 2, share, width, label="share of the cases", **style)
+    ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="perfectly calibrated")
+    error = np.stack([result.observed - result.low, result.high - result.observed])
+    ax.errorbar(
+        result.predicted,
+        result.observed,
+        yerr=np.maximum(error, 0.0),
+        color=COLOURS[0],
+        marker="o",
+        markersize=5,
+        linewidth=1.5,
+        elinewidth=1,
+        capsize=2.5,
+        label="observed, 95 % interval",
+    )
+    named, seen = "the most probable class", "share of the cases where it was right"
+    if result.label is not None:
+        named = name_of(result.label)
+        seen = f"observed frequency of {named}"
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.03), yticks=np.arange(6) / 5)
+    ax.set(xlabel=f"predicted probability of {named}", ylabel=seen)
+    ax.set_title(
+        f"Calibration error {result.expected_calibration_error:.3f}, "
+        f"Brier score {result.brier:.3f}",
+        fontsize="medium",
+    )
+    _legend_above(ax, 3)
+    return ax
+
+
+@draw.register
+def _(result: Confusion, ax: Any = None) -> Any:
+    """Draw the share of each act under each true class, with the counts written in."""
+    n_truths, n_acts = result.counts.shape
+    is_written = result.counts.size <= _MOST_CELLS_WITH_TEXT
+    wide, high = (0.9, 0.7) if is_written else (0.34, 0.3)
+    ax = axes_for(ax, (1.8 + wide * n_acts, 1.4 + high * n_truths))
+    share = result.normalised("truth")
+    ax.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    if is_written:
+        for (k, a), count in np.ndenumerate(result.counts):
+            ink = "white" if share[k, a] > 0.6 else "black"
+            ax.text(a, k, f"{count:.6g}", ha="center", va="center", color=ink)
+    acts = [name_of(act) for act in result.acts]
+    is_upright = sum(map(len, acts)) <= _MOST_LETTERS_UPRIGHT
+    turn = 0 if is_upright else 40 if n_acts <= 12 else 90
+    ax.set_xticks(range(n_acts), acts, rotation=turn, ha="right" if turn == 40 else "center")
+    ax.set_yticks(range(n_truths), [name_of(truth) for truth in result.truths])
+    shades = "" if is_written else " (the darker, the larger its share of the true class)"
+    ax.set(xlabel=f"act{shades}", ylabel="true class")
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    if result.reject is not None:
+        ax.axvline(result.acts.index(result.reject) - 0.5, color=GREY, linestyle=":", linewidth=1.5)
+    return ax
+
+
+@draw.register
+def _(result: RiskCoverage, ax: Any = None) -> Any:
+    """Draw the mean loss among decided cases over the share decided."""
+    ax = axes_for(ax)
+    coverage, risk = np.append(0.0, result.coverage), np.append(result.risk[0], result.risk)
+    surest = f"the surest cases, area {result.area:.3g}"
+    ax.plot(coverage, risk, color=COLOURS[0], linewidth=2, label=surest)
+    every = f"all cases decided: {risk[-1]:.3g}"
+    ax.axhline(float(risk[-1]), color=GREY, linestyle="--", linewidth=1, label=every)
+    own = result.operating_point
+    if own is not None and own.risk is not None:
+        rejecting = f"with the reject act: {own.risk:.3g} at {100 * own.coverage:.3g} %"
+        ax.plot([own.coverage], [own.risk], "o", color=COLOURS[1], label=rejecting)
+    ax.set(xlim=(0, 1.01), ylabel="mean loss of these cases")
+    ax.set_xlabel("share of the cases decided, the surest first")
+    _legend_above(ax, 3)
+    return ax
+
+
+@draw.register
+def _(result: NetBenefit, ax: Any = None) -> Any:
+    """Draw net benefit over thresholds: the model, acting always, acting never."""
+    ax = axes_for(ax)
+    t = result.thresholds
+    ax.axhline(0.0, color=GREY, linewidth=1, label="act never")
+    ax.plot(t, result.treat_all, color=COLOURS[4], linestyle="--", label="act always")
+    ax.plot(t, result.model, color=COLOURS[0], linewidth=2, label="act on the model")
+    top = max(float(result.model.max()), float(result.treat_all.max()), 0.0) or 1.0
+    # Far below zero nothing is decided; a fifth of the height shows which curves fall.
+    low = max(-0.2 * top, min(float(result.model.min()), float(result.treat_all.min())))
+    ax.set_ylim(low - 0.03 * top, 1.08 * top)
+    own = result.loss_threshold
+    if own is not None:
+        label = f"threshold of the loss: {own:.3g}"
+        ax.axvline(own, color=COLOURS[1], linestyle=":", linewidth=1.5, label=label)
+    ax.set(
+        xlim=(float(t.min()), float(t.max())) if len(t) > 1 else None,
+        xlabel=f"threshold on the probability of {name_of(result.positive)}",
+        ylabel="net benefit (true positives per case)",
+    )
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+@draw.register
+def _(result: CostCurve, ax: Any = None) -> Any:
+    """Draw normalised expected cost over operating conditions, with the loss's own condition."""
+    ax = axes_for(ax)
+    order = np.argsort(result.conditions, kind="stable")
+    x, trivial = result.conditions[order], result.trivial[order]
+    ax.fill_between(x, trivial, 0.5, color=GREY, alpha=0.12, linewidth=0)
+    ax.plot(x, trivial, color=GREY, linestyle="--", linewidth=1, label="best constant act")
+    ax.plot(x, result.curve[order], color=COLOURS[0], linewidth=2, label="decisions of the model")
+    hindsight = "best threshold in hindsight"
+    ax.plot(x, result.envelope[order], color=COLOURS[2], linewidth=1.2, label=hindsight)
+    own, label = result.operating_cost, f"under this loss: {result.operating_cost:.3g}"
+    ax.plot([result.operating_condition], [own], "o", color=COLOURS[1], label=label)
+    top = max(0.5, 1.05 * float(result.curve.max()), 1.05 * own)
+    ax.set(xlim=(0, 1), ylim=(0, top), ylabel="expected cost, as a share of the worst")
+    ax.set_xlabel(f"weight of {name_of(result.positive)} (probability × cost)")
+    _legend_above(ax, 4)
+    return ax
+
+
+@draw.register
+def _(result: Evaluation, ax: Any = None) -> Any:
+    """Draw calibration, loss and coverage, the confusion matrix, and losses by act."""
+    lower = max(4.2, 2.2 + 0.25 * len(result.by_act))
+    ax = axes_for(ax, (11.0, 4.2 + lower))
+    place = ax.get_subplotspec()
+    if place is None:
+        raise InputError(
+            "An Evaluation is drawn as four panels in the place of a subplot; these axes are not "
+            "one. Leave ax out, or pass axes made by plt.subplots."
+        )
+    ax.remove()
+    panels = place.subgridspec(2, 2, height_ratios=(4.2, lower)).subplots()
+    for panel in panels.flat:
+        _without_box(panel)
+    draw(result.calibration, ax=panels[0, 0])
+    if result.risk_coverage is None:
+        panels[0, 1].set_axis_off()
+    else:
+        draw(result.risk_coverage, ax=panels[0, 1])
+        panels[0, 1].set_title("Loss and coverage", fontsize="medium")
+    draw(result.confusion, ax=panels[1, 0])
+    panels[1, 0].set_title("Cases by true class and act", fontsize="medium")
+    _draw_by_act(result, panels[1, 1])
+    return panels
+
+
+def _draw_by_act(result: Evaluation, ax: Any) -> None:
+    """Draw the expected loss beside the mean loss, for all cases and for each act."""
+    names = ["all cases", *(name_of(entry.act, 18) for entry in result.by_act)]
+    expected = [result.predicted_risk, *(entry.predicted for entry in result.by_act)]
+    actual = [result.expected_loss.value, *(entry.actual for entry in result.by_act)]
+    y = np.arange(len(names))
+    shown = [
+        ax.barh(y - 0.19, expected, 0.36, color=COLOURS[5], label="expected loss"),
+        ax.barh(y + 0.19, actual, 0.36, color=COLOURS[0], label="mean loss"),
+    ]
+    ends = [result.expected_loss.low, result.expected_loss.high]
+    if None not in ends:
+        shown += ax.plot(ends, [0.19, 0.19], color="black", linewidth=1.5, label="its interval")
+    ax.set_yticks(y, names)
+    ax.set_ylim(len(names) - 0.5 + max(0.9, 0.08 * len(names)), -0.6)  # room for the legend
+    ax.axvline(0.0, color=GREY, linewidth=1)
+    ax.set_xlabel("loss per case")
+    ax.set_title("Loss expected, and loss that came", fontsize="medium")
+    ax.legend(handles=shown, frameon=False, fontsize="small", loc="lower right", ncols=3)
+
+
+@draw.register
+def _(result: LearningCurves, ax: Any = None) -> Any:
+    """Draw the median log loss over training sizes, with the middle half of the repeats.
+
+    Repeats with separable rows are left out.
+    """
+    ax = axes_for(ax)
+    some = ~result.separated.all(axis=1)
+    sizes, kept = result.sizes[some], ~result.separated[some]
+    for name, losses, colour in zip(result.names, result.log_losses, COLOURS, strict=False):
+        bare = np.where(kept, losses[some], np.nan)
+        quarters = [0.25, 0.5, 0.75]  # not between two losses: either may be infinite
+        low, middle, high = np.nanquantile(bare, quarters, axis=1, method="nearest")
+        ax.plot(sizes, middle, color=colour, marker="o", linewidth=2, label=name_of(name))
+        ax.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)
+    ax.set(xscale="log", yscale="log", xlabel="training rows", ylabel="log loss on test rows")
+    # Plain numbers, few enough not to run into each other.
+    for axis, steps in ((ax.xaxis, (1, 2, 5)), (ax.yaxis, (1, 2, 3, 4, 6, 8))):
+        axis.set_major_locator(ticker.LogLocator(subs=steps))
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(ticker.NullFormatter())
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+# --- images ---------------------------------------------------------------------------------------
+
+
+@draw.register
+def _(result: Restoration, ax: Any = None) -> Any:
+    """Draw the noisy image, the restored one, and where it is unsure; of colours the first."""
+    channel = result.channels[0]
+    panels = {"noisy": _greys(channel.seen), "restored": _greys(channel.values)}
+    if channel.posterior is not None:
+        panels |= _sureness(channel.posterior.confidence, channel.field.n_labels)
+    return _draw_row(panels, result.rejected, ax)
+
+
+@draw.register
+def _(result: Segmentation, ax: Any = None) -> Any:
+    """Draw the labels before smoothing, those after it, and where they are unsure."""
+    places = {label: k for k, label in enumerate(result.posterior.labels)}
+    number = np.vectorize(places.__getitem__)
+    panels = {"before": _greys(number(result.before)), "smoothed": _greys(number(result.labels))}
+    panels |= _sureness(result.posterior.confidence, result.field.n_labels)
+    return _draw_row(panels, result.rejected, ax)
+
+
+def _greys(values: Any) -> F64:
+    """Bring values between black and white."""
+    plane = np.asarray(values, dtype=np.float64)
+    low, high = float(plane.min()), float(plane.max())
+    return (plane - low) / (high - low) if high > low else np.full(plane.shape, 1.0 * (high > 0))
+
+
+def _sureness(confidence: Any, n_labels: int) -> dict[str, F64]:
+    """Return a panel from black, where all labels are alike, to white, where the surest is."""
+    above = np.asarray(confidence) - 1 / n_labels
+    return {"unsure": above / (float(above.max()) or 1.0)}
+
+
+def _draw_row(panels: dict[str, F64], rejected: Any, ax: Any) -> Any:
+    """Draw pictures side by side; rejected pixels of the second one are coloured."""
+    pictures = list(panels.values())
+    if pictures[0].ndim != 2:
+        raise InputError(
+            f"Only pictures of two dimensions are drawn. Got shape {pictures[0].shape}; draw a "
+            "slice of it with imshow."
+        )
+    height, width = pictures[0].shape
+    ax = axes_for(ax, (2.6 * len(panels), 2.6 * height / width + 0.6))
+    gap = np.ones((height, max(1, width // 32)))
+    picture = np.hstack([part for each in pictures for part in (each, gap)][:-1])
+    start = width + gap.shape[1]
+    inks = np.repeat(picture[..., np.newaxis], 3, axis=2)
+    inks[:, start : start + width][rejected] = colors.to_rgb(COLOURS[1])
+    marks = ["dark: unsure"] * ("unsure" in panels) + ["orange: rejected"] * bool(np.any(rejected))
+    ax.set_xlabel(", ".join(marks))
+    ax.imshow(inks, interpolation="nearest")
+    ax.set_xticks([width / 2 + i * start for i in range(len(panels))], [*panels])
+    ax.set_yticks([])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+# --- regions of a line ----------------------------------------------------------------------------
+
+
+@draw.register
+def _(result: Regions, ax: Any = None, *, x_range: tuple[float, float] | None = None) -> Any:
+    """Draw prior × density of each class, the regions shaded by act, and the thresholds.
+
+    Without ``x_range`` all classes are in view.
+    """
+    low, high = _view(result) if x_range is None else x_range
+    if not low < high:
+        raise InputError(f"The x_range of Regions.plot must be (low, high). Got {x_range}.")
+    ax = axes_for(ax, (7.2, 4.2))
+    body, sides = _points(result, low, high)
+    heights = result.weighted_densities(body)
+    top = float(heights[np.isfinite(heights)].max())
+    x = np.union1d(body, sides)
+    # A density may be infinite at the end of its support; the figure stops well before.
+    heights = np.minimum(result.weighted_densities(x), 10 * top)
+    shown = []
+    for k, truth in enumerate(result.truths):
+        label, ink = f"p(x, {name_of(truth)})", _colour(truth, result)
+        shown += ax.plot(x, heights[:, k], color=ink, linewidth=2, zorder=3, label=label)
+    shown += _shade(ax, result, low, high)
+    for threshold in result.thresholds:
+        if low < threshold < high:
+            ax.axvline(threshold, color="0.25", linewidth=0.8, linestyle=(0, (4, 3)), zorder=2)
+    ax.set(xlim=(low, high), xlabel="x", ylabel="prior × density")
+    ax.set_ylim(0, 1.08 * top if top > 0 else 1)
+    ax.legend(handles=shown, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return ax
+
+
+def _view(result: Regions) -> tuple[float, float]:
+    """Choose a range of x that shows all classes with a prior, and the thresholds near them."""
+    ends = []
+    for k in result.setting.active:
+        quantiles = result.setting.densities[k].quantile(np.array([0.001, 0.25, 0.75, 0.999]))
+        low, lower, upper, high = quantiles.tolist()
+        # A Gaussian's 0.1 % quantiles are 1.8 interquartile ranges from its quartiles; tails
+        # much heavier than that would squeeze the rest of the figure.
+        reach = 3 * (upper - lower)
+        ends.append((max(low, lower - reach), min(high, upper + reach)))
+    start, stop = min(low for low, _ in ends), max(high for _, high in ends)
+    width = stop - start
+    near = [t for t in result.thresholds.tolist() if start - width / 2 < t < stop + width / 2]
+    margin = 0.05 * width
+    return min([start, *(t - margin for t in near)]), max([stop, *(t + margin for t in near)])
+
+
+def _points(result: Regions, low: float, high: float) -> tuple[F64, F64]:
+    """Return points in view where each class is seen, however narrow, and both sides of jumps."""
+    densities, levels = result.setting.densities, np.arange(1, 64) / 64
+    grid = np.linspace(low, high, _POINTS)
+    body = np.unique(np.concatenate([grid, *(each.quantile(levels) for each in densities)]))
+    ends = np.array([end for each in densities for end in (each.low, each.high)])
+    sides = np.concatenate([np.nextafter(ends, -np.inf), np.nextafter(ends, np.inf)])
+    return body[(body >= low) & (body <= high)], sides[(sides > low) & (sides < high)]
+
+
+def _colour(name: Label, result: Regions) -> str:
+    """Return the colour of a true class, by their order, or of an act: the same for one name."""
+    acts = [act for act in result.acts if act not in result.truths and act != result.loss.reject]
+    return COLOURS[[*result.truths, *acts].index(name) % len(COLOURS)]
+
+
+def _shade(ax: Any, result: Regions, low: float, high: float) -> list[Any]:
+    """Shade the intervals in view; return one patch per act for the legend."""
+    patches: dict[Label, Any] = {}
+    for start, stop, act in result.intervals:
+        if start >= high or stop <= low:
+            continue
+        style = (
+            {"facecolor": "none", "edgecolor": GREY, "hatch": "///", "alpha": 0.55}
+            if act == result.loss.reject
+            else {"facecolor": _colour(act, result), "alpha": 0.16}
+        )
+        ends = max(start, low), min(stop, high)
+        label = f"act: {name_of(act)}"
+        patches.setdefault(act, ax.axvspan(*ends, linewidth=0, zorder=0, label=label, **style))
+    return [patches[act] for act in result.acts if act in patches]
