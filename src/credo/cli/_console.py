@@ -128,10 +128,14 @@ def bound_text(value: float, kind: str, digits: int = 8) -> str:
     return f"{float(context.create_decimal_from_float(float(value))):.{digits}g}"
 
 
+def count_text(number: float) -> str:
+    """Write a number of things; weighted ones need not be whole."""
+    return f"{number:.0f}" if float(number).is_integer() else f"{number:.6g}"
+
+
 def plural(number: float, one: str, many: str | None = None) -> str:
-    """Write a number and what it counts; weighted rows need not be whole."""
-    written = f"{number:.0f}" if float(number).is_integer() else f"{number:.6g}"
-    return f"{written} {one if number == 1 else many or f'{one}s'}"
+    """Write a number and what it counts."""
+    return f"{count_text(number)} {one if number == 1 else many or f'{one}s'}"
 
 
 class Wait:
