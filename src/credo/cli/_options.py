@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias, get_type_hints
 
 import typer
 
 from credo.exceptions import InputError
-from credo.inference.engines import OPTIONS, Engine
+from credo.inference.engines import OPTIONS, Engine, lookup
 
 
 def opt(told: str, *names: str, **more: Any) -> Any:
@@ -53,7 +54,19 @@ TableFiles: TypeAlias = Annotated[list[Path], arg(_TABLES, "TABLE")]
 ModelFile: TypeAlias = Annotated[Path, arg("The model, as credo fit writes it.", "MODEL")]
 _LOSS = "Loss matrix: acts in the first line, a truth at the start of the others."
 LossFile: TypeAlias = Annotated[Path | None, opt(_LOSS, "--loss")]
-RejectCost: TypeAlias = Annotated[float | None, opt("Add a reject act with this cost.", "--reject")]
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"a cost must be finite. Got {text}.")
+    return value
+
+
+_REJECT = "Add a reject act with this cost."
+RejectCost: TypeAlias = Annotated[
+    float | None, opt(_REJECT, "--reject", parser=_finite, metavar="COST")
+]
 _MISSING = (
     "Cell of a text file that means missing, such as ?; empty, NA and NaN always do. Repeatable."
 )
@@ -159,7 +172,7 @@ def method_options(
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(**given: Any) -> None:
             texts = {name: given.pop(name) for name in names}
-            options = {name: _value(text) for name, text in texts.items() if text is not None}
+            options = {name: value_in(text) for name, text in texts.items() if text is not None}
             command(**given, options=options)
 
         own, hints = inspect.signature(command), get_type_hints(command, include_extras=True)
@@ -185,7 +198,22 @@ def method_options(
     return decorate
 
 
-def _value(text: str) -> Any:
+def engine_of_method(
+    method: str, options: Iterable[str], registry: Mapping[str, Engine], command: str
+) -> Engine:
+    """Return the engine of a name or an alias; refuse options that it does not have."""
+    engine = lookup(method, registry, f"--method of {command}")
+    for name in options:
+        if name not in engine.options:
+            owners = ", ".join(each.name for each in registry.values() if name in each.options)
+            raise InputError(
+                f"--{name.replace('_', '-')} is no option of {command} --method {engine.name}. "
+                + (f"It goes with --method {owners}." if owners else "Leave it out.")
+            )
+    return engine
+
+
+def value_in(text: str) -> Any:
     """Return a whole number, a number, None for the word none, or else the text."""
     for number in (int, float):
         try:

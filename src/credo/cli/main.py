@@ -19,22 +19,22 @@ from typer.core import TyperCommand
 
 from credo._version import __version__
 from credo.cli._console import note
-from credo.cli.adding_noise import noise
-from credo.cli.best_states import mpe
-from credo.cli.certified import bounds
-from credo.cli.conversion import convert
-from credo.cli.costs import plan
+from credo.cli.bounds import bounds
+from credo.cli.convert import convert
 from credo.cli.decide import decide
-from credo.cli.denoising import denoise
-from credo.cli.graphs import infer
-from credo.cli.table_evaluate import evaluate
-from credo.cli.table_fit import fit
-from credo.cli.table_predict import predict
-from credo.cli.table_show import show
-from credo.cli.table_update import merge, update
-from credo.cli.uai_task import uai
+from credo.cli.denoise import denoise
+from credo.cli.evaluate import evaluate
+from credo.cli.explain import explain
+from credo.cli.fit import fit
+from credo.cli.infer import infer
+from credo.cli.mpe import mpe
+from credo.cli.noise import noise
+from credo.cli.plan import plan
+from credo.cli.predict import predict
+from credo.cli.show import show
+from credo.cli.uai import uai
+from credo.cli.update import merge, update
 from credo.cli.warm_up import warm_up
-from credo.cli.weighing import explain
 from credo.exceptions import CompilingWarning, CredoError, CredoWarning, NumericalError
 
 INTERNAL, BAD_INPUT, NOT_CONVERGED = 1, 2, 3
@@ -48,8 +48,13 @@ _COMMANDS = {
     "Housekeeping": (warm_up,),
 }
 #: A parameter and its value, as the library writes them: penalty='l2', features=[…], log=True.
-_GIVEN = re.compile(r"\b(\w+)=(?:'([^']*)'|\[[^\]]*\]|True\b|(\w[\w.+-]*\b))")
-#: Functions of the library by the commands that call them.
+_GIVEN = re.compile(r"\b(\w+)=(?:'([^']*)'|\[[^\]]*\]|True\b|(\w[\w.+-]*\b)|(?=[\s,.;)]))")
+#: A parameter by its name alone, where only a parameter can be meant.
+_NAMED = re.compile(
+    r"\bThe (\w+)(?= of [\w ]+? (?:must|is|needs)\b)|(?<=: )(\w+)(?= (?:must|needs)\b)"
+    r"|(?<=eave )(\w+)(?= out\b)|(?<!')\b(None)\b(?!')"
+)
+#: Functions of the library, and the commands that call them.
 _FUNCTIONS = re.compile(r"\b(?:credo\.)?(?:(fit|predict|evaluate|update)_table|(merge)_models)\b")
 
 
@@ -104,13 +109,18 @@ class _Command(TyperCommand):
 
     def _as_typed(self, text: str) -> str:
         """Speak of options in the place of parameters, and of commands in that of functions."""
+        if text.startswith("--"):  # it does already, and may quote what was typed
+            return text
         options = {each.name: each.opts[0] for each in self.params if each.opts[0][0] == "-"}
 
-        def typed(found: re.Match[str]) -> str:
+        def given(found: re.Match[str]) -> str:
             option, value = options.get(found[1]), found[2] or (found[3] or "").lower()
             return found[0] if option is None else f"{option} {value}".rstrip()
 
-        text = _GIVEN.sub(typed, text)
+        def named(found: re.Match[str]) -> str:
+            return "none" if found[4] else options.get(found[found.lastindex or 0], found[0])
+
+        text = _NAMED.sub(named, _GIVEN.sub(given, text))
         return _FUNCTIONS.sub(lambda found: f"credo {found[1] or found[2]}", text)
 
 
