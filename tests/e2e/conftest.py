@@ -1,5 +1,7 @@
 """The command line in this process: a folder to work in, and what a run returns."""
 
+import re
+import subprocess
 import sys
 
 import pytest
@@ -24,5 +26,30 @@ def credo(folder, capsys, monkeypatch):  # noqa: ARG001
             main.run()
         captured = capsys.readouterr()
         return stop.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def refused(credo):
+    """Run a command that is refused: code 2, no output, and a sentence or Typer's box on stderr."""
+
+    def run(message, *arguments):
+        code, out, err = credo(*arguments)
+        assert (code, out) == (2, "")
+        assert "internal" not in err
+        assert err.startswith("Usage:") or (err.startswith("credo: ") and err.count("\n") == 1), err
+        assert re.search(message, re.sub(r"[│╭╮╰╯─\s]+", " ", err)), err
+
+    return run
+
+
+@pytest.fixture
+def process(folder):
+    """Run a command in a process of its own, for pipes, signals and what it loads."""
+
+    def run(*arguments, **options):
+        command = [sys.executable, "-m", "credo", *arguments]
+        return subprocess.run(command, capture_output=True, check=False, cwd=folder, **options)
 
     return run

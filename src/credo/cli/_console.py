@@ -236,7 +236,9 @@ class Wait:
             if self._bar is None and self._took is None:
                 words = TextColumn("{task.description}"), TextColumn("{task.fields[text]}")
                 columns = (words[0], BarColumn(), words[1], TimeElapsedColumn())
-                self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+                self._bar = Progress(
+                    *columns, console=Console(stderr=True), transient=True, redirect_stdout=False
+                )
                 self._bar.add_task(**self._facts)
                 self._bar.start()
 
