@@ -8,12 +8,31 @@ import pytest
 
 from credo.cli import main
 
+#: Rain, sprinkler and wet grass; rain wets for certain.
+LAWN = """network lawn {}
+variable rain { type discrete [ 2 ] { no, yes }; }
+variable sprinkler { type discrete [ 2 ] { no, yes }; }
+variable wet { type discrete [ 2 ] { no, yes }; }
+probability ( rain ) { table 0.8, 0.2; }
+probability ( sprinkler | rain ) { (no) 0.6, 0.4; (yes) 0.99, 0.01; }
+probability ( wet | sprinkler, rain ) {
+  (no, no) 1.0, 0.0; (no, yes) 0.0, 1.0; (yes, no) 0.1, 0.9; (yes, yes) 0.0, 1.0;
+}
+"""
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Work in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def lawn(folder):
+    """Write a small network; return its text."""
+    (folder / "lawn.bif").write_text(LAWN)
+    return LAWN
 
 
 @pytest.fixture

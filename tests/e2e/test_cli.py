@@ -296,12 +296,12 @@ class TestErrors:
 
 class TestWait:
     @staticmethod
-    def watch(monkeypatch, patience, terminal=True):
+    def watch(monkeypatch, patience=0.0, *, terminal=True):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
         monkeypatch.setattr(_console, "_PATIENCE", patience)
 
     def test_every_kind_of_report_is_shown(self, capsys, monkeypatch):
-        self.watch(monkeypatch, 0.0)
+        self.watch(monkeypatch)
         with _console.Wait("fitting") as wait:
             wait.rows(500, 0.5)
             wait.rows(1000, 1.0)
@@ -316,7 +316,7 @@ class TestWait:
         assert re.search(r"Compiled chains .* 2 of 7", capsys.readouterr().err)
 
     def test_a_wait_that_reports_nothing_is_shown_too(self, capsys, monkeypatch):
-        self.watch(monkeypatch, 0.0)
+        self.watch(monkeypatch)
         with _console.Wait("planning") as wait:
             for _ in range(200):
                 if wait._bar is not None:
@@ -329,7 +329,7 @@ class TestWait:
         [(9.0, True, False), (0.0, True, True), (0.0, False, False)],
     )
     def test_nobody_else_sees_a_bar(self, capsys, monkeypatch, patience, terminal, quiet):
-        self.watch(monkeypatch, patience, terminal)
+        self.watch(monkeypatch, patience, terminal=terminal)
         with _console.Wait("fitting", quiet=quiet) as wait:
             wait.rows(5, None)
         assert capsys.readouterr().err == ""
