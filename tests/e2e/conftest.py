@@ -1,5 +1,6 @@
 """The command line in this process: a folder to work in, and what a run returns."""
 
+import json
 import re
 import subprocess
 import sys
@@ -45,6 +46,18 @@ def credo(folder, capsys, monkeypatch):  # noqa: ARG001
             main.run()
         captured = capsys.readouterr()
         return stop.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def ask(credo):
+    """Run a command that succeeds in silence, and read its JSON."""
+
+    def run(*arguments):
+        code, out, err = credo(*arguments, "--json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
 
     return run
 

@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import itertools
-import json
 import math
 import os
 import re
@@ -58,18 +57,6 @@ def network(**tables):
 def folder(folder, lawn):  # noqa: ARG001 - it writes the file
     (folder / "pair.uai").write_text(PAIR)
     return folder
-
-
-@pytest.fixture
-def ask(credo):
-    """Run a command that succeeds in silence, and read its JSON."""
-
-    def run(*arguments):
-        code, out, err = credo(*arguments, "--json")
-        assert (code, err) == (0, "")
-        return json.loads(out)
-
-    return run
 
 
 class TestInfer:

@@ -52,7 +52,7 @@ _GIVEN = re.compile(r"\b(\w+)=(?:'([^']*)'|\[[^\]]*\]|True\b|(\w[\w.+-]*\b)|(?=[
 #: A parameter by its name alone, where only a parameter can be meant.
 _NAMED = re.compile(
     r"\bThe (\w+)(?= of [\w ]+? (?:must|is|needs)\b)|(?<=: )(\w+)(?= (?:must|needs)\b)"
-    r"|(?<=eave )(\w+)(?= out\b)|(?<!')\b(None)\b(?!')"
+    r"|(?<=eave )(\w+)(?= out\b)|(?<=use )(\w+)(?=[.,;])|(?<!')\b(None)\b(?!')"
 )
 #: Functions of the library, and the commands that call them.
 _FUNCTIONS = re.compile(r"\b(?:credo\.)?(?:(fit|predict|evaluate|update)_table|(merge)_models)\b")
@@ -118,7 +118,9 @@ class _Command(TyperCommand):
             return found[0] if option is None else f"{option} {value}".rstrip()
 
         def named(found: re.Match[str]) -> str:
-            return "none" if found[4] else options.get(found[found.lastindex or 0], found[0])
+            return (
+                "none" if found[0] == "None" else options.get(found[found.lastindex or 0], found[0])
+            )
 
         text = _NAMED.sub(named, _GIVEN.sub(given, text))
         return _FUNCTIONS.sub(lambda found: f"credo {found[1] or found[2]}", text)
