@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from credo.cli._console import check_out, note
-from credo.cli._options import Seed, arg, opt
+from credo.cli._options import arg, opt
 from credo.exceptions import InputError
 
 #: Kinds of noise that take an option.
@@ -32,7 +32,7 @@ def noise(
         float | None, opt("Of gaussian: standard deviation in grey levels; 20 by default.")
     ] = None,
     length: Annotated[float | None, opt("Of burst: mean length in pixels; 8 by default.")] = None,
-    seed: Seed = 0,
+    seed: Annotated[int, opt("Seed of what is drawn.", min=0)] = 0,
 ) -> None:
     """Add noise to a picture: flips of single pixels, bursts, salt and pepper, or Gaussian."""
     given = {"--flip": flip_probability, "--sigma": sigma, "--length": length}
