@@ -75,9 +75,10 @@ def credo(monkeypatch, capsys):
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["credo", *arguments])
-        code = main.exit_code()
+        with pytest.raises(SystemExit) as stop:
+            main.run()
         out, err = capsys.readouterr()
-        return code, out + err
+        return stop.value.code, out + err
 
     return run
 

@@ -43,9 +43,10 @@ def run(tmp_path, monkeypatch, capsys):
 
     def ask(*arguments):
         monkeypatch.setattr(sys, "argv", ["credo", *arguments])
-        code = cli.exit_code()
+        with pytest.raises(SystemExit) as stop:
+            cli.run()
         captured = capsys.readouterr()
-        assert code == 0, captured.err
+        assert stop.value.code == 0, captured.err
         return captured.out + captured.err
 
     return ask

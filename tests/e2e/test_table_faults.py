@@ -13,8 +13,7 @@ import pyarrow.csv as arrow_csv
 import pytest
 from pyarrow import parquet
 
-from credo import Loss
-from credo.cli.table_losses import loss_of, read_loss
+from credo.cli._tables import loss_for, read_loss
 from credo.exceptions import CredoError
 from credo.storage import load
 
@@ -56,10 +55,12 @@ for line in sys.stdin:
         sys.addaudithook(watch)
         sys.setprofile(count)
         sys.argv = ["credo", *arguments]
-        code = cli.exit_code()
-        sys.setprofile(None)
-        os.write(tell, json.dumps([writes, calls]).encode())
-        os._exit(code)
+        try:
+            cli.run()
+        except SystemExit as stop:
+            sys.setprofile(None)
+            os.write(tell, json.dumps([writes, calls]).encode())
+            os._exit(stop.code)
     os.close(tell)
     _, status = os.waitpid(child, 0)
     code = None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
@@ -210,61 +211,40 @@ SHARP = (
 
 def _damaged(rng):
     """Draw a file that was right and is damaged in a place or two."""
-    content = bytearray(rng.choice(LOSSES))
+    content = rng.choice(LOSSES)
     for _ in range(rng.randint(1, 2)):
         at = rng.randrange(len(content) + 1)
-        to = min(len(content), at + rng.randint(0, 2))
-        way = rng.randrange(6)
-        if way == 0:
-            content[at:to] = b""
-        elif way == 1:
-            content[at:to] = rng.choice(SHARP)
-        elif way == 2:
-            content[at:at] = bytes(rng.randrange(256) for _ in range(rng.randint(1, 4)))
-        elif way == 3:
-            content[at:at] = content[: rng.randrange(len(content) + 1)]
-        elif way == 4:
-            del content[at:]
-        else:
-            lines = bytes(content).split(b"\n")
-            rng.shuffle(lines)
-            content[:] = b"\n".join(lines)
-    return bytes(content)
+        start, rest = content[:at], content[at + rng.randint(0, 2) :]
+        lines = content.split(b"\n")
+        rng.shuffle(lines)
+        ways = (
+            start + rest,
+            start + rng.choice(SHARP) + rest,
+            start + rng.randbytes(3) + content[at:],
+            start + content[: rng.randrange(len(content) + 1)] + content[at:],
+            start,
+            b"\n".join(lines),
+        )
+        content = rng.choice(ways)
+    return content
 
 
 def test_a_damaged_loss_is_refused_in_a_sentence_or_read(tmp_path):
     rng = random.Random(5)  # noqa: S311 - as above
     path = tmp_path / "loss.csv"
     ends, longest = Counter(), 0
-    for _ in range(4000):
-        content = _damaged(rng)
+    for _ in range(1200):
+        content, labels = _damaged(rng), rng.choice(LABELS)
         path.write_bytes(content)
         try:
             loss = read_loss(path, rng.choice((None, 0.5)))
+            assert np.isfinite(loss.matrix).all(), content
+            assert loss.matrix.shape == (len(loss.truths), len(loss.acts)), content
+            ends["read"] += 1
+            assert set(loss_for(labels, loss, None, None).truths) == set(labels), content
+            ends["used"] += 1
         except CredoError as error:
             ends["refused"] += 1
             longest = max(longest, len(str(error)))
-            continue
-        ends["read"] += 1
-        assert np.isfinite(loss.matrix).all(), content
-        assert loss.matrix.shape == (len(loss.truths), len(loss.acts)), content
-    assert min(ends.values()) > 400
+    assert min(ends.values()) > 40
     assert longest < 1000
-
-
-def test_a_loss_that_was_read_is_one_for_the_labels_or_is_refused(tmp_path):
-    rng = random.Random(6)  # noqa: S311 - as above
-    path = tmp_path / "loss.csv"
-    ends = Counter()
-    for _ in range(1500):
-        path.write_bytes(_damaged(rng))
-        labels = rng.choice(LABELS)
-        try:
-            found = loss_of(labels, read_loss(path, None), None, None, "credo predict")
-        except CredoError:
-            ends["refused"] += 1
-            continue
-        ends["used"] += 1
-        assert isinstance(found, Loss)
-        assert set(found.truths) == set(labels)
-    assert min(ends.values()) > 50

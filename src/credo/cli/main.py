@@ -6,32 +6,125 @@ Exit codes: 0 done, 1 internal error, 2 bad input, 3 did not converge.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
-from typing import Annotated
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from credo._version import __version__
-from credo.cli.adding_noise import noise
-from credo.cli.best_states import mpe
-from credo.cli.certified import bounds
-from credo.cli.conversion import convert
-from credo.cli.costs import plan
+from credo.cli._console import note
+from credo.cli.bounds import bounds
+from credo.cli.convert import convert
 from credo.cli.decide import decide
-from credo.cli.denoising import denoise
-from credo.cli.graphs import infer
-from credo.cli.table_evaluate import evaluate
-from credo.cli.table_fit import fit
-from credo.cli.table_predict import predict
-from credo.cli.table_show import show
-from credo.cli.table_update import merge, update
-from credo.cli.uai_task import uai
+from credo.cli.denoise import denoise
+from credo.cli.evaluate import evaluate
+from credo.cli.explain import explain
+from credo.cli.fit import fit
+from credo.cli.infer import infer
+from credo.cli.mpe import mpe
+from credo.cli.noise import noise
+from credo.cli.plan import plan
+from credo.cli.predict import predict
+from credo.cli.show import show
+from credo.cli.uai import uai
+from credo.cli.update import merge, update
 from credo.cli.warm_up import warm_up
-from credo.cli.weighing import explain
-from credo.exceptions import CredoError, NumericalError
+from credo.exceptions import CompilingWarning, CredoError, CredoWarning, NumericalError
 
-DONE, INTERNAL, BAD_INPUT, NOT_CONVERGED = 0, 1, 2, 3
+INTERNAL, BAD_INPUT, NOT_CONVERGED = 1, 2, 3
+
+#: Commands by what they are about, as ``credo --help`` groups them.
+_COMMANDS = {
+    "Tables": (fit, predict, evaluate, update, merge, show),
+    "Networks": (infer, plan, mpe, bounds, explain, convert, uai),
+    "Decisions": (decide,),
+    "Images": (denoise, noise),
+    "Housekeeping": (warm_up,),
+}
+#: A parameter and its value, as the library writes them: penalty='l2', features=[…], log=True.
+_GIVEN = re.compile(r"\b(\w+)=(?:'([^']*)'|\[[^\]]*\]|True\b|(\w[\w.+-]*\b)|(?=[\s,.;)]))")
+#: A parameter by its name alone, where only a parameter can be meant.
+_NAMED = re.compile(
+    r"\bThe (\w+)(?= of [\w ]+? (?:must|is|needs)\b)|(?<=: )(\w+)(?= (?:must|needs)\b)"
+    r"|(?<=eave )(\w+)(?= out\b)|(?<=use )(\w+)(?=[.,;])|(?<!')\b(None)\b(?!')"
+)
+#: Functions of the library, and the commands that call them.
+_FUNCTIONS = re.compile(r"\b(?:credo\.)?(?:(fit|predict|evaluate|update)_table|(merge)_models)\b")
+
+
+class _Command(TyperCommand):
+    """A command whose warnings and errors are sentences, and speak of options as typed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            with self._spoken_warnings():
+                return super().invoke(ctx)
+        except typer.Exit:
+            raise
+        except Exception as error:
+            if os.environ.get("CREDO_TRACEBACK"):
+                raise
+            code, message = self._verdict(error)
+            note(f"credo: {message}")
+            raise typer.Exit(code) from None
+
+    def _verdict(self, error: Exception) -> tuple[int, str]:
+        """Tell whose fault an error is, and word it for the user."""
+        if isinstance(error, CredoError):
+            code = NOT_CONVERGED if isinstance(error, NumericalError) else BAD_INPUT
+            return code, self._as_typed(str(error))
+        if isinstance(error, OSError):
+            named = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            return BAD_INPUT, named
+        where = "Set CREDO_TRACEBACK=1 to see where, and report it."
+        return INTERNAL, f"internal error: {type(error).__name__}: {error}. {where}"
+
+    @contextmanager
+    def _spoken_warnings(self) -> Iterator[None]:
+        """Turn warnings into sentences on stderr: of a wait at once, of the others at the end."""
+        said: dict[str, None] = {}
+
+        def show(message: object, category: type[Warning], *_: object) -> None:
+            text = self._as_typed(str(message))
+            if issubclass(category, CompilingWarning):
+                note(f"credo: {text}")
+            else:
+                said[text] = None
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", CredoWarning)
+            warnings.showwarning = show  # type: ignore[assignment]  # file and line are not said
+            try:
+                yield
+            finally:
+                for text in said:
+                    note(f"credo: warning: {text}")
+
+    def _as_typed(self, text: str) -> str:
+        """Speak of options in the place of parameters, and of commands in that of functions."""
+        if text.startswith("--"):  # it does already, and may quote what was typed
+            return text
+        options = {each.name: each.opts[0] for each in self.params if each.opts[0][0] == "-"}
+
+        def given(found: re.Match[str]) -> str:
+            option, value = options.get(found[1]), found[2] or (found[3] or "").lower()
+            return found[0] if option is None else f"{option} {value}".rstrip()
+
+        def named(found: re.Match[str]) -> str:
+            return (
+                "none" if found[0] == "None" else options.get(found[found.lastindex or 0], found[0])
+            )
+
+        text = _NAMED.sub(named, _GIVEN.sub(given, text))
+        return _FUNCTIONS.sub(lambda found: f"credo {found[1] or found[2]}", text)
+
 
 app = typer.Typer(
     name="credo",
@@ -42,11 +135,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (
-    *(fit, predict, evaluate, update, merge, show),
-    *(decide, infer, plan, mpe, bounds, explain, convert, uai, denoise, noise, warm_up),
-):
-    app.command()(command)
+for panel, commands in _COMMANDS.items():
+    for command in commands:
+        app.command(cls=_Command, rich_help_panel=panel)(command)
 
 
 def _version(wanted: bool) -> None:
@@ -69,35 +160,8 @@ def run() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _stop)
-    sys.exit(exit_code())
+    app()
 
 
 def _stop(number: int, _: object) -> None:
     sys.exit(128 + number)
-
-
-def exit_code() -> int:
-    """Run the command line; turn errors into a sentence on stderr and a code."""
-    try:
-        app()
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else INTERNAL
-    except Exception as error:
-        if os.environ.get("CREDO_TRACEBACK"):
-            raise
-        code, message = _verdict(error)
-        typer.echo(f"credo: {message}", err=True)
-        return code
-    return DONE
-
-
-def _verdict(error: Exception) -> tuple[int, str]:
-    """Tell whose fault an error is, and word it for the user."""
-    if isinstance(error, NumericalError):
-        return NOT_CONVERGED, str(error)
-    if isinstance(error, CredoError):
-        return BAD_INPUT, str(error)
-    if isinstance(error, OSError):
-        return BAD_INPUT, f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    where = "Set CREDO_TRACEBACK=1 to see where, and report it."
-    return INTERNAL, f"internal error: {type(error).__name__}: {error}. {where}"

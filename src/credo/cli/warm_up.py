@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 
-import typer
+from credo.cli._console import Wait, say
 
 
 def warm_up() -> None:
@@ -14,22 +13,25 @@ def warm_up() -> None:
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
-    from credo._checks import usable_cores
-    from credo.cli.progress import step_progress
-    from credo.cli.small_calls import CALLS
+    from credo.cli._small_calls import CALLS
 
-    begun, n = time.monotonic(), len(CALLS)
-    fresh = get_context("spawn")  # threads of ours, if there are any, do not go along
-    with step_progress() as step, ProcessPoolExecutor(min(usable_cores(), n), fresh) as pool:
-        step("Compiling", 0, n)
-        for done, call in enumerate(as_completed(pool.submit(compile_for, name) for name in CALLS)):
-            step(f"Compiled {call.result()}", done + 1, n)
-    typer.echo(f"Everything is compiled, in {time.monotonic() - begun:.0f} s.")
+    n, fresh = len(CALLS), get_context("spawn")  # threads of ours do not go along
+    with Wait("Compiling") as wait, ProcessPoolExecutor(_cores(), fresh) as pool:
+        calls = as_completed([pool.submit(compile_for, name) for name in CALLS])
+        for done, call in enumerate(calls, 1):
+            wait.steps(f"Compiled {call.result()}", done, n)
+    say(f"Everything is compiled, in {wait.seconds:.0f} s.")
+
+
+def _cores() -> int:
+    """Return how many processes may run at a time."""
+    allowed = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+    return len(allowed(0))
 
 
 def compile_for(name: str) -> str:
     """Make some of the calls, in a process of its own, and return their name."""
-    from credo.cli.small_calls import CALLS
+    from credo.cli._small_calls import CALLS
 
     os.environ.setdefault("CREDO_KERNELS", "compiled")
     with warnings.catch_warnings():

@@ -12,7 +12,7 @@ from tests.speeds import both_speeds
 
 from credo._kernels import tiers
 from credo._kernels.tiers import PAYS, Kernel, kernel
-from credo.cli.small_calls import CALLS
+from credo.cli._small_calls import CALLS
 from credo.exceptions import CompilingWarning, InputError
 
 SCALE = 3.0

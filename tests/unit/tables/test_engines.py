@@ -469,7 +469,9 @@ def test_a_new_model_is_one_class(engine, rows, tmp_path, monkeypatch, capsys):
     assert stop.value.code == 0, capsys.readouterr().err
     assert credo.load(tmp_path / "c.credo").smoothing == 2.0
     monkeypatch.setattr(sys, "argv", [*command, *options[:-2], "--penalty", "l2"])
-    assert cli.exit_code() == 2
+    with pytest.raises(SystemExit) as stop:
+        cli.run()
+    assert stop.value.code == 2
     told = "--penalty is an option of --model logistic, not of nearest-mean."
     assert told in capsys.readouterr().err
 

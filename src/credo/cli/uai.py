@@ -1,0 +1,84 @@
+"""``credo uai``: the tasks of the inference competitions, in their formats."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from credo.cli._console import Wait, check_out, say
+from credo.cli._options import Budget, arg, as_budget, opt
+from credo.exceptions import InputError
+
+_QUERY = "The variables of MMAP: their number, then each of them."
+
+
+def uai(
+    task: Annotated[
+        Literal["PR", "MAR", "MAP", "MMAP"],
+        arg("PR, MAR, MAP or MMAP.", "TASK", case_sensitive=False),
+    ],
+    model: Annotated[Path, arg("The model, .uai, also with .gz.", "MODEL")],
+    evidence: Annotated[
+        Path | None, arg("What was observed, .evid; nothing by default.", "EVIDENCE")
+    ] = None,
+    query_file: Annotated[Path | None, opt(_QUERY)] = None,
+    out: Annotated[Path | None, opt("Write to this file instead of the terminal.")] = None,
+    budget: Budget = "4GB",
+) -> None:
+    """Solve a task of the UAI inference competitions and write the result as they do."""
+    from credo.formats import read_uai, read_uai_evidence, write_uai_result
+
+    if (task == "MMAP") != (query_file is not None):
+        raise InputError(
+            "MMAP needs --query-file, the variables that are asked for."
+            if task == "MMAP"
+            else f"--query-file is for MMAP. Leave it out with {task}."
+        )
+    check_out(out, {"the model": model, "the evidence": evidence, "the query": query_file})
+    with Wait("solving"):
+        net = read_uai(model)
+        findings = {} if evidence is None else read_uai_evidence(evidence, net)
+        chosen = [] if query_file is None else _query(query_file, list(net.names))
+        value = _solved(task, net, findings, chosen, as_budget(budget))
+    if out is not None and str(out) != "-":
+        write_uai_result(out, task, value)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder, "result")
+        write_uai_result(written, task, value)
+        say(written.read_text(encoding="utf-8").removesuffix("\n"))
+
+
+def _solved(task: str, net: Any, findings: Any, chosen: list[Any], budget: str | None) -> Any:
+    """Return the result of a task; variables and states have the numbers of the file."""
+    from credo import inference
+
+    if task == "PR":
+        post = inference.infer(net, findings, query=[], method="exact", budget=budget)
+        return post.log_evidence / math.log(10)
+    if task == "MAR":
+        post = inference.infer(net, findings, method="exact", budget=budget)
+        return [post.probabilities(name) for name in post]
+    if task == "MAP":
+        best = inference.mpe(net, findings, method="junction_tree", budget=budget)
+        return [net[name].index(state) for name, state in best.states.items()]
+    best = inference.marginal_map(net, chosen, findings, budget=budget)
+    places = {name: number for number, name in enumerate(net.names)}
+    return {places[name]: net[name].index(state) for name, state in best.states.items()}
+
+
+def _query(path: Path, names: list[Any]) -> list[Any]:
+    """Read the variables that are asked for: their number, then each of them."""
+    from credo.formats._text import NumberFile, TextFile
+
+    found = NumberFile.of(TextFile.read(path))
+    count = found.whole(0, "the number of variables")
+    chosen = found.wholes(1, count, "a variable")
+    if len(found) > 1 + count:
+        found.fail(1 + count, f"Expected {count} variables, got {len(found) - 1}.")
+    for place, variable in enumerate(chosen, 1):
+        if variable >= len(names):
+            found.fail(place, f"There is no variable {variable}: the model has {len(names)}.")
+    return [names[variable] for variable in chosen]
