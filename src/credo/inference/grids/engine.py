@@ -416,7 +416,7 @@ class Messages(ABC):
             for old, new in zip(before, self._cores(), strict=True)
             for few in _few(0, len(old), old[:1].size)
         ]
-        return max(moves, default=0.0) / float(self._eta)
+        return max(moves) / float(self._eta)
 
     def _cores(self) -> list[Floats]:
         """Return the messages between pixels, block by block, without the rims."""
