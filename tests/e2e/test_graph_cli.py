@@ -625,12 +625,12 @@ class TestMpe:
 class TestExplain:
     ARGUMENTS = ("explain", "lawn.bif", "--evidence", "wet=yes", "--target", "rain")
 
-    def test_weighs_findings_in_bans(self, credo):
+    def test_weighs_findings_in_log10_odds(self, credo):
         code, out, err = credo(*self.ARGUMENTS, "--state", "yes")
         assert (code, err) == (0, "")
         p = rain_given(wet=1)[0]
         total = math.log10(p / (1 - p)) - math.log10(0.2 / 0.8)
-        assert out.startswith(f"rain = yes: 0.2 -> {p:.4g} ({total:+.3f} bans)\n")
+        assert out.startswith(f"rain = yes: 0.2 -> {p:.4g} ({total:+.3f} in log10 odds)\n")
 
     def test_infinite_weights_are_words_in_json(self, credo):
         arguments = ("explain", "lawn.bif", "--evidence", "wet=no", "--target", "rain")

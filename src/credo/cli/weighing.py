@@ -16,7 +16,7 @@ from credo.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from credo.inference import Explanation
+    from credo.inference import WeightOfEvidence
 
 
 def explain(
@@ -58,7 +58,7 @@ def explain(
         say(str(found))
 
 
-def _explanation_record(found: Explanation) -> dict[str, Any]:
+def _explanation_record(found: WeightOfEvidence) -> dict[str, Any]:
     """Give an explanation by name; weights are in bans."""
     return {
         "target": str(found.target),

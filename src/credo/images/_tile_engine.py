@@ -18,7 +18,7 @@ from credo.graphs.grid_coordinates import Axis, edge_energy
 from credo.graphs.grid_field import odds_energy
 from credo.images._tile_regions import Window
 from credo.images.restoration import Energies
-from credo.inference.grids.engine import Settings, messages_on, settings_for
+from credo.inference.grids.engine import GridSettings, messages_on, settings_for
 
 #: float32 or float64.
 Floats: TypeAlias = npt.NDArray[Any]
@@ -56,7 +56,7 @@ class TileEngine:
     coupling: Any
     neighbours: int
     sweeps: int
-    settings: Settings
+    settings: GridSettings
 
     @classmethod
     def of(cls, flips: float | tuple[float, float], passing: Passing, who: str) -> TileEngine:

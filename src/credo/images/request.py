@@ -12,8 +12,8 @@ from credo.decisions import Loss
 from credo.exceptions import InputError
 from credo.graphs import GridField
 from credo.inference.grids.engine import (
+    GridSettings,
     Run,
-    Settings,
     as_number_type,
     as_share,
     check_memory,
@@ -71,7 +71,7 @@ class Request:
                 "sure a pixel is, so it cannot weigh a loss. Use method='sum-product' or loss=None."
             )
 
-    def pass_messages(self, field: GridField) -> tuple[PosteriorMap, Settings, Run]:
+    def pass_messages(self, field: GridField) -> tuple[PosteriorMap, GridSettings, Run]:
         """Pass messages on a field as was asked for; return beliefs, settings and how it ended."""
         settings = settings_for(field, self.method, self.momentum, self.schedule, self.dtype, WHO)
         is_watched = self.callback is not None or self.tolerance is not None

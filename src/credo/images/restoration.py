@@ -18,7 +18,7 @@ from credo.exceptions import InputError
 from credo.graphs import GridField
 from credo.images.coding import CodedImage
 from credo.images.deciding import decide_map
-from credo.inference.grids.engine import Messages, Settings, messages_on
+from credo.inference.grids.engine import GridSettings, Messages, messages_on
 from credo.posterior import PosteriorMap
 
 Plane = npt.NDArray[Any]
@@ -57,7 +57,7 @@ class Channel:
     posterior: PosteriorMap | None
     rejected: Bool
     field: GridField
-    settings: Settings | None  #: how messages were passed; None if none were
+    settings: GridSettings | None  #: how messages were passed; None if none were
     sweeps: int  #: how many times
     status: str  #: and how that ended
     learnt: Learnt

@@ -13,7 +13,7 @@ from credo._types import F64, Label
 from credo._validation.arrays import positive_int
 from credo.exceptions import InputError
 from credo.graphs.wiring import Wiring
-from credo.inference._explain import Explanation
+from credo.inference._explain import WeightOfEvidence
 from credo.inference._infer import infer
 from credo.inference.graph_posterior import GraphPosterior
 from credo.plots._boxes import BELIEVED, WIDTHS, Box, draw_boxes, percent
@@ -69,7 +69,7 @@ def draw_network(
 
 
 @draw.register
-def draw_explanation(result: Explanation, ax: Any = None) -> Any:
+def draw_explanation(result: WeightOfEvidence, ax: Any = None) -> Any:
     """Draw the weight of each finding, given the others and alone, the most telling on top.
 
     Parameters
