@@ -376,9 +376,9 @@ def distributions(
         raise InputError(f"{who}: {where} {row_fault(p[row], remedy, normalise=normalise)}")
 
 
-def first_wrong_row(p: F64, *, normalise: bool = False) -> int | None:
+def first_wrong_row(p: F64, *, normalise: bool = False, slack: float | None = None) -> int | None:
     """Return the first row of the 2-D ``p`` that is no distribution, or no weights to normalise."""
-    slack, ones = tolerance(p.shape[1]), np.ones(p.shape[1])
+    slack, ones = tolerance(p.shape[1]) if slack is None else slack, np.ones(p.shape[1])
     for block in blocks(len(p), block_rows(p.shape[1])):
         part = p[block]
         with np.errstate(over="ignore", invalid="ignore"):

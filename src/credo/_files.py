@@ -38,7 +38,7 @@ def bytes_written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def path_written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a library that opens its own files a name to write to; rename it on success.
+    """Yield a name that a library may write a file to; rename it on success.
 
     Whatever the library thinks of permissions, the file gets those of any new file.
     """
@@ -60,7 +60,7 @@ def write_bytes_whole(path: str | os.PathLike[str], content: bytes | memoryview)
 
 @contextmanager
 def _place(path: str | os.PathLike[str]) -> Iterator[tuple[Path, str]]:
-    """Give the name to write to and how to open it; rename afterwards if the block succeeds."""
+    """Yield the name to write to and how to open it; rename afterwards if the block succeeds."""
     path = os.fsdecode(path)
     if path.startswith(_STREAMS):  # they may lead to a file that others write to as well
         yield Path(path), "w"

@@ -8,9 +8,11 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any, NoReturn, Self
 
+import numpy as np
+
 
 class Immutable:
-    """Refuses new values for its attributes; ``_set`` is for whoever makes the object."""
+    """Refuses new values for its attributes; ``_set`` and ``_of`` are for whoever makes it."""
 
     __slots__ = ()
 
@@ -18,14 +20,24 @@ class Immutable:
         raise AttributeError(f"A {type(self).__name__} does not change; {name!r} cannot be set.")
 
     def _set(self, **values: Any) -> Self:
-        """Set attributes of an object that is being made, and return it."""
+        """Set attributes of an object that is being made, arrays read-only, and return it."""
         for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
             object.__setattr__(self, name, value)
         return self
 
+    @classmethod
+    def _of(cls, **values: Any) -> Self:
+        """Return an object of parts that are known to be right, unchecked."""
+        return cls.__new__(cls)._set(**values)  # noqa: SLF001 - a new object of this very class
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        self._set(**state[1])  # an object without a __dict__ is copied and pickled by its slots
+
 
 class Storable:
-    """Gives a model its ``save`` method; the format itself lives in ``credo.storage``."""
+    """Adds the ``save`` method to a model; the format itself lives in ``credo.storage``."""
 
     __slots__ = ()
 
@@ -43,7 +55,7 @@ class Storable:
 
 
 class Drawable:
-    """Gives a result its ``plot`` method; the drawing itself lives in ``credo.plots``."""
+    """Adds the ``plot`` method to a result; the drawing itself lives in ``credo.plots``."""
 
     __slots__ = ()
 

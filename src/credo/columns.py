@@ -144,7 +144,7 @@ class Table:
             The same object each time.
         """
         if j not in self._read:
-            self._read[j] = self._checked(self._cells(j)(as_words=False), j)
+            self._read[j] = self._check_categories(self._cells(j)(as_words=False), j)
         return self._read[j]
 
     def words(self, j: int) -> Words:
@@ -167,11 +167,11 @@ class Table:
         if j not in self._words:
             known = self._read.get(j)
             if not isinstance(known, Words):
-                known = self._checked(self._cells(j)(as_words=True), j)
+                known = self._check_categories(self._cells(j)(as_words=True), j)
             self._words[j] = known
         return self._words[j]
 
-    def _checked(self, column: Any, j: int) -> Any:
+    def _check_categories(self, column: Any, j: int) -> Any:
         """Refuse values that are hashable but no categories."""
         if isinstance(column, Words):
             for value in (*column.categories, *column.declared):
@@ -331,7 +331,7 @@ class Categories:
 
     @classmethod
     def of(cls, values: Iterable[Any]) -> Self:
-        """Give codes to distinct values in the order given.
+        """Code distinct values in the order given.
 
         Parameters
         ----------

@@ -55,10 +55,10 @@ class InputError(CredoError, ValueError):
 
 
 class LabelError(InputError, KeyError):
-    """A label, truth or act that is not among the known ones."""
+    """A label, true class or act that is not among the known ones."""
 
     def __str__(self) -> str:
-        """Give the sentence itself, where KeyError would quote it."""
+        """Return the sentence itself, where KeyError would quote it."""
         return str(self.args[0]) if self.args else ""
 
 

@@ -513,7 +513,7 @@ class TestExplain:
         assert (code, err) == (0, "")
         p = rain_given(wet=1)[0]
         total = math.log10(p / (1 - p)) - math.log10(0.2 / 0.8)
-        assert out.startswith(f"rain = yes: 0.2 -> {p:.4g} ({total:+.3f} ")
+        assert out.startswith(f"rain = yes: 0.2 -> {p:.4g} ({total:+.3f} in log10 odds)\n")
 
     def test_infinite_weights_are_words_in_json(self, ask):
         record = ask(*self.ARGUMENTS, "--evidence", "wet=no", "--state", "yes")

@@ -11,8 +11,9 @@ or the same with a maximum. What is left is p(x_c | x_p), a row for each state o
 the roots down, they give the beliefs of variables and of cells, draws, or the best states.
 
 How to use it: ``make_graph``; blocks of variables by ``grow``, or factors by ``span`` (Kruskal);
-``plant`` one or more partitions into a ``Forest`` whose blocks are numbered through; ``make_room``.
-Then, for a block b, write the logs of its variables alone to ``room.total`` and call
+``plant`` one or more partitions into a ``Forest`` whose blocks are numbered through;
+``make_scratch``. Then, for a block b, write the logs of its variables alone to ``room.total`` and
+call
 
     condition(graph, forest, b, logs, beta, states, cells, room.total)  # factors with one slot in b
     collect(graph, forest, b, logs, beta, states, cells, mode, room)      # gives the log sum
@@ -71,7 +72,7 @@ class Forest(NamedTuple):
     count: Any  #: entries of each list; the most rows of a block, and children's states of a family
 
 
-class Room(NamedTuple):
+class ForestScratch(NamedTuple):
     """Where a block is worked on; ``total`` and ``belief`` are of all states of all variables."""
 
     total: Any
@@ -160,10 +161,10 @@ def plant(graph: Graph, block_of: Any, taken: Any = None) -> Forest:
     return forest
 
 
-def make_room(graph: Graph, forest: Forest) -> Room:
+def make_scratch(graph: Graph, forest: Forest) -> ForestScratch:
     """Make room for one block at a time of a forest."""
     n_states, widest = int(graph.start[-1]), forest.count[WIDTH]
-    return Room(
+    return ForestScratch(
         np.empty(n_states),
         np.empty(n_states),
         np.empty(forest.count[ROWS]),

@@ -133,6 +133,7 @@ class Kernel:
                     kept._source_stamp = self.fingerprint()  # noqa: SLF001
                     # looked at before the types are read, among them classes that may be gone
                     kept._version = f"{kept._version} {kept._source_stamp}"  # noqa: SLF001
+                    kept._load_index = functools.partial(_load_index, kept._load_index)  # noqa: SLF001
         return self._compiled
 
     def callees(self) -> Iterator[Kernel]:
@@ -233,6 +234,14 @@ _NOTICE = (
     "Compiling for a large problem, once per machine, about {:.0f} to {:.0f} s. "
     "`credo warm-up` compiles everything ahead."
 )
+
+
+def _load_index(load: Callable[[], dict[Any, str]]) -> dict[Any, str]:
+    """Return Numba's index of compiled code; none if a class of arguments has another name now."""
+    try:
+        return load()
+    except (AttributeError, ImportError):
+        return {}
 
 
 @functools.cache

@@ -40,16 +40,16 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
     estimator
         A scikit-learn classifier with ``predict_proba``; it is cloned, then fitted.
     loss : Loss, callable, or None
-        Losses by truth and act; the truths are the classes, in any order. A callable gets ``X``
-        and returns a Loss, or an array of shape (n, K, A), for losses that depend on the row.
-        None is zero-one loss: the most probable class.
+        Losses by true class and act; the true classes are those of ``fit``, in any order. A
+        callable gets ``X`` and returns a Loss, or an array of shape (n, K, A), for losses that
+        depend on the row. None is zero-one loss: the most probable class.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted classifier.
     classes_ : ndarray of shape (K,)
-        Labels seen in ``fit``, which are the truths.
+        Labels seen in ``fit``, which are the true classes.
     n_features_in_, feature_names_in_
         As seen by the wrapped classifier, if it tells.
 
@@ -133,15 +133,15 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         return self
 
     def decide(self, X: Any, loss: Any = None) -> Decisions:
-        """Return acts with their risk, margin and expected losses.
+        """Return acts with their expected loss, margin and the expected losses of all.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
             Rows to act on.
         loss : Loss, callable or array-like of shape (n, K, A), optional
-            Used in place of the classifier's own loss. An array has its truths in the order of
-            ``classes_`` and its acts in that of the classifier's own loss.
+            Used in place of the classifier's own loss. An array has its true classes in the order
+            of ``classes_`` and its acts in that of the classifier's own loss.
 
         Returns
         -------
@@ -273,7 +273,7 @@ def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Any
     Parameters
     ----------
     loss
-        Losses by truth and act, one matrix for all rows.
+        Losses by true class and act, one matrix for all rows.
     from_probabilities
         False: the acts are what the estimator's ``predict`` returns, so that an estimator is
         judged by what it does. True: the acts are the best ones under ``loss`` for the

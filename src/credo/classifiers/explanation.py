@@ -69,7 +69,7 @@ class Explanation:
     def __repr__(self) -> str:
         rows = zip(self.features, self.values, self.contributions, strict=True)
         lines = [("prior", self.prior)]
-        lines += [(f"{_called(f)} = {_short(v)}", c) for f, v, c in islice(rows, _SHOWN)]
+        lines += [(f"{_feature_name(f)} = {_short(v)}", c) for f, v, c in islice(rows, _SHOWN)]
         rest = self.contributions[_SHOWN:]
         if rest.size:
             lines.append((f"{rest.size} more", float(rest.sum())))
@@ -79,7 +79,7 @@ class Explanation:
         return "\n".join([title, *(f"  {text:<{width}}  {c:+.3f}" for text, c in shown)])
 
 
-def _called(feature: Any) -> str:
+def _feature_name(feature: Any) -> str:
     """Name a feature; one without a name by its number."""
     return f"x{feature}" if isinstance(feature, int) else str(feature)
 

@@ -177,7 +177,8 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     Parameters
     ----------
     covariance : str
-        One of the seven shapes.
+        One of the seven shapes. ``"qda"`` is ``"full"``, ``"lda"`` is ``"tied"``, and ``"gnb"``
+        (Gaussian naive Bayes) is ``"diagonal"``.
     shrinkage : None, "auto", "oas" or float
         Amount λ in :math:`(1 - \lambda) \Sigma + \lambda \operatorname{diag}(\Sigma)`: the
         correlations shrink and the variances stay, so units do not matter. ``"auto"`` is Ledoit
@@ -358,9 +359,10 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
 
     def _detail(self) -> Detail:
         """Return the least detail of scatter that the parameters need."""
+        shape = checked_shape(self.covariance, _OWNER)
         if self.subspace is None:
-            return detail_for(self.covariance)
-        return "tied" if self.covariance in LINEAR else "full"
+            return detail_for(shape)
+        return "tied" if shape in LINEAR else "full"
 
     def _summarise(self, batch: tuple[Rows, Any]) -> ClassSummary | None:
         rows, classes = batch

@@ -262,7 +262,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         with unchanged_on_error(self):
             names: list[Label] = []
             passes = _Batches(source, partial(self._read_batch, names=names))
-            return self._fit(self._surveyed(passes, names, classes))
+            return self._fit(self._survey(passes, names, classes))
 
     def _fit_passes(self, passes: Passes, names: Sequence[str]) -> Self:
         """Fit to the rows of a table with these columns, wherever they are."""
@@ -271,7 +271,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             self.__dict__.pop("schema_", None)
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
-            return self._fit(self._surveyed(passes, names))
+            return self._fit(self._survey(passes, names))
 
     def coefficient_table(
         self, confidence: float = 0.95, *, reference: Label | None = None
@@ -429,7 +429,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     def _in_memory(self, X: Any, y: Any, sample_weight: Any) -> Design:
         """Survey rows that are all there."""
         labelled = self._labelled(X, y, sample_weight, reset=True)
-        return self._surveyed(InMemory(labelled), self._names())
+        return self._survey(InMemory(labelled), self._names())
 
     def _read_batch(self, raw: Any, names: list[Label], *, reset: bool) -> LabelledBatch | None:
         """Check one batch of a source; None if it has no rows. The first tells the names."""
@@ -453,7 +453,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             names[:] = self._names()
         return labelled
 
-    def _surveyed(self, passes: Passes, names: Sequence[Label], classes: Any = None) -> Design:
+    def _survey(self, passes: Passes, names: Sequence[Label], classes: Any = None) -> Design:
         """Go over the rows for their classes and categories, and for means and spreads."""
         reader = Reader(names)
         survey = _survey(passes, reader)

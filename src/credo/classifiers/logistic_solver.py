@@ -321,7 +321,7 @@ class Hessian:
         (raw,) = design.sum(partial(_moments, at=sums.coefficients(place.theta)))
         moments = sums.second(raw) / design.total
         n, size = design.n_logits, moments.shape[1]
-        blocks = _assembled(moments, design.n_classes) + np.diag(np.tile(objective.ridge, n))
+        blocks = _assemble_hessian(moments, design.n_classes) + np.diag(np.tile(objective.ridge, n))
         kept = max(1, n - 1) * size
         self.reduced = blocks[:kept, :kept].copy()
         #: Directions of collinear columns, and whether others only look like some.
@@ -370,7 +370,7 @@ class Hessian:
         return -answer
 
 
-def _assembled(moments: F64, n_classes: int) -> F64:
+def _assemble_hessian(moments: F64, n_classes: int) -> F64:
     """Put the second moments of pairs of classes together to the Hessian."""
     if n_classes == 2:
         return moments[0]

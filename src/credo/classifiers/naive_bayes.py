@@ -29,8 +29,8 @@ from credo.classifiers.naive_terms import (
     CategoricalTerm,
     CategorySummary,
     ColumnNames,
+    ColumnPart,
     GaussianTerm,
-    Part,
     PartSummary,
     SparseRows,
     Term,
@@ -208,18 +208,21 @@ def _name_family(family: Any) -> str:
             f"The families of {_OWNER} are one name for all columns, or a mapping from column to "
             "family, such as {0: 'gaussian', 1: 'poisson'}. Got a list."
         )
-    known = {**FAMILIES, "auto": "auto", "diagonal_gaussian": DiagonalGaussian}
-    for name, each in known.items():
+    if family is DiagonalGaussian or family in ("diagonal_gaussian", "normal"):
+        return "gaussian"  # the same: independent columns
+    if family == "multivariate_normal":
+        return "multivariate_gaussian"
+    for name, each in {**FAMILIES, "auto": "auto"}.items():
         if family is each or (isinstance(family, str) and family == name):
-            return "gaussian" if each is DiagonalGaussian else name  # the same: independent columns
+            return name
     shown = family if isinstance(family, str) else getattr(family, "__name__", family)
     raise InputError(
         f"{_OWNER} does not know the family {shown!r}. Choose one of {', '.join(FAMILIES)}."
     )
 
 
-def _plan(families: Any, rows: Table, names: ColumnNames) -> tuple[Part, ...]:
-    """Give each column a family: as named, or by what it holds."""
+def _plan(families: Any, rows: Table, names: ColumnNames) -> tuple[ColumnPart, ...]:
+    """Choose a family for each column: as named, or by what it holds."""
     wanted = [(tuple(range(rows.n_columns)), families)]
     if isinstance(families, Mapping):
         wanted = [(_columns_of(key, names), family) for key, family in families.items()]
@@ -239,10 +242,10 @@ def _plan(families: Any, rows: Table, names: ColumnNames) -> tuple[Part, ...]:
     parts = []
     for columns, name in sorted(pairs):
         if name in VECTORS or name == "categorical":
-            parts.append(Part(name, columns))
+            parts.append(ColumnPart(name, columns))
         else:
             together.setdefault(name, []).extend(columns)
-    return (*(Part(name, tuple(each)) for name, each in together.items()), *parts)
+    return (*(ColumnPart(name, tuple(each)) for name, each in together.items()), *parts)
 
 
 def _sparse_family(families: Any, rows: SparseRows) -> str:
@@ -389,12 +392,12 @@ class NaiveBayes(TermClassifier):
     families : "auto", str, family or mapping
         One family for all columns, or a mapping from column (its name or number) to family; a
         tuple of columns shares one ``"multinomial"``, ``"dirichlet"`` or
-        ``"multivariate_gaussian"``. Others: ``"gaussian"``, ``"laplace"``, ``"bernoulli"``,
-        ``"categorical"``, ``"poisson"``, ``"exponential"``, ``"gamma"``, ``"beta"``; or classes of
-        ``credo.families``. Columns without one are ``"auto"``: text and categories are
-        categorical; booleans, and numbers of which just 0 and 1 occur, are Bernoulli; other
-        numbers are Gaussian; sparse rows are Bernoulli if all entries are 0 or 1, else
-        multinomial. Counts in a table are not guessed.
+        ``"multivariate_gaussian"``. Others: ``"gaussian"`` (or ``"normal"``), ``"laplace"``,
+        ``"bernoulli"``, ``"categorical"``, ``"poisson"``, ``"exponential"``, ``"gamma"``,
+        ``"beta"``; or classes of ``credo.families``. Columns without one are ``"auto"``: text and
+        categories are categorical; booleans, and numbers of which just 0 and 1 occur, are
+        Bernoulli; other numbers are Gaussian; sparse rows are Bernoulli if all entries are 0 or 1,
+        else multinomial. Counts in a table are not guessed.
     smoothing : float
         Artificial observations α. Bernoulli :math:`(n_1 + \alpha)/(n + 2\alpha)`, categorical and
         multinomial :math:`(n_c + \alpha)/(n + \alpha C)`. Poisson and exponential columns get α
@@ -479,7 +482,7 @@ class NaiveBayes(TermClassifier):
     Summary: ClassVar[type] = NaiveSummary
     kind: ClassVar[Literal["numbers", "columns", "documents"]] = "columns"
     #: Parts, names of columns and library of frames, until there is a summary that holds them.
-    _settled: tuple[tuple[Part, ...], Labels | range, Any]
+    _settled: tuple[tuple[ColumnPart, ...], Labels | range, Any]
 
     def __init__(
         self,
@@ -571,7 +574,7 @@ class NaiveBayes(TermClassifier):
             columns = check.labels(named, f"columns of {_OWNER}")
         families = _name_families(self.families)
         if isinstance(rows, SparseRows):
-            parts: Any = (Part(_sparse_family(families, rows), range(rows.n_columns)),)
+            parts: Any = (ColumnPart(_sparse_family(families, rows), range(rows.n_columns)),)
         else:
             parts = _plan(families, rows, ColumnNames(_OWNER, columns))
         self._settled = parts, columns, frame
@@ -768,7 +771,7 @@ class NaiveBayes(TermClassifier):
         shown = []
         for family in dict.fromkeys(term.part.family for term in self._terms):
             columns = [c for t in self._terms if t.part.family == family for c in t.part.columns]
-            names = [self._terms[0].names.called(j) for j in columns[:8]]
+            names = [self._terms[0].names.name_of(j) for j in columns[:8]]
             more = f", … ({len(columns)} in all)" if len(columns) > 8 else ""
             shown.append(f"{family} {', '.join(names)}{more}")
         return f"{text} with {'; '.join(shown)}"

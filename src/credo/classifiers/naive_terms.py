@@ -86,7 +86,7 @@ _AMOUNTS = Support(lambda x: (x >= 0) & (x < np.inf), "counts, numbers that are 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Part:
+class ColumnPart:
     """A family and the positions of its columns: a range if the rows are sparse."""
 
     family: str
@@ -125,31 +125,31 @@ class ColumnNames:
         """List columns."""
         return check.listing([self.names[j] for j in columns])
 
-    def called(self, column: int) -> str:
+    def name_of(self, column: int) -> str:
         """Name a column in a sentence; x and its number if it has no name."""
         return f"x{column}" if isinstance(self.names, range) else str(self.names[column])
 
-    def keys(self, part: Part) -> list[Any]:
+    def keys(self, part: ColumnPart) -> list[Any]:
         """Name the columns of a part: one by one, or as a group if they are one event.
 
         All columns without names are a range: there may be a million of them.
         """
         if isinstance(part.columns, range) and isinstance(self.names, range):
             return [part.columns]
-        names = self.listed(part)
+        names = self.names_of(part)
         return [tuple(names)] if part.is_vector else names
 
-    def listed(self, part: Part) -> list[Any]:
+    def names_of(self, part: ColumnPart) -> list[Any]:
         """Name the columns of a part."""
         return [self.names[j] for j in part.columns]
 
-    def refuse(self, support: Support, x: F64, part: Part, rows: Sequence[int]) -> None:
+    def refuse(self, support: Support, x: F64, part: ColumnPart, rows: Sequence[int]) -> None:
         """Refuse cells outside of a support, by row and column."""
         owner = f"{self.owner}: the family {part.family!r}"
-        support.refuse_others(x, owner, rows, self.listed(part))
+        support.refuse_others(x, owner, rows, self.names_of(part))
 
     @contextmanager
-    def naming(self, x: F64, part: Part, rows: Sequence[int]) -> Iterator[None]:
+    def naming(self, x: F64, part: ColumnPart, rows: Sequence[int]) -> Iterator[None]:
         """Say which cell it was, or at least which columns, if a family refuses a block."""
         try:
             yield
@@ -161,7 +161,7 @@ class ColumnNames:
 
 
 def _blocks(
-    rows: Rows, part: Part, names: ColumnNames, size: int | None = None
+    rows: Rows, part: ColumnPart, names: ColumnNames, size: int | None = None
 ) -> Iterator[tuple[F64, F64 | None, Int, range]]:
     """Yield the columns of a part, weights, codes and row numbers, a block at a time."""
     check_size(rows.n_classes, len(part.columns), names.owner)
@@ -267,7 +267,7 @@ class SparseRows:
         small = codes.astype(np.int32)
         for rows in check.blocks(len(self), max(1, len(self) * entries // max(1, self.X.nnz))):
             piece = self.piece(rows)
-            piece.refuse_others(_counted(family))
+            piece.refuse_others(_count_support(family))
             lengths, values = np.diff(piece.X.indptr), piece.X.data
             if weights is not None:
                 values = values * np.repeat(weights[rows], lengths)
@@ -276,7 +276,7 @@ class SparseRows:
         return result
 
 
-def _counted(family: str) -> Support:
+def _count_support(family: str) -> Support:
     """Return what the entries of sparse rows may be."""
     return _AMOUNTS if family == "multinomial" else FAMILIES[family]._support  # noqa: SLF001
 
@@ -331,7 +331,7 @@ Summary = (
 class PartSummary:
     """A part, and what is known of its columns."""
 
-    part: Part
+    part: ColumnPart
     summary: Annotated[Summary, "K D"]
 
     def _check(self) -> None:
@@ -355,7 +355,7 @@ class PartSummary:
             raise InputError(f"A {type(found).__name__} is not what {part.family!r} learns from.")
 
 
-def estimate_term(part: Part, summary: Any, how: Any, names: ColumnNames) -> Term:
+def estimate_term(part: ColumnPart, summary: Any, how: Any, names: ColumnNames) -> Term:
     """Estimate the distributions of one part; ``how`` has the parameters of the classifier."""
     try:
         return part.term.estimate(part, summary, how, names)
@@ -366,7 +366,7 @@ def estimate_term(part: Part, summary: Any, how: Any, names: ColumnNames) -> Ter
         ) from error
 
 
-def _estimate(part: Part, summary: Any, how: Any, **more: int) -> Any:
+def _estimate(part: ColumnPart, summary: Any, how: Any, **more: int) -> Any:
     """Estimate by maximum likelihood, or with artificial observations."""
     make: Any = part.distribution.estimate
     amount = float(how.smoothing)
@@ -376,11 +376,11 @@ def _estimate(part: Part, summary: Any, how: Any, **more: int) -> Any:
         return make(summary)
     if how.smoothing_target == "uniform":
         return make(summary, amount, **more)
-    marginal = make(_pooled(summary), amount, **more).mean
+    marginal = make(_pool_classes(summary), amount, **more).mean
     return make(summary, amount, marginal, **more)
 
 
-def _pooled(summary: Any) -> Any:
+def _pool_classes(summary: Any) -> Any:
     """Add up the classes of a summary of sums or counts."""
     arrays = [each.name for each in fields(summary) if each.name != "family"]
     return replace(summary, **{name: getattr(summary, name).sum(axis=0) for name in arrays})
@@ -391,7 +391,7 @@ def _pulled(summary: SumSummary, amount: float, *, counts: bool) -> SumSummary:
 
     For counts m is :math:`(S + a) / (N + a)`, so that nothing is impossible.
     """
-    both = _pooled(summary)
+    both = _pool_classes(summary)
     extra = amount if counts else 0.0
     weight = both.weight + extra
     mean = np.divide(both.total + extra, weight, out=np.zeros_like(weight), where=weight > 0)
@@ -405,7 +405,7 @@ def _pulled(summary: SumSummary, amount: float, *, counts: bool) -> SumSummary:
 class Term(ABC):
     """One fitted part."""
 
-    part: Part
+    part: ColumnPart
     #: Its distributions: a batch of (K, D), or of (K,) if the columns are one event.
     family: Any
     names: ColumnNames
@@ -420,11 +420,11 @@ class Term(ABC):
 
     @classmethod
     @abstractmethod
-    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> Any:
+    def summarise(cls, rows: Rows, part: ColumnPart, names: ColumnNames) -> Any:
         """Summarise the columns of a part."""
 
     @classmethod
-    def estimate(cls, part: Part, summary: Any, how: Any, names: ColumnNames) -> Self:
+    def estimate(cls, part: ColumnPart, summary: Any, how: Any, names: ColumnNames) -> Self:
         """Estimate the distributions from a summary."""
         return cls(part, _estimate(part, summary, how), names)
 
@@ -446,7 +446,7 @@ class Term(ABC):
 
     def features(self, n: int) -> list[Any]:
         """Name so many contributions: of the columns, or of all of them if they are one event."""
-        names = self.names.listed(self.part)
+        names = self.names.names_of(self.part)
         return names if n == len(names) else [tuple(names)]
 
     def sample(self, codes: Int, total: int, rng: np.random.Generator) -> Any:
@@ -498,7 +498,7 @@ class Term(ABC):
 
     def statistic_names(self) -> list[str]:
         """Name the sufficient statistics."""
-        columns = [self.names.called(j) for j in self.part.columns]
+        columns = [self.names.name_of(j) for j in self.part.columns]
         if self.part.family == "multivariate_gaussian":
             return columns + [f"{i} {j}" for i in columns for j in columns]
         texts = _STATISTICS.get(self.part.family, ("{0}",))
@@ -513,16 +513,18 @@ class GaussianTerm(Term):
     model: ClassGaussians = field(kw_only=True)
 
     @classmethod
-    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> ClassMoments:
+    def summarise(cls, rows: Rows, part: ColumnPart, names: ColumnNames) -> ClassMoments:
         """Return means and centred squares."""
         check_size(rows.n_classes, len(part.columns), names.owner)
         shape = len(rows.codes), len(part.columns)
         view = RowsView(shape, lambda block: rows.X.floats(part.columns, block))
-        found: Any = replace(rows, X=view).moments("diagonal", names.owner, names.listed(part))
+        found: Any = replace(rows, X=view).moments("diagonal", names.owner, names.names_of(part))
         return found  # never None: what is missing is left out of diagonals
 
     @classmethod
-    def estimate(cls, part: Part, summary: ClassMoments, how: Any, names: ColumnNames) -> Self:
+    def estimate(
+        cls, part: ColumnPart, summary: ClassMoments, how: Any, names: ColumnNames
+    ) -> Self:
         r"""Estimate means and variances, the latter at least a share of the feature's own variance.
 
         What is constant in a class of n rows gets 1 / (n + 1) of its variance within classes, as
@@ -538,7 +540,7 @@ class GaussianTerm(Term):
         flat = summary.flat() & active & ~unseen
         varied = with_variation(summary, flat) if flat.any() else summary
         seen = active & ~unseen
-        check_spread(varied, "diagonal", seen, Names("Gaussian", (), tuple(names.listed(part))))
+        check_spread(varied, "diagonal", seen, Names("Gaussian", (), tuple(names.names_of(part))))
         means, variances = summary.means, varied.diagonals() / np.where(unseen, 1.0, weights)
         if unseen.any():
             means, variances = np.where(unseen, centre, means), np.where(unseen, overall, variances)
@@ -593,7 +595,7 @@ class FamilyTerm(Term):
     _in_one_piece = False
 
     @classmethod
-    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> Any:
+    def summarise(cls, rows: Rows, part: ColumnPart, names: ColumnNames) -> Any:
         """Summarise blocks of rows and merge."""
         found = []
         size = len(rows.codes) if cls._in_one_piece else None
@@ -650,7 +652,9 @@ class LaplaceTerm(FamilyTerm):
     _in_one_piece = True
 
     @classmethod
-    def estimate(cls, part: Part, summary: SketchSummary, how: Any, names: ColumnNames) -> Self:
+    def estimate(
+        cls, part: ColumnPart, summary: SketchSummary, how: Any, names: ColumnNames
+    ) -> Self:
         """Estimate medians and mean deviations; the variance, twice its square, has the floor."""
         arrays = [each.name for each in fields(summary) if each.name != "family"]
         classes = [
@@ -689,7 +693,7 @@ class CountsTerm(FamilyTerm):
     """Multinomial groups: parts of counts have a posterior, though no density."""
 
     @classmethod
-    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> SumSummary:
+    def summarise(cls, rows: Rows, part: ColumnPart, names: ColumnNames) -> SumSummary:
         """Add up the counts; a row with a missing one is left out."""
         k = rows.n_classes
         total, weight = np.zeros((k, len(part.columns))), np.zeros(k)
@@ -737,7 +741,7 @@ class CategoricalTerm(Term):
     unknown: str = field(kw_only=True)
 
     @classmethod
-    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> CategorySummary:  # noqa: ARG003
+    def summarise(cls, rows: Rows, part: ColumnPart, names: ColumnNames) -> CategorySummary:  # noqa: ARG003
         """Count the categories of a column; those that its type declares, if it does, in its order.
 
         Batches that declare the same then agree, whatever occurs in them, and in which order.
@@ -755,7 +759,9 @@ class CategoricalTerm(Term):
         return CategorySummary(known, counts)
 
     @classmethod
-    def estimate(cls, part: Part, summary: CategorySummary, how: Any, names: ColumnNames) -> Self:
+    def estimate(
+        cls, part: ColumnPart, summary: CategorySummary, how: Any, names: ColumnNames
+    ) -> Self:
         """Estimate probabilities, with room for one category more if unknown ones are smoothed."""
         counts = CountSummary("Categorical", summary.counts.sum(axis=1), summary.counts)
         spare = how.unknown == "smooth"
@@ -817,7 +823,7 @@ class CategoricalTerm(Term):
 
     def statistic_names(self) -> list[str]:
         """Name the categories, and the place of unknown ones."""
-        column = self.names.called(self.part.columns[0])
+        column = self.names.name_of(self.part.columns[0])
         known = [f"[{column} = {value!r}]" for value in self.categories.values]
         return [*known, f"[{column} unknown]"][: self.family.mean.shape[1]]
 
@@ -828,7 +834,7 @@ class SparseTerm(Term):
     """Bernoulli, multinomial or Poisson columns of sparse rows: only what is not zero is read."""
 
     @classmethod
-    def summarise(cls, rows: Rows, part: Part, names: ColumnNames) -> SumSummary:  # noqa: ARG003
+    def summarise(cls, rows: Rows, part: ColumnPart, names: ColumnNames) -> SumSummary:  # noqa: ARG003
         """Add up sparse rows."""
         counts = rows.X.counts(rows.codes, rows.weights, rows.n_classes, part.family)
         return cls.summary_of(part.family, class_weights(rows), counts)
@@ -858,7 +864,7 @@ class SparseTerm(Term):
         return -np.where(np.isfinite(partitions), partitions, 0.0).sum(axis=1)
 
     @cached_property
-    def _barred(self) -> tuple[F64, F64] | None:
+    def _count_impossible(self) -> tuple[F64, F64] | None:
         """Count impossible entries: 1 if a column must be zero, -1 if it must not; and the latter.
 
         None if all weights are finite.
@@ -873,7 +879,7 @@ class SparseTerm(Term):
     def score(self, ready: SparseRows, block: slice, *, whole: bool) -> F64:
         """Score rows by a sparse product; see ``Term.score``."""
         rows = ready.piece(block)
-        rows.refuse_others(_counted(self.part.family))
+        rows.refuse_others(_count_support(self.part.family))
         X = rows.X
         if whole or len(self._offsets) > _FEW:
             scores = X @ self._table
@@ -882,11 +888,11 @@ class SparseTerm(Term):
             scores[:, 1:] = X @ self._differences
         if self._offsets.any():
             scores += self._offsets
-        if self._barred is not None:
+        if self._count_impossible is not None:
             present = csr_array(((X.data > 0).astype(np.float64), X.indices, X.indptr), X.shape)
-            scores[present @ self._barred[0] + self._barred[1] > 0] = -np.inf
+            scores[present @ self._count_impossible[0] + self._count_impossible[1] > 0] = -np.inf
         if whole and self.part.family != "bernoulli":
-            rows.refuse_others(_counted("poisson"))
+            rows.refuse_others(_count_support("poisson"))
             logs = csr_array((scipy.special.gammaln(X.data + 1.0), X.indices, X.indptr), X.shape)
             scores -= logs.sum(axis=1)[:, None]
             if self.part.is_vector:

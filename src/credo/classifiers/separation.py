@@ -65,7 +65,7 @@ def maximise_likelihood(design: Design, rules: StopRules) -> tuple[Solution, Dir
     doubts = _Doubts(design)
     found, direction = fit(design, None, 0.0, replace(rules, doubt=doubts)), doubts.found
     if direction is None:
-        found, direction = _settled(design, found, rules)
+        found, direction = _settle(design, found, rules)
     if direction is None:
         return found, None
     bare, few = Objective.of(design, None, 0.0), is_small(design, None)
@@ -76,9 +76,7 @@ def maximise_likelihood(design: Design, rules: StopRules) -> tuple[Solution, Dir
     return replace(fitted, n_iter=n_iter, converged=False), direction
 
 
-def _settled(
-    design: Design, found: Solution, rules: StopRules
-) -> tuple[Solution, Direction | None]:
+def _settle(design: Design, found: Solution, rules: StopRules) -> tuple[Solution, Direction | None]:
     """Take one more step: at a maximum it is the last, and if not, look for separation."""
     objective, few, here = Objective.of(design, None, 0.0), is_small(design, None), found.place
     if found.converged and here.theta.size > MOST_VARIABLES:
@@ -164,10 +162,10 @@ class _Programme:
         None if only flat directions are left; absolute entries sum to at most one.
         """
         for _ in range(_MOST_PASSES):
-            flat, height = self._solved(mean)
+            flat, height = self._solve(mean)
             if height <= _ZERO:
                 return None
-            theta = self._cleaned(flat).reshape(self._shape)
+            theta = self._clean(flat).reshape(self._shape)
             u, own, other, margins = self._lowest(theta)
             bad = margins < (0.5 * height if mean is None else -_ZERO)
             if not bad.any():
@@ -186,7 +184,7 @@ class _Programme:
         new = sparse.csr_array(table.reshape(len(u), -1))
         self._margins = sparse.vstack([self._margins, new], format="csr")
 
-    def _solved(self, mean: F64 | None) -> tuple[F64, float]:
+    def _solve(self, mean: F64 | None) -> tuple[F64, float]:
         """Solve for the rows that are known; return the direction and what it reaches."""
         known, n = self._margins, self._margins.shape[1]
         marks = np.ones(self._shape)
@@ -213,7 +211,7 @@ class _Programme:
             return np.zeros(n), 0.0
         return found.x[:n] - found.x[n : 2 * n], -float(found.fun)
 
-    def _cleaned(self, flat: F64) -> F64:
+    def _clean(self, flat: F64) -> F64:
         """Make margins that are zero but for the tolerance of the programme exactly zero."""
         support, tight = flat != 0, np.abs(self._margins @ flat) <= 10 * _ZERO
         if not tight.any():
@@ -281,14 +279,14 @@ def _gaps(block: RowBatch, at: tuple[F64, F64]) -> F64:
 def _proven(design: Design, theta: F64) -> Direction | None:
     """Prove a direction on all rows; tell its kind and the pairs of classes that it parts."""
     at, n_classes = design.sums.coefficients(theta), design.n_classes
-    least, parted = design.reduce(partial(_parted, at=at, n_classes=n_classes), _least_of)
+    least, parted = design.reduce(partial(_find_parted, at=at, n_classes=n_classes), _least_of)
     if least < -_ZERO or not parted.any():
         return None
     pairs = tuple((int(a), int(b)) for a, b in np.argwhere(np.triu(parted | parted.T)))
     return Direction("complete" if least > _ZERO else "quasi-complete", theta, pairs)
 
 
-def _parted(block: RowBatch, at: tuple[F64, F64], n_classes: int) -> tuple[float, Bool]:
+def _find_parted(block: RowBatch, at: tuple[F64, F64], n_classes: int) -> tuple[float, Bool]:
     """Return the least margin, and which classes (rows) are parted from which others."""
     parted, gaps = np.zeros((n_classes, n_classes), dtype=bool), _gaps(block, at)
     for k in np.unique(block.codes):

@@ -19,7 +19,7 @@ from credo.classifiers.explanation import Explanation
 from credo.classifiers.naive_bayes import TermClassifier
 from credo.classifiers.naive_terms import (
     ColumnNames,
-    Part,
+    ColumnPart,
     SparseRows,
     SparseTerm,
     check_size,
@@ -343,7 +343,7 @@ class TextClassifier(TermClassifier):
         if not isinstance(self._reader, HashingVectorizer):
             self._reader.vocabulary = list(words)
         term = estimate_term(
-            Part(self.model, range(len(words))),
+            ColumnPart(self.model, range(len(words))),
             SparseTerm.summary_of(self.model, summary.documents, counts),
             self,
             ColumnNames(_OWNER, words),

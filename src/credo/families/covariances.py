@@ -115,9 +115,14 @@ class GaussianFit:
 # --- shapes --------------------------------------------------------------------------------------
 
 
+#: Names that classifiers with these shapes are known by.
+_KNOWN_AS = {"lda": "tied", "qda": "full", "gnb": "diagonal"}
+
+
 def checked_shape(name: Any, owner: str) -> Shape:
-    """Check the name of a covariance shape."""
-    return check.one_of(name, get_args(Shape), f"covariance of {owner}")
+    """Return the shape of a name: its own, or "lda", "qda" or "gnb"."""
+    shape = _KNOWN_AS.get(name.lower(), name) if isinstance(name, str) else name
+    return check.one_of(shape, get_args(Shape), f"covariance of {owner}")
 
 
 def detail_for(shape: Shape) -> Detail:

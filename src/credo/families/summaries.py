@@ -148,10 +148,10 @@ class AbstractSummary(ABC):
                 raise ShapeError(
                     f"Summaries of {self.family} merge if {what}. Got shapes {mine} and {theirs}."
                 )
-        return type(self)(self.family, self.weight + other.weight, *self._pooled(other))
+        return type(self)(self.family, self.weight + other.weight, *self._pool(other))
 
     @abstractmethod
-    def _pooled(self, other: Self) -> tuple[F64, ...]:
+    def _pool(self, other: Self) -> tuple[F64, ...]:
         """Return the fields behind the weight for the rows of both."""
 
     def spread(self, places: Int, n_groups: int) -> Self:
@@ -212,7 +212,7 @@ class SumSummary(AbstractSummary):
         """Summarise checked rows in one pass."""
         return cls(rows.family, rows.weight, rows.sum(rows.values))
 
-    def _pooled(self, other: Self) -> tuple[F64, ...]:
+    def _pool(self, other: Self) -> tuple[F64, ...]:
         return (self.total + other.total,)
 
 
@@ -259,7 +259,7 @@ class CountSummary(AbstractSummary):
         spare = n_categories - self.counts.shape[-1]
         return np.pad(self.counts, [(0, 0)] * self.weight.ndim + [(0, spare)])
 
-    def _pooled(self, other: Self) -> tuple[F64, ...]:
+    def _pool(self, other: Self) -> tuple[F64, ...]:
         size = max(self.counts.shape[-1], other.counts.shape[-1])
         return (self.padded(size) + other.padded(size),)
 
@@ -333,7 +333,7 @@ class MomentSummary(AbstractSummary):
         weight = weight.reshape(rows.lead + rows.batch).copy()
         return cls(rows.family, weight, *_shaped(found, shape))
 
-    def _pooled(self, other: Self) -> tuple[F64, ...]:
+    def _pool(self, other: Self) -> tuple[F64, ...]:
         return _shaped(self._moments().merge(other._moments()), self.mean.shape)
 
     def _check(self) -> None:
@@ -418,7 +418,7 @@ class PositiveSummary(AbstractSummary):
         terms = excess(x, rows.per_row(mean), rows.per_row(rest))
         return cls(rows.family, weight, mean, rest, rows.sum(terms))
 
-    def _pooled(self, other: Self) -> tuple[F64, ...]:
+    def _pool(self, other: Self) -> tuple[F64, ...]:
         mine, theirs = _wide(self.weight, self.mean), _wide(other.weight, other.mean)
         means, rests = (self.mean, other.mean), (self.rest, other.rest)
         mean, rest, _ = pool_means(means, rests, (mine, theirs))
@@ -484,7 +484,7 @@ class SketchSummary(AbstractSummary):
         exact = np.zeros(rows.lead + rows.batch)
         return cls(rows.family, rows.weight, *_sketch(*rows.entries(), exact))
 
-    def _pooled(self, other: Self) -> tuple[F64, ...]:
+    def _pool(self, other: Self) -> tuple[F64, ...]:
         pairs = zip(self._entries(), other._entries(), strict=True)
         place, values, weights = (np.concatenate(pair) for pair in pairs)
         return _sketch(place, values, weights, self.rank_error + other.rank_error)

@@ -94,7 +94,7 @@ class _Lists:
         widths = self._widths(first)
         rows_of, end = self._part(first, self._columns, widths[0], self.n_rows)
         columns_of, _ = self._part(end, self.row_weights, widths[1], self.n_columns)
-        self.indices = self._agreed(rows_of, columns_of, first)
+        self.indices = self._check_agreement(rows_of, columns_of, first)
 
     def _weights(self, start: int, count: int, limit: int, what: str) -> Int64:
         """Read how many ones each column or row has; number ``limit`` says how many at most."""
@@ -135,7 +135,7 @@ class _Lists:
             self._found.fail(start + worst, f"Expected {wanted}, got {values[worst]}.")
         return values[is_index] - 1, start + len(values)
 
-    def _agreed(self, rows_of: Int64, columns_of: Int64, first: int) -> Int64:
+    def _check_agreement(self, rows_of: Int64, columns_of: Int64, first: int) -> Int64:
         """Check that both lists tell the same ones, each once; give the columns, row by row."""
         by_column = np.repeat(np.arange(self.n_columns), self._columns)
         by_row = np.repeat(np.arange(self.n_rows), self.row_weights)

@@ -249,7 +249,7 @@ def _body(source: BlockFile, name: str, opened: int, closed: int) -> _States:
 def _states(source: BlockFile, name: str, tokens: list[re.Match[str]]) -> _States:
     """Return the states that a type lists, which must differ."""
     states: _States = {}
-    for token in _listed(source, name, tokens):
+    for token in _read_states(source, name, tokens):
         state = source.name(token[0])
         if state in states:
             reason = f"The state {state!r} is listed twice. Rename or remove one."
@@ -258,7 +258,7 @@ def _states(source: BlockFile, name: str, tokens: list[re.Match[str]]) -> _State
     return states
 
 
-def _listed(source: BlockFile, name: str, tokens: list[re.Match[str]]) -> list[re.Match[str]]:
+def _read_states(source: BlockFile, name: str, tokens: list[re.Match[str]]) -> list[re.Match[str]]:
     """Return the states in ``type discrete [ 2 ] { yes, no };``."""
     words = [token[0] for token in tokens]
     if words[1:3] + words[4:6] != ["discrete", "[", "]", "{"]:

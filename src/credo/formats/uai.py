@@ -764,19 +764,19 @@ def _read_marginals(found: NumberFile) -> tuple[F64, ...]:
 
 def _read_states(found: NumberFile) -> Int:
     """Read the number of variables and a state for each."""
-    return np.array(_counted(found, 1, "variables and a state for each"), dtype=np.intp)
+    return np.array(_read_counted(found, 1, "variables and a state for each"), dtype=np.intp)
 
 
 def _read_some_states(found: NumberFile) -> dict[int, int]:
     """Read the number of variables, then a variable and a state for each."""
-    words = _counted(found, 2, "variables and a pair of variable and state for each")
+    words = _read_counted(found, 2, "variables and a pair of variable and state for each")
     states = dict(zip(words[::2], words[1::2], strict=True))
     if len(states) < len(words) // 2:
         found.fail(0, "A variable is listed twice. Remove one.")
     return states
 
 
-def _counted(found: NumberFile, width: int, what: str) -> list[int]:
+def _read_counted(found: NumberFile, width: int, what: str) -> list[int]:
     """Read a count and as many groups of whole numbers."""
     if len(found) != 1 + width * found.values.item(0):
         found.fail(0, f"Expected the number of {what}. Got {len(found)} numbers in all.")

@@ -291,13 +291,13 @@ class BayesianNetwork(AbstractRuleModel):
         """Keep the factors in the order of their children."""
         return scope[-1]
 
-    def _assembled(self, *, owned: bool = True) -> Wiring:
+    def _assemble(self, *, owned: bool = True) -> Wiring:
         """Check that every variable has its probabilities and that there is no cycle."""
         names = self._variables.names
         if len(self._held) < len(self):
             raise InputError(_lacking(*(v for i, v in enumerate(names) if i not in self._held)))
         check_acyclic([scope[:-1] for _, scope in self._pairs()], names)
-        return super()._assembled(owned=owned)
+        return super()._assemble(owned=owned)
 
 
 def _lacking(*names: Label) -> str:

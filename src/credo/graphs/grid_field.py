@@ -327,7 +327,7 @@ class GridField(MarkovNetwork):
         """Return the pixels' factors, then those of the edges."""
         return WiredFactors(self.compile())
 
-    def _assembled(self, *, owned: bool = False) -> Wiring:  # noqa: ARG002 - the base has it
+    def _assemble(self, *, owned: bool = False) -> Wiring:  # noqa: ARG002 - the base has it
         """Lay out the nodes in row-major order, then the edges axis by axis."""
         logs = np.asarray(self.log_potentials, dtype=np.float64)
         axes, k = self.axes, self.n_labels
@@ -504,7 +504,7 @@ class GridField(MarkovNetwork):
         ((10, 20, 30), array([ -0.5,  -8. , -40.5]))
         """
         owner = f"{_OWNER}.from_gaussian"
-        seen = _floats_as_given(image, f"image of {owner}")
+        seen = _as_floats(image, f"image of {owner}")
         _check_picture(seen.shape, f"image of {owner}")
         known = ~np.isinf(seen)
         _check_all(seen, known, f"image of {owner} must be finite, or NaN if unobserved")
@@ -733,7 +733,7 @@ def _owned_floats(values: Any, what: str) -> Floats:
 
     They are copied once, or not at all if they are read-only already.
     """
-    array = _floats_as_given(values, what)
+    array = _as_floats(values, what)
     made = isinstance(values, (np.ndarray, list, tuple)) and array is not values
     is_ours = (made and array.base is None) or check.is_read_only(array)
     if not (is_ours and array.flags.c_contiguous):
@@ -741,7 +741,7 @@ def _owned_floats(values: Any, what: str) -> Floats:
     return check.frozen(array)
 
 
-def _floats_as_given(values: Any, what: str) -> Floats:
+def _as_floats(values: Any, what: str) -> Floats:
     """Return an array of native float32 if values are of this type, float64 if not."""
     is_single = getattr(values, "dtype", None) == np.float32
     if is_single and not np.ma.is_masked(values):
@@ -751,7 +751,7 @@ def _floats_as_given(values: Any, what: str) -> Floats:
 
 def _per_pixel(values: Any, shape: Shape, what: str) -> Floats:
     """Check one number, or one per pixel."""
-    array = _floats_as_given(values, what)
+    array = _as_floats(values, what)
     if array.ndim and array.shape != shape:
         raise ShapeError(
             f"The {what} must be one number or a map of shape {shape}. Got shape {array.shape}."

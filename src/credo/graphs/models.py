@@ -162,7 +162,7 @@ class AbstractModel(Storable, ABC):
         <Wiring: 1 variables, 1 factors, 1 tables, 2 cells>
         """
         if self._wiring is None:
-            self._wiring = self._assembled() if self._arrays is None else self._arrays
+            self._wiring = self._assemble() if self._arrays is None else self._arrays
         return self._wiring
 
     def copy(self) -> Self:
@@ -198,7 +198,7 @@ class AbstractModel(Storable, ABC):
         """Return the factors that are objects, and their scopes, in order."""
         return [self._held[key] for key in sorted(self._held)]
 
-    def _assembled(self, *, owned: bool = False) -> Wiring:
+    def _assemble(self, *, owned: bool = False) -> Wiring:
         """Lay the factors one after the other; if ``owned``, each belongs to its last variable."""
         pairs = self._pairs()
         scopes = [scope for _, scope in pairs]

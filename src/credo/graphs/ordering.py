@@ -160,11 +160,11 @@ def find_order(  # noqa: PLR0913 - three arrays say what, four options say how
     kinds = _TRIED[check.one_of(heuristic, tuple(_TRIED), "heuristic of find_order")]
     units = check.number(effort, "effort of find_order", 0) * _UNITS_PER_SECOND
     seed = check.count(seed, "seed of find_order", 0)
-    scopes = _checked(n_states, scope_start, scope, "find_order")
+    scopes = _check_graph(n_states, scope_start, scope, "find_order")
     group = np.zeros(scopes[0].shape[0], np.int64)
     group[_variables(last, group.shape[0], "find_order", "last variables")] = 1
     budget = units if heuristic == "auto" else 0.0
-    return _searched(scopes, group, kinds, budget, seed)
+    return _search(scopes, group, kinds, budget, seed)
 
 
 class _Try(NamedTuple):
@@ -194,11 +194,11 @@ def _greedy(scopes: _Scopes, group: _Ints, kind: int, most_cells: float = math.i
             break
         most *= _MORE
         eliminate.expect(most / 10)
-    counted = _counted(scopes, sequence, _NAMES[kind], clique if steps < n else None)
+    counted = _count_cost(scopes, sequence, _NAMES[kind], clique if steps < n else None)
     return _Try(*counted, joins, _GREEDY * work)
 
 
-def _counted(
+def _count_cost(
     scopes: _Scopes, sequence: _Ints, heuristic: str, stopped_at: _Ints | None = None
 ) -> tuple[Order, tuple[Any, ...]]:
     """Count what an order costs, and list its cliques; not if a search stopped at one of them."""
@@ -227,7 +227,7 @@ def _counted(
     return order, cliques
 
 
-def _searched(scopes: _Scopes, group: _Ints, kinds: list[int], budget: float, seed: int) -> Order:
+def _search(scopes: _Scopes, group: _Ints, kinds: list[int], budget: float, seed: int) -> Order:
     """Eliminate by the first rule, try others and refine the best order while that pays."""
     best = _greedy(scopes, group, kinds[0])
     spent, tries = best.work, 1
@@ -245,7 +245,7 @@ def _searched(scopes: _Scopes, group: _Ints, kinds: list[int], budget: float, se
     if small or not best.joins or not plain.exact or plain.width >= BITS - 1:
         return plain
     sequence, pieces = refined(scopes, group, plain.sequence, best.cliques, seed, _SHARE, worth)
-    order, _ = _counted(scopes, sequence, plain.heuristic)
+    order, _ = _count_cost(scopes, sequence, plain.heuristic)
     return replace(min(plain, order, key=lambda each: each.cells), tries=tries + pieces)
 
 
@@ -294,7 +294,7 @@ def evaluate_order(
     >>> evaluate_order([2, 3, 4], [0, 2, 4], [0, 1, 1, 2], [1, 0, 2]).cells
     24.0
     """
-    arrays = _checked(n_states, scope_start, scope, "evaluate_order")
+    arrays = _check_graph(n_states, scope_start, scope, "evaluate_order")
     n = arrays[0].shape[0]
     order = _variables(sequence, n, "evaluate_order", "variables of the sequence").copy()
     if order.shape[0] != n or np.bincount(order, minlength=n).max(initial=0) > 1:
@@ -302,10 +302,10 @@ def evaluate_order(
             f"The sequence of evaluate_order must hold each of the {n} variables once. "
             f"Got {order.shape[0]} entries, {np.unique(order).shape[0]} of them different."
         )
-    return _counted(arrays, order, "given")[0]
+    return _count_cost(arrays, order, "given")[0]
 
 
-def _checked(n_states: Any, scope_start: Any, scope: Any, owner: str) -> _Scopes:
+def _check_graph(n_states: Any, scope_start: Any, scope: Any, owner: str) -> _Scopes:
     """Turn the graph into arrays that the kernel can walk without falling off."""
     states = _whole(n_states, owner, "numbers of states")
     start = _whole(scope_start, owner, "starts of scopes")

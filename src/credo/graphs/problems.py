@@ -106,15 +106,17 @@ def pose(
     needed = wanted | (observed >= 0)
     needed[list(soft)] = True
     keep = needed_factors(n, wiring.scope_start, wiring.scope, wiring.owner, needed)
-    free = _mentioned(wiring, keep, needed)
+    free = _mark_variables(wiring, keep, needed)
     if len(wiring.table) < n or (wiring.owner < 0).any():
-        free |= ~_mentioned(wiring, np.ones_like(keep), wanted)  # free of factors, they count too
+        free |= ~_mark_variables(
+            wiring, np.ones_like(keep), wanted
+        )  # free of factors, they count too
     free &= observed < 0
     problem = _problem(wiring, keep, observed, soft, free)
     return problem if whole else _without_idle_parts(problem, wanted)
 
 
-def _mentioned(wiring: Wiring, keep: Bool, needed: Bool) -> Bool:
+def _mark_variables(wiring: Wiring, keep: Bool, needed: Bool) -> Bool:
     """Mark the variables of the kept factors, and those needed anyway."""
     marks = needed.copy()
     marks[wiring.scope[np.repeat(keep, np.diff(wiring.scope_start))]] = True
@@ -173,7 +175,7 @@ def _slices(
 
 
 def _without_idle_parts(whole: Problem, wanted: Bool) -> Problem:
-    """Leave out the parts that the query does not hang together with.
+    """Leave out the parts that are not connected with the query.
 
     Conditional probabilities of unobserved children sum to one, whatever the part is.
     """
@@ -193,6 +195,6 @@ def _without_idle_parts(whole: Problem, wanted: Bool) -> Problem:
     keep[np.flatnonzero(keep)[idle[:n_tables]]] = False
     needed = wanted.copy()
     needed[list(soft)] = True
-    free = _mentioned(whole.wiring, keep, needed) & (whole.observed < 0)
+    free = _mark_variables(whole.wiring, keep, needed) & (whole.observed < 0)
     part = _problem(whole.wiring, keep, whole.observed, soft, free)
     return replace(part, is_complete=False)

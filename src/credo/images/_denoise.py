@@ -34,7 +34,7 @@ from credo.images.estimate import (
 from credo.inference.grids.engine import (
     Messages,
     Run,
-    Settings,
+    GridSettings,
     check_memory,
     messages_on,
     refuse_memory,
@@ -377,7 +377,7 @@ class Channel:
     posterior: PosteriorMap | None
     rejected: Bool
     field: GridField
-    settings: Settings | None  #: how messages were passed; None if none were
+    settings: GridSettings | None  #: how messages were passed; None if none were
     sweeps: int  #: how many times
     status: str  #: and how that ended
     learnt: Learnt
@@ -582,7 +582,7 @@ def _values(posterior: PosteriorMap, mean: Any, loss: Any) -> Plane:
 
 
 def _decide(
-    model: _Model, posterior: PosteriorMap, settings: Settings, run: Run, loss: Any
+    model: _Model, posterior: PosteriorMap, settings: GridSettings, run: Run, loss: Any
 ) -> Channel:
     """Decide about the pixels of a plane: under a loss, or for grey levels by their mean."""
     choice = decide_map(posterior, loss, "denoise")

@@ -27,7 +27,7 @@ from credo.images._denoise import Energies, learn_flips
 from credo.images.coding import read_image
 from credo.images.estimate import Sample
 from credo.images.tiff import Shape, Window, let_go
-from credo.inference.grids.engine import Settings, messages_on, settings_for
+from credo.inference.grids.engine import GridSettings, messages_on, settings_for
 
 #: Called with the number of tiles done, and of all tiles.
 TileCallback: TypeAlias = Callable[[int, int], None]
@@ -414,7 +414,7 @@ class Restorer:
     coupling: Any
     neighbours: int
     sweeps: int
-    settings: Settings
+    settings: GridSettings
     labels: Labels
     who: str
 

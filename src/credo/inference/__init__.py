@@ -8,8 +8,8 @@ from credo._lazy import doors
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from credo.inference._explain import (
-        Explanation as Explanation,
         FindingWeight as FindingWeight,
+        WeightOfEvidence as WeightOfEvidence,
         explain as explain,
     )
     from credo.inference._infer import infer as infer
@@ -50,7 +50,7 @@ __getattr__, __dir__, __all__ = doors(
         "credo.inference._infer": ["infer"],
         "credo.inference.bounding.certified": ["Bounds", "bounds"],
         "credo.inference.gibbs.diagnostics": ["effective_sample_size", "r_hat"],
-        "credo.inference._explain": ["Explanation", "FindingWeight", "explain"],
+        "credo.inference._explain": ["WeightOfEvidence", "FindingWeight", "explain"],
         "credo.inference.grids": ["GridPosterior", "infer_grid"],
         "credo.inference.junction_tree": ["JunctionTree"],
         "credo.inference.many": ["ManyEngine", "ManyPosteriors", "infer_batches", "infer_many"],

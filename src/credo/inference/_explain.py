@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FindingWeight:
-    """One finding's weight of evidence, in bans (powers of ten of the odds).
+    """One finding's weight of evidence in log10 odds, also called bans.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class FindingWeight:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation(Drawable):
+class WeightOfEvidence(Drawable):
     """How the findings moved the odds of one state of a variable.
 
     Attributes
@@ -62,7 +62,7 @@ class Explanation(Drawable):
     prior, posterior : float
         Its probability before and after the evidence.
     prior_log_odds, posterior_log_odds : float
-        The same as log odds in bans, which tell certainties apart.
+        The same as log10 odds, which tell certainties apart.
     weights : tuple of FindingWeight
         One per finding, the most telling (in size of ``given_others``) first.
     """
@@ -77,11 +77,11 @@ class Explanation(Drawable):
 
     @property
     def total(self) -> float:
-        """The weight of all findings together, in bans."""
+        """The weight of all findings together, in log10 odds."""
         return _change(self.prior_log_odds, self.posterior_log_odds)
 
     def __str__(self) -> str:
-        change = f"{self.prior:.4g} -> {self.posterior:.4g} ({self.total:+.3f} bans)"
+        change = f"{self.prior:.4g} -> {self.posterior:.4g} ({self.total:+.3f} in log10 odds)"
         lines = [f"{self.target} = {self.state}: {change}"]
         width = max((len(f"{w.variable} = {w.finding}") for w in self.weights), default=0)
         for w in self.weights:
@@ -92,7 +92,7 @@ class Explanation(Drawable):
         return "\n".join(lines)
 
 
-def explain(post: GraphPosterior, target: Any, state: Any = None) -> Explanation:
+def explain(post: GraphPosterior, target: Any, state: Any = None) -> WeightOfEvidence:
     r"""Weigh each finding for or against a state of a variable.
 
     Good's weight of evidence of a finding :math:`e` for :math:`t`, given :math:`r`, is the change
@@ -111,7 +111,7 @@ def explain(post: GraphPosterior, target: Any, state: Any = None) -> Explanation
 
     Returns
     -------
-    Explanation
+    WeightOfEvidence
         Prior, posterior, and a weight per finding: alone, given all others, and in turn.
 
     Raises
@@ -143,7 +143,7 @@ def explain(post: GraphPosterior, target: Any, state: Any = None) -> Explanation
     >>> for name in ("test", "again"):
     ...     _ = net.cpt(name, given=["ill"], table=[[0.9, 0.1], [0.3, 0.7]])
     >>> print(credo.explain(credo.infer(net, {"test": "yes", "again": "no"}), "ill", "yes"))
-    ill = yes: 0.01 -> 0.02303 (+0.368 bans)
+    ill = yes: 0.01 -> 0.02303 (+0.368 in log10 odds)
       test = yes    +0.845 given the others    +0.845 alone
       again = no    -0.477 given the others    -0.477 alone
     """
@@ -190,11 +190,11 @@ def explain(post: GraphPosterior, target: Any, state: Any = None) -> Explanation
     ]
     weights.sort(key=lambda w: -abs(w.given_others))
     prior, posterior = belief()[0], belief(*every)[0]
-    return Explanation(target, known[s], prior, posterior, before, after, tuple(weights))
+    return WeightOfEvidence(target, known[s], prior, posterior, before, after, tuple(weights))
 
 
 def _odds(p: float, others: float) -> float:
-    """Return log odds in bans; infinite for certainty."""
+    """Return log10 odds; infinite for certainty."""
     if p <= 0:
         return -math.inf
     return math.inf if others <= 0 else math.log10(p) - math.log10(others)

@@ -143,7 +143,7 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     Loopy belief propagation costs time linear in the cells of the factors per sweep; parity and
     at-most-one rules of n variables cost n, as do noisy gates where sums are taken. It is exact on
     trees, says so, and needs two passes there. On graphs with cycles it may not converge, and is
-    often too sure of itself.
+    often overconfident.
 
     References
     ----------
@@ -258,7 +258,7 @@ def _judge(question: Question) -> Callable[[Evidence], bool]:
 
 def _report(post: GraphPosterior, on_failure: OnFailure) -> None:
     """Warn, or raise, if an engine did not settle, or chains of draws disagree."""
-    said = _ended(post)
+    said = _describe_end(post)
     if not said or on_failure == "return":
         return
     if on_failure == "raise":
@@ -266,7 +266,7 @@ def _report(post: GraphPosterior, on_failure: OnFailure) -> None:
     warnings.warn(said, ConvergenceWarning, stacklevel=3)
 
 
-def _ended(post: GraphPosterior) -> str:
+def _describe_end(post: GraphPosterior) -> str:
     """Say how a run ended that did not settle, and what to try; nothing if it did."""
     who = f"infer: method={post.engine!r}"
     worst = post.details.get("worst_r_hat", 1.0)
@@ -313,7 +313,7 @@ def _instead(question: Question, error: BudgetError, on_failure: OnFailure) -> G
         why.append(words)
         post = _run(question, ENGINES[method], {}, why)
     if post.status not in _SETTLED and on_failure == "raise":
-        raise NumericalError(_ended(post))
+        raise NumericalError(_describe_end(post))
     if post.status == "EXACT":  # on trees, for which messages take less memory than cliques
         return post
     warnings.warn(

@@ -219,7 +219,7 @@ class Orders:
     def quick(self, problem: Problem, last: Sequence[int] = ()) -> Order:
         """Return the order asked for, or one that is found at once."""
         if self.given is not None:
-            return _as_given(problem, self.given, last)
+            return _check_order(problem, self.given, last)
         step = self._planned.get(int(problem.variables[last[0]]) if last else None)
         if step and np.array_equal(step.problem.variables, problem.variables):
             return step.order
@@ -232,7 +232,7 @@ class Orders:
         return _order(problem, self._effort, self._seed, last)
 
 
-def _as_given(problem: Problem, order: list[int], last: Sequence[int]) -> Order:
+def _check_order(problem: Problem, order: list[int], last: Sequence[int]) -> Order:
     """Check that an order names all that takes part, and count its cost."""
     wiring = problem.wiring
     place = {int(v): i for i, v in enumerate(problem.variables)}

@@ -167,6 +167,8 @@ def lookup(method: Any, engines: Mapping[str, Engine], what: str) -> Engine:
         from credo import _checks as check  # noqa: PLC0415 - NumPy loads slowly
 
         near = check.hint(method, tuple(known)) if is_text else ""
+        if is_text and engines is not MAXIMISERS and method.lower() in f"viterbi {_MAX}".split():
+            near = " It finds the best configuration: that is credo.mpe."
         raise InputError(
             f"The {what} must be one of {check.listing(tuple(engines), 20)}. Got {method!r}.{near}"
         )

@@ -123,7 +123,7 @@ class ManyPosteriors:
     def __repr__(self) -> str:
         bad = len(self.impossible)
         also = f", {bad} of them impossible" if bad else ""
-        rows, variables = _counted(self.n_rows, "row"), _counted(len(self), "variable")
+        rows, variables = _count_text(self.n_rows, "row"), _count_text(len(self), "variable")
         return f"<ManyPosteriors: {rows}{also}, {variables}, {self.status}>"
 
     def __getitem__(self, name: Any) -> Posterior:
@@ -184,6 +184,6 @@ class ManyPosteriors:
         return chosen
 
 
-def _counted(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     """Write how many there are."""
     return f"{count} {what}{'' if count == 1 else 's'}"

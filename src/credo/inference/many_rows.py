@@ -323,7 +323,7 @@ def _of_mappings(wiring: Wiring, rows: Sequence[Any], owner: str) -> tuple[list[
 def _of_columns(wiring: Wiring, rows: Any, owner: str) -> tuple[list[int], Codes]:
     """Read a mapping of columns, which must be of one length, or a data frame."""
     if isinstance(rows, Mapping):
-        columns = {name: _listed(column, name, owner) for name, column in rows.items()}
+        columns = {name: _list_cells(column, name, owner) for name, column in rows.items()}
         n_rows = max(map(len, columns.values()), default=0)
     else:
         frame = frame_of(rows, owner)
@@ -346,7 +346,7 @@ def _of_columns(wiring: Wiring, rows: Any, owner: str) -> tuple[list[int], Codes
     return variables, codes
 
 
-def _listed(column: Any, name: Any, owner: str) -> list[Any]:
+def _list_cells(column: Any, name: Any, owner: str) -> list[Any]:
     """Return the cells of a column as a list."""
     if isinstance(column, (str, bytes)) or not isinstance(column, Iterable):
         raise InputError(

@@ -142,10 +142,10 @@ class MessagePassing:
                 "A message is found by source and target, passed['a', 'b'], or by its place, "
                 f"passed[0]. Got {key!r}."
             )
-        return self._made(self._sent[key])
+        return self._make(self._sent[key])
 
     def __iter__(self) -> Iterator[Message]:
-        return map(self._made, self._sent)
+        return map(self._make, self._sent)
 
     def __len__(self) -> int:
         return len(self._sent)
@@ -159,8 +159,8 @@ class MessagePassing:
     def __str__(self) -> str:
         half = len(self) // 2 if self._run.both else len(self)
         parts: list[tuple[str, Sequence[Any], Callable[[Any], object]]] = [
-            (f"Messages towards {self.root}", self._sent[:half], self._made),
-            (f"Messages from {self.root}", self._sent[half:], self._made),
+            (f"Messages towards {self.root}", self._sent[:half], self._make),
+            (f"Messages from {self.root}", self._sent[half:], self._make),
             ("Beliefs", self._known, lambda v: f"b[{v}] = {in_words(self.belief(v).items())}"),
         ]
         lines = []
@@ -180,7 +180,7 @@ class MessagePassing:
         is_known = ~np.isnan(self._run.marginals)[self._run.start[: len(self._run.wiring.names)]]
         return list(compress(self._run.wiring.names, is_known))
 
-    def _made(self, sent: tuple[int, bool]) -> Message:
+    def _make(self, sent: tuple[int, bool]) -> Message:
         """Return a message with the names of its ends."""
         run, (link, is_said) = self._run, sent
         f, v = int(run.forest.factor[link]), int(run.wiring.scope[link])

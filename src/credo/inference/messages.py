@@ -301,7 +301,7 @@ def _weigh(
 
 
 def _cut(wiring: Wiring, observed: Int64) -> tuple[Int64, Int64]:
-    """Give each factor of two variables or more its own copies of those that are observed.
+    """Copy observed variables for each factor of two variables or more.
 
     Returns the scopes, with copies after all variables, and the variable that each is.
     """

@@ -14,7 +14,7 @@ from credo import _checks as check
 from credo._types import F64, Label
 from credo.exceptions import InputError
 from credo.graphs import Wiring
-from credo.inference import Explanation, GraphPosterior, infer
+from credo.inference import WeightOfEvidence, GraphPosterior, infer
 from credo.plots.figures import COLOURS, axes_for, draw, name_of
 from credo.plots.layout import Arc, Layers, arrange
 
@@ -90,7 +90,7 @@ def _(result: GraphPosterior, ax: Any = None, *, n_variables: int = 20, prior: b
 
 
 @draw.register
-def _(result: Explanation, ax: Any = None) -> Any:
+def _(result: WeightOfEvidence, ax: Any = None) -> Any:
     """Draw the weight of each finding, given the others and alone, the most telling on top.
 
     An infinite weight, which proves or excludes the state, reaches the edge.

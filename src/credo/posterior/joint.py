@@ -79,7 +79,7 @@ class JointTable(Immutable):
         check.distributions(
             cells.reshape(1, -1), "JointTable", "Divide the table by its sum.", first_row=None
         )
-        self._set(_table=check.frozen(cells / cells.sum()), _states=states)
+        self._set(_table=cells / cells.sum(), _states=states)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -108,9 +108,9 @@ class JointTable(Immutable):
         wanted = check.labels(variables, "variables of JointTable.marginal")
         axes = [check.position(name, self.variables, "variable", "JointTable") for name in wanted]
         rest = tuple(i for i in range(self._table.ndim) if i not in axes)
-        order = np.argsort(np.argsort(axes))
-        cells = self._table.sum(axis=rest).transpose(order)
-        return _trusted(cells / cells.sum(), {name: self._states[name] for name in variables})
+        cells = self._table.sum(axis=rest).transpose(np.argsort(np.argsort(axes)))
+        states = {name: self._states[name] for name in variables}
+        return JointTable._of(_table=cells / cells.sum(), _states=states)
 
     def given(self, evidence: Mapping[str, Any] | None = None, **named: Any) -> JointTable:
         r"""Condition on states: :math:`p(a \mid b) = p(a, b) / p(b)`.
@@ -136,12 +136,10 @@ class JointTable(Immutable):
         cells = self._table[self._index(observed)]
         rest = {name: names for name, names in self._states.items() if name not in observed}
         if not rest:
-            raise InputError(
-                "JointTable.given: the evidence names every variable; nothing is left."
-            )
+            raise InputError("JointTable.given: the evidence names all variables; nothing is left.")
         if not cells.sum() > 0:
             raise InputError(f"JointTable.given: the evidence {observed} has probability 0.")
-        return _trusted(cells / cells.sum(), rest)
+        return JointTable._of(_table=cells / cells.sum(), _states=rest)
 
     def conditional(self, variable: str, parents: Sequence[str]) -> F64:
         r"""Tabulate :math:`p(\text{variable} \mid \text{parents})`, the variable on the last axis.
@@ -190,18 +188,13 @@ class JointTable(Immutable):
 
     def _index(self, assignment: Mapping[str, Any]) -> tuple[int | slice, ...]:
         if not isinstance(assignment, Mapping):
-            raise InputError("JointTable needs {variable: state}. Got " + repr(assignment) + ".")
-        for name in assignment:
-            check.position(name, self.variables, "variable", "JointTable")
-        return tuple(
-            check.position(assignment[name], states, "state", f"JointTable variable {name!r}")
-            if name in assignment
-            else slice(None)
-            for name, states in self._states.items()
-        )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _trusted, (self._table, self._states)
+            raise InputError(f"JointTable needs {{variable: state}}. Got {assignment!r}.")
+        index: list[int | slice] = [slice(None)] * len(self._states)
+        for name, state in assignment.items():
+            axis = check.position(name, self.variables, "variable", "JointTable")
+            known, holder = self._states[name], f"JointTable variable {name!r}"
+            index[axis] = check.position(state, known, "state", holder)
+        return tuple(index)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} ({len(states)})" for name, states in self._states.items())
@@ -210,9 +203,3 @@ class JointTable(Immutable):
     def to_dict(self) -> dict[tuple[Label, ...], float]:
         """Return ``{(state, …): probability}`` over all cells."""
         return dict(zip(product(*self._states.values()), self._table.ravel().tolist(), strict=True))
-
-
-def _trusted(cells: F64, states: dict[str, Labels]) -> JointTable:
-    """Return a table of parts that are known to be right."""
-    made = JointTable.__new__(JointTable)
-    return made._set(_table=check.frozen(cells), _states=states)  # noqa: SLF001

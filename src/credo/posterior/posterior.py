@@ -62,13 +62,11 @@ class Posterior(Immutable):
 
     def __init__(self, log_probabilities: Any, labels: Iterable[Any]) -> None:
         names, log_p = _labelled(log_probabilities, labels, "log-probabilities")
-        rows = np.atleast_2d(log_p)
         with np.errstate(over="ignore"):
             p = np.exp(log_p)
         remedy = "Pass unnormalised scores to Posterior.from_log_joint(...)."
         _check_rows(p, remedy, who="Posterior, after exp")
-        exact = (rows - log_sum_exp(rows)[:, None]).reshape(log_p.shape)
-        self._set(_labels=names, _log=check.frozen(exact), _p=None)
+        self._set(_labels=names, _log=_normalise(log_p), _p=None)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Posterior):
@@ -77,9 +75,6 @@ class Posterior(Immutable):
         return self._labels == other._labels and is_same
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return trusted, (self._labels, self._p, self._log)
 
     @classmethod
     def from_probabilities(
@@ -135,10 +130,8 @@ class Posterior(Immutable):
         Posterior(a 0.7311, b 0.2689)
         """
         names, scores = _labelled(log_joint, labels, "log scores")
-        rows = np.atleast_2d(scores)
-        _check_scores(rows, is_single=scores.ndim == 1)
-        log_p = (rows - log_sum_exp(rows)[:, None]).reshape(scores.shape)
-        return trusted(names, log_probabilities=log_p)
+        _check_scores(scores)
+        return trusted(names, log_probabilities=_normalise(scores))
 
     @classmethod
     def from_bayes(
@@ -173,7 +166,10 @@ class Posterior(Immutable):
         ...     {"player": norm(2.0, 0.1).pdf(height), "other": norm(1.75, 0.1).pdf(height)})
         Posterior(player 0.545, other 0.455)
         """
-        prior, likelihood = _named(priors, "priors"), _named(likelihoods, "likelihoods")
+        prior, likelihood = check.by_name(priors), check.by_name(likelihoods)
+        if prior is None or likelihood is None:
+            what = "priors" if prior is None else "likelihoods"
+            raise InputError(f"Posterior.from_bayes needs the {what} by label, {{label: value}}.")
         names = check.labels(prior, "labels of the priors of Posterior.from_bayes")
         share = check.priors(prior, names, "priors of Posterior.from_bayes")
         values = _likelihood_columns(likelihood, names)
@@ -223,14 +219,14 @@ class Posterior(Immutable):
         """Natural logarithms of the probabilities, read-only, shape (K,) or (n, K)."""
         if self._log is None:
             with np.errstate(divide="ignore"):
-                self._set(_log=check.frozen(np.log(self.probabilities)))
+                self._set(_log=np.log(self.probabilities))
         return self._log  # type: ignore[return-value]
 
     @property
     def probabilities(self) -> F64:
         """Probabilities, read-only, shape (K,) or (n, K)."""
         if self._p is None:
-            self._set(_p=check.frozen(np.exp(self.log_probabilities)))
+            self._set(_p=np.exp(self.log_probabilities))
         return self._p  # type: ignore[return-value]
 
     @property
@@ -252,16 +248,21 @@ class Posterior(Immutable):
         """Return the posterior of some rows, given as a slice, a list of row numbers or a mask."""
         if self.is_single:
             raise InputError("This Posterior is a single case; it has no rows to choose from.")
-        _check_which(which, self.n_rows)
-        p, log_p = (
-            None if held is None else np.atleast_2d(held[which]) for held in (self._p, self._log)
+        chosen = _row_numbers(which, self.n_rows)
+        return trusted(
+            self._labels, *(None if x is None else x[chosen] for x in (self._p, self._log))
         )
-        return trusted(self._labels, p, log_p)
 
     def __getitem__(self, label: Any) -> Any:
         """Return the probability of ``label``: a number, or one per row."""
-        column = self.probabilities[..., check.position(label, self._labels, holder="Posterior")]
-        return float(column) if self.is_single else column
+        return self._each(self._column(self.probabilities, label))
+
+    def _column(self, held: F64, label: Any) -> Any:
+        return held[..., check.position(label, self._labels, holder="Posterior")]
+
+    def _each(self, numbers: Any) -> Any:
+        """Return one number per row as it is, and that of a single case as a float."""
+        return float(numbers) if self.is_single else numbers
 
     def mode(self) -> Any:
         """Return the most probable label (per row); ties go to the first."""
@@ -270,8 +271,7 @@ class Posterior(Immutable):
 
     def confidence(self) -> Any:
         """Return the largest probability (per row)."""
-        best = self.probabilities.max(axis=-1)
-        return float(best) if self.is_single else best
+        return self._each(self.probabilities.max(axis=-1))
 
     def entropy(self, base: float | None = None) -> Any:
         r"""Return :math:`-\sum_k p_k \log p_k` (per row), in nats or to the given base."""
@@ -280,18 +280,14 @@ class Posterior(Immutable):
         log_p = self.log_probabilities
         finite = np.where(np.isneginf(log_p), 0.0, log_p)
         nats = np.maximum(0.0, -(self.probabilities * finite).sum(axis=-1))
-        result = nats if base is None else nats / np.log(base)
-        return float(result) if self.is_single else result
+        return self._each(nats if base is None else nats / np.log(base))
 
     def log_odds(self, a: Any, b: Any) -> Any:
         r"""Return :math:`\log p_a - \log p_b` (per row); infinite where one of the two is zero.
 
         Where both are zero the odds are undefined: an InputError names the row.
         """
-        top, bottom = (
-            self.log_probabilities[..., check.position(name, self._labels, holder="Posterior")]
-            for name in (a, b)
-        )
+        top, bottom = (self._column(self.log_probabilities, name) for name in (a, b))
         lost = np.atleast_1d(np.isneginf(top) & np.isneginf(bottom))
         if lost.any():
             where = "" if self.is_single else f" in row {int(lost.argmax())}"
@@ -299,8 +295,7 @@ class Posterior(Immutable):
                 f"Posterior.log_odds: {check.plain(a)!r} and {check.plain(b)!r} both have "
                 f"probability 0{where}, so their odds are undefined."
             )
-        odds = top - bottom
-        return float(odds) if self.is_single else odds
+        return self._each(top - bottom)
 
     def to_dict(self) -> dict[Label, Any]:
         """Return ``{label: probability}``, with a list per label if there are rows."""
@@ -343,16 +338,14 @@ class Posterior(Immutable):
         >>> balanced.with_priors(old=[0.5, 0.5], new={"fraud": 0.01, "fair": 0.99})
         Posterior(fraud 0.08333, fair 0.9167)
         """
-        log_p = self.log_probabilities
-        before = _shift.old_priors(old, log_p, self._labels)
-        after = (
-            _shift.converged_priors(self.estimate_priors(old))
-            if isinstance(new, str) and new == "estimate"
-            else check.priors(new, self._labels, "new priors of Posterior.with_priors")
-        )
+        before = _shift.old_priors(old, self.log_probabilities, self._labels)
+        if isinstance(new, str) and new == "estimate":
+            after = _shift.settled_priors(self.estimate_priors(old))
+        else:
+            after = check.priors(new, self._labels, "new priors of Posterior.with_priors")
         with np.errstate(divide="ignore", invalid="ignore"):
             shift = np.where(before > 0, np.log(after) - np.log(before), -np.inf)
-        return Posterior.from_log_joint(log_p + shift, self._labels)
+        return Posterior.from_log_joint(self.log_probabilities + shift, self._labels)
 
     def estimate_priors(
         self, old: PerLabel, *, tol: float = 1e-8, max_iterations: int = 10_000
@@ -415,12 +408,7 @@ def trusted(
 
     At least one of the two arrays must be there, and nobody else may write to them.
     """
-    if probabilities is not None:
-        check.frozen(probabilities)
-    if log_probabilities is not None:
-        check.frozen(log_probabilities)
-    made = Posterior.__new__(Posterior)
-    return made._set(_labels=labels, _p=probabilities, _log=log_probabilities)  # noqa: SLF001
+    return Posterior._of(_labels=labels, _p=probabilities, _log=log_probabilities)  # noqa: SLF001
 
 
 def log_sum_exp(rows: F64) -> F64:
@@ -439,14 +427,6 @@ def log_sum_exp(rows: F64) -> F64:
     return result[:, 0]
 
 
-def _named(values: Any, what: str) -> Mapping[Any, Any]:
-    """Check that values come by label."""
-    named = check.by_name(values)
-    if named is None:
-        raise InputError(f"Posterior.from_bayes needs the {what} by label, {{label: value}}.")
-    return named
-
-
 def _likelihood_columns(named: Mapping[Any, Any], names: Labels) -> F64:
     """Return the likelihoods with the labels on the last axis, in their order."""
     what = "likelihoods of Posterior.from_bayes"
@@ -456,9 +436,7 @@ def _likelihood_columns(named: Mapping[Any, Any], names: Labels) -> F64:
         return np.stack(np.broadcast_arrays(*columns), axis=-1)[..., order]
     except ValueError:
         shapes = ", ".join(str(column.shape) for column in columns)
-        raise ShapeError(
-            f"The {what} need one entry per case, the same for all labels. Got shapes {shapes}."
-        ) from None
+        raise ShapeError(f"The {what} need one entry per case. Got shapes {shapes}.") from None
 
 
 def _labelled(values: Any, labels: Iterable[Any], what: str) -> tuple[Labels, F64]:
@@ -476,44 +454,48 @@ def _check_rows(p: F64, remedy: str, *, normalise: bool = False, who: str = "Pos
     check.distributions(np.atleast_2d(p), who, remedy, normalise=normalise, first_row=first)
 
 
-def _check_scores(rows: F64, *, is_single: bool) -> None:
+def _check_scores(scores: F64) -> None:
     """Check that each row of log scores can be normalised; name the first that cannot."""
-    right = np.isfinite(rows.max(axis=1))
+    tops = np.atleast_1d(scores.max(axis=-1))
+    right = np.isfinite(tops)
     if right.all():
         return
     i = int(np.argmin(right))
-    if np.isnan(rows[i]).any():
-        fault = "NaN"
-    elif rows[i].max() > 0:
-        fault = "plus infinity"
-    else:
-        fault = "minus infinity for every label: the case is impossible under all of them"
-    where = "the scores hold" if is_single else f"row {i} holds"
+    where = "the scores hold" if scores.ndim == 1 else f"row {i} holds"
+    fault = "minus infinity for every label: the case is impossible under all of them"
+    fault = "NaN" if np.isnan(tops[i]) else "plus infinity" if tops[i] > 0 else fault
     raise InputError(f"Posterior.from_log_joint: {where} {fault}.")
 
 
-def _check_which(which: Any, n_rows: int) -> None:
-    """Check that rows asked for by number or by a mask are there."""
+def _normalise(scores: F64) -> F64:
+    """Return log scores less the log-sum of their row, or of the single case they are."""
+    rows = np.atleast_2d(scores)
+    return (rows - log_sum_exp(rows)[:, None]).reshape(scores.shape)
+
+
+def _row_numbers(which: Any, n_rows: int) -> Any:
+    """Return a slice, a mask or the numbers of rows after checking that they are there."""
     if isinstance(which, slice):
-        return
-    chosen = np.asarray(which)
-    is_mask = chosen.dtype.kind == "b"
-    if chosen.ndim > 1 or not (chosen.dtype.kind in "iub" or not chosen.size):
+        return which
+    chosen = np.atleast_1d(which) if np.size(which) else np.empty(0, np.intp)
+    if chosen.ndim > 1 or chosen.dtype.kind not in "iub":
         raise InputError("Posterior.rows needs a slice, a list of row numbers or a mask.")
-    if is_mask and chosen.shape != (n_rows,):
-        raise InputError(f"Posterior.rows: the mask has {chosen.size} entries for {n_rows} rows.")
-    if not is_mask and chosen.size:
-        odd = chosen[(chosen < -n_rows) | (chosen >= n_rows)]
-        if odd.size:
-            raise InputError(f"Posterior.rows: there is no row {odd[0]}; there are {n_rows} rows.")
+    if chosen.dtype.kind == "b":
+        if len(chosen) != n_rows:
+            n = len(chosen)
+            raise InputError(f"Posterior.rows: the mask has {n} entries for {n_rows} rows.")
+        return chosen
+    odd = chosen[(chosen < -n_rows) | (chosen >= n_rows)]
+    if odd.size:
+        raise InputError(f"Posterior.rows: there is no row {odd[0]}; there are {n_rows} rows.")
+    return chosen
 
 
 def _table_text(shown: F64, labels: Labels, n_rows: int) -> str:
     """Return the first rows of probabilities under their labels, as text."""
-    names = [str(label) for label in labels]
-    width = max(7, *(len(name) for name in names))
+    cells = [[str(label) for label in labels], *([f"{p:.4g}" for p in row] for row in shown)]
+    width = max(7, *(len(name) for name in cells[0]))
     lines = [f"Posterior of {n_rows} rows over {len(labels)} labels"]
-    lines.append("  ".join(name.rjust(width) for name in names))
-    lines += ["  ".join(f"{value:.4g}".rjust(width) for value in row) for row in shown]
+    lines += ["  ".join(cell.rjust(width) for cell in row) for row in cells]
     more = [f"… {n_rows - len(shown)} more"] if n_rows > len(shown) else []
-    return "\n".join([*lines, *more])
+    return "\n".join(lines + more)

@@ -75,7 +75,7 @@ class PosteriorMap(Immutable):
                 f"and at least one pixel. Got shape {array.shape}."
             )
         _check_pixels(array)
-        self._set(_held=_immutable(array), _labels=names, _of_two=False)
+        self._set(_held=_own(array), _labels=names, _of_two=False)
 
     @classmethod
     def of_two(cls, second: Any, labels: Iterable[Any]) -> PosteriorMap:
@@ -113,8 +113,15 @@ class PosteriorMap(Immutable):
         plane = _as_floating(second)
         if not (plane.ndim and plane.size):
             raise ShapeError(f"{who} needs a plane of at least one pixel. Got {plane.shape}.")
-        _check_plane(plane, who)
-        return _trusted(_immutable(plane), names, of_two=True)
+        for rows in _row_blocks(plane):
+            part = plane[rows]
+            if not (part.min() >= 0 and part.max() <= 1):
+                pixel = _pixel(np.argmin((part >= 0) & (part <= 1)), rows, plane.shape)
+                raise InputError(
+                    f"{who} needs probabilities between 0 and 1. Got {plane[pixel]:g} at pixel "
+                    f"{pixel}."
+                )
+        return PosteriorMap._of(_held=_own(plane), _labels=names, _of_two=True)
 
     @property
     def labels(self) -> Labels:
@@ -135,7 +142,11 @@ class PosteriorMap(Immutable):
     @property
     def probabilities(self) -> Any:
         """Probabilities, read-only, shape (…, K); a map of two makes them when asked."""
-        return self._held if not self._of_two else check.frozen(_both(self._held))
+        return check.frozen(self._beside(self._held))
+
+    def _beside(self, held: Any) -> Any:
+        """Return what is held with the first label's probabilities beside the second's."""
+        return np.stack([1 - held, held], axis=-1) if self._of_two else held
 
     def of(self, label: Any) -> Any:
         """Return the plane of the probabilities of ``label``, read-only."""
@@ -174,8 +185,7 @@ class PosteriorMap(Immutable):
         """Return blocks of the first axis, each with one plane per label."""
         for rows in _row_blocks(self._held):
             part = self._held[rows]
-            two = [1 - part, part] if self._of_two else []
-            yield rows, two or [part[..., k] for k in range(self.n_labels)]
+            yield rows, [1 - part, part] if self._of_two else [*np.moveaxis(part, -1, 0)]
 
     def rows(self) -> Posterior:
         """Return the pixels as rows of a float64 ``Posterior``, in row-major order."""
@@ -194,8 +204,7 @@ class PosteriorMap(Immutable):
 
     def _as_doubles(self, held: Any) -> Any:
         """Return the probabilities of some pixels in float64, normalised to rounding."""
-        wide = held.astype(np.float64)
-        p = _both(wide) if self._of_two else wide
+        p = self._beside(held.astype(np.float64))
         return p / p.sum(axis=-1, keepdims=True)
 
     def __eq__(self, other: object) -> bool:
@@ -209,18 +218,9 @@ class PosteriorMap(Immutable):
 
     __hash__ = None  # type: ignore[assignment] # equality is by value, as for arrays
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _trusted, (self._held, self._labels, self._of_two)
-
     def __repr__(self) -> str:
         size = "x".join(str(length) for length in self.shape)
         return f"<PosteriorMap: {size} pixels, labels {check.listing(self._labels)}>"
-
-
-def _trusted(held: Any, labels: Labels, of_two: bool) -> PosteriorMap:  # noqa: FBT001 - by pickle
-    """Return a map of parts that are known to be right."""
-    made = PosteriorMap.__new__(PosteriorMap)
-    return made._set(_held=check.frozen(held), _labels=labels, _of_two=of_two)  # noqa: SLF001
 
 
 def _as_floating(values: Any) -> Any:
@@ -230,22 +230,14 @@ def _as_floating(values: Any) -> Any:
     return np.asarray(values) if is_plain else check.floats(values, "probabilities of PosteriorMap")
 
 
-def _immutable(array: Any) -> Any:
+def _own(array: Any) -> Any:
     """Return the array itself if nobody can write to it, and a copy otherwise."""
-    return array if check.is_read_only(array) else check.frozen(array.copy(order="K"))
+    return array if check.is_read_only(array) else array.copy(order="K")
 
 
 def _row_blocks(array: Any) -> Iterator[slice]:
     """Cut the first axis so that a block holds few megabytes in float64."""
     return check.blocks(len(array), check.block_rows(array.size // len(array)))
-
-
-def _both(second: Any) -> Any:
-    """Put the first label's probabilities beside those of the second."""
-    both = np.empty((*second.shape, 2), dtype=second.dtype)
-    np.subtract(1, second, out=both[..., 0])
-    both[..., 1] = second
-    return both
 
 
 def _first_largest(planes: list[Any]) -> Any:
@@ -274,33 +266,17 @@ def _is_pixel(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
 
 def _check_pixels(p: Any) -> None:
     """Check that each pixel has a distribution; name the first that has none."""
-    slack = _SINGLE_SLACK if p.dtype == np.float32 else check.tolerance(p.shape[-1])
-    ones = np.ones(p.shape[-1])
+    slack = _SINGLE_SLACK if p.dtype == np.float32 else None
     for rows in _row_blocks(p):
-        part = p[rows]
-        with np.errstate(over="ignore", invalid="ignore"):
-            right = np.abs(part @ ones - 1.0) <= slack
-        if not right.all() or part.min() < 0:
-            where = _first(~right | (part < 0).any(axis=-1), rows.start)
-            fault = check.row_fault(
-                p[where].astype(np.float64), "Divide the weights of a pixel by their sum."
-            )
-            raise InputError(f"PosteriorMap: pixel {where} {fault}")
+        wrong = check.first_wrong_row(p[rows].reshape(-1, p.shape[-1]), slack=slack)
+        if wrong is not None:
+            pixel = _pixel(wrong, rows, p.shape[:-1])
+            remedy = "Divide the weights of a pixel by their sum."
+            fault = check.row_fault(p[pixel].astype(np.float64), remedy)
+            raise InputError(f"PosteriorMap: pixel {pixel} {fault}")
 
 
-def _check_plane(second: Any, who: str) -> None:
-    """Check that a plane holds probabilities; name the first pixel that has none."""
-    for rows in _row_blocks(second):
-        part = second[rows]
-        if not (part.min() >= 0 and part.max() <= 1):
-            where = _first(~((part >= 0) & (part <= 1)), rows.start)
-            raise InputError(
-                f"{who} needs probabilities between 0 and 1. Got {second[where]:g} at pixel "
-                f"{where}."
-            )
-
-
-def _first(wrong: Any, start: int) -> tuple[int, ...]:
-    """Return the place of the first pixel that is wrong, in a block that starts at a row."""
-    row, *rest = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-    return int(row) + start, *(int(i) for i in rest)
+def _pixel(number: Any, rows: slice, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the place of a pixel by its number in a block of rows."""
+    row, *rest = np.unravel_index(int(number), (rows.stop - rows.start, *shape[1:]))
+    return rows.start + int(row), *map(int, rest)

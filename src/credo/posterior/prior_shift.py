@@ -68,56 +68,45 @@ def estimate_priors(
     most = check.count(max_iterations, "max_iterations of Posterior.estimate_priors")
     if not check.number(tol, "tol of Posterior.estimate_priors") > 0:
         raise InputError(f"The tol of Posterior.estimate_priors must be positive. Got {tol}.")
-    steps = _Steps(np.divide(p, old, out=np.zeros_like(p), where=old > 0))
-    priors, trace = old, [steps.log_likelihood(old)]
-    while steps.gap(priors) > tol and len(trace) <= most:
-        priors, value = steps.ahead(priors)
-        trace.append(value)
-    converged = steps.gap(priors) <= tol
-    errors = _standard_errors(steps.ratio / (steps.ratio @ priors)[:, None])
-    priors, errors, rise = map(check.frozen, (priors, errors, np.array(trace) - trace[0]))
-    return PriorEstimate(labels, priors, errors, rise, converged)
+    ratio = np.divide(p, old, out=np.zeros_like(p), where=old > 0)
+    here = _Step(ratio, old)
+    trace = [here.log_likelihood]
+    while here.gap > tol and len(trace) <= most:
+        here = _ahead(ratio, here)
+        trace.append(here.log_likelihood)
+    errors = _standard_errors(ratio / (ratio @ here.priors)[:, None])
+    priors, errors, rise = map(check.frozen, (here.priors, errors, np.array(trace) - trace[0]))
+    return PriorEstimate(labels, priors, errors, rise, here.gap <= tol)
 
 
-class _Steps:
-    """Steps of EM on the mixture of densities that ``ratio`` is proportional to."""
+class _Step:
+    """Priors, their log-likelihood, how much larger it can become, and the priors EM goes to."""
 
-    def __init__(self, ratio: F64) -> None:
-        self.ratio = ratio
-
-    def log_likelihood(self, priors: F64) -> float:
-        """Return the log-likelihood of priors."""
-        return float(np.log(self.ratio @ priors).sum())
-
-    def factors(self, priors: F64) -> F64:
-        """Return the factors by which EM multiplies the priors: their mean is one."""
-        return ((1.0 / (self.ratio @ priors)) @ self.ratio) / len(self.ratio)
-
-    def gap(self, priors: F64) -> float:
-        """Bound how much larger the log-likelihood can still become."""
-        return len(self.ratio) * (float(self.factors(priors).max()) - 1.0)
-
-    def ahead(self, priors: F64) -> tuple[F64, float]:
-        """Take two EM steps and extrapolate them, unless that is worse than the two steps."""
-        first = self._em(priors)
-        second = self._em(first)
-        move, turn = first - priors, (second - first) - (first - priors)
-        plain, bend = self.log_likelihood(second), float(turn @ turn)
-        reach = float(np.sqrt(move @ move / bend)) if bend > 0 else 1.0
-        far = priors + 2 * reach * move + reach**2 * turn
-        if reach > 1 and far.min() > 0:
-            far = self._em(far / far.sum())
-            value = self.log_likelihood(far)
-            if value >= plain:
-                return far, value
-        return second, plain
-
-    def _em(self, priors: F64) -> F64:
-        moved = priors * self.factors(priors)
-        return moved / moved.sum()
+    def __init__(self, ratio: F64, priors: F64) -> None:
+        mixture = ratio @ priors
+        factors = ((1.0 / mixture) @ ratio) / len(ratio)  # their mean is one
+        self.priors, self.log_likelihood = priors, float(np.log(mixture).sum())
+        self.gap = len(ratio) * (float(factors.max()) - 1.0)
+        self.after = priors * factors / (priors * factors).sum()
 
 
-def converged_priors(estimate: PriorEstimate) -> F64:
+def _ahead(ratio: F64, here: _Step) -> _Step:
+    """Take two EM steps and extrapolate them, unless that is worse than the two steps."""
+    first = _Step(ratio, here.after)
+    second = _Step(ratio, first.after)
+    move = first.priors - here.priors
+    turn = (second.priors - first.priors) - move
+    bend = float(turn @ turn)
+    reach = float(np.sqrt(move @ move / bend)) if bend > 0 else 1.0
+    far = here.priors + 2 * reach * move + reach**2 * turn
+    if reach > 1 and far.min() > 0:
+        leap = _Step(ratio, _Step(ratio, far / far.sum()).after)
+        if leap.log_likelihood >= second.log_likelihood:
+            return leap
+    return second
+
+
+def settled_priors(estimate: PriorEstimate) -> F64:
     """Return the priors of an estimate, or say that it is none yet."""
     if not estimate.converged:
         raise NumericalError(

@@ -186,7 +186,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     with _blame(path):
         content = _content(path)
-        text, arrays = _opened(content)
+        text, arrays = _open_content(content)
         tree = _read_description(text)
         told = dict(tree["about"])
         return {
@@ -274,7 +274,7 @@ def storable() -> dict[str, type]:
     return dict(sorted({**models.storable(), **networks}.items()))
 
 
-def _class_named(name: str) -> type | None:
+def _find_class(name: str) -> type | None:
     """Return the class of a name that can be stored; names are compared, and no more."""
     if name in _NETWORKS:
         from credo.storage import networks  # noqa: PLC0415
@@ -288,7 +288,7 @@ def _class_named(name: str) -> type | None:
 def _compose(model: Any, *, summary: bool) -> list[bytes | memoryview]:
     """Return the parts of a file, in order: length, header, and arrays, which are not copied."""
     name = type(model).__name__
-    if _class_named(name) is not type(model):
+    if _find_class(name) is not type(model):
         raise InputError(
             f"A {name} cannot be saved. Model files are for {', '.join(storable())}, not for "
             "subclasses of them or models of other libraries."
@@ -318,10 +318,10 @@ def _compose(model: Any, *, summary: bool) -> list[bytes | memoryview]:
 
 def _rebuild(content: Content) -> Any:
     """Rebuild a model from the content of a file."""
-    text, arrays = _opened(content)
+    text, arrays = _open_content(content)
     tree = _read_description(text)
     name = tree["class"]
-    cls = _class_named(name) if isinstance(name, str) else None
+    cls = _find_class(name) if isinstance(name, str) else None
     if cls is None:
         raise Fault(f"it holds a {str(name)[:80]}, which this version of Credo does not know")
     _check_arrays(arrays, tree["checks"], len(content))
@@ -374,7 +374,7 @@ def _write_header(text: str, arrays: Mapping[str, Any]) -> tuple[bytes, list[Any
     return header + b" " * (-len(header) % 8), [arrays[name] for name in order]
 
 
-def _opened(content: Content) -> tuple[str, dict[str, Any]]:
+def _open_content(content: Content) -> tuple[str, dict[str, Any]]:
     """Return the description of a model, and its arrays, not copied; every byte is of one."""
     text, table, begin = _read_header(content)
     entries = {name: _read_entry(name, value) for name, value in table.items()}

@@ -60,7 +60,7 @@ class EstimatorForm(Form):
     def __init__(self, make: Any) -> None:
         self.record, names = make, parameter_names(make)
         self.spare = frozenset(names)  # one that is not there has its default
-        self.fields = dict.fromkeys(names, Declaration("value", ())) | _learned(make)
+        self.fields = dict.fromkeys(names, Declaration("value", ())) | _list_learned(make)
 
     def take(self, value: Any, page: Page) -> dict[str, Any]:
         """Take an estimator apart; refuse one that learned nothing, or would lose something."""
@@ -117,7 +117,7 @@ class EstimatorForm(Form):
         return model
 
 
-def _learned(make: Any) -> dict[str, Declaration]:
+def _list_learned(make: Any) -> dict[str, Declaration]:
     """Return what a model learned, in the order in which it is read."""
     found = {}
     if make.Fitted is not None and issubclass(make, ScoredClassifier):
@@ -202,7 +202,7 @@ class Decision:
 @stands_for(Loss)
 @dataclass(frozen=True, slots=True, eq=False)
 class LossTable:
-    """A loss of K truths and A acts, perhaps for each of N rows."""
+    """A loss of K true classes and A acts, perhaps for each of N rows."""
 
     matrix: Annotated[F64, ("K A", "N K A")]
     truths: Annotated[Labels, "K"]

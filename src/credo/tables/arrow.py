@@ -97,15 +97,16 @@ def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     return in_types(batch, pa.schema([(each.name, viewless_type(each.type)) for each in schema]))
 
 
-def blanked(batch: pa.RecordBatch, missing: tuple[str, ...]) -> pa.RecordBatch:
+def blank(batch: pa.RecordBatch, missing: tuple[str, ...]) -> pa.RecordBatch:
     """Empty the cells of text that stand for a missing value."""
     if not missing or not batch.num_columns:
         return batch
-    columns = [_blanked(column, pa.array(missing, pa.large_string())) for column in batch.columns]
+    words = pa.array(missing, pa.large_string())
+    columns = [_blank_column(column, words) for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def _blanked(column: pa.Array, missing: pa.Array) -> pa.Array:
+def _blank_column(column: pa.Array, missing: pa.Array) -> pa.Array:
     """Empty the cells of one column; where words are coded, their codes."""
     import pyarrow.compute as pc  # noqa: PLC0415 - slow to load
 

@@ -239,7 +239,7 @@ class Contributions:
     n_sample
         Rows that were looked at.
     n_left_out
-        Rows left out because their truth had probability zero, so that their log loss is infinite.
+        Rows left out because their true class had probability zero: their log loss is infinite.
     reason
         Why there is nothing, if there is nothing.
     """
@@ -268,7 +268,7 @@ def compare_columns(  # noqa: PLR0913 - rows, and what is asked of them
 ) -> Contributions:
     """Hide or shuffle one column after the other, and see by how much the log loss rises.
 
-    ``log_of_truth`` gives the log-probability of each row's truth for rows like ``sample``;
+    ``log_of_truth`` gives the log-probability of each row's true class for rows like ``sample``;
     ``told`` is called with the share of the columns done.
     """
     weight = np.ones(sample.num_rows) if weight is None else weight
@@ -308,7 +308,7 @@ def _without(
     how: How,
     rng: np.random.Generator,
 ) -> F64:
-    """Return the log-probability of the truths when one column is not known."""
+    """Return the log-probability of the true classes when one column is not known."""
     place, column = sample.schema.get_field_index(name), sample.column(name)
     if how == "hidden":
         others = [pa.nulls(len(column), column.type)]

@@ -167,7 +167,7 @@ class DaskEngine:
         futures = _send(client, [*leaves, _tree(leaves, partial(reduce, job.merge))])
         last = futures.pop()
         try:
-            for done, future in enumerate(self._completed(futures), start=1):
+            for done, future in enumerate(self._wait_for(futures), start=1):
                 _check(future)
                 if progress is not None:
                     progress(0, done / len(parts))
@@ -229,11 +229,11 @@ class DaskEngine:
 
     def _result(self, future: Any) -> Any:
         """Wait for a future, and return its result."""
-        for done in self._completed([future]):
+        for done in self._wait_for([future]):
             _check(done)
         return future.result()
 
-    def _completed(self, futures: list[Any]) -> Iterator[Any]:
+    def _wait_for(self, futures: list[Any]) -> Iterator[Any]:
         """Yield futures as they are done, as long as there are workers to wait for.
 
         The list is used up: a summary is forgotten by its worker when nobody holds its future.
@@ -332,7 +332,7 @@ def _cancel(client: Any, futures: Iterable[Any]) -> None:
         client.cancel(left)
 
 
-def _delayed(function: Callable[..., Any]) -> Callable[..., Any]:
+def _delay(function: Callable[..., Any]) -> Callable[..., Any]:
     """Put a call off; what the function holds is sent as it is."""
     from dask.delayed import delayed  # noqa: PLC0415 - an extra, loaded when it is used
 
@@ -345,9 +345,9 @@ def _lazy(
     """Put off the work on each part; of a data frame only these columns are computed."""
     pieces = [getattr(part, "_pieces", [part])[0] for part in parts]  # of a source
     if not pieces or not isinstance(pieces[0], DaskRows):
-        return [_delayed(partial(function, part))() for part in parts]
+        return [_delay(partial(function, part))() for part in parts]
     frame = pieces[0].frame if columns is None else pieces[0].frame[list(columns)]
-    work = _delayed(partial(_on_partition, function, _schema_of(frame)))
+    work = _delay(partial(_on_partition, function, _schema_of(frame)))
     partitions = frame.to_delayed()
     return [work(partitions[piece.places[0]]) for piece in pieces]
 
@@ -356,7 +356,7 @@ def _tree(leaves: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
     """Merge neighbours, eight at a time, until one is left."""
     level = leaves
     while True:
-        level = [_delayed(merge)(level[i : i + _FAN]) for i in range(0, len(level), _FAN)]
+        level = [_delay(merge)(level[i : i + _FAN]) for i in range(0, len(level), _FAN)]
         if len(level) == 1:
             return level[0]
 

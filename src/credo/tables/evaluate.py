@@ -88,8 +88,8 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
     target : str, optional
         The column of labels; by default that of the model.
     loss : Loss, optional
-        Losses by truth and act; by default that of a DecisionClassifier, else zero-one. The names
-        of a loss from a file are matched with labels that are numbers.
+        Losses by true class and act; by default that of a DecisionClassifier, else zero-one. The
+        names of a loss from a file are matched with labels that are numbers.
     weight : str, optional
         A column of weights; by default all rows count the same.
     missing : sequence of str, optional
@@ -369,19 +369,19 @@ class Measures:
     n_rows
         Number of rows.
     loss
-        The losses, with truths and acts in the terms of the labels.
+        The losses, with true classes and acts in the terms of the labels.
     outcome
         Mean loss, confusion, calibration of the most probable label, risk and coverage.
     standard_error
         Standard error of the mean loss.
     accuracy
-        Share of the rows whose most probable label is the truth.
+        Share of the rows whose most probable label is the true one.
     most_probable
         Acting as if the most probable label were certain.
     constant
         The single act that would have cost least on these rows.
     informed
-        The best act for the truth itself: no model can cost less.
+        The best act for the true class itself: no model can cost less.
     reliability
         Calibration of the label that is dearer to miss, if there are two; else that of
         ``outcome``.
@@ -451,7 +451,7 @@ def measure(
 
 
 def _best_acts(loss: Loss) -> Int:
-    """Return the best act for each truth, the reject act aside."""
+    """Return the best act for each true class, the reject act aside."""
     allowed = [a for a, act in enumerate(loss.acts) if loss.reject is None or act != loss.reject]
     return np.array(allowed)[loss.without_reject().matrix.argmin(axis=1)]
 
@@ -548,7 +548,7 @@ class TableEvaluation:
 
     @property
     def accuracy(self) -> float:
-        """Share of the rows whose most probable class is the truth."""
+        """Share of the rows whose most probable class is the true one."""
         return self.measures.accuracy
 
     @property
@@ -568,7 +568,7 @@ class TableEvaluation:
 
     @property
     def log_loss(self) -> float:
-        """Mean of minus the log-probability of the truth."""
+        """Mean of minus the log-probability of the true class."""
         return self.measures.outcome.calibration.log_loss
 
     @property

@@ -103,7 +103,7 @@ class TableJob:
         result
             None if there are no rows.
         """
-        with opened_part(part) as source:
+        with open_part(part) as source:
             return self.over(source, threads=1)
 
     def merge(self, first: Any, second: Any) -> Any:
@@ -207,7 +207,7 @@ class TablePasses:
 
 
 @contextmanager
-def opened_part(part: Part) -> Iterator[Source]:
+def open_part(part: Part) -> Iterator[Source]:
     """Open a part of a table; an error that names a row says where it is counted from."""
     source = part.open()
     try:

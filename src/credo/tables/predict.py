@@ -21,7 +21,7 @@ from credo.decisions import Loss, decide
 from credo.exceptions import InputError
 from credo.storage import pack, unpack
 from credo.tables.fit import open_checked, schema_of_model
-from credo.tables.passes import Engine, map_batches, opened_part, with_starts
+from credo.tables.passes import Engine, map_batches, open_part, with_starts
 from credo.tables.sink import open_sink
 from credo.tables.source import Part, Progress, Source, open_source
 
@@ -174,7 +174,7 @@ class Scoring:
     def part(self, part: Part) -> pa.Table:
         """Score the rows of a part of a table."""
         score = partial(_score, _unpacked(self._model), self._loss, self.keep)
-        with opened_part(part) as source:
+        with open_part(part) as source:
             batches = chain(source.batches(self.columns), [_no_rows(source, self.columns)])
             return pa.Table.from_batches(list(map_batches(score, with_starts(batches), 1)))
 
@@ -234,7 +234,7 @@ def score_batch(
     if hasattr(learner, "classes_"):
         given = own_loss(model, _OWNER) if loss is None else loss
         labels = check.labels(learner.classes_, f"classes of {_OWNER}")
-        added = _decided(learner, rows, loss_for(labels, given))
+        added = _decide_batch(learner, rows, loss_for(labels, given))
     else:
         mean, variance = _values(learner, rows)
         added = {"mean": pa.array(mean), "std": pa.array(np.sqrt(variance))}
@@ -247,7 +247,7 @@ def score_batch(
     return pa.RecordBatch.from_pydict({**kept, **added})
 
 
-def _decided(learner: Any, batch: Batch, loss: Loss) -> dict[str, Any]:
+def _decide_batch(learner: Any, batch: Batch, loss: Loss) -> dict[str, Any]:
     """Return the columns of a classifier, from one pass over the scores."""
     labels = learner.classes_.tolist()
     table = np.empty((len(labels), len(batch)))
@@ -326,8 +326,8 @@ def codes_of(labels: Labels) -> dict[Label, int]:
 def loss_for(labels: Labels, loss: Loss | None) -> Loss:
     """Return the loss with the labels' own names; zero-one by default.
 
-    A file knows text only, so its truths and acts ``"1"`` and ``"2"`` become the labels 1 and 2
-    where every truth is the text of exactly one label.
+    A file knows text only, so its true classes and acts ``"1"`` and ``"2"`` become the labels 1 and
+    2 where every true class is the text of exactly one label.
     """
     if loss is None:
         return Loss.zero_one(labels)

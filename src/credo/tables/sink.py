@@ -68,15 +68,15 @@ class Sink:
         """
         if not batch.schema.equals(self.schema):
             raise InputError(
-                f"A batch for {self.name} must have the columns {_told(self.schema)}. Got "
-                f"{_told(batch.schema)}."
+                f"A batch for {self.name} must have the columns {_describe(self.schema)}. Got "
+                f"{_describe(batch.schema)}."
             )
         with blaming_input(self.name, "written"):
             self._add(batch)
         self.n_rows += batch.num_rows
 
 
-def _told(schema: pa.Schema) -> str:
+def _describe(schema: pa.Schema) -> str:
     """List columns and types."""
     return ", ".join(f"{field.name!r} ({field.type})" for field in schema)
 

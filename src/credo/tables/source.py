@@ -16,7 +16,7 @@ from credo.exceptions import FileFormatError, InputError
 from credo.tables.arrow import (
     blaming_file,
     blaming_input,
-    blanked,
+    blank,
     in_types,
     is_text,
     plain_type,
@@ -328,7 +328,7 @@ class Source:
         for piece in self._pieces:
             for batch, share in piece.steps(names):
                 with blaming_file(piece.name):
-                    changed = blanked(in_types(batch.select(names), wanted), self._missing)
+                    changed = blank(in_types(batch.select(names), wanted), self._missing)
                 alone = len(self._pieces) == 1
                 yield changed, share if alone else (before + piece.size * (share or 0.0)) / total
             before += piece.size

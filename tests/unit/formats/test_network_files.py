@@ -189,7 +189,7 @@ def test_a_written_network_gives_the_same_answers(tmp_path):
 
 @pytest.mark.parametrize("name", ["x", "x.txt", "x.gz", "bif", "x.bif.zip"])
 def test_an_unknown_ending_is_refused_with_the_known_ones(tmp_path, name):
-    known = "Known endings: .bif, .xml, .bifxml, .xmlbif, .net, .xdsl, .uai, .lg, each also with"
+    known = f"Known endings: {', '.join(FORMATS)}, each also with"
     for call in (read_network, lambda path: write_network(weather(), path)):
         with pytest.raises(InputError, match=known):
             call(tmp_path / name)

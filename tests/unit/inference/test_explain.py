@@ -1,4 +1,4 @@
-"""Weights of evidence in bans, and the smallest set of findings that cannot all be true."""
+"""Weights of evidence in log10 odds, and the smallest set of findings that cannot all be true."""
 
 import math
 

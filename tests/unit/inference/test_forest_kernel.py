@@ -41,7 +41,7 @@ class Model:
 
     def collect(self, forest, mode, beta=1.0):
         """The log sum of the first block, and the room it was found in."""
-        room = kernel.make_room(self.graph, forest)
+        room = kernel.make_scratch(self.graph, forest)
         room.total[:] = np.concatenate(self.alone)
         given = self.graph, forest, 0, self.logs, beta, self.states, self.cells
         kernel.condition(*given, room.total)
@@ -160,7 +160,7 @@ def test_spanning_forests_take_the_first_in_rank_and_share_one_graph():
                     held.append(f)
             assert sorted(held) == np.flatnonzero(marks).tolist()
         forest = kernel.plant(model.graph, np.zeros((3, 12), np.int64), taken)
-        room = kernel.make_room(model.graph, forest)
+        room = kernel.make_scratch(model.graph, forest)
         for b in range(3):
             room.total[:] = np.concatenate(model.alone)
             where = np.zeros(12, np.int64), model.graph.cell_start[:-1]
@@ -176,7 +176,7 @@ def test_long_sums_lose_nothing():
     pairs = np.column_stack([np.arange(n - 1), np.arange(1, n)])
     graph = kernel.make_graph(np.full(n, 3), 2 * np.arange(n), pairs.ravel(), 9 * np.arange(n))
     forest = kernel.plant(graph, np.zeros(n, np.int64))
-    room = kernel.make_room(graph, forest)
+    room = kernel.make_scratch(graph, forest)
     room.total[:] = 0.0
     where = np.zeros(n, np.int64), graph.cell_start[:-1]
     found = kernel.collect(graph, forest, 0, np.zeros(9 * n), 1.0, *where, kernel.SUM, room)

@@ -202,6 +202,15 @@ class TestWhatIsKept:
         assert run("One", source.replace("x: Any\n    y", "y: Any\n    x")) == ["3", "0"]
         assert run("Other", source.replace("One", "Other")) == ["3", "0"]
 
+        start, end = source.index("class One"), source.index("@kernel")
+        apart = source[:start] + "import shapes\n" + source[end:]
+        main = (tmp_path / "main.py").read_text()
+        (tmp_path / "main.py").write_text(main.replace("getattr(kept,", "getattr(kept.shapes,"))
+        for name, hits in (("One", "0"), ("One", "1"), ("Other", "0")):
+            text = f"from typing import Any, NamedTuple\n{source[start:end]}"
+            (tmp_path / "shapes.py").write_text(text.replace("One", name))
+            assert run(name, apart) == ["3", hits]
+
     def test_every_kernel_has_the_same_fingerprint_in_every_process(self):
         code = (
             "import importlib, pkgutil, credo\n"

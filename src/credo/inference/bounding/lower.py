@@ -403,7 +403,7 @@ def _box(blocking: Blocking, score: F64, rng: np.random.Generator) -> Flags | No
 def _ascend(blocking: Blocking, unary: F64, tables: F64, pace: Pace) -> Ascent | None:
     """Sweep from given logs until no marginal changes by more than the tolerance."""
     graph, forest, own = blocking.graph, blocking.forest, blocking.reduced.unary
-    room, cells = kernel.make_room(graph, forest), np.zeros(len(tables))
+    room, cells = kernel.make_scratch(graph, forest), np.zeros(len(tables))
     states, before = np.zeros(len(blocking.block), np.int64), np.empty(len(own))
     given = tables.copy(), states, room, cells
     begin(graph, forest, unary, *given)

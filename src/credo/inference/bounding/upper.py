@@ -67,7 +67,7 @@ class Mixture:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evaluation:
+class DualPoint:
     """The bound at some messages, and the weighted means of the forests' marginals."""
 
     mixture: Mixture
@@ -124,25 +124,25 @@ class Dual:
         spread = np.bincount(slots.state, rho[slots.factor] * shift, len(own.unary))
         return own.unary + spread, own.logs / np.repeat(rho, self._cells) - slots.meet(shift)
 
-    def evaluate(self, mixture: Mixture, shift: F64) -> Evaluation:
+    def evaluate(self, mixture: Mixture, shift: F64) -> DualPoint:
         """Sum every forest, and average."""
         reduced, rho = self.reduced, mixture.rho
-        forest, room, states = self._planted(mixture)
+        forest, room, states = self._plant(mixture)
         given = self.reparametrise(rho, shift)
         marginals, cells = np.zeros(len(reduced.unary)), np.zeros((2, len(reduced.logs)))
         out = room, cells[0], marginals, cells[1]
         value = average_forests(self.graph, forest, *given, mixture.weights, states, *out)
         slope = rho[self.slots.factor] * marginals[self.slots.state] - self.slots.sum(cells[1])
         beliefs = cells[1] / np.repeat(rho, self._cells)
-        return Evaluation(mixture, shift, value + reduced.constant, slope, marginals, beliefs)
+        return DualPoint(mixture, shift, value + reduced.constant, slope, marginals, beliefs)
 
-    def certify(self, found: Evaluation) -> tuple[float, float]:
+    def certify(self, found: DualPoint) -> tuple[float, float]:
         """Return the bound, and how far rounding may have moved it at most.
 
         Derived in docs/explanation/bounds_numerics.md.
         """
         reduced, graph, mixture, rho = self.reduced, self.graph, found.mixture, found.mixture.rho
-        forest, room, states = self._planted(mixture)
+        forest, room, states = self._plant(mixture)
         unary, tables = self.reparametrise(rho, found.shift)
         sizes, degree = reduced.n_states, np.diff(graph.near_start)
         shifts, terms = largest(found.shift, self.slots.start), len(mixture.weights) + 3.0
@@ -199,12 +199,12 @@ class Dual:
             uses += forests[-1]
         return Mixture(np.array(forests), np.full(len(forests), 1.0 / len(forests)))
 
-    def _planted(self, mixture: Mixture) -> tuple[Any, Any, Int64]:
+    def _plant(self, mixture: Mixture) -> tuple[Any, Any, Int64]:
         """Root the forests; return them, room for one, and any state of each variable."""
         if self._last[0] is not mixture:
             block_of = np.zeros((len(mixture.weights), self.reduced.n), np.int64)
             forest = kernel.plant(self.graph, block_of, mixture.taken)
-            self._last = mixture, (forest, kernel.make_room(self.graph, forest))
+            self._last = mixture, (forest, kernel.make_scratch(self.graph, forest))
         return *self._last[1], np.zeros(self.reduced.n, np.int64)
 
 
@@ -231,7 +231,7 @@ def cell_places(graph: Any, part: Int64, stride: Int64, begin: Int64) -> tuple[I
     return start, places
 
 
-class _Run:
+class _Descent:
     """One run: what is minimised, how, and what has been seen on the way."""
 
     def __init__(self, reduced: Reduced, pace: Pace) -> None:
@@ -246,7 +246,7 @@ class _Run:
         """Steps, or sweeps, while weights change."""
         return max(1, self.pace.sweeps // _PER_STEP)
 
-    def fit(self, mixture: Mixture, shift: F64, sweeps: int) -> Evaluation:
+    def fit(self, mixture: Mixture, shift: F64, sweeps: int) -> DualPoint:
         """Pass messages for given weights of forests; return the bound there."""
         reduced, rho = self.dual.reduced, mixture.rho
         wires, _ = wire(reduced, reduced.logs, reduced.unary.copy(), rho)
@@ -259,7 +259,7 @@ class _Run:
         self.settled = ending.status == "CONVERGED"
         return self.dual.evaluate(mixture, messages.log_messages().copy())
 
-    def polish(self, start: Evaluation) -> Evaluation:
+    def polish(self, start: DualPoint) -> DualPoint:
         """Pass messages until they settle; else minimise the bound directly, by L-BFGS."""
         best = self.fit(start.mixture, start.shift, self.pace.sweeps)
         if self.settled:
@@ -281,7 +281,7 @@ class _Run:
         self.settled = last.residual <= self.pace.tolerance
         return last if self.settled else best  # at rest, others are lower by rounding only
 
-    def descend(self, start: Evaluation) -> Evaluation:
+    def descend(self, start: DualPoint) -> DualPoint:
         """Move weight to the forest of most information, as far as it helps.
 
         At the best messages the derivative of the bound by rho_f is minus the information of
@@ -307,8 +307,8 @@ class _Run:
 class Above:
     """A bound from above, and how it was found."""
 
-    run: _Run
-    found: Evaluation
+    run: _Descent
+    found: DualPoint
     status: Status
     value: float  #: the bound, as computed
     rounding: float  #: how far rounding may have moved it
@@ -345,7 +345,7 @@ class Above:
 
 def bound_above(reduced: Reduced, pace: Pace, rounds: int, seed: int) -> Above:
     """Bound the sum of a reduced problem, in which something is possible as far as is known."""
-    run = _Run(reduced, pace)
+    run = _Descent(reduced, pace)
     start = run.dual.covering_mixture(np.random.default_rng(seed))
     nothing = np.zeros(len(run.dual.slots.state))
     found = run.dual.evaluate(start, nothing)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._kernels.forest import Forest, Graph, grow, locate, make_room, plant
+from credo._kernels.forest import Forest, Graph, grow, locate, make_scratch, plant
 from credo._types import F64, Label
 from credo.exceptions import NumericalError
 from credo.graphs.problems import Problem
@@ -179,7 +179,7 @@ def run_gibbs(  # noqa: PLR0913 - one parameter per setting
     threads = check.threads(threads, f"threads of {_OWNER}")
     reduced = reduce(problem)
     if not reduced.n:
-        return _settled(reduced)
+        return _answer_without_draws(reduced)
     ways = _find_ways(reduced, blocks)
     target = _target_of(reduced)
     records = [lengths.record(reduced) for _ in range(chains)]
@@ -263,7 +263,7 @@ def _target_of(reduced: Reduced) -> Target:
     return Target(graph.start, graph.near_start, near, field, reduced.logs)
 
 
-def _settled(reduced: Reduced) -> Answer:
+def _answer_without_draws(reduced: Reduced) -> Answer:
     """Answer where there is nothing to sample: nothing is possible, or nothing is free."""
     value, joints = reduced.constant, _Frequencies(reduced, [np.zeros((1, 0), np.uint8)])
     return Answer(reduced.beliefs(np.empty(0), value), "EXACT", value, "EXACT", joints=joints)
@@ -451,7 +451,7 @@ class _Walker:
         self._given: tuple[Any, ...] = target, record
         self._rest = states, self.cells, np.empty(target.field.shape[1])
         if ways.forest is not None:
-            room = make_room(ways.graph, ways.forest)
+            room = make_scratch(ways.graph, ways.forest)
             self.run, self._given = run_trees, (target, *ways[:2], room, record)
             self._rest = states, self.cells, np.empty_like(states)
 

@@ -220,7 +220,7 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class GridSettings:
     """How messages are passed."""
 
     maximum: bool
@@ -244,7 +244,7 @@ def settings_for(
     schedule: Any = "flooding",
     dtype: Any = None,
     who: str = _WHO,
-) -> Settings:
+) -> GridSettings:
     """Check how messages are to be passed on a field."""
     if not isinstance(field, GridField):
         raise InputError(
@@ -266,7 +266,7 @@ def settings_for(
         number = _ratio_type(field, kinds, who)
     else:
         number = kinds[0] if maximum else _sum_type(field, kinds, who)
-    return Settings(maximum, eta, schedule, number)
+    return GridSettings(maximum, eta, schedule, number)
 
 
 def as_share(momentum: Any, who: str) -> float:
@@ -292,7 +292,7 @@ def as_number_type(dtype: Any, who: str) -> Any:
 
 def check_memory(
     field: GridField,
-    settings: Settings,
+    settings: GridSettings,
     budget: Budget,
     who: str = _WHO,
     *,
@@ -321,7 +321,7 @@ def refuse_memory(pixels: int, each: float, n_labels: int, budget: Budget, who: 
         )
 
 
-def messages_on(field: GridField, settings: Settings, threads: int = 1) -> Messages:
+def messages_on(field: GridField, settings: GridSettings, threads: int = 1) -> Messages:
     """Begin with uniform messages on a field."""
     kind = _RatioMessages if field.n_labels == 2 else _LabelMessages
     return kind(field, settings, threads)
@@ -334,7 +334,9 @@ class Messages(ABC):
     _lines: tuple[int, ...]  #: the lines of a message: none, or one for each label
     _uniform: float  #: a number of a message that says nothing
 
-    def __init__(self, field: GridField, settings: Settings, weights: Floats, threads: int) -> None:
+    def __init__(
+        self, field: GridField, settings: GridSettings, weights: Floats, threads: int
+    ) -> None:
         self._layout = Layout.of(field.shape, field.axes)
         self._field = field
         self._type = settings.dtype
@@ -520,7 +522,7 @@ class _RatioMessages(Messages):
 
     _kernels, _lines, _uniform = binary_kernels, (), 1.0
 
-    def __init__(self, field: GridField, settings: Settings, threads: int) -> None:
+    def __init__(self, field: GridField, settings: GridSettings, threads: int) -> None:
         unit = field.smoothness.units(2)
         layout = Layout.of(field.shape, field.axes)
         logs = directed_strengths(field, layout) * float(unit[0] - unit[1])
@@ -598,7 +600,7 @@ class _LabelMessages(Messages):
 
     _kernels = kernels
 
-    def __init__(self, field: GridField, settings: Settings, threads: int) -> None:
+    def __init__(self, field: GridField, settings: GridSettings, threads: int) -> None:
         n = field.n_labels
         self._lines, self._uniform = (n,), 0.0 if settings.maximum else 1.0 / n
         self._edges, limit = _edges_of(field, settings)
@@ -668,7 +670,7 @@ class _LabelMessages(Messages):
         return float(np.abs(moved).max(initial=0.0))
 
 
-def _edges_of(field: GridField, settings: Settings) -> tuple[tuple[int, bool, int], float]:
+def _edges_of(field: GridField, settings: GridSettings) -> tuple[tuple[int, bool, int], float]:
     """Return the kind of edges, whether to take maxima, and the reach; then the limit of costs.
 
     Sums whose every difference is at the limit are those of Potts; those of linear edges none of

@@ -51,7 +51,7 @@ class State(NamedTuple):
     holes: Any
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """Scratch space for one factor."""
 
     inbox: Any  #: logs of what the variables say, largest zero

@@ -245,7 +245,7 @@ class _Lanes:
         products = int((n_states * (degree + 1)).max(initial=0))
         work = max(2 * int(arity.max(initial=0)) + 2, products)
         at = kernels.FIXED + starts(np.array([len(wires.unary), entries, entries, width, work]))
-        places = kernels.Places(*at[:-1].tolist())
+        places = kernels.RowPlaces(*at[:-1].tolist())
         self._size, self._dtype = int(at[-1]) * LANES, np.dtype(dtype)
         self.n_bytes = self._size * self._dtype.itemsize
         tiny, floor, coarse = _LEAST[self._dtype]

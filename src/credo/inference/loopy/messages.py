@@ -18,7 +18,7 @@ from credo.graphs.wiring import starts
 from credo.inference.loopy.kernels import (
     BLOCK,
     TABLE,
-    Room,
+    Scratch,
     State,
     add_up,
     bethe,
@@ -78,7 +78,7 @@ class LogMessages:
         size, wires = len(net.wires.unary), net.wires
         messages = np.zeros(int(wires.message_start[-1]))
         self.state = State(messages, np.zeros(size), np.zeros(size, np.int64))
-        self.room = self._make_room()
+        self.room = self._make_scratch()
         self._parts = _cut(len(wires.kind), len(wires.logs) // _PER_THREAD, threads)
         self._rng = np.random.default_rng(seed)
         self._walks = net.walks() if schedule == "tree" else []
@@ -88,14 +88,14 @@ class LogMessages:
         self.updates = 0
         self.add_up()
 
-    def _make_room(self) -> Room:
+    def _make_scratch(self) -> Scratch:
         """Make scratch space for one thread."""
         wires = self.wires
         arity = int(np.diff(wires.scope_start).max(initial=1))
         width = int(np.diff(wires.message_start[wires.scope_start]).max(initial=1))
         cells = int(np.diff(wires.cell_start).max(initial=1))
         lengths = width, width, arity, arity, width, arity, cells, 2 * arity
-        return Room(*(np.zeros(length) for length in lengths))
+        return Scratch(*(np.zeros(length) for length in lengths))
 
     def add_up(self) -> None:
         """Sum the messages to each variable anew."""
@@ -136,7 +136,7 @@ class LogMessages:
         fresh = self.state.messages.copy()
 
         def part(begin: int, end: int) -> float:
-            room = self.room if len(self._parts) == 1 else self._make_room()
+            room = self.room if len(self._parts) == 1 else self._make_scratch()
             args = self.wires, self.state, room, fresh, begin, end
             return float(flood(*args, eta, *self._how))
 

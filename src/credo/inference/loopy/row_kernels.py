@@ -52,7 +52,7 @@ ROW, AGE, BROKEN, TALLY = range(4)
 RUNNING, CONVERGED, MAX_SWEEPS, SATISFIED, IMPOSSIBLE, LOST = range(6)
 
 
-class Places(NamedTuple):
+class RowPlaces(NamedTuple):
     """Where runs begin: of states, and of messages, which lie as those of ``Wires`` do."""
 
     weights: Any  #: of states: what is known of single variables

@@ -190,7 +190,7 @@ def _begin(mover: Mover, start: Any, rng: np.random.Generator) -> Int64:
             raise InputError(
                 f"The start of icm must be 'single', 'random' or states. Got {start!r}."
             )
-        return mover.favoured() if start == "single" else mover.random(rng)
+        return mover.best_alone() if start == "single" else mover.random(rng)
     problem, states = mover.problem, np.array(start)
     n_states = problem.n_states[problem.variables < len(problem.wiring.names)]
     if (

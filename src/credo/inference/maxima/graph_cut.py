@@ -185,7 +185,7 @@ def _flips(problem: Problem, field: Field, energies: F64) -> Bool:
     """Choose the variables whose states to swap so that every pair attracts.
 
     Each variable has a twin that is swapped. A pair that attracts joins two variables and their
-    twins, one that repels joins each to the twin of the other. Who hangs together with their own
+    twins, one that repels joins each to the twin of the other. Who is connected with their own
     twin cannot be chosen; of the others, the first of each part stays as it is.
     """
     sign, n = _signs(energies), field.n_variables

@@ -9,14 +9,14 @@ import numpy as np
 from credo._kernels.forest import (
     MAX,
     Forest,
-    Room,
+    ForestScratch,
     choose_states,
     collect,
     condition,
     grow,
     locate,
     make_graph,
-    make_room,
+    make_scratch,
     plant,
 )
 from credo._types import F64
@@ -49,19 +49,19 @@ class Mover:
         self._graph = make_graph(problem.n_states, *shape)
 
     @cached_property
-    def _auxiliaries(self) -> tuple[Forest, Room] | None:
+    def _auxiliaries(self) -> tuple[Forest, ForestScratch] | None:
         """The auxiliary variables of rules as block 0 of a forest; None if there are none."""
         is_visible = self.problem.variables < len(self.problem.wiring.names)
         if is_visible.all():
             return None
         forest = plant(self._graph, np.cumsum(is_visible) * is_visible)
-        return forest, make_room(self._graph, forest)
+        return forest, make_scratch(self._graph, forest)
 
     def score(self, states: Int64) -> float:
         """Return the log of the product of all factors."""
         return log_score(self.problem, self.logs, states)
 
-    def favoured(self) -> Int64:
+    def best_alone(self) -> Int64:
         """Return the states that the factors of one variable favour."""
         states: Int64 = np.zeros(len(self.problem.n_states), np.int64)
         values = make_field(self.problem, self.logs).values
@@ -81,7 +81,7 @@ class Mover:
         ones = np.ones(len(self._graph.scope_start) - 1)
         for _ in range(forests if len(states) else 0):
             forest = plant(self._graph, grow(self._graph, rng.permutation(len(states)), ones, 1))
-            moved = self._move(states, forest, make_room(self._graph, forest))
+            moved = self._move(states, forest, make_scratch(self._graph, forest))
             better = float(self.logs[self._cells(moved)].sum())
             if is_below(score, better):
                 states, score = moved, better
@@ -115,7 +115,7 @@ class Mover:
         locate(self._graph, states, cells)
         return cells
 
-    def _move(self, states: Int64, forest: Forest, room: Room) -> Int64:
+    def _move(self, states: Int64, forest: Forest, room: ForestScratch) -> Int64:
         """Return the best states of block 0 of a forest, and the others as they are."""
         states = states.copy()
         room.total[:] = 0.0

@@ -58,7 +58,7 @@ class Choice:
     inner: csr_array
     links: csr_array  #: the outer regions of each inner one
     counting: Int64  #: of the inner regions; that of an outer region is one
-    n_parts: int  #: how many parts hang together
+    n_parts: int  #: number of connected parts
     is_forest: bool  #: whether the outer regions have a junction tree, or one per part
 
     @property
@@ -74,7 +74,7 @@ def choose_regions(problem: Problem, regions: Regions, who: str) -> Choice:
     """
     scopes = _cover(problem)
     if isinstance(regions, Iterable) and not isinstance(regions, str):
-        given = _as_given(problem, regions, who)
+        given = _find_regions(problem, regions, who)
         _check_cells(problem, given)
         return _close(problem, "given", given, scopes)
     if regions == "bethe":
@@ -196,7 +196,7 @@ def _cover(problem: Problem) -> csr_array:
     return _keep_maximal(vstack([live_scopes(problem), alone], format="csr"))
 
 
-def _as_given(problem: Problem, regions: Iterable[Any], who: str) -> csr_array:
+def _find_regions(problem: Problem, regions: Iterable[Any], who: str) -> csr_array:
     """Find the free variables that names stand for; observed ones are no part of a region."""
     found = []
     for region in regions:
@@ -460,7 +460,7 @@ def _describe(
     links: csr_array,
     counting: Int64,
 ) -> Choice:
-    """Count the parts that hang together; keep the links of a junction tree where there is one.
+    """Count the connected parts; keep the links of a junction tree where there is one.
 
     A spanning tree of inner and outer regions, through the largest inner ones, is a junction tree
     exactly if its edges have as many members as all regions have beyond each variable's first.

@@ -404,7 +404,7 @@ def _joint(messages: RegionMessages, variables: Int64) -> F64 | None:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _lay_out(problem: Problem, choice: Choice) -> tuple[kernels.Layout, F64, float]:
+def _lay_out(problem: Problem, choice: Choice) -> tuple[kernels.RegionLayout, F64, float]:
     """Lay out tables and messages; multiply every factor into one outer region.
 
     Returns also the log tables, and the log of the factors that are constants.
@@ -417,7 +417,7 @@ def _lay_out(problem: Problem, choice: Choice) -> tuple[kernels.Layout, F64, flo
     item = np.repeat(np.arange(links.nnz), sizes(inner)[rows(links)])
     steps = _steps(inner.indptr, inner.indices, n_states)[held]
     entries = (item, inner.indices[held], steps)
-    layout = kernels.Layout(
+    layout = kernels.RegionLayout(
         cells,
         inner_cells,
         links.indptr.astype(np.int64),

@@ -23,7 +23,7 @@ from credo._kernels.tiers import kernel
 SAFE = 1e-280
 
 
-class Layout(NamedTuple):
+class RegionLayout(NamedTuple):
     """Where the tables of regions and messages are; links are sorted by inner region."""
 
     cells: Any  #: where the table of each outer region starts
