@@ -178,6 +178,7 @@ class TestWhatIsKept:
             monkeypatch.setitem(globals(), "Pair", namedtuple("Pair", fields))  # noqa: PYI024 - fields vary
             assert one.fingerprint() != before
 
+    @pytest.mark.slow
     def test_code_kept_for_a_named_tuple_that_is_gone_is_not_read(self, tmp_path):
         source = (
             "from typing import Any, NamedTuple\nimport numpy as np\n"
