@@ -65,6 +65,15 @@ def assert_as_alone(model, rows, many, atol=1e-12, rel=0.0):
             np.testing.assert_allclose(found, alone.probabilities(name), rtol=1e-12, atol=atol)
 
 
+@pytest.mark.parametrize("share", [0.05, 0.4])
+def test_every_row_has_the_answer_that_it_has_on_its_own(share):
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        net = random_network(rng)
+        rows = random_rows(rng, net, 25, share)
+        assert_as_alone(net, rows, infer_many(net, rows))
+
+
 def check_rows(case, seed, share=0.35, *, asked=False):
     """Compare with the sum over all configurations, row by row."""
     rng = np.random.default_rng(seed)
@@ -113,6 +122,17 @@ def test_rows_that_underflow_are_computed_in_logs():
     assert (many.probabilities("hub")[1:, 0] == 0.0).all()
     expected = -150 * np.log(10) * k + np.log1p(odds) - (5 - k) * np.log(2)
     np.testing.assert_allclose(many.log_evidence[1:], expected, rtol=1e-12)
+
+
+def test_rows_of_a_model_of_any_range_are_what_they_are_alone():
+    near = np.log([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    wide = [[0.0, -900.0, 3.0], [-1500.0, 2.0, -np.inf]]
+    model = graph({"a": 2, "b": 3, "c": 2}, ("ab", wide), ("bc", near), log=True)
+    rows = [{"a": 0}, {"a": 1, "c": 1}, {"c": 0}, {"b": 1}, {"a": 0, "b": 1}]
+    assert_as_alone(model, rows, infer_many(model, rows, query=["c", "b"]), 1e-300, rel=1e-13)
+    never = {"a": 1, "b": 2}
+    many = infer_many(model, [never, {"c": 0}, never | {"c": 1}], on_impossible="nan")
+    assert many.impossible.tolist() == [0, 2]
 
 
 def test_a_node_with_many_children_is_scaled_on_the_way():
