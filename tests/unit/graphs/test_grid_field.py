@@ -417,6 +417,8 @@ class TestEnergy:
         [
             ((0, 1), np.uint8),
             ((0, 1), bool),
+            ((-1, 1), np.int8),
+            ((3, 1, 2), np.int64),
             ((0, 128, 255), np.uint8),
             ((10**12, 0, -5), np.int64),
             ((0.5, 0.25, 1), np.float64),

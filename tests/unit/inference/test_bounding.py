@@ -386,6 +386,13 @@ def test_where_no_start_is_found_the_bound_is_minus_infinity_but_not_a_proof(met
     assert found.probabilities(0).sum() == pytest.approx(1.0)
 
 
+def test_few_sweeps_are_a_status():
+    found = infer(oracle.grid(4, np.random.default_rng(0), 1.0), "mean_field", sweeps=2)
+    assert found.status == "MAX_SWEEPS"
+    assert len(found.residuals) == 2
+    assert found.updates == 32
+
+
 class TestGivenBlocks:
     graph = oracle.ring(6, 0.8, 0.3)
 

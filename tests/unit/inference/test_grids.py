@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.oracles import grid_messages as oracle
+from tests.oracles import grids as oracle
 
 import credo
 from credo.exceptions import InputError

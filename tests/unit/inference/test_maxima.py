@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
-from tests.models import graph
-from tests.oracles import cuts as fields, maxima as oracle
+from tests.models import graph, grid_edges
+from tests.oracles import maxima as oracle
 from tests.oracles.joint import Joint
 
 from credo import k_best, marginal_map, max_marginals, mpe
@@ -349,7 +349,7 @@ unwarned = pytest.mark.filterwarnings("ignore::credo.exceptions.ApproximationWar
 def grid_of(rows, columns, n_states, table, seed=0):
     """A grid of random weights, and of tables (edges, states, states) that a function makes."""
     rng = np.random.default_rng(seed)
-    edges = fields.grid_edges(rows, columns)
+    edges = grid_edges(rows, columns)
     weights = rng.normal(size=(rows * columns, n_states))
     return MarkovNetwork.from_arrays(weights, edges, table(rng, len(edges)), log=True)
 
@@ -409,7 +409,7 @@ class TestCuts:
     @pytest.mark.parametrize("flipped", [False, True])
     def test_the_cut_of_an_attractive_field_is_its_best_configuration(self, flipped):
         for seed in range(120):
-            shape, factors = fields.random_field(np.random.default_rng(seed), flipped=flipped)
+            shape, factors = oracle.random_field(np.random.default_rng(seed), flipped=flipped)
             model, left = graph_of(shape, factors), joint_of(shape, factors)
             if not left.is_possible:
                 with pytest.raises(InputError, match="allows no configuration at all"):
@@ -718,8 +718,8 @@ class TestMaxima:
 @pytest.mark.parametrize("block", range(2))
 def test_the_cut_is_the_least_of_all_written_out(block):
     for seed in range(100 * block, 100 * block + 100):
-        network = fields.random_network(np.random.default_rng(seed))
-        least, best = fields.least_cuts(*network)
+        network = oracle.random_network(np.random.default_rng(seed))
+        least, best = oracle.least_cuts(*network)
         cut = minimum_cut(*network)
         if least >= 10**30:
             assert cut.value == cut.flow == np.inf, seed
@@ -734,7 +734,7 @@ def test_the_cut_is_the_least_of_all_written_out(block):
 @pytest.mark.parametrize("seed", range(2))
 def test_the_flow_is_that_of_another_program(seed):
     rng = np.random.default_rng(seed)
-    n, edges = 400, fields.grid_edges(20, 20)
+    n, edges = 400, grid_edges(20, 20)
     source, sink = rng.integers(0, 30, (2, n))
     there, back = rng.integers(0, 9, (2, len(edges)))
     tail = np.concatenate([np.full(n, n), np.arange(n), edges[:, 0], edges[:, 1]])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.oracles import forests as oracle
+from tests.oracles import gibbs as oracle
 from tests.speeds import both_speeds
 
 from credo._kernels import forest as kernel
