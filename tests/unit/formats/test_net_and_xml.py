@@ -167,6 +167,19 @@ def test_hostile_files_are_refused(read, text):
 PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "graphical"
 
 
+def test_brackets_are_nested_as_the_parents_are(tmp_path):
+    net = BayesianNetwork()
+    for name in "abc":
+        net.variable(name, ["n", "y"])
+    net.cpt("a", table=[0.5, 0.5])
+    net.cpt("b", table=[0.25, 0.75])
+    net.cpt("c", given=["a", "b"], table=[[[0.1, 0.9], [0.2, 0.8]], [[0.3, 0.7], [0.4, 0.6]]])
+    write_net(net, tmp_path / "x.net")
+    words = (tmp_path / "x.net").read_text().split("data = ")[-1].split()
+    assert " ".join(words) == "(((0.1 0.9) (0.2 0.8)) ((0.3 0.7) (0.4 0.6))); }"
+    assert "potential (c | a b)" in (tmp_path / "x.net").read_text()
+
+
 #: The document type of the definition of the format, and the dog problem, cut short.
 DOGS = """<?xml version="1.0"?>
 <!-- DTD for the XMLBIF 0.3 format -->

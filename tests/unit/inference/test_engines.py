@@ -490,19 +490,6 @@ def cut():
     return net
 
 
-class TestCuts:
-    def test_a_field_that_attracts_is_cut_exactly_and_others_are_refused(self):
-        net = cut()
-        for evidence in ({}, {"a": 1}, {"a": 1, "b": 0, "c": 0}):
-            left = Joint.of(net).given(evidence)
-            found = credo.mpe(net, evidence, method="graph_cut")
-            assert found.is_exact
-            assert found.states == left.best()
-            assert found.log_score == pytest.approx(left.scores()[0], abs=1e-9)
-        with pytest.raises(InputError):
-            credo.mpe(model_of("field")[0], method="graph_cut")
-
-
 @every_model
 class TestManyRows:
     @staticmethod

@@ -180,13 +180,6 @@ class TestAnswers:
         assert post.log_evidence == pytest.approx(expected, rel=1e-12)
 
 
-def test_max_marginals_of_logs_have_any_range():
-    scores = credo.max_marginals(OF_ANY_RANGE["logs of any range"][0])
-    for i, row in enumerate(LOGS):
-        below = scores.log_values(i) - scores.best.log_score
-        np.testing.assert_allclose(below, np.array(row) - max(row), rtol=1e-12)
-
-
 class TestWork:
     def test_a_large_table_that_the_query_does_not_need_is_not_filled(self):
         net = BayesianNetwork()
@@ -348,11 +341,6 @@ class TestJoint:
         assert table.shape == (2,) * 20
         assert table[(0,) * 20] == pytest.approx(0.3 * 0.9**19, rel=1e-12)
 
-    def test_holds_the_weights_of_jeffrey(self):
-        joint = credo.infer(steps(6), jeffrey={"x1": [0.5, 0.5]}).joint(["x1", "x2"])
-        np.testing.assert_allclose(joint.table, [[0.45, 0.05], [0.1, 0.4]], rtol=1e-12)
-        assert joint[{"x2": 1, "x1": 0}] == joint.table[0, 1]
-
     def test_of_a_wide_table_is_summed_in_logs(self):
         wide = ("ab", [[0.0, -5000.0], [-5000.0, -9000.0]])
         model = graph("abc", wide, ("bc", [[-5000.0, -np.inf], [-np.inf, 0.0]]), log=True)
@@ -394,11 +382,6 @@ class TestDraws:
         draws = credo.infer(model, evidence, likelihood=likelihood).sample(N, random_state=1)
         left = Joint.of(model).given(evidence, likelihood)
         assert_frequencies(draws, left.joint(left.names))
-
-    def test_in_logs(self):
-        factors = [("a", [0.0, -3000.0]), ("ab", [[-3000.0, -np.inf], [np.log(0.5)] * 2])]
-        draws = credo.infer(graph("ab", *factors, log=True)).sample(N, random_state=3)
-        assert_frequencies(draws, np.array([[0.5, 0.0], [0.25, 0.25]]))
 
     def test_where_scaled_arithmetic_would_lose_a_state(self):
         evidence = {f"leaf{i}": int(i >= 200) for i in range(400)}
@@ -523,15 +506,6 @@ class TestCounts:
             followed = credo.infer(case.model).plan
             assert (followed.order, followed.n_bytes) == (plan.order, plan.n_bytes)
 
-    def test_of_a_hopeless_plan_are_told_in_years(self):
-        rng = np.random.default_rng(0)
-        pairs = [(i, j) for i in range(70) for j in rng.choice(70, 12, replace=False).tolist()]
-        ones = [(pair, np.ones((2, 2))) for pair in pairs if pair[0] != pair[1]]
-        plan = credo.plan(graph(range(70), *ones), effort=0.0)
-        assert plan.width > 35
-        assert plan.seconds > 60
-        assert math.isfinite(plan.n_bytes)
-
 
 class TestAGivenOrder:
     @pytest.mark.parametrize("method", ["junction_tree", "elimination"])
@@ -586,17 +560,6 @@ class TestFollowing:
         wanted = credo.infer(model, {0: 0}, query=query, likelihood=likelihood)
         for name in wanted:
             np.testing.assert_allclose(post.probabilities(name), wanted.probabilities(name))
-
-    def test_a_copy_of_the_model_a_long_chain_and_a_bad_order_are_followed(self):
-        model = ring()
-        post = credo.infer(model.copy(), plan=credo.plan(model, order=[5, 4, 3, 2, 1, 0]))
-        assert post.plan.order == (5, 4, 3, 2, 1, 0)
-        long = steps(3000)
-        made = credo.plan(long)
-        assert made.engine == credo.infer(long, plan=made).engine == "tree"
-        star = hub(8)
-        bad = credo.plan(star, order=range(8))
-        assert credo.infer(star, {}, plan=bad).plan.width == bad.width == 7
 
     @pytest.mark.parametrize(
         ("question", "difference"),

@@ -136,12 +136,6 @@ class TestTrees:
         np.testing.assert_allclose(found.beliefs.of(0), [0.25, 0.75], rtol=1e-10)
         np.testing.assert_allclose(found.beliefs.of(4), [0.5, 0.5], rtol=1e-10)
 
-    def test_a_parent_may_rule_out_all_states_of_its_child(self):
-        factors = [((0, 1), np.array([[0.0, 2.0], [1.0, 1.0]])), ((1, 2), np.eye(2))]
-        factors += [((2, 3), np.array([[1.0, 1.0], [0.0, 2.0]]))]
-        found = sample([2] * 4, factors, draws=50, blocks=[[0, 1]], log_z=None)
-        assert (found.joints(np.arange(4))[oracle.joint([2] * 4, factors)[0] == 0] == 0).all()
-
     def test_named_blocks(self):
         factors = some_factors(2)
         seen = [(s, t) for s, t in factors if 5 not in s]
@@ -435,15 +429,6 @@ def test_many_quantities_are_as_one_after_the_other():
         assert together.shape == (5,)
         assert each[0].shape == ()
         np.testing.assert_allclose(together, each, rtol=1e-12)
-
-
-def test_ranks_change_nothing_for_two_values():
-    draws = (
-        np.random.default_rng(5).random((4, 60, 7)) < [0.02, 0.1, 0.3, 0.5, 0.6, 0.9, 0.99]
-    ) * 1.0
-    np.testing.assert_allclose(r_hat(draws), split_r_hat(draws), rtol=1e-12)
-    moved = draws * 3.5 - 2.0
-    np.testing.assert_allclose(effective_sample_size(draws), effective_sample_size(moved))
 
 
 def test_what_never_moved_agrees_and_counts_in_full():

@@ -158,18 +158,6 @@ class TestMessages:
 class TestRuns:
     """What is said of a run."""
 
-    def test_a_query_leaves_children_out_that_nobody_needs(self):
-        net = credo.BayesianNetwork()
-        for name in "abc":
-            net.variable(name, 2)
-        net.cpt("a", table=[0.3, 0.7])
-        net.cpt("b", given=["a"], table=[[0.9, 0.1], [0.2, 0.8]])
-        net.cpt("c", given=["b"], table=[[0.5, 0.5], [0.1, 0.9]])
-        post = loopy(net, {"a": 1}, query=["b"])
-        assert post.probabilities("b").tolist() == pytest.approx([0.2, 0.8])
-        assert post.updates == 0
-        assert post.log_evidence == pytest.approx(np.log(0.7))
-
     def test_what_ran_is_told(self, ring):
         post = loopy(ring, momentum=0.7, schedule="sequential")
         assert (post.engine, post.why) == ("loopy", ())
@@ -826,24 +814,6 @@ class TestWhoRuns:
         for v in range(6):
             np.testing.assert_allclose(post.probabilities(v), exact.probabilities(v), atol=1e-11)
 
-    def test_variables_of_unequal_states_do_not(self):
-        twin = Twin([2, 3, 2]).factor([0, 1], np.zeros((2, 3))).factor([1, 2], np.zeros((3, 2)))
-        twin.factor([0, 2], np.zeros((2, 2)))
-        assert kind(loopy(twin.graph, schedule="flooding", dtype="float32")) == "logs"
-
-
-@pytest.mark.parametrize("k", [2, 3, 7])
-@pytest.mark.parametrize("temperature", [1.0, 0.0])
-def test_single_precision_is_close_to_double(k, temperature):
-    model = field(200, 500, k, seed=k, strength=0.15 if temperature else 0.03)
-    options = {"schedule": "flooding", "temperature": temperature, "momentum": 0.8}
-    double, single = loopy(model, **options), loopy(model, dtype="float32", **options)
-    assert single.status == double.status == "CONVERGED"
-    assert single.sweeps <= double.sweeps
-    gap = np.abs(single.answer.beliefs.values - double.answer.beliefs.values)
-    assert gap.max() < 2e-5
-    assert single.log_evidence == pytest.approx(double.log_evidence, rel=1e-6, abs=1e-3)
-
 
 @pytest.mark.parametrize("k", [2, 9])
 def test_both_engines_agree_on_joints_messages_and_the_estimate(k):
@@ -969,7 +939,3 @@ def test_a_start_is_an_answer_about_the_same_model(triangle):
         loopy(triangle, start=credo.infer(triangle))
     with pytest.raises(InputError, match="about the same model"):
         loopy(triangle, start=loopy(triangle.copy()))
-
-
-def test_momentum_one_as_a_whole_number_will_do(triangle):
-    assert loopy(triangle, momentum=1).details["momentum"] == 1.0

@@ -339,16 +339,6 @@ def test_few_bytes_mean_fewer_lanes_and_threads_but_the_same_answer(budget):
     assert peak < 1e6 * float(budget[:-2])
 
 
-@pytest.mark.parametrize(("budget", "n_trees"), [(1_300_000, 0), (4_000_000, 1)])
-def test_a_tree_counts_all_its_bytes_against_the_budget(monkeypatch, budget, n_trees):
-    net = steps(3000)
-    trees, made = [], many_module.LaneTree
-    monkeypatch.setattr(many_module, "LaneTree", lambda *a: trees.append(a) or made(*a))
-    many = infer_many(net, [{"x0": 0}], budget=budget)
-    assert len(trees) == n_trees
-    np.testing.assert_allclose(many.probabilities("x1"), [[0.9, 0.1]], rtol=1e-13)
-
-
 def test_rows_of_one_hash_are_still_told_apart(monkeypatch):
     class Zeros:
         def integers(self, *_, dtype):
@@ -778,12 +768,6 @@ def test_a_result_says_how_every_row_ended():
     assert not exact.residuals.any()
 
 
-def test_momentum_settles_what_goes_back_and_forth():
-    settings = {"log_potentials": {"a": np.array([[0.0, 0.3]])}, "sweeps": 300}
-    assert by_messages(triangle(-2.0), **settings).status == "MAX_SWEEPS"
-    assert by_messages(triangle(-2.0), momentum=0.5, **settings).status == "CONVERGED"
-
-
 def test_the_most_probable_states_are_given_all_at_once():
     graph = FactorGraph()
     graph.variable("a", 2)
@@ -890,13 +874,6 @@ class TestUntilSatisfied:
         many = by_messages(graph, log_potentials=favours, until="satisfied", tolerance=1e-3)
         is_kept = many.most_probable().tolist() == [likely]
         assert (is_kept and many.status == "SATISFIED") == is_possible
-
-
-def test_progress_counts_repeats():
-    seen = []
-    rows = [{"a": "up"}] * 5 + [{"b": "down"}]
-    by_messages(triangle(), rows, progress=lambda *counts: seen.append(counts), threads=1)
-    assert seen[-1] == (6, 6)
 
 
 def test_an_engine_and_batches_answer_the_same():

@@ -9,7 +9,7 @@ from tests.oracles import regions as oracle
 
 import credo
 from credo.exceptions import InputError
-from credo.inference.regions import choose, engine
+from credo.inference.regions import choose
 
 
 def grid(rows, columns):
@@ -248,20 +248,6 @@ def test_a_circle_is_told_with_its_period():
         assert gap[0] <= moved <= gap[1]
 
 
-def test_caution_grows_step_by_step_and_ends(monkeypatch):
-    """With no patience at all: relaxations one after the other, then momenta; then a circle."""
-    monkeypatch.setattr(engine, "PATIENCE", (1, 1))
-    monkeypatch.setattr(engine, "SHARE", 0.0)
-    model = numbered(*ising(*complete(4), -3.0, 0.3, 0))
-    steps = []
-    for sweeps in range(1, 40):
-        details = infer(model, regions="bethe", sweeps=sweeps).details
-        if (details["relaxation"], details["momentum"]) not in steps:
-            steps.append((details["relaxation"], details["momentum"]))
-    assert steps[:4] == [(0.0, 1.0), (0.5, 1.0), (1.0, 1.0), (1.5, 1.0)]
-    assert steps[4:] == [(1.5, 2.0**-k) for k in range(1, 5)]
-
-
 # --- which regions ----------------------------------------------------------------------------
 
 
@@ -363,15 +349,6 @@ def test_regions_cover_every_factor_and_given_ones_are_kept(regions, seed):
     assert set().union(*chosen) == set(range(8))
     if regions == "bethe":
         assert all(r in scopes or len(r) == 1 for r in chosen)
-
-
-def test_very_many_plaquettes_are_thinned_if_they_do_not_balance(monkeypatch):
-    n, edges = random_edges(47, n=11, share=0.4)
-    assert len(oracle.short_cycles(n, edges)) == 5 == len(edges) - n + 2  # one vertex is alone
-    usual = regions_of(pairs_only(n, edges), "auto")
-    monkeypatch.setattr(choose, "MANY_CYCLES", 0)
-    assert regions_of(pairs_only(n, edges), "auto") == usual
-    assert sum(len(region) > 2 for region in usual) == 4
 
 
 def test_unbalanced_plaquettes_are_left_alone_unless_asked_for():
@@ -484,16 +461,6 @@ def test_contradictions_are_found_and_hidden_ones_by_plaquettes_only(method):
         with pytest.raises(InputError, match="allows no configuration"):
             infer(model, evidence, method, regions=regions)
     assert np.isfinite(infer(model, {}, method, regions="bethe").answer.log_z)
-
-
-@both_methods
-def test_counting_numbers_of_any_size_have_a_divisor(method):
-    # every three of six: intersections of one variable are counted 1 - 10 + 5 * 3 times
-    regions = list(itertools.combinations(range(6), 3))
-    post = infer(numbered(*ising(*complete(6), 0.1, 0.3, 0)), method=method, regions=regions)
-    assert post.status == "CONVERGED"
-    assert sorted(set(post.details["counting"].tolist())) == [-3, 6]
-    assert post.details["counting_total"] == 20 - 3 * 15 + 6 * 6
 
 
 # --- options ----------------------------------------------------------------------------------
