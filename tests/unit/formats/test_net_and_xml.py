@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from credo.exceptions import CredoWarning, FileFormatError
-from credo.formats import _xml, read_bif, read_net, read_xdsl, read_xmlbif, write_xdsl
+from credo.formats import _xml, read_bif, read_net, read_xdsl, read_xmlbif, write_net, write_xdsl
 from credo.graphs import BayesianNetwork
 
 RAIN = r"""% The first line is a comment; with { and "

@@ -206,6 +206,13 @@ def test_the_free_energy_never_rises_in_the_double_loop(regions, coupling, fall,
     assert np.diff(energies).max() < rise
 
 
+@both_methods
+def test_updates_count_messages_both_ways(method):
+    post = infer(numbered(*ising(*grid(3, 3), 0.4, 0.3, 0)), method=method)
+    links = 4 * 2 + 4  # four inner edges in two faces each, one site in four
+    assert post.updates == 2 * links * post.sweeps
+
+
 def test_plaquettes_are_far_better_than_bethe_on_strongly_coupled_grids():
     for mixed, gain, log_gain in ((False, 100, 50), (True, 5, 20)):
         models = [numbered(*ising(*grid(4, 4), 1.0, 0.3, k, mixed=mixed)) for k in range(4)]
