@@ -1,5 +1,7 @@
 """Small models that many tests ask."""
 
+import numpy as np
+
 from credo.graphs import BayesianNetwork, FactorGraph, chain
 
 
@@ -42,3 +44,15 @@ def star(n_leaves, right=0.99):
 def steps(length, first=(0.5, 0.5), transition=((0.9, 0.1), (0.2, 0.8))):
     """A chain of two states, x0 and on."""
     return chain(list(first), [list(row) for row in transition], length=length)
+
+
+def numbered(sizes, factors, *, log=False):
+    """Build a factor graph whose variables are numbers; a factor is (numbers, table)."""
+    return graph(dict(enumerate(map(int, sizes))), *factors, log=log)
+
+
+def grid_edges(rows, columns):
+    """Return the pairs of neighbours on a grid, across and then down, as an array."""
+    site = np.arange(rows * columns).reshape(rows, columns)
+    across = np.column_stack([site[:, :-1].ravel(), site[:, 1:].ravel()])
+    return np.vstack([across, np.column_stack([site[:-1].ravel(), site[1:].ravel()])])

@@ -1,4 +1,4 @@
-"""What tests of readers share: ``READ`` of the module reads a text that is put into a file."""
+"""What tests of readers share: a text is put into a file and read."""
 
 import pytest
 
@@ -7,21 +7,23 @@ from credo.exceptions import FileFormatError
 
 @pytest.fixture
 def read(tmp_path, request):
-    def reader(text, *arguments, **options):
+    """Read a text with a reader, by default with ``READ`` of the module."""
+
+    def reader(text, read_it=None, **options):
         path = tmp_path / "x"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return request.module.READ(path, *arguments, **options)
+        return (read_it or request.module.READ)(path, **options)
 
     return reader
 
 
 @pytest.fixture
 def refused(read, tmp_path):
-    """Give the error that a text is refused with; it names the file."""
+    """Return the error that a text is refused with; it names the file."""
 
-    def refusing(text, *arguments, **options):
+    def refusing(*arguments, **options):
         with pytest.raises(FileFormatError) as caught:
-            read(text, *arguments, **options)
+            read(*arguments, **options)
         assert caught.value.path == str(tmp_path / "x")
         return caught.value
 

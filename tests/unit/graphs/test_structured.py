@@ -1,3 +1,5 @@
+"""Rules over many variables: parity, at most one, noisy gates, functions."""
+
 import itertools
 import warnings
 
@@ -9,6 +11,8 @@ from credo.exceptions import ExpansionWarning, InputError, LabelError
 from credo.graphs import BayesianNetwork, FactorGraph, Variable
 
 SIZES = range(1, 7)
+
+
 BITS = (0, 1)
 
 
@@ -78,14 +82,6 @@ def test_several_rules_and_tables_keep_their_own_auxiliaries():
     np.testing.assert_allclose(maxima(graph), expected, rtol=1e-13, atol=0)
 
 
-def test_equal_noisy_gates_both_count():
-    graph, variables = bits(3)
-    for _ in range(2):
-        graph.noisy_or(variables[2], {variables[0]: 0.5, variables[1]: 0.5})
-    once = by_definition(3, oracle.noisy_or([0.5, 0.5], 0.0))
-    np.testing.assert_allclose(sums(graph), once**2)
-
-
 def test_tables_grow_linearly_with_the_variables():
     graph, variables = bits(300)
     graph.parity(variables)
@@ -132,12 +128,6 @@ class TestDeterministic:
         np.testing.assert_array_equal(net.table("total"), expected)
         assert net.parents("total") == ("red", "blue")
 
-    def test_is_tabulated_for_sums_and_maxima(self):
-        graph, variables = bits(3)
-        graph.deterministic(variables[2], variables[:2], lambda a, b: "on" if a == b else "off")
-        for table in (sums(graph), maxima(graph)):
-            np.testing.assert_array_equal(table, [[[0, 1], [1, 0]], [[1, 0], [0, 1]]])
-
     def test_names_the_parents_for_which_the_function_gives_no_state(self):
         net, variables = bits(3, BayesianNetwork)
         with pytest.raises(
@@ -171,13 +161,6 @@ class TestDeterministic:
 
 
 class TestNoisyGates:
-    def test_for_maxima_are_written_out_with_a_warning(self):
-        graph, variables = bits(5)
-        graph.noisy_or(variables[4], dict.fromkeys(variables[:4], 0.5))
-        with pytest.warns(ExpansionWarning, match="noisy-OR of 'b0', 'b1'.*32 cells"):
-            wiring = graph.compile().tabulated(sum_product=False)
-        assert len(wiring.n_states) == 5
-
     def test_for_maxima_are_refused_when_too_large(self):
         graph, variables = bits(30)
         graph.noisy_and(variables[29], dict.fromkeys(variables[:29], 0.5))
@@ -241,14 +224,6 @@ class TestBitRules:
             getattr(graph, rule)([variables[0], variables[0]])
         with pytest.raises(InputError, match="at least one variable"):
             getattr(graph, rule)([])
-
-    def test_are_kept_by_a_copy(self, rule):
-        graph, variables = bits(4)
-        getattr(graph, rule)(variables)
-        graph.compile()
-        twin = graph.copy()
-        twin.factor(["b0"], [2.0, 2.0])
-        np.testing.assert_array_equal(sums(twin), 2 * sums(graph))
 
     def test_too_large_to_write_out_are_refused(self, rule):
         graph, variables = bits(30)

@@ -58,12 +58,6 @@ class TestWeights:
         sizes = [abs(weight.given_others) for weight in told.weights]
         assert sizes == sorted(sizes, reverse=True)  # the most telling comes first
 
-    def test_in_turn_follow_the_order_of_the_evidence(self):
-        _, weights = weighed(sprinkler(), {"sprinkler": "yes", "wet": "yes"}, "rain", "yes")
-        wet, spray = weights["wet"], weights["sprinkler"]
-        assert spray.in_turn == pytest.approx(spray.alone, abs=1e-12)
-        assert wet.in_turn == pytest.approx(wet.given_others, abs=1e-12)
-
     def test_of_a_likelihood_are_its_ratio(self):
         _, weights = weighed(illness(), {}, "ill", "yes", likelihood={"first": [1.0, 3.0]})
         expected = math.log10((0.2 + 3 * 0.8) / (0.9 + 3 * 0.1))
@@ -195,6 +189,3 @@ class TestSearch:
 
         assert smallest_conflict(is_possible, 1000) == [17, 800]
         assert len(asked) < 60
-
-    def test_finds_nothing_where_all_is_possible(self):
-        assert smallest_conflict(lambda _: True, 5) == []

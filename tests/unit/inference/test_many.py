@@ -1,7 +1,8 @@
-"""Many rows of evidence: answers, routes, memory, threads, progress, and shapes of rows."""
+"""Many rows of evidence, exact and by messages: answers, routes, memory, shapes of rows."""
 
 import datetime as dt
 import threading
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -11,13 +12,21 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 from tests.models import graph, sprinkler, steps
-from tests.oracles import inference as oracle
+from tests.oracles import inference as oracle, loopy as messages
 from tests.properties.graph_strategies import factor_graphs, models
+from tests.properties.loopy_twins import Twin, random_graph
 from tests.work import bytes_in
 
 import credo
-from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, LabelError
-from credo.graphs import BayesianNetwork
+from credo.exceptions import (
+    BudgetError,
+    ExpansionWarning,
+    ImpossibleEvidence,
+    InputError,
+    LabelError,
+    ShapeError,
+)
+from credo.graphs import BayesianNetwork, FactorGraph, parity_graph
 from credo.inference import ManyEngine, infer_batches, infer_many, many as many_module
 from credo.inference.many_rows import EvidenceRows
 
@@ -56,9 +65,9 @@ def assert_as_alone(model, rows, many, atol=1e-12, rel=0.0):
             np.testing.assert_allclose(found, alone.probabilities(name), rtol=1e-12, atol=atol)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.4, 1.0])
+@pytest.mark.parametrize("share", [0.05, 0.4])
 def test_every_row_has_the_answer_that_it_has_on_its_own(share):
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         net = random_network(rng)
         rows = random_rows(rng, net, 25, share)
@@ -171,25 +180,6 @@ def test_all_routes_give_the_same_answers(monkeypatch, costs):
             np.testing.assert_allclose(found, usual.probabilities(name), atol=1e-12)
 
 
-def test_the_cheapest_route_is_taken(monkeypatch):
-    net = random_network(np.random.default_rng(5))
-    codes = np.array([[0, -1], [1, -1], [-1, 0], [0, 1]], np.int32)
-    taken, made = {}, many_module.LaneTree
-    for what, costs in COSTS.items():
-        trees, done = [], [0]
-        with monkeypatch.context() as patch:
-            for name, cost in costs.items():
-                patch.setattr(many_module, name, cost)
-            patch.setattr(many_module, "LaneTree", lambda *a, t=trees: t.append(a) or made(*a))
-            said = {"query": ["v3"], "progress": lambda n, _, d=done: d.append(n)}
-            infer_many(net, codes, columns=["v0", "v5"], **said)
-        taken[what] = len(trees), sorted(np.diff(done).tolist())  # one tree is for all rows
-    assert taken["together"] == (1, [4])
-    assert taken["row by row"] == (1, [1, 1, 2])
-    assert taken["by pattern"][0] > 2
-    assert taken["by pattern"][1] == [1, 1, 2]
-
-
 def test_results_are_shown_and_know_what_they_hold():
     net = sprinkler()
     rows = [{"rain": "no"}, {"wet": "yes", "sprinkler": "no", "rain": "no"}, {}] * 2
@@ -236,14 +226,6 @@ def test_batches_are_read_one_at_a_time_and_equal_one_table():
         next(stream)
 
 
-def test_an_engine_answers_again_and_again():
-    engine = ManyEngine(sprinkler(), query=["rain"])
-    first = engine.run([{"wet": "yes"}])
-    second = engine.run(np.array([[1], [-1]]), columns=["wet"])
-    assert np.array_equal(first.probabilities("rain")[0], second.probabilities("rain")[0])
-    assert second.probabilities("rain")[1] == pytest.approx([0.8, 0.2])
-
-
 def ladder(rng, n=14, reach=2):
     """A network of n variables of three states, each with the last few as parents."""
     net = BayesianNetwork()
@@ -272,7 +254,7 @@ def test_answers_do_not_depend_on_threads_blocks_or_the_order_of_columns(monkeyp
     names = list(net.names)
     expected = bits(infer_many(net, codes, columns=names, threads=1))
     assert bits(infer_many(net, codes, columns=names, threads=3)) == expected
-    for block in (1, 24):
+    for block in (24,):
         monkeypatch.setattr(many_module, "_BLOCK", block)
         assert bits(infer_many(net, codes, columns=names, threads=4)) == expected
     order = rng.permutation(14)
@@ -331,7 +313,7 @@ def test_progress_counts_all_rows_up_and_an_error_in_it_stops_the_run(monkeypatc
     assert not [t for t in set(threading.enumerate()) - before if "ThreadPool" in t.name]
 
 
-@pytest.mark.parametrize("lanes", [1, 3, 7, 16, 100])
+@pytest.mark.parametrize("lanes", [1, 7, 100])
 def test_answers_do_not_depend_on_the_neighbours_to_the_last_bit(monkeypatch, lanes):
     rng = np.random.default_rng(0)
     net, codes = ladder(rng), codes_of(rng, 90)
@@ -346,7 +328,7 @@ def test_answers_do_not_depend_on_the_neighbours_to_the_last_bit(monkeypatch, la
             assert np.array_equal(*both)
 
 
-@pytest.mark.parametrize("budget", ["4MB", "20MB", "60MB"])
+@pytest.mark.parametrize("budget", ["4MB", "60MB"])
 def test_few_bytes_mean_fewer_lanes_and_threads_but_the_same_answer(budget):
     rng = np.random.default_rng(3)
     net, codes = ladder(rng, n=20, reach=6), codes_of(rng, 200, n=20)
@@ -355,25 +337,6 @@ def test_few_bytes_mean_fewer_lanes_and_threads_but_the_same_answer(budget):
     assert bits(infer_many(net, codes, budget=budget, **asked)) == bits(expected)
     peak = bytes_in(lambda: infer_many(net, codes, budget=budget, **asked))
     assert peak < 1e6 * float(budget[:-2])
-
-
-@pytest.mark.parametrize(("budget", "n_trees"), [(1_300_000, 0), (4_000_000, 1)])
-def test_a_tree_counts_all_its_bytes_against_the_budget(monkeypatch, budget, n_trees):
-    net = steps(3000)
-    trees, made = [], many_module.LaneTree
-    monkeypatch.setattr(many_module, "LaneTree", lambda *a: trees.append(a) or made(*a))
-    many = infer_many(net, [{"x0": 0}], budget=budget)
-    assert len(trees) == n_trees
-    np.testing.assert_allclose(many.probabilities("x1"), [[0.9, 0.1]], rtol=1e-13)
-
-
-def test_rows_that_differ_are_found_and_sorted_by_pattern():
-    codes = np.array([[0, 1], [-1, 1], [0, 1], [1, 0], [-1, 0], [-1, 1]], np.int32)
-    alone, first, which = EvidenceRows((0, 1), codes).distinct()
-    assert np.array_equal(alone.codes, codes[first])
-    assert np.array_equal(alone.codes[which], codes)
-    assert sorted(first.tolist()) == [0, 1, 3, 4]
-    assert (np.diff(alone.codes[:, 0] < 0) != 0).sum() == 1
 
 
 def test_rows_of_one_hash_are_still_told_apart(monkeypatch):
@@ -404,6 +367,8 @@ CELLS = {
     "stage": [None, 2, None, 0, 1],
     "alarm": [True, None, False, None, True],
 }
+
+
 CODES = [[0, -1, 1], [-1, 2, -1], [1, -1, 0], [1, 0, -1], [-1, 1, 1]]
 
 
@@ -489,11 +454,6 @@ def test_all_spellings_of_missing_are_missing():
     cells = [None, float("nan"), np.nan, np.float64("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
     cells = cells * 5 + [float("nan") for _ in range(40)]
     assert answers({"stage": cells}) == answers(np.full((len(cells), 1), -1), ["stage"])
-
-
-def test_numbers_of_numpy_and_floats_are_the_states_that_they_equal():
-    cells = [np.int8(2), np.float32(1.0), 2.0, True]
-    assert answers({"stage": cells}) == answers(np.array([[2], [1], [2], [1]]), ["stage"])
 
 
 @pytest.mark.parametrize(
@@ -588,3 +548,407 @@ def test_tables_without_rows_or_columns_are_fine():
     assert infer_many(clinic(), pl.DataFrame({"smoke": []}, schema={"smoke": str})).n_rows == 0
     assert infer_many(clinic(), pd.DataFrame(index=range(3))).n_rows == 3
     assert infer_many(clinic(), np.empty((2, 0), int), columns=[]).n_rows == 2
+
+
+#: A residual that rounding alone may leave is far below, any other far above.
+SETTLED = 1e-13
+
+
+def loopy(*args, **kwargs):
+    """Ask, without the warning that a rule was written out; impossible rows are NaN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExpansionWarning)
+        return infer_many(*args, method="loopy", **{"on_impossible": "nan"} | kwargs)
+
+
+def random_twin(rng, n=6):
+    """A graph with loops and rules, over one variable or more."""
+    twin = random_graph(rng, rng.choice([1, 2, 2, 2, 3, 4], size=n).tolist(), n + 2, zeros=0.2)
+    bits = [v for v in range(n) if twin.sizes[v] == 2]
+    for _ in range(2 if bits else 0):
+        kind = rng.choice(["even", "odd", "at_most_one", "noisy_or", "noisy_and"])
+        scope = rng.permutation(bits)[: rng.integers(1, len(bits) + 1)].tolist()
+        chances = rng.choice([0.0, 0.3, 0.8, 1.0], size=len(scope) - 1).tolist()
+        twin.rule(str(kind), scope, chances, float(rng.choice([0.0, 0.1, 1.0])))
+    return twin
+
+
+def rows_of(rng, sizes, n_rows, share=0.15):
+    return [
+        {v: int(rng.integers(k)) for v, k in enumerate(sizes) if rng.random() < share}
+        for _ in range(n_rows)
+    ]
+
+
+def assert_row(many, i, marginals, log_z, atol=1e-12):
+    assert many.log_evidence[i] == pytest.approx(log_z, rel=1e-12, abs=1e-11)
+    for v, marginal in enumerate(marginals):
+        np.testing.assert_allclose(many.probabilities(v)[i], marginal, rtol=1e-9, atol=atol)
+
+
+def run_twin(net, sweeps, eta):
+    """Sweep as the engine does; give the residuals, or None for a contradiction."""
+    residuals = []
+    with np.errstate(invalid="ignore"):
+        while len(residuals) < sweeps and (not residuals or residuals[-1] > SETTLED):
+            residuals.append(net.flood(eta))
+            if any(np.isnan(message).any() for message in net.messages.values()):
+                return None
+    return residuals if np.isfinite(net.bethe()) else None
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_every_row_equals_its_slow_twin_sweep_by_sweep(seed):
+    rng = np.random.default_rng(seed)
+    twin = random_twin(rng)
+    eta, heat = float(rng.choice([1.0, 0.6])), float(rng.random() >= 0.3)
+    sweeps, rows = int(rng.integers(1, 8)), rows_of(rng, twin.sizes, 5)
+    weights = {v: rng.uniform(0.1, 2.0, size=(5, k)) for v, k in enumerate(twin.sizes)}
+    settings = {"sweeps": sweeps, "tolerance": SETTLED, "momentum": eta, "temperature": heat}
+    many = loopy(twin.graph, rows, potentials=weights if seed % 2 else None, **settings)
+    for i, row in enumerate(rows):
+        own = {v: w[i] for v, w in weights.items()} if seed % 2 else {}
+        net = messages.Net(twin.sizes, twin.weighed(row, own), temperature=heat)
+        residuals = run_twin(net, sweeps, eta)
+        assert (i in many.impossible) == (residuals is None)
+        if residuals is None:
+            assert many.statuses[i] == "IMPOSSIBLE"
+            assert many.log_evidence[i] == -np.inf
+            assert np.isnan(many.probabilities(0)[i]).all()
+            continue
+        assert many.sweeps[i] == len(residuals)
+        assert many.residuals[i] == pytest.approx(residuals[-1], abs=1e-12)
+        assert many.statuses[i] == ("MAX_SWEEPS" if residuals[-1] > SETTLED else "CONVERGED")
+        assert_row(many, i, net.beliefs(), net.bethe())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_rule_over_one_variable_is_a_weight(dtype):
+    graph = parity_graph([[1, 0, 0], [0, 1, 1]], syndrome=[1, 0])
+    graph.noisy_or(1, {}, leak=0.1)
+    graph.noisy_and(2, {}, leak=0.8)
+    graph.at_most_one([1])
+    many = loopy(graph, [{}, {1: 1}, {0: 0}], dtype=dtype)
+    exact = infer_many(graph, [{}, {1: 1}, {0: 0}], on_impossible="nan")
+    assert many.impossible.tolist() == exact.impossible.tolist() == [2]
+    assert many.log_evidence_is == ("EXACT" if dtype == "float64" else "ESTIMATE")
+    np.testing.assert_allclose(many.log_evidence, exact.log_evidence, atol=1e-6)
+    for v in range(3):
+        np.testing.assert_allclose(many.probabilities(v), exact.probabilities(v), atol=1e-6)
+
+
+def ising(rng, side=5, coupling=0.6):
+    """A grid of spins."""
+    pairs = [(v, v + 1) for v in range(side**2) if v % side < side - 1]
+    pairs += [(v, v + side) for v in range(side**2 - side)]
+    agree = np.array([[1, -1], [-1, 1]])
+    twin = Twin([2] * side**2)
+    for pair in pairs:
+        twin.factor(pair, rng.normal(scale=coupling) * agree)
+    return twin.graph
+
+
+def numbers(many):
+    """All numbers of a result."""
+    beliefs = np.hstack([many.probabilities(name) for name in many])
+    return np.column_stack([beliefs, many.log_evidence, many.sweeps, many.residuals])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind", ["grid", "rules"])
+def test_threads_order_and_grouping_change_no_bit(dtype, kind):
+    rng = np.random.default_rng(1)
+    graph = ising(rng) if kind == "grid" else parity_graph(rng.random((10, 20)) < 0.25)
+    logs = rng.normal(size=(150, len(graph.names), 2))
+    settings = {"sweeps": 30, "dtype": dtype, "tolerance": 1e-4}
+    whole = numbers(loopy(graph, log_potentials=logs, threads=1, **settings))
+    assert len(set(whole[:, -2].tolist())) > 1  # rows are done at different times
+    for threads in (2, 3):
+        other = numbers(loopy(graph, log_potentials=logs, threads=threads, **settings))
+        np.testing.assert_array_equal(other, whole)
+    order = rng.permutation(150)
+    other = numbers(loopy(graph, log_potentials=logs[order], **settings))
+    np.testing.assert_array_equal(other, whole[order])
+    parts = [loopy(graph, log_potentials=logs[a : a + 7], **settings) for a in range(0, 150, 7)]
+    np.testing.assert_array_equal(np.vstack([numbers(part) for part in parts]), whole)
+
+
+def test_potentials_by_name_are_those_in_one_array():
+    rng = np.random.default_rng(4)
+    graph = ising(rng, side=3)
+    logs = rng.normal(scale=2.0, size=(9, 9, 2))
+    whole = numbers(loopy(graph, log_potentials=logs))
+    named = {v: np.exp(logs[:, v]) for v in reversed(range(9))}
+    np.testing.assert_allclose(numbers(loopy(graph, potentials=named)), whole, atol=1e-11)
+    scaled = loopy(graph, log_potentials=logs + 300.0)
+    np.testing.assert_allclose(scaled.log_evidence - 2700.0, whole[:, -3], atol=1e-8)
+    huge = loopy(graph, potentials={0: np.full((1, 2), 1e300)})
+    plain = loopy(graph, [{}])
+    assert huge.log_evidence - plain.log_evidence == pytest.approx(np.log(1e300))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_potentials_of_any_range_lose_nothing(dtype):
+    rng = np.random.default_rng(5)
+    twin = Twin([3] * 4)
+    for v in range(3):
+        twin.factor([v, v + 1], rng.normal(scale=300.0, size=(3, 3)))
+    logs = rng.normal(scale=900.0, size=(6, 4, 3))
+    many = loopy(twin.graph, log_potentials=logs, dtype=dtype)
+    for i, own in enumerate(logs):
+        factors = [*twin.factors, *(((v,), each) for v, each in enumerate(own))]
+        assert_row(many, i, *messages.marginals(twin.sizes, factors), atol=1e-11)
+
+
+def test_messages_that_become_too_small_on_their_way_are_run_again_in_logs():
+    """Each says 1e-90 to the one in the middle, two of them for the same state: 1e-180."""
+    twin = Twin([2] * 4)
+    for v in (0, 2, 3):
+        twin.potential([v, 1], [[1.0, 1e-90], [1e-90, 1.0]])
+    weights = {0: [1.0, 1e-120], 2: [1.0, 1e-120], 3: [1e-120, 1.0]}
+    many = loopy(twin.graph, potentials={v: [own] for v, own in weights.items()})
+    expected = messages.marginals(twin.sizes, twin.weighed(weights=weights))
+    assert_row(many, 0, *expected, atol=0.0)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 3.0])
+def test_a_temperature_raises_the_model_to_a_power(temperature):
+    rng = np.random.default_rng(7)
+    logs, own = rng.normal(size=(2, 3)), rng.normal(size=(4, 2))
+    twins = [Twin([2, 3]).factor([0, 1], x).factor([1], x[0]) for x in (logs, logs / temperature)]
+    warm = loopy(twins[0].graph, log_potentials={0: own}, temperature=temperature)
+    plain = loopy(twins[1].graph, log_potentials={0: own / temperature})
+    np.testing.assert_allclose(numbers(warm), numbers(plain), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_extremes_are_told_from_what_is_impossible(dtype):
+    """Rows that float64 does not hold, at once or on the way; rows that are impossible."""
+    twin = Twin([2, 3, 2, 2]).potential([0, 1], [[1.0, 0.0, 1e-90], [0.0, 1e-90, 1.0]])
+    twin.potential([1, 2], [[1.0, 1e-90], [0.0, 0.0], [1e-90, 1.0]])
+    twin.potential([0, 1, 2], np.arange(12.0).reshape(2, 3, 2)).rule("at_most_one", [2, 3])
+    logs = np.zeros((6, 2))
+    logs[1:] = [[0.0, -400.0], [-np.inf, -np.inf], [-np.inf, 0.0], [0.0, -250.0], [-900.0, 0.0]]
+    rows = {1: [None, None, None, 0, None, 2], 3: [None, 1, 0, 1, None, 1]}
+    many = loopy(twin.graph, rows, log_potentials={0: logs}, sweeps=4, dtype=dtype)
+    assert many.impossible.tolist() == [2, 3]
+
+
+def triangle(coupling=1.0):
+    """Three spins in a ring."""
+    graph = FactorGraph()
+    for name in "abc":
+        graph.variable(name, ["down", "up"])
+    for pair in ("ab", "bc", "ca"):
+        graph.factor(list(pair), coupling * np.array([[1.0, -1.0], [-1.0, 1.0]]), log=True)
+    return graph
+
+
+def by_messages(*args, **kwargs):
+    return credo.infer_many(*args, method="loopy", **kwargs)
+
+
+def test_a_result_says_how_every_row_ended():
+    rows = [{"a": "up"}, {}, {"a": "up"}, {"b": "down", "c": "up"}]
+    many = by_messages(triangle(), rows)
+    assert many.status == "CONVERGED"
+    assert many.statuses.tolist() == ["CONVERGED"] * 4
+    assert many.log_evidence_is == "ESTIMATE"
+    assert (many.residuals <= 1e-8).all()
+    assert many.sweeps[0] == many.sweeps[2] > many.sweeps[3] > 0
+    assert repr(many) == "<ManyPosteriors: 4 rows, 3 variables, CONVERGED>"
+    assert many["b"].probabilities[0].argmax() == 1
+    short = by_messages(triangle(), rows, sweeps=2)
+    assert short.status == "MAX_SWEEPS"
+    assert short.statuses.tolist() == ["MAX_SWEEPS", "CONVERGED", "MAX_SWEEPS", "MAX_SWEEPS"]
+    exact = infer_many(triangle(), rows)
+    assert exact.status == exact.log_evidence_is == "EXACT"
+    assert exact.statuses.tolist() == ["EXACT"] * 4
+    assert not exact.sweeps.any()
+    assert not exact.residuals.any()
+
+
+def test_the_most_probable_states_are_given_all_at_once():
+    graph = FactorGraph()
+    graph.variable("a", 2)
+    graph.variable("b", 3)
+    graph.factor(["a", "b"], [[1.0, 0.0, 0.0], [0.0, 1.0, 3.0]])
+    rows = [{"a": 0}, {}, {"b": 1}, {"a": 0, "b": 1}, {}]
+    many = by_messages(graph, rows, on_impossible="nan")
+    assert many.most_probable().tolist() == [[0, 0], [1, 2], [1, 1], [-1, -1], [1, 2]]
+    assert many.impossible.tolist() == [3]
+    assert infer_many(graph, rows[:3], query=["b"]).most_probable().tolist() == [[0], [2], [1]]
+    assert by_messages(graph, rows[:2], query=[]).most_probable().shape == (2, 0)
+
+
+def test_impossible_rows_are_named_or_nan():
+    graph = parity_graph([[1, 1, 1, 0], [0, 1, 1, 1]])
+    rows = [{0: 1, 3: 1}, {0: 1, 3: 0}, {0: 0, 1: 1, 2: 0}]
+    said = "infer_many, row 2: .* cannot all be true"
+    with pytest.raises(ImpossibleEvidence, match=said) as error:
+        by_messages(graph, [rows[0], rows[0], rows[2]])
+    assert set(error.value.conflict) == {0, 1, 2}
+    for wants_sums in (True, False):
+        many = by_messages(graph, rows, on_impossible="nan", log_evidence=wants_sums)
+        assert many.statuses[2] == "IMPOSSIBLE"
+        assert np.isnan(many.residuals[2])
+        assert np.isnan(many.probabilities(3)[2]).all()
+        assert many.log_evidence[2] == -np.inf
+        assert np.isnan(many.log_evidence[0]) != wants_sums
+    with pytest.raises(InputError, match="Rows 2 are impossible"):
+        _ = many[0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("far", [0.0, -5000.0])
+def test_potentials_that_allow_nothing_are_named(dtype, far):
+    """Also in logs, where rows go whose numbers are too small."""
+    graph, logs = parity_graph([[1, 1]]), np.zeros((3, 2, 2))
+    logs[:, 0, 1] = far
+    logs[1, 0], logs[2] = -np.inf, [[far, -np.inf], [-np.inf, 0.0]]
+    with pytest.raises(ImpossibleEvidence, match="row 1: potentials and evidence allow no"):
+        by_messages(graph, log_potentials=logs, dtype=dtype)
+    many = by_messages(graph, log_potentials=logs, dtype=dtype, on_impossible="nan")
+    assert many.statuses.tolist() == ["CONVERGED", "IMPOSSIBLE", "IMPOSSIBLE"]
+    assert many.log_evidence.tolist() == [pytest.approx(np.log1p(np.exp(far))), -np.inf, -np.inf]
+    again = by_messages(graph, potentials=np.exp(logs), dtype=dtype, on_impossible="nan")
+    assert again.impossible.tolist() == [1, 2]
+
+
+class TestUntilSatisfied:
+    """A row is done once the most probable states are possible together."""
+
+    def test_decoding_stops_when_all_checks_hold(self):
+        hamming = parity_graph((np.arange(1, 8) >> np.arange(3)[:, None]) & 1)
+        words = np.zeros((8, 7, 2))
+        words[..., 1] = -2.0
+        words[np.arange(1, 8), np.arange(7), 1] = 0.5  # the first is clean, others have one error
+        many = by_messages(hamming, log_potentials=words, until="satisfied")
+        assert many.status == "SATISFIED"
+        assert many.sweeps[0] == 1
+        assert not many.most_probable().any()
+        assert (by_messages(hamming, log_potentials=words).sweeps > many.sweeps).all()
+
+    def test_what_settles_elsewhere_has_converged(self):
+        logs = np.zeros((2, 2, 2))
+        logs[1, 0, 1] = 1.0
+        many = by_messages(
+            parity_graph([[1, 1]], syndrome=[1]), log_potentials=logs, until="satisfied"
+        )
+        assert many.statuses.tolist() == ["CONVERGED", "SATISFIED"]
+        assert many.status == "CONVERGED"
+
+    def test_rows_in_logs_stop_too(self):
+        logs = np.zeros((2, 3, 2))
+        logs[:, :2, 1] = 2000.0
+        logs[1, 2, 1] = 1000.0
+        many = by_messages(parity_graph([[1, 1, 1]]), log_potentials=logs, until="satisfied")
+        assert many.statuses.tolist() == ["SATISFIED"] * 2
+        assert many.most_probable().tolist() == [[1, 1, 0]] * 2
+
+    @pytest.mark.parametrize(
+        ("rule", "likely", "is_possible"),
+        [
+            ("at_most_one", [1, 0, 0], True),
+            ("at_most_one", [1, 1, 0], False),
+            ("noisy_or", [0, 0, 0], True),
+            ("noisy_or", [0, 1, 1], True),
+            ("noisy_or", [1, 0, 0], False),
+            ("noisy_or", [0, 0, 1], False),
+            ("noisy_and", [1, 1, 1], True),
+            ("noisy_and", [0, 1, 1], False),
+            ("factor", [0, 1, 1], True),
+            ("factor", [1, 1, 1], False),
+        ],
+    )
+    def test_rules_and_tables_are_checked(self, rule, likely, is_possible):
+        graph = FactorGraph()
+        for name in "abc":
+            graph.variable(name, 2)
+        table = np.zeros((2, 2, 2))
+        table[0, 1, 1], table[0, 0, 0] = 1.0, 0.5
+        gate = "c", {"a": 1.0, "b": 0.5}
+        given = {"at_most_one": (list("abc"),), "factor": (list("abc"), table)}
+        getattr(graph, rule)(*given.get(rule, gate))
+        favours = {name: [[0.0, 9.0 * x - 4.5]] for name, x in zip("abc", likely, strict=True)}
+        many = by_messages(graph, log_potentials=favours, until="satisfied", tolerance=1e-3)
+        is_kept = many.most_probable().tolist() == [likely]
+        assert (is_kept and many.status == "SATISFIED") == is_possible
+
+
+def test_an_engine_and_batches_answer_the_same():
+    rows = [{"a": "up"}, {"b": "up"}, {}]
+    whole = by_messages(triangle(), rows, sweeps=9).probabilities("c")
+    engine = ManyEngine(triangle(), method="loopy", sweeps=9, query=["c"])
+    np.testing.assert_array_equal(engine.run(rows).probabilities("c"), whole)
+    potentials = {"a": [[0.0, 1.0]]}
+    np.testing.assert_array_equal(engine.run(potentials=potentials).probabilities("c"), whole[:1])
+    parts = infer_batches(triangle(), ([row] for row in rows), method="loopy", sweeps=9)
+    np.testing.assert_array_equal(np.vstack([p.probabilities("c") for p in parts]), whole)
+
+
+def test_no_rows_lonely_variables_and_constants_are_no_trouble():
+    assert by_messages(triangle(), potentials=np.ones((0, 3, 2))).n_rows == 0
+    assert by_messages(triangle(), []).status == "EXACT"
+    graph = FactorGraph()
+    graph.variable("alone", 3)
+    graph.variable("weighed", 2)
+    graph.factor(["weighed"], [3.0, 1.0])
+    graph.parity(["weighed"], even=False)
+    many = by_messages(graph, [{}])
+    assert many.log_evidence[0] == pytest.approx(np.log(3.0))
+    assert many.probabilities("weighed").tolist() == [[0.0, 1.0]]
+    assert by_messages(FactorGraph(), [{}]).log_evidence.tolist() == [0.0]
+
+
+def test_budgets_are_kept():
+    with pytest.raises(BudgetError, match="the marginals of 1000 rows, 6 numbers each, take"):
+        by_messages(triangle(), potentials=np.ones((1000, 3, 2)), budget="60kB")
+    with pytest.raises(BudgetError, match="messages of rows side by side take .* budget leaves"):
+        by_messages(triangle(), [{}], budget="5kB")
+    few = by_messages(triangle(), potentials=np.ones((300, 3, 2)), budget="100kB", threads=8)
+    assert few.status == "CONVERGED"
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"rows": None}, InputError, "needs rows of evidence, or potentials. Got neither"),
+        ({"potentials": np.ones((1, 3, 2)), "log_potentials": 1}, InputError, "not both"),
+        ({"potentials": {}}, InputError, "name no variable"),
+        ({"potentials": {"z": np.ones((1, 2))}}, LabelError, "'z'"),
+        ({"potentials": {"a": np.ones((1, 3))}}, ShapeError, r"'a' must have shape \(rows, 2\)"),
+        (
+            {"potentials": {"a": np.ones((1, 2)), "b": np.ones((2, 2))}},
+            ShapeError,
+            "'b' have 2 rows, those of 'a' 1",
+        ),
+        ({"potentials": np.ones((4, 2))}, ShapeError, r"must have shape \(rows, 3, 2\)"),
+        ({"potentials": "abc"}, InputError, "must be numbers"),
+        ({"potentials": -np.ones((1, 3, 2))}, InputError, "Row 0 has -1.0 for 'a'"),
+        ({"potentials": {"b": [[1.0, np.inf]]}}, InputError, "Row 0 has inf for 'b'"),
+        ({"log_potentials": {"b": [[0.0, np.nan]]}}, InputError, "Row 0 has nan for 'b'"),
+        ({"potentials": np.ones((2, 3, 2))}, ShapeError, "1 rows of evidence and 2 of potentials"),
+        ({"momentum": 0.0}, InputError, "momentum"),
+        ({"momentum": "adaptive"}, InputError, "share of the new message"),
+        ({"sweeps": 0}, InputError, "sweeps"),
+        ({"tolerance": -1.0}, InputError, "tolerance"),
+        ({"dtype": "float16"}, InputError, "dtype"),
+        ({"until": "done"}, InputError, "until"),
+        ({"schedule": "residual"}, InputError, "schedule"),
+        ({"speed": 1}, InputError, "has no option 'speed'"),
+        ({"threads": 0}, InputError, "threads"),
+        ({"method": "auto", "potentials": np.ones((1, 3, 2))}, InputError, "need method='loopy'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, error, said):
+    with pytest.raises(error, match=said):
+        infer_many(triangle(), **{"rows": [{}], "method": "loopy"} | given)
+
+
+def test_unequal_numbers_of_states_need_names():
+    graph = FactorGraph()
+    graph.variable("a", 2)
+    graph.variable("b", 3)
+    with pytest.raises(ShapeError, match="have 2 to 3. Pass a mapping"):
+        by_messages(graph, potentials=np.ones((1, 2, 2)))

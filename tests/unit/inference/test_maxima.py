@@ -1,8 +1,4 @@
-"""The engines of mpe beyond the junction tree: how good they are, their bounds, ties and warnings.
-
-That scores are those of the states, and that bounds hold, is law: see
-``properties/test_approximate_promises.py``.
-"""
+"""The best configurations: exact ones, those of other engines of mpe, and minimum cuts."""
 
 import itertools
 import math
@@ -10,32 +6,337 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.oracles import cuts as fields, maxima as oracle
-from tests.properties.random_graphs import draw_case
-from tests.speeds import plain_kernels
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+from tests.models import graph, grid_edges
+from tests.oracles import maxima as oracle
+from tests.oracles.joint import Joint
 
-from credo.exceptions import ApproximationWarning, InputError
-from credo.graphs import FactorGraph, MarkovNetwork
-from credo.inference.maximum import Configuration, k_best, marginal_map, max_marginals, mpe
-
-#: Sums of at most some twenty logs, none larger than ten.
-CLOSE = 1e-11
-EQUAL, EQUAL_3, UNEQUAL = np.eye(2), 1 + np.eye(3), 1 - np.eye(2)
-unwarned = pytest.mark.filterwarnings("ignore::credo.exceptions.ApproximationWarning")
+from credo import k_best, marginal_map, max_marginals, mpe
+from credo.exceptions import ApproximationWarning, BudgetError, InputError, LabelError
+from credo.graphs import BayesianNetwork, FactorGraph, MarkovNetwork, chain
+from credo.inference import Configuration
+from credo.inference.maxima.graph_cut import minimum_cut
 
 
 def graph_of(shape, factors):
-    graph = FactorGraph()
-    names = [graph.variable(i, k).name for i, k in enumerate(shape)]
-    for axes, table in factors:
-        graph.factor([names[axis] for axis in axes], table)
-    return graph
+    return graph(dict(enumerate(shape)), *factors)
+
+
+def joint_of(shape, factors):
+    return Joint.product({v: range(k) for v, k in enumerate(shape)}, factors)
+
+
+def asia():
+    """The chest clinic of Lauritzen and Spiegelhalter (1988)."""
+    net = BayesianNetwork()
+    for name in ("asia", "tub", "smoke", "lung", "bronc", "either", "xray", "dysp"):
+        net.variable(name, ["yes", "no"])
+    net.cpt("asia", table=[0.01, 0.99])
+    net.cpt("tub", ["asia"], table=[[0.05, 0.95], [0.01, 0.99]])
+    net.cpt("smoke", table=[0.5, 0.5])
+    net.cpt("lung", ["smoke"], table=[[0.1, 0.9], [0.01, 0.99]])
+    net.cpt("bronc", ["smoke"], table=[[0.6, 0.4], [0.3, 0.7]])
+    net.cpt("either", ["lung", "tub"], table=[[[1, 0], [1, 0]], [[1, 0], [0, 1]]])
+    net.cpt("xray", ["either"], table=[[0.98, 0.02], [0.05, 0.95]])
+    net.cpt("dysp", ["bronc", "either"], table=[[[0.9, 0.1], [0.8, 0.2]], [[0.7, 0.3], [0.1, 0.9]]])
+    return net
+
+
+def pair(table):
+    return graph(dict(zip("ab", np.shape(table), strict=True)), ("ab", table))
+
+
+def parity(n, *factors):
+    model = graph(range(n), *factors)
+    model.parity(range(n))
+    return model
+
+
+def fever():
+    net = BayesianNetwork()
+    for name in ("cold", "flu", "fever"):
+        net.variable(name, ["no", "yes"])
+    net.cpt("cold", table=[0.7, 0.3])
+    net.cpt("flu", table=[0.9, 0.1])
+    net.noisy_or("fever", {"cold": 0.4, "flu": 0.9}, leak=0.01)
+    return net
+
+
+def shuffled(largest):
+    """The same numbers in another order for the two states of a."""
+    weights = np.random.default_rng(8).uniform(1e-6, 1.0, 60) * largest
+    twos = zip(weights, weights[::-1], strict=True)
+    return graph("ab", *[("ab", [[one, one / 2], [two, two / 2]]) for one, two in twos])
+
+
+FOUR = [[1, 2], [3, 4]]
+
+
+NEAR = [[1.0, 1.0 - 1e-12], [1.0, 1.0 - 1e-12]]
+
+
+TWICE = [("ab", [[0.6, 0.4], [0.4, 0.6]])] * 2
+
+
+WIDE = [("a", [-2000.0, -1.0]), ("ab", [[0.0, -5000.0], [-np.inf, -3000.0]])]
+
+
+BITS = [*[([i], [0.2, 0.8]) for i in range(5)], ([3], [0.9, 0.1])]
+
+
+PATIENT = ["yes", "no", "yes", "no", "yes", "no", "no", "yes"]
+
+
+LINE = graph(range(6), *[(two, [[1.0, 0.1], [0.1, 1.0]]) for two in itertools.pairwise(range(6))])
+
+
+#: A model, evidence, the states, what is tied, and the log of the score or None.
+BEST = {
+    "the chest clinic": (asia(), {"dysp": "yes", "asia": "yes"},
+        dict(zip(asia().names, PATIENT, strict=True)), (),
+        math.log(0.01 * 0.95 * 0.5 * 0.9 * 0.6 * 0.95 * 0.8)),
+    "equal factors count twice": (graph("ab", *TWICE, ("a", [1, 2])), {},
+        {"a": 1, "b": 1}, (), math.log(0.6 * 0.6 * 2)),
+    "nothing": (graph(""), {}, {}, (), 0.0),
+    "all observed": (pair(FOUR), {"a": 1, "b": 0}, {"a": 1, "b": 0}, (), math.log(3)),
+    "separate parts": (graph({"a": 2, "b": 2, "c": 3}, ("ab", FOUR), ("c", [1, 5, 2])), {},
+        {"a": 1, "b": 1, "c": 1}, (), math.log(20)),
+    "logs of any size": (graph("ab", *WIDE, log=True), {}, {"a": 0, "b": 0}, (), -2000.0),
+    "a rule, its helpers not shown": (parity(5, *BITS), {},
+        {0: 1, 1: 1, 2: 1, 3: 0, 4: 1}, (), math.log(0.8**4 * 0.2 * 0.9)),
+    "a noisy gate": (fever(), {"fever": "yes"},
+        {"cold": "yes", "flu": "no", "fever": "yes"}, (), math.log(0.3 * 0.9 * (1 - 0.99 * 0.6))),
+    "equal by hand, not in float64": (
+        graph("ab", ("a", [0.3, 0.1]), ("ab", [[0.3, 0.1], [0.2, 0.9]])), {},
+        {"a": 0, "b": 0}, ("a", "b"), None),
+    "the same numbers shuffled": (shuffled(1.0), {}, {"a": 0, "b": 0}, ("a",), None),
+    "large ones shuffled": (shuffled(1e9), {}, {"a": 0, "b": 0}, ("a",), None),
+    "tiny ones shuffled": (shuffled(1e-300), {}, {"a": 0, "b": 0}, ("a",), None),
+    "a near miss beside a tie": (
+        graph("abc", ("ab", NEAR), ("bc", [[1.0 - 1e-12, 1.0], [1.0, 1.0]])), {},
+        {"a": 0, "b": 0, "c": 1}, ("a",), None),
+    "a difference that float64 can see": (pair([[1.0, 0.0], [0.0, 1.0 - 1e-13]]), {},
+        {"a": 0, "b": 0}, (), 0.0),
+    "those that follow a tied one": (LINE, {}, dict.fromkeys(range(6), 0), (*range(6),), 0.0),
+    "until it is seen": (LINE, {3: 1}, dict.fromkeys(range(6), 1), (), 0.0),
+    "no factor": (graph({"a": 2, "b": 2, "alone": 3}, ("ab", FOUR)), {},
+        {"a": 1, "b": 1, "alone": 0}, ("alone",), math.log(4)),
+    "one state is never tied": (pair([[2, 2]]), {}, {"a": 0, "b": 0}, ("b",), math.log(2)),
+    "several largest": (pair([[3, 1, 3], [0, 3, 2]]), {},
+        {"a": 0, "b": 0}, ("a", "b"), math.log(3)),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::credo.exceptions.ExpansionWarning")
+class TestBest:
+    @pytest.mark.parametrize("case", BEST)
+    def test_states_score_and_ties(self, case):
+        model, evidence, states, tied, score = BEST[case]
+        scores = max_marginals(model, evidence)
+        for best in (mpe(model, evidence), scores.best, k_best(model, 1, evidence)[0]):
+            assert best.states == states
+            if score is not None:
+                assert best.log_score == pytest.approx(score, rel=1e-14)
+        for best in (mpe(model, evidence), scores.best):
+            assert (best.tied, best.ties) == (tied, bool(tied))
+        for name in scores:
+            assert scores.log_values(name).max() == pytest.approx(best.log_score, rel=1e-14)
+            twice = np.isclose(scores.log_values(name), best.log_score, rtol=1e-14, atol=1e-14)
+            assert (twice.sum() > 1) == (name in tied)
+
+    @pytest.mark.parametrize(
+        ("evidence", "score"),
+        [
+            *[
+                ({}, -1.2366269421),
+                ({"dysp": "no"}, -1.2366269421),
+                ({"bronc": "no"}, -1.2366269421),
+            ],
+            ({"either": "no", "smoke": "yes"}, -1.60387083739),
+        ],
+    )
+    def test_the_chest_clinic_has_the_maximum_of_another_program(self, evidence, score):
+        assert mpe(asia(), evidence).log_score == pytest.approx(score, abs=1e-11)
+
+    @pytest.mark.parametrize("block", range(1))
+    def test_on_coarse_tables_and_dense_cliques_ties_are_those_of_all_written_out(self, block):
+        tied = 0
+        for seed in range(60 * block, 60 * block + 60):
+            rng = np.random.default_rng(seed)
+            shape, factors = oracle.random_factors(rng) if seed % 10 else oracle.dense_factors(rng)
+            model = graph(dict(enumerate(shape)), *factors)
+            evidence = {v: int(rng.integers(k)) for v, k in enumerate(shape) if rng.random() < 0.15}
+            states = {v: range(k) for v, k in enumerate(shape)}
+            left = Joint.product(states, factors).given(evidence)
+            some = rng.permutation(len(shape))[: int(rng.integers(len(shape) + 1))].tolist()
+            if not left.is_possible:
+                continue
+            for found, names in (
+                (mpe(model, evidence), None),
+                (max_marginals(model, evidence).best, None),
+                (marginal_map(model, some, evidence), some),
+            ):
+                score, states, ties = left.tops(names)
+                assert found.states in states
+                assert found.log_score == pytest.approx(score, rel=1e-12, abs=1e-12)
+                assert found.tied == ties
+                tied += found.ties
+        assert tied > 20
+
+
+class TestResults:
+    def test_states_are_found_by_name_by_variable_and_by_numpy_number(self):
+        field = MarkovNetwork.from_arrays(
+            np.array([[1.0, 2.0], [3.0, 1.0]]), [[0, 1]], np.ones((2, 2))
+        )
+        best = mpe(field)
+        assert (best[0], best[np.int64(1)], best[field[1]]) == (1, 0, 0)
+        assert (1 in best, 2 in best, list(best)) == (True, False, [0, 1])
+        scores = max_marginals(field)
+        assert (1 in scores, field[0] in scores, 2 in scores) == (True, True, False)
+
+    def test_an_unknown_name_is_refused_with_the_nearest_one(self):
+        for ask in (mpe(asia()).__getitem__, max_marginals(asia()).log_values):
+            with pytest.raises(LabelError, match="Did you mean 'smoke'?"):
+                ask("smoek")
+        with pytest.raises(LabelError, match="configuration has no variable .'smoke'.. Known"):
+            mpe(asia())[["smoke"]]
+
+    def test_max_marginals_of_rules_are_those_of_their_variables(self):
+        scores = max_marginals(parity(6, ([4], [0.2, 0.8])), {0: 1})
+        assert list(scores) == [0, 1, 2, 3, 4, 5]
+        assert scores[0] == pytest.approx({0: -math.inf, 1: math.log(0.8)})
+        assert scores[4] == pytest.approx({0: math.log(0.2), 1: math.log(0.8)})
+        assert scores[5] == pytest.approx({0: math.log(0.8), 1: math.log(0.8)})
+
+    def test_the_text_shows_a_few_states_the_score_and_the_ties(self):
+        shown = "Configuration({'a': 1, 'b': 0}, log_score=1.09861)"
+        assert repr(mpe(pair([[1, 2], [3, 1]]))) == shown
+        assert "(8 in all)}, log_score=" in repr(mpe(asia()))
+        assert repr(mpe(pair([[2, 2], [2, 2]]))).endswith("tied: 'a', 'b')")
+        assert repr(max_marginals(pair([[1]]))) == "<MaxMarginals: 2 variables, best score 0>"
+
+    def test_a_gate_too_large_to_be_written_out_is_refused_in_few_words(self):
+        net = BayesianNetwork()
+        causes = [net.variable(i, 2) for i in range(2000)]
+        net.variable("alarm", 2)
+        net.noisy_or("alarm", dict.fromkeys(causes, 0.1))
+        for cause in causes:
+            net.cpt(cause, table=[0.9, 0.1])
+        with pytest.raises(
+            InputError, match=r"has 2\^2001 cells as a table; at most 2\^24"
+        ) as caught:
+            mpe(net)
+        assert len(str(caught.value)) < 400
+
+
+def dice(n):
+    """Fair dice: every throw is as good as every other."""
+    return graph(dict.fromkeys(range(n), 6), *[([i], np.ones(6)) for i in range(n)])
+
+
+class TestTheKBest:
+    def test_all_configurations_are_found_once_and_no_more(self):
+        found = k_best(dice(3), 10_000)
+        throws = {tuple(best.states.values()) for best in found}
+        assert throws == set(itertools.product(range(6), repeat=3))
+        assert {best.log_score for best in found} == {0.0}
+        assert [best.states for best in k_best(graph(""), 5)] == [{}]
+
+    def test_scores_never_rise_where_products_are_equal_but_for_rounding(self):
+        rng = np.random.default_rng(0)
+        for _ in range(60):
+            unary = [([v], rng.choice([0.1, 0.2, 0.3, 0.6, 0.7], 2)) for v in range(5)]
+            pairs = [([v, v + 1], rng.choice([0.1, 0.2, 0.3, 0.6, 0.7], (2, 2))) for v in range(4)]
+            scores = [found.log_score for found in k_best(graph(range(5), *unary, *pairs), 32)]
+            assert (np.diff(scores) <= 0).all()
+
+    def test_the_second_best_path_of_a_long_chain_is_one_change_away(self):
+        """Two states that prefer to stay, seen exactly but for one doubtful step."""
+        likelihood = np.log(np.tile([0.9, 0.1], (20_000, 1)))
+        likelihood[777] = np.log([0.6, 0.4])
+        model = chain([0.5, 0.5], [[0.6, 0.4], [0.4, 0.6]], log_likelihood=likelihood)
+        first, second = k_best(model, 2)
+        assert [name for name in first if first[name] != second[name]] == ["x777"]
+        lost = math.log(0.6 / 0.4) + 2 * math.log(0.6 / 0.4)
+        assert first.log_score - second.log_score == pytest.approx(lost, abs=1e-9)
+
+    def test_more_than_fits_the_budget_is_refused(self):
+        with pytest.raises(BudgetError, match="1000000000 configurations of 40 free variables"):
+            k_best(dice(40), 10**9)
+
+
+class TestMarginalMap:
+    def test_children_that_nobody_asks_for_are_left_out(self):
+        """Forty leaves of one cause, all pairs of them with a child: too much, and not needed."""
+        net = BayesianNetwork()
+        net.variable("cause", 2)
+        net.cpt("cause", table=[0.3, 0.7])
+        for i in range(40):
+            net.variable(i, 2)
+            net.cpt(i, ["cause"], table=[[0.9, 0.1], [0.2, 0.8]])
+        for two in itertools.combinations(range(40), 2):
+            net.variable(two, 2)
+            net.cpt(two, list(two), table=np.full((2, 2, 2), 0.5))
+        best = marginal_map(net, ["cause", 0], budget="1MB")
+        assert best.states == {"cause": 1, 0: 1}
+        assert math.exp(best.log_score) == pytest.approx(0.7 * 0.8)
+
+    def test_noisy_gates_are_summed_without_being_written_out(self):
+        net = BayesianNetwork()
+        causes = [f"cause {i}" for i in range(40)]
+        for name in causes:
+            net.variable(name, ["no", "yes"])
+            net.cpt(name, table=[0.99, 0.01])
+        net.variable("alarm", ["no", "yes"])
+        net.noisy_or("alarm", dict.fromkeys(causes[1:], 0.3) | {causes[0]: 0.95}, leak=0.001)
+        best = marginal_map(net, [causes[0], causes[1]], {"alarm": "yes"})
+        silent = 0.999 * 0.997**38
+        none = math.log(0.99 * 0.99 * (1 - silent))
+        assert none > math.log(0.01 * 0.99 * (1 - silent * 0.05))
+        assert best.states == {causes[0]: "no", causes[1]: "no"}
+        assert best.log_score == pytest.approx(none, rel=1e-12)
+
+    def test_a_long_chain_does_not_underflow(self):
+        """Only the ends are asked for: the rest is a product of matrices."""
+        transition = np.array([[0.7, 0.3], [0.2, 0.8]])
+        seen = np.log(np.tile([0.02, 0.01], (5000, 1)))
+        model = chain([0.6, 0.4], transition, log_likelihood=seen)
+        weights = np.array([0.6, 0.4])[:, None] * np.diag([0.02, 0.01])
+        log_scale = 0.0
+        for _ in range(4999):
+            weights = weights @ transition * [0.02, 0.01]
+            log_scale += math.log(weights.sum())
+            weights /= weights.sum()
+        best = marginal_map(model, ["x0", "x4999"])
+        assert tuple(best.states.values()) == np.unravel_index(np.argmax(weights), (2, 2))
+        assert best.log_score == pytest.approx(log_scale + math.log(weights.max()), rel=1e-12)
+
+    def test_sums_before_maxima_can_need_more_memory_and_that_is_said(self):
+        """Summing a chain of 12 hidden variables out ties its 12 leaves together."""
+        emission = [[0.9, 0.1], [0.1, 0.9]]
+        model = chain([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], emission=emission, length=12)
+        assert len(mpe(model, budget="1kB")) == 24
+        said = "marginal_map needs .* The largest clique has 1[23] var"
+        with pytest.raises(BudgetError, match=said):
+            marginal_map(model, [f"y{t}" for t in range(12)], budget="1kB")
+
+
+#: Sums of at most some twenty logs, none larger than ten.
+CLOSE = 1e-11
+
+
+EQUAL, EQUAL_3, UNEQUAL = np.eye(2), 1 + np.eye(3), 1 - np.eye(2)
+
+
+unwarned = pytest.mark.filterwarnings("ignore::credo.exceptions.ApproximationWarning")
 
 
 def grid_of(rows, columns, n_states, table, seed=0):
     """A grid of random weights, and of tables (edges, states, states) that a function makes."""
     rng = np.random.default_rng(seed)
-    edges = fields.grid_edges(rows, columns)
+    edges = grid_edges(rows, columns)
     weights = rng.normal(size=(rows * columns, n_states))
     return MarkovNetwork.from_arrays(weights, edges, table(rng, len(edges)), log=True)
 
@@ -91,41 +392,22 @@ def test_logs_wider_than_float64_keep_their_differences(method):
     assert found.log_score == -2000.0
 
 
-@unwarned
-def test_plain_python_gives_the_same(monkeypatch):
-    def answers():
-        for seed in range(8):
-            field = fields.random_field(np.random.default_rng(seed), flipped=True)
-            models = [draw_case(seed).model, frustrated(seed, 2 + seed % 3, 3, 4), graph_of(*field)]
-            for model, method in itertools.product(models, ("tree_reweighted", "loopy", "icm")):
-                options = {"restarts": 1, "forests": 3} if method == "icm" else {}
-                try:
-                    found = mpe(model, method=method, **options)
-                except InputError:
-                    continue
-                yield from (found.log_score, found.bound or 0.0, str(places(found)))
-
-    first = list(answers())
-    plain_kernels(monkeypatch)
-    assert list(answers()) == first
-
-
 class TestCuts:
     @pytest.mark.parametrize("flipped", [False, True])
     def test_the_cut_of_an_attractive_field_is_its_best_configuration(self, flipped):
-        for seed in range(360):
-            shape, factors = fields.random_field(np.random.default_rng(seed), flipped=flipped)
-            largest, best = oracle.best_configurations(oracle.log_product(shape, factors))
-            model = graph_of(shape, factors)
-            if largest == -math.inf:
+        for seed in range(120):
+            shape, factors = oracle.random_field(np.random.default_rng(seed), flipped=flipped)
+            model, left = graph_of(shape, factors), joint_of(shape, factors)
+            if not left.is_possible:
                 with pytest.raises(InputError, match="allows no configuration at all"):
                     mpe(model, method="graph_cut")
                 continue
+            largest, best, tied = left.tops()
             found = mpe(model, method="graph_cut")
-            assert places(found) in best, seed
+            assert found.states in best, seed
             assert found.log_score == pytest.approx(largest, abs=CLOSE), seed
             assert found.log_score <= found.bound <= largest + CLOSE
-            assert list(found.tied) == oracle.tied_axes(best), seed
+            assert found.tied == tied, seed
             assert found.is_exact
 
     @pytest.mark.parametrize("kind", [EQUAL, UNEQUAL], ids=["attractive", "swapped"])
@@ -167,10 +449,8 @@ class TestCuts:
             mpe(graph_of(shape, [(scope, table) for scope in scopes]), method="graph_cut")
 
     def test_auxiliary_variables_of_rules_are_named_as_such(self):
-        graph = FactorGraph()
-        graph.parity([graph.variable(i, 2) for i in range(6)])
         with pytest.raises(InputError, match="'auxiliary 6'"):
-            mpe(graph, method="graph_cut")
+            mpe(parity(6), method="graph_cut")
 
 
 def random_tree(seed):
@@ -207,7 +487,7 @@ class TestTreeReweighted:
         assert (np.diff(bounds) < 1e-9).all()
         assert bounds[-1] < bounds[0] - 1.0
 
-    @pytest.mark.parametrize("tree", [*map(random_tree, range(30)), wide_tree(), large_tree()])
+    @pytest.mark.parametrize("tree", [*map(random_tree, range(10)), wide_tree(), large_tree()])
     def test_trees_are_solved_in_one_sweep(self, tree):
         model, gaps = graph_of(*tree), []
         options = {"sweeps": 1, "callback": lambda _, gap: gaps.append(gap)}
@@ -216,28 +496,6 @@ class TestTreeReweighted:
         assert found.states == wanted.states
         assert found.log_score == wanted.log_score
         assert found.bound == pytest.approx(wanted.log_score, rel=1e-13)
-
-    @pytest.mark.parametrize("seed", range(6))
-    def test_trees_that_hang_on_cycles_are_as_if_maximised_out(self, seed):
-        rng = np.random.default_rng(seed)
-        pairs = itertools.combinations(range(5), 2)
-        core = [(pair, np.exp(rng.normal(0.0, 2.0, (3, 3)))) for pair in pairs]
-        twigs = [(int(rng.integers(i)), i, rng.normal(0.0, 2.0, (3, 3))) for i in range(5, 15)]
-        whole = [*core, *(([above, i], np.exp(logs)) for above, i, logs in twigs)]
-        found = mpe(graph_of((3,) * 15, whole), method="tree_reweighted")
-        best = np.zeros((15, 3))
-        for above, i, logs in reversed(twigs):
-            best[above] += (logs + best[i]).max(axis=1)
-        singles = [([i], np.exp(best[i])) for i in range(5)]
-        alone = mpe(graph_of((3,) * 5, [*core, *singles]), method="tree_reweighted")
-        assert found.bound == pytest.approx(alone.bound, abs=1e-6)  # where both stalled
-
-    @pytest.mark.parametrize("seed", range(6))
-    def test_attractive_fields_are_solved(self, seed):
-        model = attractive(20, 20, seed)
-        found, wanted = (mpe(model, method=m) for m in ("tree_reweighted", "graph_cut"))
-        assert found.is_exact
-        assert found.log_score == pytest.approx(wanted.log_score, rel=1e-9)
 
     def test_the_last_bit_of_a_logarithm_decides_nothing(self):
         table = np.array([[0.3, 0.1], [0.1, 0.1 * 3]])
@@ -263,20 +521,14 @@ class TestTreeReweighted:
         found, best = mpe(model, method="tree_reweighted", sweeps=300), mpe(model).log_score
         assert best - 1e-10 <= found.bound < 1.15 * best
 
-    def test_each_sweep_is_told_with_its_gap(self):
-        told, options = [], {"sweeps": 4, "callback": lambda *each: told.append(each)}
-        mpe(frustrated(1, 3, 5, 5), method="tree_reweighted", **options)
-        assert [k for k, _ in told] == [1, 2, 3, 4]
-        assert all(gap > 0 for _, gap in told)
-
 
 class TestMoves:
     @unwarned
     def test_icm_is_never_worse_than_its_start_and_no_single_change_helps(self):
-        for seed in range(300):
+        for seed in range(60):
             rng = np.random.default_rng(seed)
             shape, factors = oracle.random_factors(rng) if seed % 10 else oracle.dense_factors(rng)
-            model, logs = graph_of(shape, factors), oracle.log_product(shape, factors)
+            model, logs = graph_of(shape, factors), joint_of(shape, factors).logs
             start = rng.integers(0, shape)
             found = mpe(model, method="icm", start=start)
             moved = mpe(model, method="icm", start=start, forests=3, seed=seed)
@@ -287,16 +539,6 @@ class TestMoves:
                     for k in range(size):
                         near = (*places(found)[:axis], k, *places(found)[axis + 1 :])
                         assert logs[near] <= found.log_score + 1e-12, seed
-
-    def test_a_possible_start_is_never_lost_under_rules(self):
-        for case in map(draw_case, range(60)):
-            logs = case.joint.logs
-            start = np.unravel_index(
-                np.argmax(np.where(logs < logs.max(), logs, -np.inf)), logs.shape
-            )
-            if logs.size and logs[start] > -np.inf:
-                found = mpe(case.model, method="icm", start=np.array(start, int))
-                assert found.log_score >= logs[start] - 1e-9, case
 
     def test_it_starts_where_single_factors_point(self):
         factors = [([0], [1.0, 2.0]), ([1], [0.3, 0.1, 0.2]), ([0], [1.0, 0.9])]
@@ -311,10 +553,6 @@ class TestMoves:
         assert places(mpe(model, method="icm", start=[0, 1, 0])) == (1, 1, 1)
         assert places(mpe(model, method="icm", start=[0, 0, 0], forests=1)) == (1, 1, 1)
 
-    def test_equal_states_are_left_alone(self):
-        found = mpe(graph_of((3, 3), [([0, 1], np.ones((3, 3)))]), method="icm", start=[2, 1])
-        assert places(found) == (2, 1)
-
     def test_the_sweeps_can_run_out(self):
         n = 30
         factors = [([i + 1, i], np.array([[1.0, 0.1], [0.1, 1.0]])) for i in range(n - 1)]
@@ -323,12 +561,6 @@ class TestMoves:
         found = mpe(model, method="icm", start=[0] * n, sweeps=3)  # the last one moves first
         assert places(found) == (0,) * (n - 3) + (1,) * 3
         assert places(mpe(model, method="icm", start=[0] * n)) == (1,) * n
-
-    def test_each_start_is_told_with_the_best_score(self):
-        told, options = [], {"restarts": 3, "callback": lambda *each: told.append(each)}
-        found = mpe(frustrated(11, 3), method="icm", **options)
-        assert [k for k, _ in told] == [1, 2, 3, 4]
-        assert told[-1][1] == found.log_score == max(score for _, score in told)
 
     @pytest.mark.parametrize("seed", range(10))
     def test_one_forest_solves_a_tree(self, seed):
@@ -342,19 +574,6 @@ class TestDecoding:
         ring = [([i, (i + 1) % 12], 0.1 + 0.9 * EQUAL) for i in range(12)]
         found = mpe(graph_of((2,) * 12, ring), method="loopy")
         assert found.log_score == pytest.approx(0.0, abs=1e-12)
-
-    @pytest.mark.parametrize("method", ["tree_reweighted", "loopy"])
-    @pytest.mark.parametrize("seed", range(8))
-    def test_rules_on_a_tree_are_decoded(self, method, seed):
-        rng, graph = np.random.default_rng(seed), FactorGraph()
-        bits = [graph.variable(i, 2) for i in range(9)]
-        graph.parity(bits[:6])
-        graph.at_most_one(bits[5:])
-        for bit in bits:
-            graph.factor([bit], rng.uniform(0.2, 1.0, 2))
-        found = mpe(graph, method=method)
-        assert list(found.states) == list(range(9))
-        assert found.log_score == pytest.approx(mpe(graph).log_score)
 
 
 class TestAuto:
@@ -430,15 +649,83 @@ class TestConfigurations:
         assert repr(found) == "Configuration({'a': 1}, log_score=-2, tied: 'a')"
         assert repr(mpe(attractive(3, 3), method="icm")).endswith(", gap=inf)")
 
-    def test_exact_answers_are_their_own_bound(self):
-        model = frustrated(1, 2)
-        best = max_marginals(model).best
-        for answer in (mpe(model), best, marginal_map(model, [1, 2]), *k_best(model, 3)):
-            assert (answer.engine, answer.is_exact, answer.gap) == ("junction_tree", True, 0.0)
-            assert answer.bound == answer.log_score
-
     def test_a_bound_within_rounding_proves_the_score(self):
         assert Configuration({}, 1e6, (), 1e6 + 1e-8, "tree_reweighted").is_exact
         near = Configuration({}, 1e6, (), 1e6 + 1e-4, "tree_reweighted")  # another may be better
         assert not near.is_exact
         assert near.gap == pytest.approx(1e-4, rel=1e-3)
+
+
+def exp_graph(shape, factors):
+    return graph(dict(enumerate(shape)), *factors, log=True)
+
+
+class TestMaxima:
+    @staticmethod
+    def clique(seed, size=6, strength=2.0):
+        """Variables of two states, each pair bound at random: no cut solves it."""
+        rng = np.random.default_rng(seed)
+        pairs = itertools.combinations(range(size), 2)
+        factors = [((v,), rng.normal(size=2)) for v in range(size)]
+        return [*factors, *((pair, strength * rng.normal(size=(2, 2))) for pair in pairs)]
+
+    def test_above_the_budget_the_better_of_two_engines_answers(self):
+        better = set()
+        for seed in (0, 3, 12):
+            model = exp_graph([2] * 9, self.clique(seed, 9, 6.0))
+            scores = [mpe(model, method=m).log_score for m in ("tree_reweighted", "loopy")]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ApproximationWarning)
+                found = mpe(model, budget="1B")
+            assert found.log_score == pytest.approx(max(scores), abs=1e-9)
+            better.add(round(scores[0] - scores[1], 6) > 0)
+        assert better == {True, False}
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_the_cut_is_the_least_of_all_written_out(block):
+    for seed in range(100 * block, 100 * block + 100):
+        network = oracle.random_network(np.random.default_rng(seed))
+        least, best = oracle.least_cuts(*network)
+        cut = minimum_cut(*network)
+        if least >= 10**30:
+            assert cut.value == cut.flow == np.inf, seed
+            continue
+        assert cut.value == cut.flow == least, seed
+        assert tuple(cut.side > 0) in best, seed
+        assert tuple(cut.side >= 0) in best, seed
+        differing = [len({nodes[i] for nodes in best}) > 1 for i in range(len(cut.side))]
+        assert (cut.side == 0).tolist() == differing, seed
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_flow_is_that_of_another_program(seed):
+    rng = np.random.default_rng(seed)
+    n, edges = 400, grid_edges(20, 20)
+    source, sink = rng.integers(0, 30, (2, n))
+    there, back = rng.integers(0, 9, (2, len(edges)))
+    tail = np.concatenate([np.full(n, n), np.arange(n), edges[:, 0], edges[:, 1]])
+    head = np.concatenate([np.arange(n), np.full(n, n + 1), edges[:, 1], edges[:, 0]])
+    sizes = np.concatenate([source, sink, there, back]).astype(np.int32)
+    wanted = maximum_flow(csr_array((sizes, (tail, head)), shape=(n + 2, n + 2)), n, n + 1)
+    source, sink, there, back = (x.astype(float) for x in (source, sink, there, back))
+    cut = minimum_cut(source, sink, edges, there, back)
+    assert cut.flow == cut.value == wanted.flow_value
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e200])
+def test_capacities_of_any_size_are_cut(scale):
+    ones, edges = np.full(1, scale), np.array([[0, 1]])
+    ends = np.array([[3.0, 0.0], [0.0, 2.0]]) * scale
+    cut = minimum_cut(*ends, edges, ones, ones)
+    assert cut.side.tolist() == [1, -1]
+    assert cut.flow == cut.value == scale
+
+
+def test_without_nodes_or_edges_there_is_nothing_to_cut():
+    none, no_edges, one = np.empty(0), np.empty((0, 2), np.int64), np.ones(1)
+    assert minimum_cut(none, none, no_edges, none, none).value == 0.0
+    cut = minimum_cut(np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), no_edges, none, none)
+    assert cut.side.tolist() == [1, -1, 0]
+    loop = np.zeros((1, 2), np.int64)  # from a node to itself: costs nothing
+    assert minimum_cut(one, 2 * one, loop, one, one).value == 1.0

@@ -4,27 +4,23 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.models import grid_edges, numbered
 from tests.oracles import regions as oracle
-from tests.oracles.cuts import grid_edges
-from tests.properties.random_graphs import draw_case
-from tests.speeds import plain_kernels
 
 import credo
 from credo.exceptions import InputError
-from credo.inference.regions import choose, engine
+from credo.inference.regions import choose
+
+
+def grid(rows, columns):
+    """Sites and pairs of neighbours."""
+    return rows * columns, [tuple(pair) for pair in grid_edges(rows, columns).tolist()]
+
 
 METHODS = ("generalised", "double_loop")
+
+
 both_methods = pytest.mark.parametrize("method", METHODS)
-
-
-def model_of(sizes, factors, *, log=False):
-    """A factor graph whose variables are named by their numbers."""
-    graph = credo.FactorGraph()
-    for v, k in enumerate(sizes):
-        graph.variable(v, k)
-    for scope, table in factors:
-        graph.factor(list(scope), table, log=log)
-    return graph
 
 
 def infer(model, evidence=None, method="generalised", **options):
@@ -41,11 +37,6 @@ def ising(n, edges, coupling, field, seed, *, mixed=False):
         w = coupling * rng.uniform(0.5, 1.5) * (rng.choice([-1, 1]) if mixed else 1)
         factors.append(((a, b), np.exp([[w, -w], [-w, w]])))
     return [2] * n, factors
-
-
-def grid(rows, columns):
-    """Sites and pairs of neighbours."""
-    return rows * columns, [tuple(pair) for pair in grid_edges(rows, columns).tolist()]
 
 
 def torus(k):
@@ -67,7 +58,7 @@ def random_edges(seed, n=9, share=0.45):
 
 
 def pairs_only(n, edges, states=2):
-    return model_of([states] * n, [(e, np.ones([states] * 2)) for e in edges])
+    return numbered([states] * n, [(e, np.ones([states] * 2)) for e in edges])
 
 
 def random_model(seed, n=8, n_factors=9, most=3):
@@ -105,7 +96,7 @@ def errors_of(model, **options):
 
 @both_methods
 @pytest.mark.parametrize("regions", ["bethe", "cliques"])
-@pytest.mark.parametrize("scale", [10.0, 60.0, 1000.0])
+@pytest.mark.parametrize("scale", [60.0, 1000.0])
 def test_small_probabilities_of_a_tree_are_exact_too(method, regions, scale):
     """Shares of 1e-60 come from far away, and sweeps in any order miss them."""
     for seed in range(5):
@@ -113,7 +104,7 @@ def test_small_probabilities_of_a_tree_are_exact_too(method, regions, scale):
         order, sizes = rng.permutation(9).tolist(), rng.integers(2, 4, 9).tolist()
         near = [(order[i], order[rng.integers(max(0, i - 3), i)]) for i in range(1, 9)]
         factors = [((a, b), rng.normal(0, scale, (sizes[a], sizes[b]))) for a, b in near]
-        model = model_of(sizes, factors, log=True)
+        model = numbered(sizes, factors, log=True)
         post, exact = infer(model, method=method, regions=regions), credo.infer(model)
         assert post.status == "EXACT"
         assert post.log_evidence == pytest.approx(exact.log_evidence, rel=1e-12)
@@ -125,7 +116,7 @@ def test_small_probabilities_of_a_tree_are_exact_too(method, regions, scale):
 def test_a_junction_tree_takes_two_sweeps(method):
     sizes, factors = ising(6, [(i, i + 1) for i in range(5)], 0.7, 0.4, 0)
     for sweeps, status in ((1, "MAX_SWEEPS"), (2, "EXACT"), (100, "EXACT")):
-        post = infer(model_of(sizes, factors), method=method, sweeps=sweeps)
+        post = infer(numbered(sizes, factors), method=method, sweeps=sweeps)
         assert (post.status, post.sweeps) == (status, min(sweeps, 2))
 
 
@@ -141,7 +132,7 @@ def test_bethe_regions_give_the_fixed_point_of_loopy_belief_propagation(method, 
     tables = [np.exp(rng.normal(scale=0.7, size=[sizes[v] for v in s])) for s in scopes]
     threes = sizes, list(zip(scopes, tables, strict=True))
     for case in (ising(*grid(3, 4), 0.4, 0.5, seed, mixed=True), threes):
-        model = model_of(*case)
+        model = numbered(*case)
         wanted = infer(model, method="loopy", tolerance=1e-10)
         post = infer(model, method=method, regions="bethe", tolerance=1e-10)
         assert post.status == wanted.status == "CONVERGED"
@@ -159,7 +150,7 @@ def test_bethe_regions_give_the_fixed_point_of_loopy_belief_propagation(method, 
 @both_methods
 @pytest.mark.parametrize("regions", ["plaquettes", "cliques", [[0, 1, 2, 3, 4, 5], [4, 5, 6, 7]]])
 def test_beliefs_agree_on_what_regions_share(method, regions):
-    model = model_of(*random_model(1, most=2, n_factors=14))
+    model = numbered(*random_model(1, most=2, n_factors=14))
     post = infer(model, method=method, regions=regions)
     assert post.status in {"CONVERGED", "EXACT"}
     for a, b in itertools.combinations(regions_of(model, regions), 2):
@@ -176,7 +167,7 @@ def test_beliefs_agree_on_what_regions_share(method, regions):
 @pytest.mark.parametrize("seed", range(2))
 def test_the_kikuchi_free_energy_is_stationary(method, seed):
     sizes, factors = ising(*grid(3, 3), 0.7, 0.4, seed, mixed=True)
-    post = infer(model_of(sizes, factors), method=method, tolerance=1e-11, sweeps=5000)
+    post = infer(numbered(sizes, factors), method=method, tolerance=1e-11, sweeps=5000)
     outer = [(0, 1, 3, 4), (1, 2, 4, 5), (3, 4, 6, 7), (4, 5, 7, 8)]
     tables = [post.joint(region).table for region in outer]
     energy = oracle.kikuchi_energy(sizes, factors, outer, tables)
@@ -205,7 +196,7 @@ def test_the_kikuchi_free_energy_is_stationary(method, seed):
     ],
 )
 def test_the_free_energy_never_rises_in_the_double_loop(regions, coupling, fall, rise):
-    model = model_of(*ising(*grid(5, 5), coupling, 0.3, 1, mixed=True))
+    model = numbered(*ising(*grid(5, 5), coupling, 0.3, 1, mixed=True))
     post = infer(model, method="double_loop", regions=regions)
     energies = post.details["free_energies"]
     assert post.status == "CONVERGED"
@@ -215,25 +206,16 @@ def test_the_free_energy_never_rises_in_the_double_loop(regions, coupling, fall,
     assert np.diff(energies).max() < rise
 
 
-# --- gains and convergence --------------------------------------------------------------------
-
-
 @both_methods
-@pytest.mark.parametrize(("sweeps", "status"), [(1000, "CONVERGED"), (3, "MAX_SWEEPS")])
-def test_the_callback_hears_of_every_sweep(method, sweeps, status):
-    heard, model = [], model_of(*ising(*grid(3, 3), 0.4, 0.3, 0))
-    options = {"sweeps": sweeps, "callback": lambda *told: heard.append(told)}
-    post = infer(model, method=method, **options)
-    assert heard == list(enumerate(post.residuals.tolist(), 1))
-    assert (post.status, post.log_evidence_is) == (status, "ESTIMATE")
-    assert (post.residuals[-1] <= 1e-8) == (status == "CONVERGED")
+def test_updates_count_messages_both_ways(method):
+    post = infer(numbered(*ising(*grid(3, 3), 0.4, 0.3, 0)), method=method)
     links = 4 * 2 + 4  # four inner edges in two faces each, one site in four
     assert post.updates == 2 * links * post.sweeps
 
 
 def test_plaquettes_are_far_better_than_bethe_on_strongly_coupled_grids():
     for mixed, gain, log_gain in ((False, 100, 50), (True, 5, 20)):
-        models = [model_of(*ising(*grid(4, 4), 1.0, 0.3, k, mixed=mixed)) for k in range(4)]
+        models = [numbered(*ising(*grid(4, 4), 1.0, 0.3, k, mixed=mixed)) for k in range(4)]
         bethe, kikuchi = (
             np.mean([errors_of(model, regions=regions) for model in models], axis=0)
             for regions in ("bethe", "plaquettes")
@@ -243,13 +225,13 @@ def test_plaquettes_are_far_better_than_bethe_on_strongly_coupled_grids():
 
 
 def test_independent_triangles_mend_the_over_confidence_of_a_complete_graph():
-    model = model_of(*ising(*complete(9), 0.3, 0.3, 0))
+    model = numbered(*ising(*complete(9), 0.3, 0.3, 0))
     assert errors_of(model)[0] < 0.01
     assert errors_of(model, regions="bethe")[0] > 0.2
 
 
 def test_the_double_loop_converges_where_belief_propagation_turns_in_circles():
-    model = model_of(*ising(*complete(6), 1.0, 0.3, 1, mixed=True))
+    model = numbered(*ising(*complete(6), 1.0, 0.3, 1, mixed=True))
     for momentum in (1.0, 0.5):
         plain = infer(model, regions="bethe", momentum=momentum, sweeps=500)
         assert plain.status in {"OSCILLATING", "MAX_SWEEPS"}
@@ -263,7 +245,7 @@ def test_the_double_loop_converges_where_belief_propagation_turns_in_circles():
 
 
 def test_a_circle_is_told_with_its_period():
-    model = model_of(*ising(*complete(4), -3.0, 0.3, 0))
+    model = numbered(*ising(*complete(4), -3.0, 0.3, 0))
     post = infer(model, regions="bethe", momentum=1.0)
     assert (post.status, post.period) == ("OSCILLATING", 4)
     assert post.sweeps <= 32
@@ -271,29 +253,6 @@ def test_a_circle_is_told_with_its_period():
         before = infer(model, regions="bethe", momentum=1.0, sweeps=post.sweeps - earlier)
         moved = max(np.abs(before.probabilities(v) - post.probabilities(v)).max() for v in post)
         assert gap[0] <= moved <= gap[1]
-
-
-def test_caution_grows_step_by_step_and_ends(monkeypatch):
-    """With no patience at all: relaxations one after the other, then momenta; then a circle."""
-    monkeypatch.setattr(engine, "PATIENCE", (1, 1))
-    monkeypatch.setattr(engine, "SHARE", 0.0)
-    model = model_of(*ising(*complete(4), -3.0, 0.3, 0))
-    steps = []
-    for sweeps in range(1, 40):
-        details = infer(model, regions="bethe", sweeps=sweeps).details
-        if (details["relaxation"], details["momentum"]) not in steps:
-            steps.append((details["relaxation"], details["momentum"]))
-    assert steps[:4] == [(0.0, 1.0), (0.5, 1.0), (1.0, 1.0), (1.5, 1.0)]
-    assert steps[4:] == [(1.5, 2.0**-k) for k in range(1, 5)]
-
-
-def test_momentum_changes_the_way_and_not_the_end():
-    model = model_of(*ising(*grid(4, 4), 0.6, 0.3, 0))
-    slow, quick = (infer(model, momentum=m, tolerance=1e-10) for m in (0.25, 1.0))
-    assert slow.details["momentum"] == 0.25
-    assert slow.sweeps > quick.sweeps
-    for v in slow:
-        np.testing.assert_allclose(slow.probabilities(v), quick.probabilities(v), atol=1e-8)
 
 
 # --- which regions ----------------------------------------------------------------------------
@@ -312,12 +271,14 @@ def test_momentum_changes_the_way_and_not_the_end():
 )  # fmt: skip
 def test_regions_that_are_chosen(scopes, regions, wanted):
     n = 1 + max(map(max, scopes))
-    model = model_of([2] * n, [(s, np.ones([2] * len(s))) for s in scopes])
+    model = numbered([2] * n, [(s, np.ones([2] * len(s))) for s in scopes])
     assert regions_of(model, regions) == wanted
 
 
 #: So that independent cycles cannot be found.
 LAZY = {"MANY_CYCLES": 20, "MOST_WORK": -1}
+
+
 BIPARTITE = 14, [(a, b) for a in (0, 1) for b in range(2, 14)]
 
 
@@ -347,18 +308,18 @@ def test_how_many_plaquettes_are_taken(edges, states, limits, kind, count, monke
 
 
 def test_hubs_of_many_factors_are_one_inner_region_or_none():
-    for hub, spokes in ((0, range(1, 5_001)), (5_000, range(5_000))):
-        model = pairs_only(5_001, [(hub, i) for i in spokes])
+    for hub, spokes in ((0, range(1, 1_001)), (1_000, range(1_000))):
+        model = pairs_only(1_001, [(hub, i) for i in spokes])
         for regions in ("auto", []):
             post = infer(model, regions=regions)
-            assert (post.status, post.details["counting"].tolist()) == ("EXACT", [1 - 5_000])
-    post = infer(model_of([2], [((0,), [1.0, 1.0 + 1e-6])] * 20_000))
+            assert (post.status, post.details["counting"].tolist()) == ("EXACT", [1 - 1_000])
+    post = infer(numbered([2], [((0,), [1.0, 1.0 + 1e-6])] * 20_000))
     assert (post.status, post.details["regions"]) == ("EXACT", 1)
     assert post.probabilities(0)[1] == pytest.approx(1 / (1 + np.exp(-20_000 * np.log1p(1e-6))))
 
 
 @pytest.mark.parametrize("share", [0.25, 0.45, 0.8])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_plaquettes_are_independent_short_cycles_and_all_others_are_their_sums(seed, share):
     n, edges = random_edges(seed, share=share)
     model = pairs_only(n, edges)
@@ -368,7 +329,7 @@ def test_plaquettes_are_independent_short_cycles_and_all_others_are_their_sums(s
     assert len(few) == oracle.rank(few, edges) == oracle.rank(every, edges)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_where_independent_cycles_are_hard_to_find_all_or_none_are_taken(seed, monkeypatch):
     monkeypatch.setattr(choose, "MOST_WORK", -1)
     n, edges = random_edges(seed, share=0.6)
@@ -378,7 +339,7 @@ def test_where_independent_cycles_are_hard_to_find_all_or_none_are_taken(seed, m
     assert infer(model, sweeps=1).details["kind"] == "bethe"
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_cliques_are_those_of_a_search_through_all_groups(seed):
     n, edges = random_edges(seed, n=8, share=0.3 + 0.1 * seed)
     assert regions_of(pairs_only(n, edges), "cliques") == oracle.cliques(n, edges)
@@ -388,7 +349,7 @@ def test_cliques_are_those_of_a_search_through_all_groups(seed):
 @pytest.mark.parametrize("seed", range(2))
 def test_regions_cover_every_factor_and_given_ones_are_kept(regions, seed):
     sizes, factors = random_model(seed, n_factors=7)
-    chosen = [set(r) for r in regions_of(model_of(sizes, factors), regions)]
+    chosen = [set(r) for r in regions_of(numbered(sizes, factors), regions)]
     scopes = [set(scope) for scope, _ in factors]
     given = [] if isinstance(regions, str) else map(set, regions)
     assert all(any(one <= r for r in chosen) for one in (*scopes, *given))
@@ -397,25 +358,9 @@ def test_regions_cover_every_factor_and_given_ones_are_kept(regions, seed):
         assert all(r in scopes or len(r) == 1 for r in chosen)
 
 
-def test_fixed_and_observed_variables_are_in_no_region():
-    model = model_of([2, 2, 1, 3, 2], [((4, 0), np.ones((2, 2)))])
-    assert infer(model, regions=[[3, 2, 1], [3], [2], []]).details["regions"] == 2
-    assert infer(model, {3: 1}, regions=[[3, 2, 1], [3], [2], []]).details["regions"] == 2
-    assert infer(model, regions="cliques").details["regions"] == 3
-
-
-def test_very_many_plaquettes_are_thinned_if_they_do_not_balance(monkeypatch):
-    n, edges = random_edges(47, n=11, share=0.4)
-    assert len(oracle.short_cycles(n, edges)) == 5 == len(edges) - n + 2  # one vertex is alone
-    usual = regions_of(pairs_only(n, edges), "auto")
-    monkeypatch.setattr(choose, "MANY_CYCLES", 0)
-    assert regions_of(pairs_only(n, edges), "auto") == usual
-    assert sum(len(region) > 2 for region in usual) == 4
-
-
 def test_unbalanced_plaquettes_are_left_alone_unless_asked_for():
     kinds = set()
-    for seed in range(20):
+    for seed in range(12):
         n, edges = random_edges(seed, n=11, share=0.75)
         details = infer(pairs_only(n, edges), regions="plaquettes", sweeps=1).details
         assert details["kind"] == "plaquettes"
@@ -434,11 +379,11 @@ def random_sets(seed):
     return [s for s in sorted(drawn, key=sorted) if not any(s < t for t in drawn)]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_counting_numbers_are_those_of_the_definition_and_junction_trees_are_recognised(seed):
     outer, rng = random_sets(seed), np.random.default_rng(seed)
     factors = [(sorted(s), np.exp(rng.normal(size=[2] * len(s)))) for s in outer]
-    model = model_of([2] * 9, factors)
+    model = numbered([2] * 9, factors)
     post, is_forest = infer(model, regions=[], sweeps=2), oracle.has_junction_tree(outer)
     assert (post.status == "EXACT") == is_forest
     if is_forest:
@@ -459,7 +404,7 @@ def test_counting_numbers_are_those_of_the_definition_and_junction_trees_are_rec
     ],
 )
 def test_counting_numbers_of_nested_intersections(sets, counting):
-    details = infer(model_of([2] * 9, []), regions=sets, sweeps=1).details
+    details = infer(numbered([2] * 9, []), regions=sets, sweeps=1).details
     assert sorted(details["counting"]) == sorted(counting)
 
 
@@ -467,7 +412,7 @@ def test_counting_numbers_of_nested_intersections(sets, counting):
 
 
 def test_regions_beyond_the_limits_are_refused_by_name(monkeypatch):
-    model = model_of([2] * 17, [((0,), np.ones(2))])
+    model = numbered([2] * 17, [((0,), np.ones(2))])
     with pytest.raises(InputError, match=r"variables 0, 1, 2, .* has 131072\. Choose smaller"):
         infer(model, regions=[range(17)])
     with pytest.raises(InputError, match="has 83521"):
@@ -483,7 +428,7 @@ def test_regions_beyond_the_limits_are_refused_by_name(monkeypatch):
         infer(pairs_only(*BIPARTITE), regions="plaquettes")
     monkeypatch.setattr(choose, "MOST_ENTRIES", 10)
     with pytest.raises(InputError, match="The 6 regions overlap in too many ways"):
-        infer(model_of([2] * 4, []), regions=list(itertools.combinations(range(4), 2)))
+        infer(numbered([2] * 4, []), regions=list(itertools.combinations(range(4), 2)))
 
 
 @both_methods
@@ -491,7 +436,7 @@ def test_regions_beyond_the_limits_are_refused_by_name(monkeypatch):
 def test_joints_hold_observed_variables_and_those_of_one_state(method, regions):
     rng, sizes = np.random.default_rng(0), [2, 1, 3, 2, 4]
     scopes = [(0, 1, 2), (2, 3), (3, 0), (1,), (3,)]
-    model = model_of(sizes, [(s, rng.uniform(0.5, 2, [sizes[v] for v in s])) for s in scopes])
+    model = numbered(sizes, [(s, rng.uniform(0.5, 2, [sizes[v] for v in s])) for s in scopes])
     post, exact = infer(model, {3: 1}, method, regions=regions), credo.infer(model, {3: 1})
     wanted = exact.joint([2, 0]).table[:, None, None, :] * np.eye(2)[1][None, :, None, None]
     np.testing.assert_allclose(post.joint([2, 3, 1, 0]).table, wanted, rtol=1e-12)
@@ -504,7 +449,7 @@ def test_zeros_stay_zero_and_leave_no_noise(method, regions):
     sizes, factors = ising(*grid(3, 3), 0.5, 0.3, 2, mixed=True)
     hard = [((0, 1), np.eye(2)), ((1, 4), 1 - np.eye(2)), ((4, 5), np.array([[1.0, 1.0], [0, 1]]))]
     hard += [((8,), np.array([0.0, 2.0]))]
-    model = model_of(sizes, factors + hard)
+    model = numbered(sizes, factors + hard)
     post = infer(model, method=method, regions=regions)
     assert post.status == "CONVERGED"
     if regions == "plaquettes":
@@ -518,21 +463,11 @@ def test_zeros_stay_zero_and_leave_no_noise(method, regions):
 def test_contradictions_are_found_and_hidden_ones_by_plaquettes_only(method):
     equal, unlike = np.eye(2), 1 - np.eye(2)
     loop = [((0, 1), equal), ((1, 4), equal), ((4, 3), equal), ((3, 0), unlike)]
-    model = model_of([2] * 9, ising(*grid(3, 3), 0.5, 0.3, 2)[1] + loop)
+    model = numbered([2] * 9, ising(*grid(3, 3), 0.5, 0.3, 2)[1] + loop)
     for evidence, regions in (({0: 1}, "bethe"), ({0: 1}, "plaquettes"), ({}, "plaquettes")):
         with pytest.raises(InputError, match="allows no configuration"):
             infer(model, evidence, method, regions=regions)
     assert np.isfinite(infer(model, {}, method, regions="bethe").answer.log_z)
-
-
-@both_methods
-def test_counting_numbers_of_any_size_have_a_divisor(method):
-    # every three of six: intersections of one variable are counted 1 - 10 + 5 * 3 times
-    regions = list(itertools.combinations(range(6), 3))
-    post = infer(model_of(*ising(*complete(6), 0.1, 0.3, 0)), method=method, regions=regions)
-    assert post.status == "CONVERGED"
-    assert sorted(set(post.details["counting"].tolist())) == [-3, 6]
-    assert post.details["counting_total"] == 20 - 3 * 15 + 6 * 6
 
 
 # --- options ----------------------------------------------------------------------------------
@@ -554,23 +489,4 @@ def test_counting_numbers_of_any_size_have_a_divisor(method):
 )
 def test_wrong_options_are_refused(options, message):
     with pytest.raises(InputError, match=message):
-        infer(model_of(*ising(*grid(2, 2), 0.5, 0.3, 0)), **options)
-
-
-def test_plain_python_computes_the_same(monkeypatch):
-    models = [model_of(*ising(*grid(3, 4), 0.8, 0.3, 1, mixed=True))]
-    models += [model_of(*random_model(0, n_factors=14))]
-    models += [draw_case(seed, steep=seed % 2 == 1).model for seed in range(10)]
-
-    def answers():
-        options = itertools.product(METHODS, ("auto", "bethe", "cliques"))
-        for model, (method, regions) in itertools.product(models, options):
-            try:
-                found = infer(model, method=method, regions=regions, sweeps=6).answer
-            except InputError:  # it allows nothing
-                continue
-            yield found.beliefs.values.tolist(), found.log_z, found.residuals.tolist()
-
-    first = list(answers())
-    plain_kernels(monkeypatch)
-    assert list(answers()) == first
+        infer(numbered(*ising(*grid(2, 2), 0.5, 0.3, 0)), **options)

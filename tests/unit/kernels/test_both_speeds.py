@@ -1,12 +1,21 @@
 """Whole answers with every kernel at both speeds: not a bit may differ."""
 
+import itertools
+
 import numpy as np
 import pytest
+from tests.models import grid_edges, numbered
+from tests.properties.loopy_twins import Twin, random_graph, random_pairs
+from tests.properties.random_graphs import draw_case
 from tests.speeds import both_speeds
-from tests.unit.kernels.test_cliques import some_models
 
 import credo
+from credo.exceptions import InputError
+from credo.graphs import GridField, Ising, Potts, TruncatedLinear, TruncatedQuadratic
 from credo.graphs.ordering import evaluate_order, find_order
+from credo.inference.loopy import engine
+
+SCHEDULES = ("flooding", "sequential", "residual", "random", "tree")
 
 
 @pytest.fixture(autouse=True)
@@ -14,66 +23,65 @@ def _both(monkeypatch):
     both_speeds(monkeypatch)
 
 
-def places(model, configuration):
-    return [model[name].index(configuration[name]) for name in configuration.states]
+def some_models():
+    """A ring with a rule, a network with zeros, and logs that float64 cannot hold."""
+    rng = np.random.default_rng(2)
+    sizes = [2, 3, 2, 3, 2]
+    pairs = [(i, (i + 1) % 5) for i in range(5)]
+    ring = numbered(sizes, [((i, j), rng.random((sizes[i], sizes[j]))) for i, j in pairs])
+    ring.parity([0, 2, 4])
+    net = credo.BayesianNetwork()
+    for i in range(4):
+        net.variable(i, 2)
+    net.cpt(0, table=[0.2, 0.8])
+    net.cpt(1, given=[0], table=[[1.0, 0.0], [0.3, 0.7]])
+    net.cpt(2, given=[0, 1], table=rng.dirichlet([1, 1], size=(2, 2)))
+    net.cpt(3, given=[2], table=[[0.5, 0.5], [0.0, 1.0]])
+    steep = [((0, 1), [[0.0, -2000.0], [-1.0, -np.inf]]), ((1, 2), [[-2000.0, -1999.0], [0, 1]])]
+    return {"ring": ring, "network": net, "wide": numbered([2] * 3, steep, log=True)}
 
 
-@pytest.mark.parametrize("name", ["ring", "network", "wide"])
-def test_maxima(name):
+every_model = pytest.mark.parametrize("name", ["ring", "network", "wide"])
+
+
+@every_model
+def test_exact_answers(name):
     model = some_models()[name]
-
-    def compute():
-        for evidence in ({}, {2: 1}):
-            best = credo.mpe(model, evidence)
-            yield from (best.log_score, *places(model, best))
-            for one in credo.k_best(model, 5, evidence):
-                yield from (one.log_score, *places(model, one))
-            part = credo.marginal_map(model, [0, 1], evidence)
-            yield from (part.log_score, *places(model, part))
-            found = credo.max_marginals(model, evidence)
-            for variable in model.names:
-                yield from np.nan_to_num(found.log_values(variable), neginf=-1e9)
-
-    assert np.isfinite(np.array(list(compute()), float)).all()
+    soft = {"likelihood": {1: [0.2, 1.0]}} if name != "ring" else {"evidence": {1: {0, 2}}}
+    for question in ({}, {"evidence": {0: 1}}, soft):
+        for method in ("auto", "elimination", "enumeration"):
+            post = credo.infer(model, **question, method=method)
+            assert np.isfinite(post.log_evidence)
+        assert np.isfinite(post.joint([2, 0]).table).all()
+        tree = credo.JunctionTree(model).infer(**question)
+        assert len(tree.sample(20, random_state=0)[2]) == 20
 
 
-@pytest.mark.parametrize("name", ["ring", "network", "wide"])
-def test_many_rows(name):
+@every_model
+def test_maxima_and_rows(name):
     model = some_models()[name]
+    for evidence in ({}, {2: 1}):
+        assert credo.mpe(model, evidence).log_score == credo.k_best(model, 5, evidence)[0].log_score
+        assert list(credo.marginal_map(model, [0, 1], evidence)) == [0, 1]
+        assert len(credo.max_marginals(model, evidence)) == len(model)
     rows = np.full((12, len(model)), -1)
     rows[1:6, 0] = rows[3:8, 1] = rows[9, 2] = 0
-
-    def compute():
-        found = credo.infer_many(model, rows, columns=list(model.names), on_impossible="nan")
-        yield from np.nan_to_num(found.log_evidence, neginf=-1e9)
-        for variable in model.names:
-            yield from np.nan_to_num(found.probabilities(variable)).ravel()
-
-    assert np.isfinite(np.array(list(compute()), float)).all()
+    many = credo.infer_many(model, rows, columns=list(model.names), on_impossible="nan")
+    assert not np.isnan(many.log_evidence).any()
 
 
 @pytest.mark.parametrize("maximum", [False, True])
 @pytest.mark.parametrize("wide", [False, True])
 def test_messages_on_trees(maximum, wide):
     rng = np.random.default_rng(0)
-    graph = credo.FactorGraph()
-    for i in range(9):
-        graph.variable(i, 2 + i % 2)
-    for i in range(1, 7):
-        logs = rng.normal(0, 1500.0 if wide else 1.0, (2 + (i // 2) % 2, 2 + i % 2))
-        graph.factor([i // 2, i], logs, log=True)
-    graph.factor([6, 7, 8], rng.random((2, 3, 2)))
-    graph.factor([0], [0.3, 0.7])
-
-    def compute():
-        found = credo.pass_messages(graph, {4: 1}, likelihood={3: [0.2, 0.5, 1.0]}, maximum=maximum)
-        yield found.log_evidence
-        for belief in found.beliefs.values():
-            yield from belief.values()
-        for message in found:
-            yield from (message.log_scale, *message.values)
-
-    assert np.isfinite(np.array(list(compute()), float)).all()
+    sizes = [2 + i % 2 for i in range(9)]
+    scopes = [*((i // 2, i) for i in range(1, 7)), (6, 7, 8), (0,)]
+    shapes = [[sizes[v] for v in scope] for scope in scopes]
+    tables = [rng.normal(0, 1500.0 if wide else 1.0, shape) for shape in shapes]
+    tree = numbered(sizes, zip(scopes, tables, strict=True), log=True)
+    found = credo.pass_messages(tree, {4: 1}, likelihood={3: [0.2, 0.5, 1.0]}, maximum=maximum)
+    assert np.isfinite(found.log_evidence)
+    assert all(np.isfinite(message.log_scale) for message in found)
 
 
 @pytest.mark.parametrize("heuristic", ["min-fill", "weighted-min-fill", "min-degree", "min-weight"])
@@ -83,26 +91,160 @@ def test_greedy_orders(heuristic):
     pairs = np.array([*hub, *rng.permutation(40)[:38].reshape(-1, 2), [3, 9], [9, 17], [17, 3]])
     scopes = np.arange(0, 2 * len(pairs) + 1, 2), pairs.ravel()
     n_states = rng.integers(1, 5, 40)
-
-    def compute():
-        found = find_order(n_states, *scopes, last=[5, 0], heuristic=heuristic)
-        told = evaluate_order(n_states, *scopes, found.sequence)
-        yield from (*found.sequence, found.cells, told.cells, told.cells_all, told.width)
-
-    assert np.isfinite(np.array(list(compute()), float)).all()
+    found = find_order(n_states, *scopes, last=[5, 0], heuristic=heuristic)
+    assert evaluate_order(n_states, *scopes, found.sequence).cells == found.cells
 
 
 def test_refined_orders():
-    k = 9
-    site = np.arange(k * k).reshape(k, k)
-    across = np.column_stack([site[:, :-1].ravel(), site[:, 1:].ravel()])
-    down = np.column_stack([site[:-1].ravel(), site[1:].ravel()])
-    pairs = np.vstack([across, down])
+    pairs = grid_edges(9, 9)
     scopes = np.arange(0, 2 * len(pairs) + 1, 2), pairs.ravel()
+    assert find_order(np.full(81, 3), *scopes, effort=0.0005).tries > 3  # of its pieces
 
-    def compute():
-        found = find_order(np.full(k * k, 3), *scopes, effort=0.0005)
-        assert found.tries > 3  # pieces were eliminated again
-        yield from (*found.sequence, found.cells)
 
-    assert np.isfinite(np.array(list(compute()), float)).all()
+def loopy(twin, evidence=None, **options):
+    """What an answer says, or None where it is refused."""
+    options = {"method": "loopy", "on_failure": "return", **options}
+    try:
+        return credo.infer(twin.graph, evidence, **options)
+    except InputError:
+        return None
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_any_graph(schedule):
+    rng = np.random.default_rng(0)
+    twins = [random_graph(rng, [2, 3, 2, 1, 3], 7, strength) for strength in (0.5, 3.0, 600.0)]
+    zeros = random_graph(rng, [2, 3, 2, 2], 6, zeros=0.2)
+    options = {"schedule": schedule, "sweeps": 5}
+    for twin in twins:
+        assert loopy(twin, {0: 1}, **options)
+        assert loopy(twin, momentum=0.5, **options)
+        assert loopy(twin, momentum=0.5, domain="log", temperature=0, **options)
+    assert loopy(twins[1], counting=0.7, **options)
+    loopy(zeros, momentum=0.5, likelihood={1: [1, 0, 2]}, **options)
+    loopy(zeros, momentum=0.5, domain="log", **options)
+
+
+def ruled(strength, seed=2):
+    """Every kind of rule, around variables that pairs join as well."""
+    rng = np.random.default_rng(seed)
+    twin = Twin([2] * 6)
+    for v in range(6):
+        twin.factor([v], strength * rng.normal(size=2))
+    twin.factor([0, 1], strength * rng.normal(size=(2, 2)))
+    return twin.rule("even", [0, 1, 2, 3]).rule("odd", [2, 4, 5]).rule("at_most_one", [1, 3, 4])
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("strength", [1.0, 400.0])
+def test_rules(schedule, strength):
+    gates = ruled(strength).rule("noisy_or", [0, 4, 5], [0.3, 0.6], 0.1)
+    gates.rule("noisy_and", [1, 2, 3], [0.5, 1.0])
+    options = {"schedule": schedule, "sweeps": 4, "momentum": 0.6}
+    loopy(ruled(strength), {5: 1}, temperature=0, **options)
+    loopy(gates, **options)
+    loopy(gates, {3: 1}, **options)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_contradictions(schedule):
+    """Met by a variable, by a table that says nothing, and by a rule: all are refused."""
+    copies = Twin([2] * 4)
+    for v in range(4):
+        copies.potential([v, (v + 1) % 4], np.eye(2) if v else [[2, 1], [1, 2]])
+    silent = Twin([2] * 3).potential([0, 1], [[0, 0], [1, 1]]).potential([0], [1, 0])
+    silent.potential([1, 2], [[2, 1], [1, 2]]).potential([2, 0], [[2, 1], [1, 2]])
+    odd = Twin([2] * 4).rule("even", [0, 1, 2]).potential([0, 3], np.ones((2, 2)))
+    odd.potential([1, 3], [[2, 1], [1, 2]])
+    assert loopy(copies, likelihood={1: [1, 0], 3: [0, 1]}, schedule=schedule) is None
+    assert loopy(silent, schedule=schedule) is None
+    assert loopy(odd, {0: 1, 1: 0, 2: 0}, schedule=schedule) is None
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_pairs(k, monkeypatch):
+    monkeypatch.setattr(engine, "_MANY_PAIRS", 0)
+    twin = random_pairs(np.random.default_rng(k), 7, k, 11, 0.5)
+    ends = twin.factors[-1][0]  # a pair both of whose ends are observed
+    options = {"schedule": "flooding", "sweeps": 4}
+    assert loopy(twin, dict.fromkeys(ends, 0), momentum=0.7, **options)
+    assert loopy(twin, temperature=0, **options)
+    first = loopy(twin, temperature=2.0, momentum=0.5, **options)
+    assert loopy(twin, start=first, **options)
+
+
+def test_a_queue_that_is_refilled():
+    twin = random_pairs(np.random.default_rng(8), 9, 2, 20, 1.0)
+    assert loopy(twin, schedule="residual", sweeps=12, momentum=0.5, domain="log")
+    assert loopy(twin, schedule="residual", sweeps=12, counting=0.8)
+
+
+@pytest.mark.filterwarnings("ignore::credo.exceptions.ExpansionWarning")
+def test_rows_side_by_side():
+    """Every kind of factor, and numbers that float64 does not hold."""
+    rng, sizes = np.random.default_rng(9), [2, 2, 2, 3, 3, 2, 1]
+    twin = Twin(sizes)
+    for scope in ([0, 1], [3, 4], [2, 3], [0, 3, 5], [1]):
+        twin.factor(scope, rng.normal(size=[sizes[v] for v in scope]))
+    twin.rule("even", [0, 1, 2]).rule("odd", [1, 5]).rule("at_most_one", [0, 2, 5])
+    twin.rule("noisy_or", [0, 1, 2], [0.5, 0.3], 0.1).rule("noisy_and", [2, 5], [0.9], 0.2)
+    logs = {v: rng.normal(size=(2, sizes[v])) for v in (0, 3, 6)}
+    logs[4] = np.array([[0.0, -400.0, 1.0], [-900.0, 0.0, -np.inf]])
+    rows, given = {3: [None, 0], 0: [None, 1]}, {"log_potentials": logs, "sweeps": 3}
+    for options in (
+        {},
+        {"temperature": 0.0, "momentum": 0.7},
+        {"until": "satisfied"},
+        {"temperature": 2.0, "log_evidence": False},
+    ):
+        many = credo.infer_many(twin.graph, rows, method="loopy", **given, **options)
+        assert many.sweeps.max() <= 3
+
+
+@pytest.mark.filterwarnings("ignore::credo.exceptions.ApproximationWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_other_engines(seed):
+    """Regions, mean field, tree-reweighting, Gibbs sampling, bounds and their maxima."""
+    model = draw_case(seed, steep=seed % 2 == 1).model
+    try:
+        credo.bounds(model, rounds=1, sweeps=4, restarts=1)
+        for method in ("mean_field", "structured_mean_field", "tree_reweighted"):
+            credo.infer(model, method=method, on_failure="return", sweeps=4)
+        for method, regions in itertools.product(("generalised", "double_loop"), ("bethe", "auto")):
+            credo.infer(model, method=method, regions=regions, on_failure="return", sweeps=6)
+        for blocks in (None, "trees"):
+            run = {"draws": 12, "burn_in": 3, "chains": 2, "blocks": blocks}
+            credo.infer(model, method="gibbs", on_failure="return", **run)
+        for method in ("tree_reweighted", "loopy"):
+            credo.mpe(model, method=method, sweeps=4)
+        credo.mpe(model, method="icm", restarts=1, forests=3)
+    except InputError as error:
+        assert "allows no configuration" in str(error)  # noqa: PT017 - some models do
+
+
+@pytest.mark.parametrize("repels", [False, True])
+def test_cuts(repels):
+    rng = np.random.default_rng(3)
+    table = np.eye(2)[::-1] if repels else np.eye(2)
+    field = credo.MarkovNetwork.from_arrays(
+        rng.normal(size=(20, 2)), grid_edges(4, 5), table, log=True
+    )
+    assert credo.mpe(field, method="graph_cut").is_exact
+
+
+@pytest.mark.parametrize("schedule", ["flooding", "checkerboard", "sweep"])
+@pytest.mark.parametrize("method", ["sum-product", "max-product"])
+@pytest.mark.parametrize(
+    ("labels", "smooth"),
+    [
+        (2, Ising(0.4)),
+        (3, Potts([0.6, -0.4])),
+        (3, TruncatedLinear(0.5, 1.5)),
+        (5, TruncatedQuadratic(0.3, 5.0)),
+    ],
+    ids=str,
+)
+def test_grids(schedule, method, labels, smooth):
+    field = GridField(np.random.default_rng(5).normal(size=(4, 5, labels)), smooth)
+    found = credo.infer_grid(field, schedule=schedule, method=method, sweeps=3)
+    assert np.isfinite(found.posterior.probabilities).all()

@@ -142,7 +142,7 @@ class TestBothSpeeds:
         monkeypatch.setenv("CREDO_KERNELS", "both")
         assert np.isnan(Kernel(scaled.function)(np.array([np.nan])))
 
-    @pytest.mark.parametrize("name", ["networks", "models"])
+    @pytest.mark.parametrize("name", ["models"])
     def test_small_calls_give_the_same_bits(self, monkeypatch, name):
         both_speeds(monkeypatch)
         with warnings.catch_warnings():
@@ -150,9 +150,24 @@ class TestBothSpeeds:
             CALLS[name]()
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("name", sorted({*CALLS} - {"networks", "models"}))
+    @pytest.mark.parametrize("name", sorted({*CALLS} - {"models"}))
     def test_all_calls_give_the_same_bits(self, monkeypatch, name):
         self.test_small_calls_give_the_same_bits(monkeypatch, name)
+
+
+FINGERPRINTS = """
+import importlib, pkgutil, credo
+from credo._kernels.tiers import Kernel
+
+def fingerprints():
+    found = [m.name for m in pkgutil.walk_packages(credo.__path__, "credo.") if "kernels" in m.name]
+    return [
+        f"{module} {name} {each.fingerprint()}"
+        for module in found
+        for name, each in vars(importlib.import_module(module)).items()
+        if isinstance(each, Kernel)
+    ]
+"""
 
 
 class TestWhatIsKept:
@@ -178,6 +193,7 @@ class TestWhatIsKept:
             monkeypatch.setitem(globals(), "Pair", namedtuple("Pair", fields))  # noqa: PYI024 - fields vary
             assert one.fingerprint() != before
 
+    @pytest.mark.slow
     def test_code_kept_for_a_named_tuple_that_is_gone_is_not_read(self, tmp_path):
         source = (
             "from typing import Any, NamedTuple\nimport numpy as np\n"
@@ -212,27 +228,17 @@ class TestWhatIsKept:
             assert run(name, apart) == ["3", hits]
 
     def test_every_kernel_has_the_same_fingerprint_in_every_process(self):
-        code = (
-            "import importlib, pkgutil, credo\n"
-            "from credo._kernels.tiers import Kernel\n"
-            "for found in pkgutil.walk_packages(credo.__path__, 'credo.'):\n"
-            "    if 'kernels' in found.name:\n"
-            "        for name, each in vars(importlib.import_module(found.name)).items():\n"
-            "            if isinstance(each, Kernel):\n"
-            "                print(found.name, name, each.fingerprint())\n"
-        )
-        told = [
-            subprocess.run(
-                [sys.executable, "-c", code],
-                env=os.environ | {"PYTHONHASHSEED": seed},
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout.splitlines()
-            for seed in ("1", "2")
-        ]
-        assert len(told[0]) > 200
-        assert told[0] == told[1]
+        told = subprocess.run(
+            [sys.executable, "-c", f"{FINGERPRINTS}\nfor told in fingerprints(): print(told)"],
+            env=os.environ | {"PYTHONHASHSEED": "1"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+        here = {}
+        exec(FINGERPRINTS, here)  # noqa: S102 - the same code, with other hashes
+        assert len(told) > 200
+        assert told == here["fingerprints"]()
 
     def test_old_code_is_not_used_when_a_callee_in_another_file_changes(self, tmp_path):
         (tmp_path / "inner.py").write_text(
@@ -253,10 +259,6 @@ class TestWhatIsKept:
         assert run() == ["20", "1"]
         text = (tmp_path / "inner.py").read_text().replace("x + 1", "x + 2")
         (tmp_path / "inner.py").write_text(text)
-        assert run() == ["30", "0"]
-        (tmp_path / "inner.py").rename(tmp_path / "moved.py")  # the same code, elsewhere
-        text = (tmp_path / "outer.py").read_text().replace("inner", "moved")
-        (tmp_path / "outer.py").write_text(text)
         assert run() == ["30", "0"]
 
 

