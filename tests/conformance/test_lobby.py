@@ -29,7 +29,7 @@ ROOMS = [
     "tables",
 ]
 
-DECIDING = """
+PRINTING = """
 import credo
 loss = credo.Loss.from_dict({("cancer", "treat"): 0, ("cancer", "discharge"): 1000,
                              ("normal", "treat"): 1, ("normal", "discharge"): 0})
@@ -42,6 +42,13 @@ try:
     credo.decide([0.5, 0.5], loss, labels=["cancre", "nomal"])
 except credo.exceptions.LabelError as error:
     print(error)
+docs = ["zeta alpha beta", "beta gamma", "delta alpha", "eps zeta zeta", "eta theta", "iota"]
+for options in ({}, {"max_words": 3}, {"vocabulary": "relevant", "max_words": 4}, {"hashing": 16},
+                {"vocabulary": "no_stop_words", "stop_words": ["alpha", "iota"]}):
+    text = credo.TextClassifier(**options)
+    for i in (0, 2, 4):
+        text.partial_fit(docs[i : i + 2], ["b", "a", "c", "a", "b", "c"][i : i + 2])
+    print(text.words_, text.log_joint(docs).tolist(), text.explain(docs[0]), text.top_words(3))
 """
 
 
@@ -118,18 +125,17 @@ def test_the_citation_names_the_version_and_the_licence_of_the_package():
 
 
 def test_the_hash_seed_changes_nothing_that_is_printed():
-    printed = {_output_under(seed) for seed in "01"}
-    assert len(printed) == 1
-    assert "discharge" in printed.pop()
-
-
-def _output_under(seed):
-    environment = {**os.environ, "PYTHONHASHSEED": seed}
-    return subprocess.run(
-        [sys.executable, "-c", DECIDING],
-        env=environment,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", PRINTING],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for seed in ("0", "77")
+    ]
+    one, other = (run.communicate(timeout=120)[0] for run in runs)
+    assert one == other
+    assert "discharge" in one
+    assert "zeta" in one
