@@ -31,6 +31,7 @@ ROOMS = [
 
 PRINTING = """
 import credo
+import credo.columns
 loss = credo.Loss.from_dict({("cancer", "treat"): 0, ("cancer", "discharge"): 1000,
                              ("normal", "treat"): 1, ("normal", "discharge"): 0})
 choice = credo.decide([[0.01, 0.99], [0.0001, 0.9999], [1 / 1001, 1000 / 1001]],
@@ -42,6 +43,9 @@ try:
     credo.decide([0.5, 0.5], loss, labels=["cancre", "nomal"])
 except credo.exceptions.LabelError as error:
     print(error)
+for cells in ([*"the quick brown fox", None, 1, 2.5, True, b"x"] * 2, [*"the lazy dog", None]):
+    words = credo.columns.read_table([[cell] for cell in cells], "Test").words(0)
+    print(words.codes.tolist(), words.categories)
 docs = ["zeta alpha beta", "beta gamma", "delta alpha", "eps zeta zeta", "eta theta", "iota"]
 for options in ({}, {"max_words": 3}, {"vocabulary": "relevant", "max_words": 4}, {"hashing": 16},
                 {"vocabulary": "no_stop_words", "stop_words": ["alpha", "iota"]}):
