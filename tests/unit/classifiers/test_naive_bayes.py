@@ -1,13 +1,11 @@
 """``NaiveBayes`` against its slow twin and peers: families, smoothing, floors, explanations."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy import stats
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
@@ -308,30 +306,6 @@ def test_with_any_smoothing_nothing_is_impossible_neither_a_one_nor_a_zero(alpha
     np.testing.assert_allclose(logs[:, 1] - logs[:, 0], [odds, -odds], rtol=1e-10)
 
 
-@pytest.mark.parametrize("alpha", [0.5, 2.0])
-@pytest.mark.parametrize("unknown", ["smooth", "ignore"])
-def test_the_density_sums_to_one_over_a_small_discrete_space(unknown, alpha):
-    rows = [[1, "x", 0], [0, "y", 2], [1, "x", 1], [1, "z", 3]]
-    families = {0: "bernoulli", 1: "categorical", 2: "poisson"}
-    model = NaiveBayes(families, smoothing=alpha, unknown=unknown).fit(rows, [0, 0, 1, 1])
-    towns = ["x", "y", "z", *(["another"] if unknown == "smooth" else [])]
-    space = [list(x) for x in product([0, 1], towns, range(60))]
-    assert np.exp(model.log_density(space)).sum() == pytest.approx(1.0, rel=1e-12)
-    np.testing.assert_allclose(np.exp(model.log_joint(space)).sum(axis=0), model.priors_)
-
-
-@pytest.mark.parametrize("form", [np.asarray, csr_array])
-@pytest.mark.parametrize("total", [0, 1, 5])
-def test_the_multinomial_density_has_its_coefficient(form, total):
-    model = NaiveBayes("multinomial").fit(
-        form(np.array([[1, 0, 3], [2, 2, 0], [0, 1, 1]])), [0, 1, 1]
-    )
-    space = np.array([x for x in product(range(total + 1), repeat=3) if sum(x) == total])
-    assert np.exp(model.log_density(form(space))).sum() == pytest.approx(1.0, rel=1e-12)
-    first = stats.multinomial.logpmf(space, total, np.array([2, 1, 4]) / 7) + np.log(1 / 3)
-    np.testing.assert_allclose(model.log_joint(form(space))[:, 0], first, rtol=1e-12, atol=1e-13)
-
-
 def test_many_rows_are_scored_in_blocks_as_one_by_one():
     rng = np.random.default_rng(74)
     n = 20_000
@@ -404,13 +378,6 @@ class TestText:
 def test_categorical_equals_categorical_nb(alpha):
     ours = NaiveBayes("categorical", smoothing=alpha, unknown="ignore").fit(CODES, CODES_Y, WEIGHTS)
     assert_like_the_peer(ours, CategoricalNB(alpha=alpha).fit(CODES, CODES_Y, WEIGHTS), CODES)
-
-
-def test_room_for_one_more_category_is_one_more_of_min_categories():
-    n = CODES.max(axis=0) + 1
-    theirs = CategoricalNB(min_categories=n + 1).fit(CODES, CODES_Y)
-    new = np.vstack([CODES, n])
-    assert_like_the_peer(NaiveBayes("categorical").fit(CODES, CODES_Y), theirs, new)
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighted"])

@@ -19,7 +19,7 @@ from tests.oracles import gaussians as oracle
 
 import credo
 from credo import GaussianClassifier, GaussianRegressor, NaiveBayes, TextClassifier
-from credo.exceptions import CredoError, InputError, ShapeError, SingularWarning
+from credo.exceptions import CredoError, InputError, SingularWarning
 
 X, CODES = oracle.rows_of(190, counts=(30, 34, 36), gap=1.0)
 Y = np.array(["ant", "bee", "cat"])[CODES]
@@ -409,36 +409,6 @@ def test_a_unit_changes_no_regression_or_is_refused_with_its_column(amount, way,
     )
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("shape", [s for s in oracle.SHAPES if "spherical" not in s])
-def test_a_unit_moves_a_density_by_its_logarithm_also_with_missing_values(shape, unit):
-    holes = FRAME.mask(np.random.default_rng(2).random(FRAME.shape) < 0.15)
-    rows = holes.assign(b=holes["b"] * unit)
-    make = partial(GaussianClassifier, shape, tol=1e-4)
-    seen = holes["b"].notna().to_numpy()
-    assert_same_or_named(
-        lambda: make().fit(rows, Y).log_density(rows) + seen * np.log(unit),
-        make().fit(holes, Y).log_density(holes),
-        ["b"],
-        "",
-    )
-
-
-@pytest.mark.parametrize("family", ["laplace", "exponential", "gamma", "multivariate_gaussian"])
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_unit_changes_no_family_or_is_refused_with_its_column(family, unit):
-    key = ("a", "b") if family == "multivariate_gaussian" else "a"
-    rows = np.exp(FRAME)
-    scaled = rows.assign(a=rows["a"] * unit)
-    make = partial(NaiveBayes, {key: family})
-    assert_same_or_named(
-        lambda: make().fit(scaled, Y).predict_log_proba(scaled),
-        make().fit(rows, Y).predict_log_proba(rows),
-        ["a"],
-        "NaiveBayes",
-    )
-
-
 GOOD = [[1.0, "x", 1, 3], [2.0, "y", 0, 1], [4.0, "x", 1, 0], [7.0, None, 0, 2]]
 PAIRS = list("aabb")
 PERSON = ["age", "town", "ill", "visits"]
@@ -542,18 +512,6 @@ def test_vectors_that_are_no_shares_are_refused(bad):
         NaiveBayes("dirichlet").fit(X, y).predict(wrong)
 
 
-@pytest.mark.parametrize("value", [-1, np.inf])
-def test_negative_and_infinite_counts_of_a_group_are_refused_with_their_place(value):
-    X = pd.DataFrame({"t": list("xyx"), "m": [1.0, 2, 3], "n": [4.0, 0, 1]})
-    wrong = X.copy()
-    wrong.loc[1, "n"] = value
-    families = {("m", "n"): "multinomial"}
-    with pytest.raises(InputError, match="row 1, column 'n'"):
-        NaiveBayes(families).fit(wrong, [0, 1, 1])
-    with pytest.raises(InputError, match="row 1, column 'n'"):
-        NaiveBayes(families).fit(X, [0, 1, 1]).predict(wrong)
-
-
 def test_infinity_is_named_by_its_own_column_and_row_also_far_down_a_mixed_table():
     n = 9000
     X = pd.DataFrame({"t": ["x", "y"] * (n // 2), "a": np.arange(n) * 1.0, "b": np.arange(n) % 7.0})
@@ -587,28 +545,6 @@ def test_columns_that_are_impossible_only_together_are_said_to_be():
     with pytest.raises(InputError, match="row 1 has probability zero.*together"):
         model.predict_proba([[1, 0], [1, 1]])
     assert model.predict_proba([[1, 0], [0, 1], [1, None]]).tolist() == [[1, 0], [0, 1], [1, 0]]
-
-
-@pytest.mark.parametrize(
-    ("X", "error"),
-    [
-        ([1.0, 2.0, 3.0, 4.0], ShapeError),
-        (np.zeros((4, 2, 2)), ShapeError),
-        (pd.DataFrame({"a": []}), ShapeError),
-        ([[1, 2], [3], [4, 5], [6, 7]], ShapeError),
-        ("text", ShapeError),
-        (None, ShapeError),
-        (np.array([[1j], [2], [3], [4]]), InputError),
-        (np.array([["2020-01-01"]] * 4, dtype="datetime64[D]"), InputError),
-        (pd.DataFrame({"d": pd.date_range("2020", periods=4)}), InputError),
-        (pl.DataFrame({"d": [[1], [2], [3], [4]]}), InputError),
-        (pl.DataFrame({"a": [1.0, 2, 3, 4]}).lazy(), InputError),
-        (pd.DataFrame([[1, 2]] * 4, columns=["a", "a"]), InputError),
-    ],
-)
-def test_what_is_no_table_is_refused(X, error):
-    with pytest.raises(error, match="NaiveBayes"):
-        NaiveBayes().fit(X, PAIRS)
 
 
 def test_a_family_that_cannot_be_estimated_names_its_columns():
