@@ -406,8 +406,8 @@ def test_columns_are_counted_over_batches(model, found):
     pieces = pa.Table.from_batches(table.to_batches(max_chunksize=37))
     for whole, parts in zip(found.columns, evaluate_table(model, pieces).columns, strict=True):
         assert parts.most_frequent == whole.most_frequent
-        pairs = [(getattr(each, name) for each in (parts, whole)) for name in ("mean", "shift")]
-        for there, here in pairs:
+        for name in ("mean", "deviation", "shift"):
+            there, here = getattr(parts, name), getattr(whole, name)
             assert there == (here if here is None else pytest.approx(here, rel=1e-12))
 
 
