@@ -40,42 +40,6 @@ def fitted(X, y, weights=None, penalty="l2", strength=0.5):
 penalties = st.sampled_from(["l2", "l1"])
 
 
-@given(problems(), penalties)
-def test_a_weight_is_so_many_rows_and_none_is_absence(problem, penalty):
-    X, y, rng = problem
-    counts = rng.integers(0, 3, len(y))
-    counts[: y.max() + 1] = 1
-    weighted = fitted(X, y, counts.astype(float), penalty)
-    repeated = fitted(np.repeat(X, counts, axis=0), np.repeat(y, counts), None, penalty)
-    some = X[counts > 0]  # elsewhere an L1 penalty need not determine anything
-    np.testing.assert_allclose(
-        weighted.predict_proba(some), repeated.predict_proba(some), atol=1e-6
-    )
-
-
-@given(problems(), penalties)
-def test_order_of_rows_columns_and_labels_is_no_matter(problem, penalty):
-    X, y, rng = problem
-    rows, columns = rng.permutation(len(y)), rng.permutation(X.shape[1])
-    renamed = np.array(["c", "a", "b"])
-    one = fitted(X, y, None, penalty)
-    other = fitted(X[rows][:, columns], renamed[y][rows], None, penalty)
-    places = [other.classes_.tolist().index(renamed[k]) for k in one.classes_]
-    np.testing.assert_allclose(
-        other.predict_proba(X[:, columns])[:, places], one.predict_proba(X), atol=1e-6
-    )
-
-
-@given(problems())
-def test_units_are_no_matter_without_a_penalty(problem):
-    X, y, rng = problem
-    units = 10.0 ** rng.integers(-3, 4, X.shape[1])
-    one, other = fitted(X, y, None, None), fitted(X * units, y, None, None)
-    assert (one.separation_ is None) == (other.separation_ is None)
-    if one.separation_ is None:
-        np.testing.assert_allclose(other.predict_proba(X * units), one.predict_proba(X), atol=1e-7)
-
-
 @given(problems())
 def test_separation_is_claimed_if_and_only_if_there_is_any(problem):
     X, y, _ = problem
@@ -100,14 +64,6 @@ def test_batches_are_one_fit(problem, penalty, n_parts):
     model.fit_batches([(X[part], y[part]) for part in parts])
     whole = fitted(X, y, None, penalty)
     np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-6)
-
-
-@given(problems(), penalties)
-def test_a_stronger_penalty_never_raises_the_likelihood(problem, penalty):
-    X, y, _ = problem
-    path = LogisticClassifier(penalty).path(X, y, [0.1, 1.0, 10.0])
-    assert path.converged.all()
-    assert (np.diff(path.log_likelihoods) >= -1e-6).all()
 
 
 @given(problems())
@@ -142,7 +98,6 @@ CELLS = [
     st.integers(0, 4),
     st.integers(0, 4),
 ]
-WHOLE_ROW = st.tuples(*CELLS).map(list)
 ROW = st.tuples(*map(maybe, CELLS)).map(list)
 OPTIONS = st.fixed_dictionaries(
     {
@@ -203,17 +158,6 @@ def test_a_stream_in_any_split_and_order_equals_one_fit(table, options, random, 
     assert_same(model, whole, rows)
 
 
-@given(tables(), OPTIONS, st.integers(1, 13))
-def test_two_models_merge_to_the_model_of_all_rows_in_either_order(table, options, cut):
-    rows, y, weights = table
-    assume(0 < cut < len(y) and weights[:cut].sum() > 0 and weights[cut:].sum() > 0)
-    whole = NaiveBayes(FAMILIES, **options).fit(rows, y, weights)
-    first = NaiveBayes(FAMILIES, **options).fit(rows[:cut], y[:cut], weights[:cut])
-    second = NaiveBayes(FAMILIES, **options).fit(rows[cut:], y[cut:], weights[cut:])
-    assert_same(first.merge(second), whole, rows)
-    assert_same(second.merge(first), whole, rows)
-
-
 @given(tables(), OPTIONS, ROW)
 def test_an_explanation_adds_up_and_missing_cells_say_nothing(table, options, row):
     rows, y, _ = table
@@ -226,18 +170,6 @@ def test_an_explanation_adds_up_and_missing_cells_say_nothing(table, options, ro
     assert (np.diff(np.abs(told.contributions)) <= 0).all()
     for value, amount in zip(told.values, told.contributions, strict=True):
         assert value is not None or amount == 0
-
-
-@given(tables(), OPTIONS, WHOLE_ROW)
-def test_the_posterior_is_a_linear_function_of_the_statistics(table, options, row):
-    rows, y, _ = table
-    assume(len(set(y)) > 1)
-    model = NaiveBayes(FAMILIES, **options).fit(rows, y)
-    a, b = model.classes_[:2].tolist()
-    w, w0 = model.log_odds_weights(a, b)
-    logs = model.predict_log_proba([row])[0]
-    linear = (model.sufficient_statistics([row]) @ w + w0)[0]
-    assert linear == pytest.approx(logs[0] - logs[1], rel=1e-7, abs=1e-7)
 
 
 @given(
@@ -275,17 +207,6 @@ def test_sparse_rows_have_the_posterior_of_dense_ones_or_the_same_refusal(
             assert answers[0] == answers[1]
         else:
             np.testing.assert_allclose(answers[0], answers[1], rtol=1e-10, atol=1e-10)
-
-
-@given(tables(), st.integers(0, 2**32 - 1))
-def test_samples_are_possible_rows_and_depend_on_the_seed_alone(table, seed):
-    rows, y, _ = table
-    model = NaiveBayes(FAMILIES).fit(rows, y)
-    X, labels = model.sample(4, seed)
-    again, _ = model.sample(4, seed)
-    assert repr(X.tolist()) == repr(again.tolist())  # as text, for NaN is not itself
-    assert np.isfinite(model.log_joint(X.tolist())).all()
-    assert set(labels) <= set(y)
 
 
 WORDS = ["ant", "bee", "cat", "dog", "elk", "fox"]
@@ -349,20 +270,6 @@ def test_a_text_model_equals_its_slow_twin(corpus, model, target):
     assert list(ours.words_) == twin.words
     new = [*texts, "ant fox fox", "", "unknown"]
     np.testing.assert_allclose(ours.log_joint(new), twin.log_joint(new), rtol=1e-10, atol=1e-10)
-
-
-@given(corpora(), MODELS)
-def test_mutual_information_is_the_double_sum_between_zero_and_log_k(corpus, model):
-    texts, labels, weights = corpus
-    fitted = TextClassifier(model).fit(texts, labels, weights)
-    values = fitted.mutual_information()
-    assert (values >= 0).all()
-    assert (values <= np.log(len(fitted.classes_)) + 1e-12).all()
-    expected = [
-        text_model.mutual_information(text_model.events(texts, labels, word, model, weights))
-        for word in fitted.words_
-    ]
-    np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12)
 
 
 @given(corpora(), text_options(), DOCUMENTS)

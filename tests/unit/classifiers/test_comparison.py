@@ -6,7 +6,6 @@ import warnings
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -154,21 +153,6 @@ def test_two_lines_agree_in_the_limit_and_losses_fall():
     means = got.mean_log_losses
     assert means[0, -1] == pytest.approx(means[1, -1], rel=2e-3)
     assert (means[:, 0] > means[:, -1]).all()
-
-
-@pytest.mark.parametrize(
-    ("rows", "labels"),
-    [
-        (X, Y.astype(str)),
-        (X, Y.astype(bool)),
-        (X, Y.astype(float)),
-        (pd.DataFrame(X, columns=["a", "b"]), pd.Series(Y)),
-    ],
-    ids=["text", "boolean", "float", "frame"],
-)
-def test_the_kind_of_rows_and_labels_does_not_matter(rows, labels, curves):
-    got = compare(rows, labels, sizes=[8, 40, 200], n_repeats=6, random_state=0)
-    np.testing.assert_allclose(got.log_losses, curves.log_losses, rtol=1e-12)
 
 
 def test_three_classes_are_compared():
