@@ -262,6 +262,16 @@ def test_it_counts_the_free_cells_one_by_one(states, k):
     assert (count.states, count.n_classes) == (tuple(states), k)
 
 
+def test_the_total_of_naive_bayes_is_what_its_model_holds():
+    """A model has K priors, of which K - 1 are free."""
+    rng = np.random.default_rng(0)
+    X = np.array([rng.choice(["a", "b", "c"], 60), rng.choice(["x", "y"], 60)]).T
+    model = NaiveBayes(unknown="ignore").fit(X, np.arange(60) % 3)
+    count = count_parameters(model)
+    assert (count.states, count.n_classes, count.full_table) == ((3, 2), 3, 3 * 2 - 1)
+    assert count.naive_bayes_total == model.n_parameters_ - 1
+
+
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_a_model_of_binary_columns_is_counted(sparse):
     X = np.random.default_rng(1).integers(0, 2, (40, 12))
