@@ -362,8 +362,6 @@ DATA = {"iris": load_iris(return_X_y=True), "wine": load_wine(return_X_y=True)}
 #: Since 1.9 the 'svd' solvers divide the scatter by N, as maximum likelihood does. Before, that
 #: of LDA divided by N - K and that of QDA by n - 1, and probabilities differ from ours by it.
 DIVIDES_BY_N = tuple(int(v) for v in sklearn.__version__.split(".")[:2]) >= (1, 9)
-
-
 PEERS = {
     "tied": LinearDiscriminantAnalysis(solver="lsqr", store_covariance=True),
     "full": QuadraticDiscriminantAnalysis(store_covariance=True),
@@ -406,17 +404,6 @@ def test_auto_shrinkage_of_full_is_ledoit_wolf_of_each_class(data):
     if DIVIDES_BY_N:
         peer = QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(X, y)
         assert_like_the_peer(ours, peer, X)
-
-
-def test_auto_shrinkage_of_tied_has_one_amount_for_all_rows():
-    """The peer shrinks each class by its own amount and then pools; we shrink the pooled one."""
-    X, y = DATA["iris"]
-    ours = GaussianClassifier("tied", shrinkage="auto").fit(X, y)
-    gaps = X - np.array([X[y == k].mean(axis=0) for k in range(3)])[y]
-    scale = np.sqrt((gaps**2).mean(axis=0))
-    covariance, amount = ledoit_wolf(gaps / scale, assume_centered=True)
-    assert ours.shrinkage_ == pytest.approx(amount, rel=1e-8)
-    np.testing.assert_allclose(ours.covariances_, covariance * np.outer(scale, scale), rtol=1e-8)
 
 
 WHOLE = np.random.default_rng(171).integers(0, 3, len(Y)).astype(float)
@@ -515,12 +502,3 @@ def test_a_summary_shows_its_size():
     summary = credo.summarise(X, Y, covariance="tied")
     assert repr(summary) == "ClassSummary(105 rows, 3 classes, 3 features, tied)"
     assert isinstance(summary, ClassSummary)
-
-
-def test_auto_shrinkage_needs_rows_and_oas_does_not():
-    summary = credo.summarise(X, Y)
-    with pytest.raises(InputError, match="shrinkage='oas'"):
-        GaussianClassifier(shrinkage="auto").fit_summary(summary)
-    model = GaussianClassifier(shrinkage="oas").fit_summary(summary)
-    expected = GaussianClassifier(shrinkage="oas").fit(X, Y)
-    np.testing.assert_allclose(model.shrinkage_, expected.shrinkage_, rtol=1e-10)

@@ -5,7 +5,6 @@ import pickle  # noqa: TID251 - to weigh a model
 import tracemalloc
 import warnings
 import weakref
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -372,27 +371,6 @@ def test_sparse_and_dense_rows_agree_with_the_twin(family, alpha, target):
     for model, rows in ((dense, X), (sparse, csr_array(X)), (sparse, X)):
         np.testing.assert_allclose(model.predict_log_proba(rows), posterior, rtol=1e-10, atol=1e-10)
     assert np.isneginf(expected).any() == (alpha == 0)  # zeros and ones were tried
-
-
-@pytest.mark.parametrize("family", SPARSE)
-def test_every_small_row_has_the_same_posterior_or_the_same_refusal_in_both_forms(family):
-    """All rows of three columns under probabilities of exactly 0 and 1."""
-    X = np.array([[1, 0, 1], [1, 0, 0], [0, 1, 1], [0, 1, 0], [1, 1, 1]])
-    y = [0, 0, 1, 1, 1]
-    dense = NaiveBayes(family, smoothing=0).fit(X, y)
-    sparse = NaiveBayes(family, smoothing=0).fit(csr_array(X), y)
-    twin = oracle.fit(X.tolist(), y, keys(family, 3), smoothing=0)
-    most = 1 if family == "bernoulli" else 2
-    for row in product(range(most + 1), repeat=3):
-        joint = twin.log_joint([row])
-        if np.isneginf(joint).all():
-            for model, form in ((dense, np.array), (sparse, csr_array)):
-                with pytest.raises(InputError, match="row 0 has probability zero"):
-                    model.predict_proba(form([row]))
-            continue
-        expected = np.exp(joint - logsumexp(joint))
-        np.testing.assert_allclose(dense.predict_proba([row]), expected, atol=1e-14)
-        np.testing.assert_allclose(sparse.predict_proba(csr_array([row])), expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
