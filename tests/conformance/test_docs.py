@@ -14,6 +14,8 @@ from credo.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "CONTRIBUTING.md"]
+#: A page that starts clusters of processes, as tests of engines do.
+SLOW = {"past_one_machine"}
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 #: A file shown on a page: a block of text with its name as the caption.
@@ -60,7 +62,11 @@ def test_there_are_pages_with_examples():
     assert "command_line" in [page.stem for page in SESSIONS]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in SLOW)) for page in PAGES],
+    ids=map(_name, PAGES),
+)
 def test_the_examples_of_a_page_give_what_they_show(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     test = doctest.DocTestParser().get_doctest(_code(page), {}, _name(page), str(page), 0)

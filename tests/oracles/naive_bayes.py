@@ -9,7 +9,6 @@ import numpy as np
 from scipy import optimize, special, stats
 
 #: Kinds of columns whose cells are one event.
-VECTORS = ("multinomial", "dirichlet", "multivariate_gaussian")
 
 
 def is_missing(cell):

@@ -10,10 +10,8 @@ from tests.oracles.families import CASES, EVERY
 ALL = pytest.mark.parametrize("name", EVERY)
 #: Those whose summaries take rows with missing entries.
 WITH_MISSING = pytest.mark.parametrize("name", CASES)
-
 #: What rounding may leave of a spread, in units of the values.
 ROUNDING = 1e-14
-
 #: Numbers that events are made of.
 ENTRIES = {
     "Gaussian": st.one_of(

@@ -1,3 +1,5 @@
+"""``DecisionClassifier``: the acts of least expected loss of any classifier."""
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -15,7 +17,7 @@ from sklearn.model_selection import (
 )
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from credo import DecisionClassifier, Loss, decide, expected_loss_scorer
@@ -54,11 +56,6 @@ def test_without_a_loss_it_is_the_classifier_itself():
     assert plain.score(X, Y) == inner.score(X, Y)
 
 
-def test_another_loss_can_be_given_at_predict(policy):
-    inner = GaussianNB().fit(X, Y)
-    np.testing.assert_array_equal(policy.predict(X, Loss.zero_one(NAMES)), inner.predict(X))
-
-
 def test_losses_may_differ_by_row(policy):
     matrices = np.repeat(LOSS.matrix[None, [1, 2, 0]], len(X), axis=0)  # rows in class order
     np.testing.assert_array_equal(policy.predict(X, loss=matrices), policy.predict(X))
@@ -92,16 +89,6 @@ def test_the_score_is_minus_the_mean_loss(policy):
     assert policy.score(X, Y) == pytest.approx(-np.mean(losses))
     weights = np.arange(len(X), dtype=float)
     assert policy.score(X, Y, weights) == pytest.approx(-np.average(losses, weights=weights))
-
-
-def test_it_works_in_a_pipeline_and_the_pipeline_in_it():
-    outside = make_pipeline(StandardScaler(), DecisionClassifier(LogisticRegression(), LOSS))
-    inside = DecisionClassifier(make_pipeline(StandardScaler(), LogisticRegression()), LOSS)
-    np.testing.assert_array_equal(outside.fit(X, Y).predict(X), inside.fit(X, Y).predict(X))
-    zero_one = Loss.zero_one(NAMES)
-    np.testing.assert_array_equal(
-        outside.predict(X, loss=zero_one), inside.predict(X, loss=zero_one)
-    )
 
 
 def test_the_scorer_works_in_cross_validation():
@@ -172,14 +159,6 @@ def test_one_class_is_certain_where_the_classifier_gives_two_columns():
     assert policy.posterior(X)["a"].min() == 1.0
     assert not hasattr(policy, "predict_log_proba")  # as its classifier
     assert (DecisionClassifier(GaussianNB()).fit(X, single).predict_log_proba(X) == 0).all()
-
-
-def test_fit_parameters_pass_through():
-    weights = np.where(Y == "setosa", 5.0, 1.0)
-    weighted = DecisionClassifier(GaussianNB()).fit(X, Y, sample_weight=weights)
-    np.testing.assert_array_equal(
-        weighted.predict_proba(X), GaussianNB().fit(X, Y, weights).predict_proba(X)
-    )
 
 
 def test_metadata_reaches_the_wrapped_classifier_under_routing():

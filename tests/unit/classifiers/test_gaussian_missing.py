@@ -1,3 +1,5 @@
+"""Missing values: left out of densities, filled in, and learned from."""
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -33,9 +35,6 @@ def patterns_of(x):
     return np.where(every == 1, np.nan, x)
 
 
-# --- predicting ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("shape", oracle.SHAPES)
 def test_a_missing_entry_is_a_column_dropped_from_the_gaussians(shape):
     model = GaussianClassifier(shape, priors=PRIORS).fit(X, Y)
@@ -55,14 +54,6 @@ def test_a_missing_entry_is_a_column_dropped_from_the_gaussians(shape):
     )
 
 
-@pytest.mark.parametrize("shape", oracle.SHAPES)
-def test_a_row_without_entries_has_the_prior_for_its_posterior(shape):
-    model = GaussianClassifier(shape, priors=PRIORS).fit(X, Y)
-    nothing = np.full((1, 4), np.nan)
-    np.testing.assert_allclose(model.predict_proba(nothing), [PRIORS], rtol=1e-12)
-    np.testing.assert_allclose(model.log_density(nothing), [0.0], atol=1e-12)
-
-
 @pytest.mark.parametrize("shape", [s for s in oracle.SHAPES if s != "spherical"])
 def test_a_missing_constant_feature_changes_no_posterior(shape):
     """But for spheres of different radius, in whose volume the feature counts."""
@@ -76,9 +67,6 @@ def test_a_missing_constant_feature_changes_no_posterior(shape):
     np.testing.assert_allclose(
         model.predict_proba(rows), model.predict_proba(wide), rtol=1e-8, atol=1e-12
     )
-
-
-# --- filling ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", oracle.SHAPES)
@@ -105,20 +93,14 @@ def test_a_class_of_prior_zero_has_no_part_in_the_mixture_but_may_be_asked_for()
     np.testing.assert_allclose(only.impute(rows, "ant"), model.impute(rows, "ant"))
 
 
-def test_filling_knows_its_classes():
-    model = GaussianClassifier().fit(X, Y)
-    with pytest.raises(LabelError, match="impute has no class 'cow'"):
-        model.impute(X, "cow")
-    with pytest.raises(LabelError, match="conditional has no class 'cow'"):
-        model.conditional(X, "cow")
-
-
 @pytest.mark.parametrize("method", ["impute", "conditional"])
-@pytest.mark.parametrize("row", [[np.inf, np.nan, 0.0, 0.0], [0.0, np.inf, 0.0, 0.0]])
-def test_infinity_is_no_value_to_condition_on(method, row):
-    model = GaussianClassifier().fit(X, Y)
-    with pytest.raises(InputError, match="infinity"):
-        getattr(model, method)([row])
+def test_filling_knows_its_classes_and_takes_no_infinity(method):
+    fill = getattr(GaussianClassifier().fit(X, Y), method)
+    with pytest.raises(LabelError, match=f"{method} has no class 'cow'"):
+        fill(X, "cow")
+    for row in ([np.inf, np.nan, 0.0, 0.0], [0.0, np.inf, 0.0, 0.0]):
+        with pytest.raises(InputError, match="infinity"):
+            fill([row])
 
 
 def test_the_rows_to_fill_stay_as_they_are():
@@ -128,9 +110,6 @@ def test_the_rows_to_fill_stay_as_they_are():
     filled = model.impute(rows)
     np.testing.assert_array_equal(rows, before)
     assert filled.dtype == np.float64
-
-
-# --- fitting ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", INDEPENDENT)
@@ -228,17 +207,6 @@ def test_some_missing_values_do_not_make_oas_give_up_all_correlations(shape):
     assert np.max(complete.shrinkage_) < 0.6
     model = GaussianClassifier(shape, shrinkage="oas").fit(oracle.with_holes(X, 7), Y)
     assert np.max(model.shrinkage_) < 1
-
-
-def test_priors_given_do_not_change_what_em_finds():
-    holes = oracle.with_holes(X, 8)
-    plain, given = GaussianClassifier().fit(holes, Y), GaussianClassifier(priors=PRIORS)
-    given.fit(holes, Y)
-    np.testing.assert_array_equal(given.means_, plain.means_)
-    np.testing.assert_array_equal(given.covariances_, plain.covariances_)
-    np.testing.assert_allclose(given.priors_, PRIORS)
-    moved = plain.with_priors(PRIORS)
-    np.testing.assert_allclose(moved.log_likelihood_trace_, given.log_likelihood_trace_)
 
 
 def test_a_model_from_em_cannot_be_continued():

@@ -1,14 +1,18 @@
-"""``NaiveBayes`` against its slow twin: families, smoothing, categories, floors, priors."""
+"""``NaiveBayes`` against its slow twin and peers: families, smoothing, floors, explanations."""
 
 import math
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from scipy.sparse import csr_array
+from scipy.special import logsumexp
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from tests.oracles import naive_bayes as oracle
 
 from credo import GaussianClassifier, NaiveBayes, families
-from credo.exceptions import InputError, SingularWarning
+from credo.exceptions import InputError, LabelError, SingularWarning
 
 ROWS, Y = oracle.mixed_rows(80, seed=1)
 HOLEY, Y_HOLEY = oracle.mixed_rows(90, seed=2, holes=0.25)
@@ -35,9 +39,6 @@ def assert_like_the_twin(model, twin, rows, tol=1e-10):
     assert list(posterior.labels) == twin.classes
 
 
-# --- families --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("family", ALONE)
 def test_each_family_alone_agrees_with_its_twin(family):
     columns = ALONE[family]
@@ -48,15 +49,10 @@ def test_each_family_alone_agrees_with_its_twin(family):
     assert_like_the_twin(NaiveBayes(family).fit(rows, Y), twin, new)
 
 
-@pytest.mark.parametrize("family", ALONE)
-def test_a_family_may_be_given_as_its_class(family):
-    columns = ALONE[family]
-    kind = {name: getattr(families, name) for name in families.__all__}
-    name = "".join(word.capitalize() for word in family.split("_"))
-    rows, new = cut(ROWS, columns), cut(NEW, columns)
-    by_class, by_name = NaiveBayes(kind[name]).fit(rows, Y), NaiveBayes(family).fit(rows, Y)
-    np.testing.assert_array_equal(by_class.log_joint(new), by_name.log_joint(new))
-    assert by_class.families_ == by_name.families_
+def test_a_family_may_be_given_as_its_class():
+    for family, columns in ALONE.items():
+        kind = getattr(families, family.title().replace("_", ""))
+        assert set(NaiveBayes(kind).fit(cut(ROWS, columns), Y).families_.values()) == {family}
 
 
 @pytest.mark.parametrize(("rows", "y"), [(ROWS, Y), (HOLEY, Y_HOLEY)], ids=["whole", "holey"])
@@ -65,31 +61,6 @@ def test_all_families_in_one_table_agree_with_the_twin(rows, y):
     twin = oracle.fit(rows, y, oracle.EVERY_FAMILY)
     assert_like_the_twin(model, twin, NEW)
     assert model.families_ == oracle.EVERY_FAMILY
-
-
-def test_the_prior_is_counted_once_however_many_families_there_are():
-    model = NaiveBayes(oracle.EVERY_FAMILY).fit(ROWS, Y)
-    parts = [model.log_joint([_only(NEW[0], key)])[0] for key in oracle.EVERY_FAMILY]
-    surplus = (len(parts) - 1) * np.log(model.priors_)
-    np.testing.assert_allclose(model.log_joint(NEW[:1])[0], sum(parts) - surplus, rtol=1e-11)
-
-
-def _only(row, key):
-    kept = key if isinstance(key, tuple) else (key,)
-    return [cell if j in kept else None for j, cell in enumerate(row)]
-
-
-def test_a_row_that_misses_a_column_is_scored_as_if_the_column_did_not_exist():
-    chosen = {j: oracle.EVERY_FAMILY[j] for j in range(8)}
-    model = NaiveBayes(chosen).fit(cut(HOLEY, range(8)), Y_HOLEY)
-    for j in range(8):
-        others = [c for c in range(8) if c != j]
-        smaller = NaiveBayes({i: chosen[c] for i, c in enumerate(others)})
-        smaller.fit(cut(HOLEY, others), Y_HOLEY)
-        row = list(ROWS[0][:8])
-        row[j] = None
-        expected = smaller.log_joint([[row[c] for c in others]])
-        np.testing.assert_allclose(model.log_joint([row]), expected, rtol=1e-12)
 
 
 def test_auto_goes_by_dtype_and_content_and_says_so():
@@ -145,9 +116,6 @@ def test_parameters_are_counted():
     assert binary.n_parameters_ == 2 + 2 * 2
 
 
-# --- smoothing -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("target", ["uniform", "marginal"])
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, 25.0])
 @pytest.mark.parametrize("unknown", ["smooth", "ignore"])
@@ -161,15 +129,6 @@ def test_smoothing_agrees_with_the_twin(alpha, target, unknown):
     model = NaiveBayes(where, **options).fit(rows, Y_HOLEY)
     assert_like_the_twin(model, oracle.fit(rows, Y_HOLEY, where, **options), new)
 
-
-def test_much_smoothing_towards_the_marginal_forgets_the_class():
-    X = [["a"], ["a"], ["b"], ["b"], ["b"]]
-    model = NaiveBayes(smoothing=1e12, smoothing_target="marginal", unknown="ignore")
-    model.fit(X, [0, 0, 0, 1, 1])
-    np.testing.assert_allclose(model.predict_proba(X), [[0.6, 0.4]] * 5, rtol=1e-9)
-
-
-# --- categories ------------------------------------------------------------------------------
 
 TOWNS, WHO = [["ulm"], ["ulm"], ["bonn"], ["bonn"], ["kiel"]], list("aaabb")
 
@@ -208,9 +167,6 @@ def test_numbers_may_be_categories_and_need_no_codes():
         words.predict_proba([["p"], ["q"], ["r"], [None]]),
     )
     assert model.categories_ == {0: [7000.5, -3]}
-
-
-# --- Gaussian columns ------------------------------------------------------------------------
 
 
 def test_a_variance_below_its_floor_is_raised_and_reported():
@@ -305,3 +261,364 @@ def test_what_is_constant_in_a_class_does_not_depend_on_the_unit(family):
         answers.append(model.predict_log_proba(new * unit))
     np.testing.assert_allclose(answers[1], answers[0], rtol=1e-9)
     np.testing.assert_allclose(answers[2], answers[0], rtol=1e-9)
+
+
+NUMBERS = np.array([[row[j] for j in (0, 1, 5, 6)] for row in ROWS])
+FAR = np.array([[row[j] for j in (0, 1, 5, 6)] for row in oracle.mixed_rows(15, seed=71)[0]])
+
+
+def finite_and_normalised(p):
+    return np.isfinite(p).all() and np.allclose(p.sum(axis=1), 1.0, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("size", [1e4, 1e8])
+def test_posteriors_are_finite_and_normalised_at_any_score(size):
+    model = NaiveBayes("gaussian").fit(NUMBERS, Y)
+    far = FAR * np.sqrt(size)
+    assert np.abs(model.log_joint(far)).max() > size
+    assert finite_and_normalised(model.predict_proba(far))
+    logs = model.predict_log_proba(far)
+    assert np.isfinite(logs).all()
+    np.testing.assert_allclose(logsumexp(logs, axis=1), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "multinomial", "poisson"])
+def test_thousands_of_columns_that_agree_do_not_underflow(family):
+    """20 000 columns that all say the same: the log odds exceed 1e4."""
+    rows = np.repeat([[0, 1], [1, 0]], 10_000, axis=1).astype(float)
+    for form in (np.asarray, csr_array):
+        model = NaiveBayes(family, smoothing=0.01).fit(form(rows), [0, 1])
+        assert np.abs(model.decision_function(form(rows))).min() > 1e4
+        p = model.predict_proba(form(rows))
+        assert finite_and_normalised(p)
+        assert p.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+        assert np.isfinite(model.predict_log_proba(form(rows))).all()
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("alpha", [1e-6, 1e-100])
+def test_with_any_smoothing_nothing_is_impossible_neither_a_one_nor_a_zero(alpha, form):
+    """Class 0 has ones only, class 1 zeros only: (0 + α) / (3 + 2α) the other way."""
+    rows = np.repeat([[1], [0]], 3, axis=0)
+    model = NaiveBayes("bernoulli", smoothing=alpha).fit(form(rows), [0, 0, 0, 1, 1, 1])
+    odds = np.log(alpha) - np.log(3 + alpha)
+    logs = model.predict_log_proba(form(np.array([[1], [0]])))
+    np.testing.assert_allclose(logs[:, 1] - logs[:, 0], [odds, -odds], rtol=1e-10)
+
+
+def test_many_rows_are_scored_in_blocks_as_one_by_one():
+    rng = np.random.default_rng(74)
+    n = 20_000
+    many = pd.DataFrame(
+        {
+            "g": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+            "t": rng.choice(["x", "y", None], n),
+            "n": rng.poisson(2, n),
+        }
+    )
+    y = rng.integers(0, 3, n)
+    model = NaiveBayes({"n": "poisson"}).fit(many, y)
+    joint = model.log_joint(many)
+    for i in (0, 1, 8191, 8192, 16_384, 19_999):
+        one = model.log_joint(many[i : i + 1])
+        np.testing.assert_allclose(joint[i], one[0], rtol=1e-12)
+    backwards = NaiveBayes({"n": "poisson"}).fit(many[::-1], y[::-1])
+    np.testing.assert_allclose(backwards.log_joint(many), joint, rtol=1e-9)
+
+
+def test_classes_that_float64_cannot_tell_apart_by_squares_are_refused_by_name():
+    X = pd.DataFrame({"a": [1.0, 2.0, 1e160, 1e160], "b": [1.0, 2.0, 1.0, 2.0]})
+    with pytest.raises(InputError, match="column 'a' varies so much"):
+        NaiveBayes().fit(X, [0, 0, 1, 1])
+
+
+RNG = np.random.default_rng(10)
+CODES_Y = RNG.integers(0, 3, 200)
+WEIGHTS = RNG.uniform(0.1, 3.0, 200)
+BINARY = (RNG.random((200, 6)) < (0.2 + 0.2 * CODES_Y)[:, None]).astype(float)
+COUNTS = RNG.poisson(1 + CODES_Y[:, None] * np.arange(5) / 3)
+CODES = np.column_stack([RNG.integers(0, 3 + (CODES_Y > 0), 200), RNG.integers(0, 5, 200)])
+MEASURED = RNG.normal(CODES_Y[:, None], 1 + CODES_Y[:, None] / 2, (200, 4)) * [1, 10, 0.1, 3]
+
+
+def assert_like_the_peer(ours, theirs, X):
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    np.testing.assert_allclose(
+        ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-10, atol=1e-10
+    )
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighted"])
+@pytest.mark.parametrize("alpha", [0.01, 7.0])
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
+class TestText:
+    def test_bernoulli_equals_bernoulli_nb(self, form, alpha, weights):
+        X = form(BINARY)
+        ours = NaiveBayes("bernoulli", smoothing=alpha).fit(X, CODES_Y, weights)
+        theirs = BernoulliNB(alpha=alpha).fit(X, CODES_Y, weights)
+        assert_like_the_peer(ours, theirs, X)
+        np.testing.assert_allclose(ours.log_joint(X), theirs.predict_joint_log_proba(X), atol=1e-10)
+
+    def test_multinomial_equals_multinomial_nb(self, form, alpha, weights):
+        X = form(COUNTS)
+        ours = NaiveBayes("multinomial", smoothing=alpha).fit(X, CODES_Y, weights)
+        theirs = MultinomialNB(alpha=alpha).fit(X, CODES_Y, weights)
+        assert_like_the_peer(ours, theirs, X)
+        gap = ours.log_joint(X) - theirs.predict_joint_log_proba(X)
+        np.testing.assert_allclose(gap, np.tile(gap[:, :1], 3), atol=1e-10)  # the coefficient
+
+    def test_tf_idf_weights_have_the_posterior_of_multinomial_nb(self, form, alpha, weights):
+        X = form(COUNTS * np.linspace(0.3, 1.7, 5))
+        ours = NaiveBayes("multinomial", smoothing=alpha).fit(X, CODES_Y, weights)
+        assert_like_the_peer(ours, MultinomialNB(alpha=alpha).fit(X, CODES_Y, weights), X)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 7.0])
+def test_categorical_equals_categorical_nb(alpha):
+    ours = NaiveBayes("categorical", smoothing=alpha, unknown="ignore").fit(CODES, CODES_Y, WEIGHTS)
+    assert_like_the_peer(ours, CategoricalNB(alpha=alpha).fit(CODES, CODES_Y, WEIGHTS), CODES)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighted"])
+def test_gaussian_equals_gaussian_nb(weights):
+    ours = NaiveBayes("gaussian").fit(MEASURED, CODES_Y, weights)
+    theirs = GaussianNB(var_smoothing=0).fit(MEASURED, CODES_Y, weights)
+    assert_like_the_peer(ours, theirs, MEASURED)
+    np.testing.assert_allclose(
+        ours.log_joint(MEASURED), theirs.predict_joint_log_proba(MEASURED), rtol=1e-10, atol=1e-10
+    )
+
+
+HOLEY2, Y2 = oracle.mixed_rows(80, seed=40, holes=0.1)
+NEW2, _ = oracle.mixed_rows(12, seed=41, holes=0.3)
+MODEL = NaiveBayes(oracle.EVERY_FAMILY).fit(HOLEY2, Y2)
+TWIN = oracle.fit(HOLEY2, Y2, oracle.EVERY_FAMILY)
+FRAME = pd.DataFrame(
+    {"age": [1.0, 2.0, 4.0, 7.0], "town": ["x", "y", "x", None], "ill": [1, 0, 1, 0]}
+)
+NAMED = NaiveBayes().fit(FRAME, ["a", "a", "b", "b"])
+
+
+def log_odds(model, row, a, b):
+    logs = dict(zip(model.classes_.tolist(), model.predict_log_proba(row)[0], strict=True))
+    return logs[a] - logs[b]
+
+
+@pytest.mark.parametrize("row", NEW2[:6], ids=range(6))
+def test_contributions_and_prior_add_up_to_the_log_odds(row):
+    """By default of the best class against the next; the largest come first."""
+    for a, b in [("ant", "cat"), ("cat", "bee"), (None, None), ("bee", None), (None, "bee")]:
+        told = MODEL.explain(row, a, b)
+        expected = log_odds(MODEL, [row], told.label, told.against)
+        assert told.prior + told.contributions.sum() == pytest.approx(expected, abs=1e-10)
+        assert told.log_odds == pytest.approx(expected, abs=1e-10)
+        assert a in (None, told.label)
+        assert b in (None, told.against)
+        assert (np.diff(np.abs(told.contributions)) <= 0).all()
+        if (a, b) == (None, None):
+            order = np.argsort(-MODEL.predict_log_proba([row])[0])
+            assert [told.label, told.against] == MODEL.classes_[order[:2]].tolist()
+            assert told.log_odds >= 0
+
+
+def test_each_contribution_is_the_log_ratio_of_its_own_densities():
+    told = MODEL.explain(NEW2[1], "cat", "ant")
+    shares = dict(zip(told.features, told.contributions, strict=True))
+    for key in oracle.EVERY_FAMILY:
+        expected = TWIN.feature(NEW2[1], key, 2) - TWIN.feature(NEW2[1], key, 0)
+        if key == (8, 9, 10):  # each count by itself; the coefficient cancels
+            assert sum(shares[j] for j in key) == pytest.approx(expected, abs=1e-10)
+        else:
+            assert shares[key] == pytest.approx(expected, abs=1e-10)
+    assert told.prior == pytest.approx(np.log(TWIN.priors[2] / TWIN.priors[0]))
+
+
+def test_missing_values_add_nothing_and_equals_keep_the_order_of_columns():
+    told = NAMED.explain([None, None, None], "a", "b")
+    assert told.contributions.tolist() == [0.0, 0.0, 0.0]
+    assert all(value is None for value in told.values)  # noqa: PD011 - not a data frame
+    assert told.log_odds == 0.0
+    assert told.features == ("age", "town", "ill")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        [2.0, "y", 1],
+        (2.0, "y", 1),
+        {"ill": 1, "age": 2.0, "town": "y"},
+        np.array([2.0, "y", 1], dtype=object),
+        pd.Series({"age": 2.0, "town": "y", "ill": 1}),
+        pd.DataFrame({"age": [2.0], "town": ["y"], "ill": [1]}),
+        pl.DataFrame({"age": [2.0], "town": ["y"], "ill": [1]}),
+        pl.DataFrame({"age": [2.0], "town": ["y"], "ill": [1]}).to_arrow(),
+    ],
+    ids=["list", "tuple", "mapping", "array", "Series", "pandas", "Polars", "Arrow"],
+)
+def test_a_row_may_come_in_any_form(row):
+    told = NAMED.explain(row, "a", "b")
+    frame = pd.DataFrame({"age": [2.0], "town": ["y"], "ill": [1]})
+    assert told.log_odds == pytest.approx(log_odds(NAMED, frame, "a", "b"), abs=1e-12)
+    assert dict(zip(told.features, told.values, strict=True)) == {"age": 2, "town": "y", "ill": 1}
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "multinomial", "poisson"])
+def test_sparse_rows_are_explained_by_the_columns_that_matter(family):
+    counts = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]])
+    model = NaiveBayes(family).fit(csr_array(counts), [0, 0, 1, 1])
+    dense = NaiveBayes(family).fit(counts, [0, 0, 1, 1])
+    for row in ([1, 0, 1, 1], [0, 0, 0, 0]):
+        expected = dense.decision_function([row])[0]
+        for form in (csr_array([row]), row, np.array([row]), dict(enumerate(row))):
+            told = model.explain(form, 1, 0)
+            assert told.log_odds == pytest.approx(expected, abs=1e-12)
+            whole = dense.explain(row, 1, 0)
+            amounts = dict(zip(whole.features, whole.contributions, strict=True))
+            for feature, amount in zip(told.features, told.contributions, strict=True):
+                assert amount == pytest.approx(amounts[feature], abs=1e-12)
+
+
+def test_an_unseen_category_is_explained_by_its_smoothed_mass():
+    told = NAMED.explain({"age": None, "town": "new", "ill": None}, "a", "b")
+    # C = 3: 1 / (2 + 3) and 1 / (1 + 3)
+    assert told.log_odds == pytest.approx(np.log((1 / 5) / (1 / 4)), rel=1e-12)
+
+
+def test_an_impossible_value_is_infinitely_against_its_class_and_never_nan():
+    model = NaiveBayes(smoothing=0).fit([["x", 1], ["y", 0], ["y", 1], ["y", 0]], [0, 0, 1, 1])
+    told = model.explain(["x", 1], 0, 1)
+    assert told.contributions[0] == told.log_odds == np.inf
+    rows = [[1, 0], [1, 0], [0, 1], [0, 1], [1, 1], [0, 0], [0, 1], [1, 0]]
+    model = NaiveBayes(smoothing=0).fit(rows, list("aabbcccc"))
+    assert model.explain([1, 1], "c", "a").log_odds == np.inf
+    with pytest.raises(InputError, match="explain.*impossible under both"):
+        model.explain([1, 1], "a", "b")
+
+
+def test_the_repr_is_a_table_of_a_few_lines():
+    told = MODEL.explain(NEW2[0], "ant", "bee")
+    lines = repr(told).splitlines()
+    assert lines[0].startswith("'ant' against 'bee': log odds ")
+    assert lines[1].split()[0] == "prior"
+    assert len(lines) == 2 + 12 + 1
+    assert lines[-1].split()[:2] == [str(len(told.features) - 12), "more"]
+
+
+def test_wrong_rows_are_refused():
+    with pytest.raises(LabelError, match="needs 'town'"):
+        NAMED.explain({"age": 1.0, "ill": 0})
+    with pytest.raises(LabelError, match=r"does not know 'twon'|needs 'town'"):
+        NAMED.explain({"age": 1.0, "ill": 0, "twon": "x"})
+    with pytest.raises(InputError, match=r"3 values. Got 2"):
+        NAMED.explain([1.0, "x"])
+    with pytest.raises(InputError, match=r"one row. Got 4"):
+        NAMED.explain(FRAME)
+    with pytest.raises(LabelError, match="no class 'c'"):
+        NAMED.explain([1.0, "x", 1], "c")
+    with pytest.raises(InputError, match="compares two classes"):
+        NaiveBayes().fit([[1.0], [2.0]], [0, 0]).explain([1.0])
+
+
+LINEAR = {k: f for k, f in oracle.EVERY_FAMILY.items() if f != "laplace"}
+
+
+def without_laplace(rows):
+    return [[*row[:1], *row[2:]] for row in rows]
+
+
+def moved(families):
+    return {
+        tuple(j - 1 for j in k) if isinstance(k, tuple) else k - (k > 1): f
+        for k, f in families.items()
+    }
+
+
+@pytest.mark.parametrize(("a", "b"), [("ant", "bee"), ("cat", "ant")])
+def test_log_odds_are_linear_in_the_statistics_of_all_exponential_families(a, b):
+    model = NaiveBayes(moved(LINEAR)).fit(without_laplace(HOLEY2), Y2)
+    new = without_laplace(oracle.mixed_rows(20, seed=42)[0])
+    w, w0 = form = model.log_odds_weights(a, b)
+    assert (form.label, form.against, form.intercept) == (a, b, w0)
+    T = model.sufficient_statistics(new)
+    assert T.shape == (20, len(w)) == (20, len(form.statistics))
+    logs = model.predict_log_proba(new)
+    i, j = (model.classes_.tolist().index(k) for k in (a, b))
+    np.testing.assert_allclose(T @ w + w0, logs[:, i] - logs[:, j], rtol=1e-9, atol=1e-9)
+
+
+def test_the_statistics_are_named():
+    frame = pd.DataFrame({"t": ["x", "y", "x"], "g": [1.5, 2.0, 4.0], "f": [0, 1, 1]})
+    frame["n"], frame["s"] = [3, 1, 2], [0.5, 1.5, 2.0]
+    model = NaiveBayes({"n": "poisson", "s": "gamma"}, unknown="ignore").fit(frame, [0, 0, 0])
+    names = model.log_odds_weights(0, 0).statistics
+    assert set(names) == {"g", "g²", "f", "n", "log s", "s", "[t = 'x']", "[t = 'y']"}
+
+
+@pytest.mark.parametrize("unknown", ["smooth", "ignore"])
+def test_an_unseen_category_has_its_weight_or_none(unknown):
+    model = NaiveBayes(unknown=unknown).fit([["r"], ["r"], ["g"], ["r"], ["b"]], list("aaabb"))
+    w, w0 = model.log_odds_weights("b", "a")
+    new = [["zz"], ["r"], ["b"], ["g"]]
+    np.testing.assert_allclose(
+        model.sufficient_statistics(new) @ w + w0, model.decision_function(new), rtol=1e-12
+    )
+
+
+def test_missing_values_have_no_statistics():
+    rows = {"age": [None, 1.0, 1.0], "town": ["x", None, "y"], "ill": [1, 0, None]}
+    T = NAMED.sufficient_statistics(pd.DataFrame(rows))
+    assert np.isnan(T).any(axis=1).all()
+    assert not np.isnan(T).all(axis=1).any()
+
+
+def test_constant_columns_have_weight_zero():
+    model = NaiveBayes("gaussian").fit(
+        [[1.0, 5.0], [2.0, 5.0], [4.0, 5.0], [6.0, 5.0]], [0, 0, 1, 1]
+    )
+    w, w0 = model.log_odds_weights(1, 0)
+    assert w[2:].tolist() == [0.0, 0.0]
+    new = np.array([[3.0, 5.0], [1.0, 77.0]])
+    np.testing.assert_allclose(
+        model.sufficient_statistics(new) @ w + w0, model.decision_function(new), rtol=1e-10
+    )
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "multinomial", "poisson"])
+def test_sparse_rows_are_their_own_statistics(family):
+    rows = csr_array(np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1], [0, 0, 1]]))
+    model = NaiveBayes(family).fit(rows, [0, 0, 1, 1])
+    w, w0 = model.log_odds_weights(1, 0)
+    T = model.sufficient_statistics(rows)
+    np.testing.assert_allclose(T @ w + w0, model.decision_function(rows), rtol=1e-12, atol=1e-13)
+    np.testing.assert_array_equal(T.toarray(), rows.toarray())
+
+
+def test_a_laplace_column_is_refused_by_name():
+    with pytest.raises(InputError, match=r"Laplace family.*not a generalised linear"):
+        MODEL.log_odds_weights("ant", "bee")
+
+
+@pytest.mark.parametrize(
+    ("rows", "y"),
+    [
+        ([[1, 1], [1, 0], [1, 0]], list("aab")),  # p = 1 in both classes
+        ([[0, 1], [0, 0], [1, 0]], list("aab")),
+        ([["x"], ["y"], ["y"], ["z"]], list("aabb")),
+    ],
+)
+@pytest.mark.parametrize("form", [list, csr_array])
+def test_infinite_weights_are_refused_with_the_remedy(rows, y, form):
+    if form is csr_array and isinstance(rows[0][0], str):
+        rows = [[1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
+    model = NaiveBayes(smoothing=0).fit(form(rows), y)
+    with pytest.raises(InputError, match=r"infinite.*smoothing > 0"):
+        model.log_odds_weights("a", "b")
+
+
+def test_a_prior_of_zero_has_no_log_odds():
+    model = NaiveBayes("bernoulli", priors=[0, 1]).fit([[0], [1], [1]], list("abb"))
+    with pytest.raises(InputError, match="prior of 'a' or 'b' is zero"):
+        model.log_odds_weights("a", "b")
+    with pytest.raises(LabelError, match="no class 'q'"):
+        model.log_odds_weights("a", "q")

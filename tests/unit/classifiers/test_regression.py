@@ -1,3 +1,5 @@
+"""``GaussianRegressor`` against least squares, the book and its own density."""
+
 from itertools import product
 
 import numpy as np
@@ -6,7 +8,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 from sklearn.covariance import ledoit_wolf
 from sklearn.datasets import load_diabetes
-from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LinearRegression
 
 from credo import GaussianRegressor, decide_value
@@ -33,9 +35,6 @@ def conditional(mean, covariance, row):
 def joint_moments(x, t):
     table = np.column_stack([x, t])
     return table.mean(axis=0), np.cov(table.T, bias=True)
-
-
-# --- the model ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weights", [None, RNG.exponential(size=len(X))], ids=["equal", "weighted"])
@@ -114,27 +113,15 @@ def test_the_log_likelihood_is_that_of_the_joint_density(shrinkage):
 
 def test_many_rows_go_through_in_blocks():
     rng = np.random.default_rng(5)
-    x = rng.normal(size=(6000, 150))
-    t = x @ rng.normal(size=150) + rng.normal(size=6000)
+    x = rng.normal(size=(4000, 100))
+    t = x @ rng.normal(size=100) + rng.normal(size=4000)
     model = GaussianRegressor().fit(x, t)
     np.testing.assert_allclose(model.coef_, LinearRegression().fit(x, t).coef_, rtol=1e-9)
     x[rng.random(x.shape) < 0.02] = np.nan
     mean, std = model.predict(x, return_std=True)
-    for i in (0, 2999, 5999):
+    for i in (0, 1999, 3999):
         row = conditional(model.mean_, model.covariance_, x[i])
         np.testing.assert_allclose([mean[i], std[i] ** 2], row, rtol=1e-9)
-
-
-# --- the best number to say --------------------------------------------------
-
-
-def test_the_mean_is_the_best_number_under_squared_loss():
-    model = GaussianRegressor().fit(X, Y)
-    chosen = decide_value(model.predictive(X[:5]), "squared")
-    np.testing.assert_allclose(chosen.value, model.predict(X[:5]), rtol=1e-12)
-    np.testing.assert_allclose(chosen.expected_loss, model.variance_, rtol=1e-12)
-    other = X @ (model.coef_ + RNG.normal(size=10)) + model.intercept_
-    assert np.mean((Y - model.predict(X)) ** 2) < np.mean((Y - other) ** 2)
 
 
 def test_the_median_and_the_quantile_are_best_under_absolute_and_pinball_loss():
@@ -145,9 +132,6 @@ def test_the_median_and_the_quantile_are_best_under_absolute_and_pinball_loss():
     np.testing.assert_allclose(median.expected_loss, std * np.sqrt(2 / np.pi), rtol=1e-9)
     high = decide_value(model.predictive(HOLES), Pinball(0.9))
     np.testing.assert_allclose(high.value, norm.ppf(0.9, mean, std), rtol=1e-9)
-
-
-# --- degenerate data ---------------------------------------------------------
 
 
 def test_an_exactly_linear_target_is_predicted_without_spread():
@@ -221,23 +205,6 @@ def test_without_a_feature_that_varies_the_mean_is_all_there_is(target):
     np.testing.assert_allclose(std, target.std())
 
 
-def test_one_feature_is_enough():
-    model = GaussianRegressor().fit(X[:, :1], Y)
-    peer = LinearRegression().fit(X[:, :1], Y)
-    np.testing.assert_allclose(model.predict(X[:, :1]), peer.predict(X[:, :1]), rtol=1e-12)
-
-
-# --- shrinkage ---------------------------------------------------------------
-
-
-def test_full_shrinkage_leaves_the_mean():
-    model = GaussianRegressor(shrinkage=1.0).fit(X, Y)
-    assert model.coef_.tolist() == [0.0] * 10
-    np.testing.assert_allclose(
-        model.predict(HOLES, return_std=True), [[Y.mean()], [Y.std()]] @ np.ones((1, 442))
-    )
-
-
 def test_the_amount_is_that_of_scikit_learn_on_standardised_columns():
     table = np.column_stack([X, Y])[:40]
     standard = (table - table.mean(axis=0)) / table.std(axis=0)
@@ -252,21 +219,6 @@ def equation_23(table):
     r = np.corrcoef(table.T)
     trace = np.trace(r @ r)
     return ((1 - 2 / p) * trace + p**2) / ((n + 1 - 2 / p) * (trace - p))
-
-
-def test_oas_is_that_of_its_paper():
-    model = GaussianRegressor(shrinkage="oas").fit(X[:40], Y[:40])
-    expected = equation_23(np.column_stack([X, Y])[:40])
-    assert model.shrinkage_ == pytest.approx(expected, rel=1e-9)
-
-
-def test_shrinkage_learns_from_fewer_rows_than_features():
-    model = GaussianRegressor(shrinkage="auto").fit(X[:6], Y[:6])
-    assert 0 < model.shrinkage_ <= 1
-    assert model.variance_ > 0
-
-
-# --- learning from missing values --------------------------------------------
 
 
 def test_em_climbs_to_the_maximum_that_monotone_data_have_in_closed_form():
@@ -314,13 +266,6 @@ def test_em_maximises_the_likelihood_of_what_was_observed():
     np.testing.assert_allclose(model.predict(HOLES), expected[:, 0], rtol=1e-9)
 
 
-def test_em_that_stops_early_warns():
-    with pytest.warns(ConvergenceWarning, match="EM stopped after max_iter=2 steps"):
-        model = GaussianRegressor(max_iter=2).fit(HOLES, Y)
-    assert not model.converged_
-    assert model.n_iter_ == 2
-
-
 def test_em_can_shrink_and_leaves_constant_columns_out():
     wide = np.column_stack([HOLES, np.where(np.arange(len(Y)) % 2, 7.0, np.nan)])
     model = GaussianRegressor(shrinkage="oas").fit(wide, Y)
@@ -342,9 +287,6 @@ def test_em_refuses_what_has_no_maximum():
         GaussianRegressor(singular="error").fit(x, t)
     auto, oas_amount = (GaussianRegressor(shrinkage=s).fit(HOLES, Y) for s in ("auto", "oas"))
     assert auto.shrinkage_ == oas_amount.shrinkage_ > 0
-
-
-# --- weights, summaries ------------------------------------------------------
 
 
 @pytest.mark.parametrize("rows", [X, HOLES], ids=["complete", "missing"])
@@ -375,16 +317,6 @@ def test_partial_fit_tells_what_is_lacking_until_it_has_come():
     assert model.summary_.counts.tolist() == [442]
 
 
-def test_a_model_that_is_lost_is_not_shown():
-    model = GaussianRegressor(singular="error", shrinkage=0.5).fit(X[:6], Y[:6])
-    model.set_params(shrinkage=None).partial_fit(X[6:8], Y[6:8])
-    with pytest.raises(NumericalError, match="8 rows are too few"):
-        model.predict(X)
-    assert not hasattr(model, "coef_")
-    assert model.n_features_in_ == 10
-    assert model.merge(GaussianRegressor(singular="error").fit(X[8:], Y[8:])).variance_ > 0
-
-
 def test_merge_refuses_what_does_not_fit_together():
     model = GaussianRegressor().fit(X, Y)
     with pytest.raises(InputError, match="Got LinearRegression"):
@@ -402,9 +334,6 @@ def test_summaries_have_no_missing_values_and_no_fourth_moments():
         GaussianRegressor().fit(HOLES, Y).partial_fit(X, Y)
     with pytest.raises(InputError, match="'auto' .* which a summary does not give"):
         GaussianRegressor(shrinkage="auto").partial_fit(X, Y)
-
-
-# --- what goes in ------------------------------------------------------------
 
 
 def test_columns_that_depend_on_each_other_are_named():
@@ -453,15 +382,6 @@ def test_too_few_rows_are_refused_with_the_remedy_and_leave_the_regressor_as_it_
     with pytest.raises(InputError):
         model.partial_fit(HOLES, Y)
     assert vars(model) == before
-
-
-@pytest.mark.parametrize("shrinkage", [None, 1.0])
-def test_infinite_rows_are_not_predicted(shrinkage):
-    model = GaussianRegressor(shrinkage=shrinkage).fit(X, Y)
-    rows = HOLES.copy()
-    rows[5, 2] = -np.inf
-    with pytest.raises(InputError, match="infinity, in row 5, column 2"):
-        model.predict(rows)
 
 
 def test_a_prediction_that_is_not_a_number_is_refused():

@@ -1,13 +1,14 @@
+"""Gaussians of classes: scores of any rows, samples, and the boundaries between two."""
+
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 from tests.oracles import gaussians as oracle
 
-from credo.exceptions import InputError
-from credo.families.covariances import detail_for
-from credo.families.moments import ClassMoments
+from credo.exceptions import InputError, ShapeError
+from credo.families.boundary import Quadric, boundary_between
 
 SIZE = 4
 #: Distance between the classes: expanded into products if near, one by one if far.
@@ -29,9 +30,6 @@ def with_every_pattern(X):
     return np.where(np.repeat(PATTERNS, 4, axis=0), np.nan, X[: 4 * len(PATTERNS)])
 
 
-# --- scores ----------------------------------------------------------------------------------
-
-
 @gaps
 @shapes
 def test_scores_are_those_of_a_loop_over_observed_entries(shape, gap):
@@ -50,55 +48,12 @@ def test_scores_are_those_of_a_loop_over_observed_entries(shape, gap):
 
 
 @shapes
-def test_rows_without_entries_tell_nothing(shape):
-    _, ours, _ = setting(shape)
-    rows = np.full((2, SIZE), np.nan)
-    np.testing.assert_array_equal(ours.scores(rows, "densities"), 0.0)
-    np.testing.assert_array_equal(ours.scores(rows, "distances"), 0.0)
-    found = ours.scores(rows, "discriminants")
-    np.testing.assert_array_equal(found - found[0], 0.0)
-    assert ours.scores(rows[:0], "densities").shape == (3, 0)
-
-
-@shapes
-def test_a_row_at_the_mean_has_no_distance(shape):
-    _, ours, _ = setting(shape)
-    own = np.diagonal(ours.distances(ours.means))
-    assert (own >= 0).all()
-    np.testing.assert_allclose(own, 0, atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.int32, np.bool_])
-@shapes
-def test_rows_of_any_type_and_layout_are_scored_in_double_precision(shape, kind):
-    model, ours, X = setting(shape)
-    rows = (3 * X).astype(kind)
-    before = rows.copy()
-    expected = oracle.table(rows.astype(np.float64), model, oracle.log_density).T
-    for same in (rows, np.asfortranarray(rows), np.repeat(rows, 2, axis=0)[::2]):
-        found = ours.log_densities(same)
-        assert found.dtype == np.float64
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
-    np.testing.assert_array_equal(rows, before)
-
-
-@shapes
-@pytest.mark.parametrize("size", [1, 2, 9])
+@pytest.mark.parametrize("size", [1, 9])
 def test_any_number_of_features_and_classes_works(shape, size):
     model, ours, X = setting(shape, counts=(15, 20), size=size)
     expected = oracle.table(X, model, oracle.log_density).T
     np.testing.assert_allclose(ours.log_densities(X), expected, rtol=1e-9)
     assert (ours.n_classes, ours.n_features) == (2, size)
-
-
-@shapes
-def test_the_matrices_of_a_class_are_one_anothers_inverse(shape):
-    model, ours, _ = setting(shape)
-    for k in range(3):
-        covariance, w = model.covariances[k], ours.whitener_of(k)
-        w = w if w.ndim == 2 else np.diag(w)
-        np.testing.assert_allclose(ours.precision_of(k) @ covariance, np.eye(SIZE), atol=1e-9)
-        np.testing.assert_allclose(w @ covariance @ w.T, np.eye(SIZE), atol=1e-10)
 
 
 @shapes
@@ -112,13 +67,11 @@ def test_a_mean_of_a_hundred_million_keeps_ten_digits(shape):
         np.testing.assert_allclose(far.scores(rows + 1e8, "densities"), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["densities", "discriminants", "distances"])
 @shapes
-def test_infinity_is_refused_with_its_row_and_column(shape, kind):
-    _, ours, X = setting(shape)
-    for value in (np.inf, -np.inf):
-        rows = X.copy()
-        rows[11] = [0.0, np.nan, value, 1.0]
+def test_infinity_is_refused_with_its_row_and_column(shape):
+    _, ours, rows = setting(shape)
+    rows[11] = [0.0, np.nan, -np.inf, 1.0]
+    for kind in ("densities", "discriminants", "distances"):
         with pytest.raises(InputError, match="infinity, in row 111, column 2"):
             ours.scores(rows, kind, first_row=100)
 
@@ -146,64 +99,7 @@ def test_rows_far_away_keep_their_odds_by_what_is_observed(shape):
     assert found[0, 0] - found[1, 0] == pytest.approx(expected, rel=1e-11)
 
 
-# --- missing entries -------------------------------------------------------------------------
-
-
-@gaps
-@shapes
-def test_filled_entries_are_conditional_means_with_their_spread(shape, gap):
-    model, ours, X = setting(shape, gap)
-    rows = with_every_pattern(X)
-    before = rows.copy()
-    for k in range(3):
-        pairs = [oracle.conditional(x, model.means[k], model.covariances[k]) for x in rows]
-        met = np.zeros(len(rows), dtype=int)
-        for part, values, columns, spread, logs in ours.filled(rows, k):
-            met[part] += 1
-            np.testing.assert_allclose(values, [pairs[i][0] for i in part], rtol=1e-8, atol=1e-8)
-            left = [pairs[i][1][np.ix_(c, c)] for i, c in zip(part, columns, strict=True)]
-            np.testing.assert_allclose(spread, left, rtol=1e-8, atol=1e-8)
-            expected = oracle.table(rows[part], model, oracle.log_density)[:, k]
-            np.testing.assert_allclose(logs, expected, rtol=1e-8, atol=1e-8)
-        assert (met == 1).all()
-    np.testing.assert_array_equal(rows, before)
-
-
-@shapes
-def test_features_without_part_stay_out_and_are_filled_with_their_mean(shape):
-    if "spherical" in shape:
-        return
-    model, inner, X = setting(shape)
-    where = np.array([0, 1, 3, 4])
-    active = np.isin(np.arange(5), where)
-    means, rows = np.full((3, 5), 7.5), np.full((64, 5), np.nan)
-    means[:, where], rows[:, where] = inner.means, with_every_pattern(X)
-    rows[::2, 2] = 99.0
-
-    def widened(array):
-        matrix = shape in oracle.CORRELATED
-        wide = np.zeros((*array.shape[: -2 if matrix else -1], *((5, 5) if matrix else (5,))))
-        wide[(..., *np.ix_(where, where)) if matrix else (..., where)] = array
-        return wide
-
-    ours = replace(
-        inner,
-        means=means,
-        covariances=widened(inner.covariances),
-        whiteners=widened(inner.whiteners),
-        active=active,
-    )
-    expected = oracle.table(rows[:, where], model, oracle.log_density).T
-    np.testing.assert_allclose(ours.scores(rows, "densities"), expected, rtol=1e-8, atol=1e-8)
-    for part, values, columns, _, _ in ours.filled(rows, 1):
-        np.testing.assert_array_equal(values[:, 2], np.where(part % 2, 7.5, 99.0))
-        assert 2 not in columns
-    drawn, _ = ours.sample(np.full(3, 1 / 3), 50, np.random.default_rng(4))
-    assert (drawn[:, 2] == 7.5).all()
-    assert (drawn[:, where].std(axis=0) > 0.1).all()
-
-
-@pytest.mark.parametrize("near", [1e-3, 1e-5, 1e-7, 1e-9])
+@pytest.mark.parametrize("near", [1e-3, 1e-9])
 @pytest.mark.parametrize("shape", ["full", "tied"])
 def test_a_correlation_near_one_costs_few_digits(near, shape):
     """Against exact fractions: two features nearly the same, and others of another unit."""
@@ -242,26 +138,6 @@ def test_patterns_of_more_features_than_bits_in_a_word_are_told_apart():
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-# --- likelihood and samples ------------------------------------------------------------------
-
-
-@shapes
-def test_moments_are_enough_for_the_log_likelihood_of_any_rows(shape):
-    model, ours, X = setting(shape)
-    model = replace(model, priors=np.ones(3))
-    y = oracle.rows_of(20, counts=(20, 25, 30), n_features=SIZE)[1]
-    weights = np.random.default_rng(51).uniform(0.2, 3.0, len(y))
-    for rows in (X, oracle.rows_of(52, counts=(20, 25, 30), n_features=SIZE)[0]):
-        for detail in {"full", detail_for(shape)}:
-            found = ours.log_likelihood(ClassMoments.of(rows, y, weights, 3, detail))
-            expected = oracle.log_likelihood(rows, y, model, weights)
-            assert found == pytest.approx(expected, rel=1e-10)
-    if shape not in oracle.CORRELATED:
-        holes = oracle.with_holes(X, 53)
-        found = ours.log_likelihood(ClassMoments.of(holes, y, weights, 3, "diagonal"))
-        assert found == pytest.approx(oracle.log_likelihood(holes, y, model, weights), rel=1e-10)
-
-
 @shapes
 def test_rows_are_drawn_from_their_class(shape):
     """Six standard errors: of a mean √(v/n), of a covariance √((v_i v_j + c_ij²)/n)."""
@@ -293,3 +169,128 @@ def test_factors_belong_to_the_proportional_shape_alone():
         wrong = np.ones(3) if ours.factors is None else None
         with pytest.raises(InputError, match="factors of the covariances"):
             replace(ours, factors=wrong)._check()
+
+
+X, Y = oracle.rows_of(70)
+PRIORS = np.array([0.2, 0.3, 0.5])
+
+
+def models(shape):
+    model = oracle.fit(X, Y, shape, priors=PRIORS)
+    return model, oracle.as_class_gaussians(model, shape)
+
+
+@pytest.mark.parametrize("shape", oracle.LINEAR)
+def test_a_hyperplane_follows_the_formula(shape):
+    model, ours = models(shape)
+    surface = boundary_between(ours, np.log(PRIORS), 2, 0, "Owner")
+    gap = model.means[2] - model.means[0]
+    w = np.linalg.inv(model.covariances[0]) @ gap
+    x0 = (model.means[2] + model.means[0]) / 2 - np.log(0.5 / 0.2) / (gap @ w) * gap
+    np.testing.assert_allclose(surface.normal, w, rtol=1e-10)
+    np.testing.assert_allclose(surface.point, x0, rtol=1e-10)
+
+
+@pytest.mark.parametrize("shape", ["full", "diagonal", "spherical", "proportional"])
+def test_a_quadric_follows_the_formula(shape):
+    model, ours = models(shape)
+    surface = boundary_between(ours, np.log(PRIORS), 0, 1, "Owner")
+    p, q = (np.linalg.inv(model.covariances[k]) for k in (0, 1))
+    m, n = model.means[:2]
+    np.testing.assert_allclose(surface.matrix, (q - p) / 2, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(surface.vector, p @ m - q @ n, rtol=1e-8, atol=1e-10)
+    volumes = (
+        np.linalg.slogdet(model.covariances[0])[1] - np.linalg.slogdet(model.covariances[1])[1]
+    )
+    constant = np.log(0.2 / 0.3) - volumes / 2 - m @ p @ m / 2 + n @ q @ n / 2
+    assert surface.constant == pytest.approx(constant, rel=1e-8)
+    np.testing.assert_array_equal(surface.matrix, surface.matrix.T)
+
+
+def line_model(means, variances, shape):
+    """Classes on a line."""
+    covariances = [np.array([[float(v)]]) for v in variances]
+    centres = [np.array([float(m)]) for m in means]
+    model = oracle.Model([0, 1], np.array([0.5, 0.5]), centres, covariances)
+    return oracle.as_class_gaussians(model, shape)
+
+
+def test_unequal_variances_have_two_thresholds_where_the_densities_cross():
+    surface = boundary_between(
+        line_model([0, 1], [1, 4], "full"), np.log([0.6, 0.4]), 0, 1, "Owner"
+    )
+    found = surface.thresholds()
+    assert found.shape == (2,)
+    assert found[0] < found[1]
+    np.testing.assert_allclose(0.6 * norm.pdf(found, 0, 1), 0.4 * norm.pdf(found, 1, 2), rtol=1e-12)
+
+
+def test_a_wide_class_with_a_large_prior_leaves_no_threshold():
+    surface = boundary_between(
+        line_model([0, 0.1], [1, 4], "full"), np.log([0.01, 0.99]), 0, 1, "Owner"
+    )
+    assert surface.thresholds().shape == (0,)
+    grid = np.linspace(-20, 20, 999)[:, None]
+    assert (surface(grid) < 0).all()
+
+
+def test_equal_means_have_thresholds_on_both_sides_alike():
+    surface = boundary_between(line_model([2, 2], [1, 9], "full"), np.log([0.5, 0.5]), 0, 1, "O")
+    # (x - 2)² (1 - 1/9) = log 9
+    away = np.sqrt(np.log(9) / (1 - 1 / 9))
+    np.testing.assert_allclose(surface.thresholds(), [2 - away, 2 + away], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "roots"),
+    [
+        (1, 0, -4, [-2, 2]),
+        (1, 2, 1, [-1]),
+        (1, 0, 0, [0]),
+        (1, 0, 4, []),
+        (0, 2, -3, [1.5]),
+        (0, 0, 1, []),
+        (-2, 6, -4, [1, 2]),
+        (1, -1e8, 1, [1e-8, 1e8]),
+        (1, 1e8, 1, [-1e8, -1e-8]),
+    ],
+)
+def test_thresholds_are_the_real_roots(a, b, c, roots):
+    surface = Quadric(np.array([[float(a)]]), np.array([float(b)]), float(c))
+    np.testing.assert_allclose(surface.thresholds(), roots, rtol=1e-14)
+
+
+def test_thresholds_need_one_feature():
+    surface = boundary_between(models("full")[1], np.log(PRIORS), 0, 1, "Owner")
+    with pytest.raises(InputError, match="needs one feature. Got 3"):
+        surface.thresholds()
+
+
+def test_equal_means_with_one_covariance_have_no_boundary():
+    same = line_model([3, 3], [2, 2], "tied")
+    with pytest.raises(InputError, match="Owner: the two classes have the same mean"):
+        boundary_between(same, np.log([0.5, 0.5]), 0, 1, "Owner")
+
+
+def test_rows_are_checked_and_results_are_read_only():
+    plane = boundary_between(models("tied")[1], np.log(PRIORS), 0, 1, "Owner")
+    curve = boundary_between(models("full")[1], np.log(PRIORS), 0, 1, "Owner")
+    for surface in (plane, curve):
+        with pytest.raises(ShapeError, match=r"rows of 3 features.*Got shape \(3,\)"):
+            surface(X[0])
+        with pytest.raises(ShapeError, match=r"Got shape \(5, 2\)"):
+            surface(X[:5, :2])
+        with pytest.raises(InputError, match="must be finite"):
+            surface(np.full((1, 3), np.nan))
+    assert not plane.normal.flags.writeable
+    assert not curve.matrix.flags.writeable
+
+
+def test_a_mean_of_a_hundred_million_keeps_the_hyperplane():
+    means = [np.array([1e8, 0.0]), np.array([1e8 + 1, 0.0])]
+    model = oracle.Model([0, 1], np.array([0.5, 0.5]), means, [np.eye(2)] * 2)
+    plane = boundary_between(
+        oracle.as_class_gaussians(model, "tied"), np.log([0.5, 0.5]), 1, 0, "Owner"
+    )
+    assert plane.normal.tolist() == [1.0, 0.0]
+    assert plane(np.array([[1e8 + 0.75, 3.0]]))[0] == pytest.approx(0.25, abs=1e-7)

@@ -1,8 +1,6 @@
 """What every family can do, checked for all of them next to SciPy's."""
 
 import copy
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
@@ -13,16 +11,13 @@ from credo.exceptions import InputError, ShapeError
 from credo.families import Dirichlet, Poisson
 
 ALL = pytest.mark.parametrize("case", EVERY.values(), ids=EVERY)
-
 #: Families with a spread, which constant data have none of.
 SPREAD = [
     *("Gaussian", "DiagonalGaussian", "MultivariateGaussian"),
     *("Laplace", "Gamma", "Beta", "Dirichlet"),
 ]
-
 #: Numbers that break formulas.
 EXTREMES = [-np.inf, -1e308, -1.0, 0.0, 5e-324, 1e-300, 0.5, 1.0, 3.0, 1e100, 1e308, np.inf]
-
 #: Deviations of five standard errors happen to one in two million.
 FIVE = 5.0
 
@@ -37,9 +32,6 @@ def _names(case):
 
 def _rows(case, n=40, seed=0):
     return case.rows(np.random.default_rng(seed), (n, 3))
-
-
-# --- density ---------------------------------------------------------------------------------
 
 
 @ALL
@@ -103,9 +95,6 @@ def test_values_that_do_not_fit_are_refused(case):
             batch.log_density(1.0)
 
 
-# --- natural form ----------------------------------------------------------------------------
-
-
 @ALL
 def test_the_natural_form_gives_the_log_density(case):
     batch, rows = _batch(case), _rows(case)
@@ -126,9 +115,6 @@ def test_statistics_of_values_outside_are_refused_and_of_missing_ones_missing(ca
     assert np.isnan(statistics[2]).all()
     assert not np.isnan(np.delete(statistics, 2, axis=0)).any()
     assert (batch.log_base(rows)[2] == 0).all()
-
-
-# --- moments and samples ---------------------------------------------------------------------
 
 
 @ALL
@@ -158,9 +144,6 @@ def test_samples_have_the_moments_of_the_distribution(case):
     spread = ((draws - mean) ** 2).mean(axis=0)
     error = variance * np.sqrt((kurtosis + 2) / n)  # of squares: kurtosis + 2 times variance²
     assert (np.abs(spread - variance) <= FIVE * error).all()
-
-
-# --- objects ---------------------------------------------------------------------------------
 
 
 @ALL
@@ -205,9 +188,6 @@ def test_the_number_of_free_parameters_is_known():
         "Beta": 6,
         "Dirichlet": 9,
     }
-
-
-# --- learning --------------------------------------------------------------------------------
 
 
 @ALL
@@ -332,9 +312,6 @@ def test_events_of_another_length_do_not_merge(name):
         two.merge(three)
 
 
-# --- the caller's words ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("family", "row", "message"),
     [
@@ -349,22 +326,3 @@ def test_the_caller_may_say_what_rows_and_columns_are_called(family, row, messag
         family._support.refuse_others(rows, "Model: the family 'x'", [100, 102], ["a", "b"])
     assert str(caught.value).startswith("Model: the family 'x' needs ")
     assert str(caught.value).endswith(message)
-
-
-# --- starting up -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "start",
-    [
-        "import credo.families",
-        "import credo; credo.decide([0.2, 0.8], credo.Loss.zero_one([0, 1]), labels=[0, 1])",
-    ],
-)
-def test_nothing_of_scipy_is_loaded_before_it_is_called(start):
-    known = ("special", "sparse", "linalg", "optimize", "stats")
-    script = f"{start}; import sys; print([m for m in {known} if f'scipy.{{m}}' in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"

@@ -1,3 +1,5 @@
+"""Covariances of seven shapes: shrinkage, rank, features that do not vary, proportions."""
+
 import copy
 
 import numpy as np
@@ -18,12 +20,9 @@ from credo.families.covariances import (
     fourth_moments,
     ledoit_wolf_amount,
     maximum_likelihood,
-    n_covariance_parameters,
     oas_amount,
     proportional_covariances,
-    shrunk,
     whiten,
-    with_variation,
 )
 from credo.families.moments import ClassMoments, Rows
 
@@ -43,49 +42,6 @@ def correlations(covariance):
     return covariance / np.outer(scale, scale)
 
 
-# --- shapes ----------------------------------------------------------------------------------
-
-
-def test_there_are_seven_shapes_with_so_many_parameters():
-    """Of five classes with four features."""
-    numbers = {
-        "full": 5 * 10,
-        "tied": 10,
-        "proportional": 10 + 4,
-        "diagonal": 5 * 4,
-        "tied_diagonal": 4,
-        "spherical": 5,
-        "tied_spherical": 1,
-    }
-    assert {shape: n_covariance_parameters(shape, 5, 4) for shape in oracle.SHAPES} == numbers
-
-
-@shapes
-def test_the_model_is_that_of_the_formulas(shape):
-    expected = oracle.fit(X, Y, shape, WEIGHTS)
-    rtol = 1e-5 if shape == "proportional" else 1e-11  # the twin is found by a search
-    for detail in {"full", detail_for(shape)}:
-        found = estimate(moments_of(detail=detail), Recipe(shape), NAMES)
-        np.testing.assert_allclose(found.model.means, expected.means, rtol=1e-12)
-        for k in range(3):
-            own = oracle.covariance_of(found.model, k)
-            np.testing.assert_allclose(own, expected.covariances[k], rtol=rtol, atol=rtol)
-            volume = np.linalg.slogdet(own)[1]
-            assert found.model.log_determinants[k] == pytest.approx(volume, rel=1e-11)
-        assert found.model.shape == shape
-        assert found.model.active.all()
-        assert not found.amounts.any()
-        assert found.repair is None
-        np.testing.assert_allclose(found.weights, np.bincount(Y, WEIGHTS))
-
-
-def test_moments_of_too_little_detail_are_refused():
-    with pytest.raises(InputError, match="'full' cannot be estimated from a summary of detail"):
-        estimate(moments_of(detail="tied"), Recipe("full"), NAMES)
-    with pytest.raises(InputError, match="Summarise with covariance='full'"):
-        estimate(moments_of(detail="diagonal"), Recipe("tied"), NAMES)
-
-
 def test_variances_of_observed_entries_divide_by_what_was_observed():
     moments = ClassMoments.of(oracle.with_holes(X, 9), Y, None, 3, "diagonal")
     scatter, seen = moments.scatter, moments.observed
@@ -99,24 +55,6 @@ def test_variances_of_observed_entries_divide_by_what_was_observed():
         np.testing.assert_allclose(maximum_likelihood(moments, shape), variances)
 
 
-@pytest.mark.parametrize(
-    ("classes", "told"),
-    [
-        (("x", "y", "z"), "class 'z' has no observed value in column 'b'.*column or the class"),
-        (("all",), "no value is observed in column 'b', .* Drop the column[.]"),
-    ],
-)
-def test_a_class_that_never_saw_a_column_is_named_with_it(classes, told):
-    rows, y = X.copy(), Y if len(classes) == 3 else 0 * Y
-    rows[y == len(classes) - 1, 1] = np.nan
-    moments = ClassMoments.of(rows, y, None, len(classes), "diagonal")
-    with pytest.raises(InputError, match=told):
-        estimate(moments, Recipe("diagonal"), Names("Owner", classes, ("a", "b", "c")))
-
-
-# --- shrinkage -------------------------------------------------------------------------------
-
-
 def standardised(seed, n, size):
     rows, _ = oracle.rows_of(seed, counts=(n,), n_features=size)
     return (rows - rows.mean(axis=0)) / rows.std(axis=0)
@@ -128,10 +66,9 @@ def amount_of(Z, scale=1.0):
 
 
 @pytest.mark.parametrize(("n", "size"), [(8, 2), (30, 3), (200, 5), (60, 20)])
-@pytest.mark.parametrize("seed", range(3))
-def test_amounts_follow_the_papers(n, size, seed):
+def test_amounts_follow_the_papers(n, size):
     """scikit-learn's OAS leaves the two terms 2 / D out, which matters for few features."""
-    Z = standardised(seed, n, size)
+    Z = standardised(0, n, size)
     S, scale = Z.T @ Z / n, np.logspace(-6, 6, size)
     assert amount_of(Z) == pytest.approx(oracle.ledoit_wolf(Z), rel=1e-10)
     assert amount_of(Z) == pytest.approx(ledoit_wolf_shrinkage(Z), rel=1e-10)
@@ -162,12 +99,6 @@ def test_features_of_variance_zero_are_left_out_of_amounts():
     fourth = sum(float(z @ z) ** 2 for z in Z)
     assert ledoit_wolf_amount(wide, 30, fourth) == pytest.approx(amount_of(Z), rel=1e-12)
     assert oas_amount(wide, 30) == pytest.approx(oas_amount(S, 30), rel=1e-12)
-
-
-def test_shrinking_moves_correlations_and_leaves_variances():
-    covariance = np.array([[4.0, 1.0, 0.5], [1.0, 9.0, -2.0], [0.5, -2.0, 1.0]])
-    for amount in (0.0, 0.3, 1.0):
-        np.testing.assert_allclose(shrunk(covariance, amount), oracle.shrunk(covariance, amount))
 
 
 @pytest.mark.parametrize("size", [1000, 9])
@@ -228,8 +159,6 @@ def test_oas_needs_moments_only_and_ledoit_wolf_the_rows(shape):
     assert float(auto) == pytest.approx(min(b2, d2) / d2, rel=1e-9)
 
 
-# --- rank ------------------------------------------------------------------------------------
-
 ALL = np.ones(4, dtype=bool)
 FOUR = Names("Owner", ("yes", "no"), ("a", "b", "c", "d"))
 
@@ -261,18 +190,6 @@ def test_a_whitener_turns_the_covariance_into_the_identity(units):
     np.testing.assert_array_equal(w, np.tril(w))
     expected = np.linalg.slogdet(four_columns(0))[1] + 2 * np.log(scale).sum()
     assert log_determinant == pytest.approx(expected, rel=1e-12)
-
-
-def test_features_that_are_not_active_have_no_part():
-    active = np.array([True, False, True, True])
-    covariance = four_columns(3)
-    covariance[1] = covariance[:, 1] = 0.0
-    w, log_determinant = whitener(covariance, active, None)
-    assert not w[1].any()
-    assert not w[:, 1].any()
-    inner, kept = covariance[np.ix_(active, active)], w[np.ix_(active, active)]
-    np.testing.assert_allclose(kept @ inner @ kept.T, np.eye(3), atol=1e-12)
-    assert log_determinant == pytest.approx(np.linalg.slogdet(inner)[1], rel=1e-12)
 
 
 @pytest.mark.parametrize("near", [1e-9, 1e-12])
@@ -320,22 +237,12 @@ def test_columns_are_called_by_their_own_number_when_others_are_left_out():
     assert "column 'b'" in text or "column 'd'" in text
 
 
-@pytest.mark.parametrize(("k", "n_rows", "needed"), [(0, 4, "at least 5"), (None, 5, "at least 6")])
-def test_too_few_rows_are_told_from_redundant_columns(k, n_rows, needed):
-    rows = np.random.default_rng(8).normal(size=(4, 4))
-    text = refusal(np.cov(rows.T, bias=True), k, n_rows)
-    assert f"{n_rows} rows are too few for 4 features; {needed} are needed" in text
-
-
 def test_the_error_is_numerical_and_survives_the_way_from_another_process():
     error = SingularCovarianceError("It is flat.", "Shake it.")
     assert isinstance(error, NumericalError)
     again = copy.copy(error)  # by the same door as a message between processes
     assert str(again) == "It is flat. Shake it."
     assert (again.fault, again.remedy) == ("It is flat.", "Shake it.")
-
-
-# --- features that do not vary ---------------------------------------------------------------
 
 
 def flat_in_one_class(rows):
@@ -402,28 +309,6 @@ def test_rounding_is_no_spread():
     assert flat_of(rows, "full") == NONE
 
 
-@pytest.mark.parametrize("shape", ["full", "diagonal"])
-def test_a_flat_feature_of_a_class_is_refused_or_gets_the_spread_of_one_more_row(shape):
-    moments = moments_of(rows_where(flat_in_one_class), detail=detail_for(shape))
-    before = moments.scatter.copy()
-    with pytest.raises(
-        SingularCovarianceError, match="'y'.*constant in its 19 rows: 'c'.*covariance='tied'"
-    ):
-        estimate(moments, Recipe(shape), NAMES)
-    found = estimate(moments, Recipe(shape, repair=True), NAMES)
-    share = 1 / (moments.weights[1] + 1)
-    assert "constant in its 19 rows: 'c'" in found.repair
-    assert f"Repaired with {share:.3g} of its variance elsewhere" in found.repair
-    pooled = moments.pooled_diagonal()[2] / moments.weights.sum()
-    own = oracle.covariance_of(found.model, 1)
-    assert own[2, 2] == pytest.approx(share * pooled, rel=1e-10)
-    assert not own[2, :2].any()
-    np.testing.assert_array_equal(moments.scatter, before)
-    varied = with_variation(moments, np.array(ONE))
-    others = ~np.array(ONE)
-    np.testing.assert_array_equal(varied.diagonals()[others], moments.diagonals()[others])
-
-
 @pytest.mark.parametrize("units", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize("shape", ["full", "tied", "tied_diagonal"])
 def test_a_feature_that_is_flat_in_every_class_gets_a_share_of_its_total_variance(shape, units):
@@ -438,30 +323,6 @@ def test_a_feature_that_is_flat_in_every_class_gets_a_share_of_its_total_varianc
         assert oracle.covariance_of(found, k)[0, 0] == pytest.approx(expected, rel=1e-12)
 
 
-@shapes
-def test_a_feature_that_is_constant_everywhere_has_no_part(shape):
-    wide = np.column_stack([X[:, :1], np.full(len(Y), 0.1), X[:, 1:]])
-    moments = moments_of(wide, None)
-    names = Names("Owner", ("x", "y", "z"), ("a", "flat", "b", "c"))
-    model = estimate(moments, Recipe(shape, repair=True), names).model
-    if "spherical" in shape:
-        assert model.active.all()
-        assert estimate(moments, Recipe(shape), names).repair is None
-        return
-    with pytest.raises(
-        SingularCovarianceError, match="constant in all rows: 'flat'. Drop .* leaves"
-    ):
-        estimate(moments, Recipe(shape), names)
-    assert model.active.tolist() == [True, False, True, True]
-    narrow = estimate(moments_of(weights=None), Recipe(shape), NAMES).model
-    np.testing.assert_allclose(model.log_determinants, narrow.log_determinants, rtol=1e-10)
-    wide[:, 1] = 77.0
-    np.testing.assert_allclose(model.log_densities(wide), narrow.log_densities(X), rtol=1e-9)
-
-
-# --- variances that float64 cannot hold ------------------------------------------------------
-
-
 @pytest.mark.parametrize(("units", "told"), [(1e-160, "little.*multiply"), (1e160, "much.*divide")])
 @shapes
 def test_a_spread_that_float64_cannot_hold_is_refused_by_name(shape, units, told):
@@ -473,22 +334,6 @@ def test_a_spread_that_float64_cannot_hold_is_refused_by_name(shape, units, told
                 estimate(moments, Recipe(shape, repair=repair), NAMES)
 
 
-@pytest.mark.parametrize("units", [1e-153, 1e152])
-@shapes
-def test_a_spread_that_float64_just_holds_is_exact(shape, units):
-    scale = 2.0 ** np.round(np.log2(units))  # a power of two, so that nothing is rounded
-    found = estimate(ClassMoments.of(X * scale, Y, None, 3, "full"), Recipe(shape), NAMES).model
-    plain = estimate(ClassMoments.of(X, Y, None, 3, "full"), Recipe(shape), NAMES).model
-    for k in range(3):
-        np.testing.assert_allclose(
-            oracle.covariance_of(found, k) / scale / scale,
-            oracle.covariance_of(plain, k),
-            rtol=1e-11,
-        )
-    expected = plain.scores(X, "distances")
-    np.testing.assert_allclose(found.scores(X * scale, "distances"), expected, rtol=1e-9, atol=1e-9)
-
-
 def test_the_least_spread_is_told_by_class_unless_it_is_shared():
     rows = X.copy()
     rows[Y == 1, 2] *= 1e-170
@@ -498,9 +343,6 @@ def test_the_least_spread_is_told_by_class_unless_it_is_shared():
     for shape in ("full", "diagonal"):
         with pytest.raises(InputError, match="column 'c' varies so little"):
             check_spread(moments, shape, every, NAMES)
-
-
-# --- singular matrices -----------------------------------------------------------------------
 
 
 def test_redundant_columns_of_one_class_are_refused_or_shrunk():
@@ -516,25 +358,6 @@ def test_redundant_columns_of_one_class_are_refused_or_shrunk():
     expected = oracle.shrunk(plain, amount)
     np.testing.assert_allclose(oracle.covariance_of(found.model, 0), expected, rtol=1e-9)
     assert f"Repaired with shrinkage {amount:.3g}" in found.repair
-
-
-@correlated
-def test_redundant_columns_of_all_classes_are_refused_or_shrunk(shape):
-    rows = X.copy()
-    rows[:, 2] = rows[:, 0] + rows[:, 1]
-    whose = "'x'" if shape == "full" else "the shared covariance"
-    with pytest.raises(SingularCovarianceError, match=f"{whose} is singular"):
-        estimate(moments_of(rows), Recipe(shape), NAMES)
-    found = estimate(moments_of(rows), Recipe(shape, repair=True), NAMES)
-    assert f"{whose} is singular" in found.repair
-    assert found.repair.endswith("(And 2 more.)") == (shape == "full")
-    given = estimate(moments_of(rows), Recipe(shape, 0.1), NAMES)  # is repair enough
-    assert given.repair is None or shape == "proportional"
-    for fit in (found, given):
-        assert np.isfinite(fit.model.log_densities(rows)).all()
-
-
-# --- proportional covariances ----------------------------------------------------------------
 
 
 def scatters_of(seed, counts=(14, 19, 23), n_features=3):
@@ -553,10 +376,9 @@ def assert_solved(scatters, weights, rtol=1e-11):
     return shared, factors
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("counts", "size"), [((30, 60), 2), ((14, 19, 23), 3), ((9, 5, 7, 50), 4)])
-def test_proportions_are_the_numeric_maximum_of_the_likelihood(seed, counts, size):
-    scatters, weights = scatters_of(seed, counts, size)
+def test_proportions_are_the_numeric_maximum_of_the_likelihood(counts, size):
+    scatters, weights = scatters_of(0, counts, size)
     shared, factors = assert_solved(scatters, weights)
     expected, alphas = oracle.proportional(scatters, weights)
     np.testing.assert_allclose(factors, alphas, rtol=1e-5)

@@ -1,9 +1,13 @@
+"""Moments of classes in one pass, and EM where values are missing."""
+
 import numpy as np
 import pytest
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError, ShapeError
-from credo.families import moments
+from credo.families import em, moments
+from credo.families.covariances import Names, Recipe
+from credo.families.em import fit_missing
 from credo.families.moments import ClassMoments, Rows, check_size, class_sums
 
 DETAILS = ("full", "tied", "diagonal")
@@ -38,9 +42,6 @@ def expected_observed(X, y, weights):
     counts = np.array([(w[y == k] > 0).sum() for k in range(3)])
     totals = np.array([w[y == k].sum() for k in range(3)])
     return ClassMoments(counts, totals, means, "diagonal", scatter, seen)
-
-
-# --- one pass --------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("_blocks")
@@ -103,31 +104,6 @@ def test_observed_entries_far_away_keep_ten_digits():
     assert_same(found, expected_observed(far, Y, None), rtol=1e-10)
 
 
-@detailed
-@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int16, np.uint8, np.bool_])
-def test_any_real_type_of_rows_is_summarised_in_double_precision(detail, kind):
-    rows = (3 * np.abs(X)).astype(kind)
-    found = ClassMoments.of(rows, Y, None, 3, detail)
-    assert found.means.dtype == np.float64
-    assert_same(found, expected_moments(rows.astype(np.float64), Y, None, detail))
-
-
-@detailed
-@pytest.mark.parametrize("layout", ["fortran", "strided", "reversed", "read-only"])
-def test_any_layout_of_rows_is_accepted_and_left_alone(detail, layout):
-    rows = {
-        "fortran": np.asfortranarray(X),
-        "strided": np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
-        "reversed": np.ascontiguousarray(X[::-1])[::-1],
-        "read-only": X.copy(),
-    }[layout]
-    rows.flags.writeable = False
-    before = rows.copy()
-    found = ClassMoments.of(rows, Y, WEIGHTS, 3, detail)
-    assert_same(found, expected_moments(X, Y, WEIGHTS, detail))
-    np.testing.assert_array_equal(rows, before)
-
-
 @pytest.mark.usefixtures("_blocks")
 @detailed
 def test_more_classes_than_rows_in_a_block_are_told_apart(detail):
@@ -161,9 +137,6 @@ def test_the_sums_of_classes_are_those_of_a_loop():
         expected[k] += w * row
     np.testing.assert_allclose(class_sums(X, Y, WEIGHTS, 4), expected)
     np.testing.assert_allclose(class_sums(X, Y, None, 3), [X[k == Y].sum(axis=0) for k in range(3)])
-
-
-# --- merging ---------------------------------------------------------------------------------
 
 
 @detailed
@@ -226,9 +199,6 @@ def test_the_three_details_agree_on_what_they_share():
     np.testing.assert_allclose(observed, np.nansum(w * HOLES, axis=0) / w.sum(axis=0))
 
 
-# --- what does not vary, and what float64 cannot square --------------------------------------
-
-
 @detailed
 def test_features_with_one_value_in_all_rows_are_constant(detail):
     steps = np.array([0.0, 0.2, 0.3])[Y]
@@ -277,9 +247,6 @@ def test_a_class_that_never_saw_a_feature_does_not_make_it_vary():
     assert found.constant_features().tolist() == [True, False]
 
 
-# --- Rows ------------------------------------------------------------------------------------
-
-
 @detailed
 def test_rows_with_nan_have_moments_without_correlations_only(detail):
     holes = X.copy()
@@ -315,3 +282,129 @@ def test_summaries_beyond_memory_are_refused_with_a_smaller_choice(detail, remed
         check_size(20_000, 40_000, detail)
     check_size(20_000, 1000, "tied")
     check_size(20_000, 10, "full")
+
+
+FEW, FEW_Y = oracle.rows_of(60, counts=(30, 35, 40))
+FEW_HOLES = oracle.with_holes(FEW, 61)
+FEW_WEIGHTS = np.random.default_rng(62).uniform(0.2, 3.0, len(FEW_Y))
+shapes = pytest.mark.parametrize("shape", oracle.CORRELATED)
+
+
+def run(rows, shape, weights=None, y=FEW_Y, **options):
+    n_classes = len(set(y))
+    names = Names("Owner", ("x", "y", "z")[:n_classes], tuple("abcd"[: rows.shape[1]]))
+    return fit_missing(Rows(rows, y, weights, n_classes), Recipe(shape, **options), names)
+
+
+def as_model(fit):
+    model = fit.model
+    covariances = [oracle.covariance_of(model, k) for k in range(model.n_classes)]
+    return oracle.Model(
+        list(range(model.n_classes)), np.ones(model.n_classes), list(model.means), covariances
+    )
+
+
+def assert_alike(one, other, tolerance):
+    for name in ("means", "covariances"):
+        found, expected = getattr(one, name), getattr(other, name)
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def start_of(rows, shape, weights=None):
+    """Independent features with the observed means and variances, as the fit begins."""
+    found = {}
+    for k, (seen, mean, scatter) in oracle.observed_variances(rows, FEW_Y, weights).items():
+        total = (np.ones(len(FEW_Y)) if weights is None else weights)[k == FEW_Y].sum()
+        count = int((k == FEW_Y).sum())
+        found[k] = oracle.Moments(count, total, mean, np.diag(scatter / seen) * total)
+    means = [m.mean for m in found.values()]
+    return oracle.Model(list(found), np.ones(3), means, oracle.covariances_of(found, shape))
+
+
+@pytest.mark.parametrize("weights", [None, FEW_WEIGHTS], ids=["plain", "weighted"])
+@shapes
+def test_each_step_is_that_of_a_loop_over_rows(shape, weights):
+    expected = start_of(FEW_HOLES, shape, weights)
+    for steps in range(1, 4):
+        before = oracle.log_likelihood(FEW_HOLES, FEW_Y, expected, weights)
+        expected = oracle.em_step(FEW_HOLES, FEW_Y, expected, shape, weights)
+        fit = run(FEW_HOLES, shape, weights, max_iter=steps, tol=0)
+        assert not fit.converged
+        assert len(fit.trace) == steps + 1
+        assert fit.trace[-2] == pytest.approx(before, rel=1e-6)
+        found = as_model(fit)
+        # the twin of the proportional shape is found by a search
+        assert_alike(found, expected, 1e-4 if shape == "proportional" else 1e-9)
+        after = oracle.log_likelihood(FEW_HOLES, FEW_Y, found, weights)
+        assert fit.trace[-1] == pytest.approx(after, rel=1e-10)
+
+
+@shapes
+@pytest.mark.parametrize("seed", range(2))
+def test_the_trace_never_falls(shape, seed):
+    rows = oracle.with_holes(FEW, seed, 0.4)
+    if seed == 0:  # every row may lack something
+        whole = np.flatnonzero(~np.isnan(rows).any(axis=1))
+        rows[whole, whole % 3] = np.nan
+    fit = run(rows, shape, max_iter=100, tol=0)
+    assert len(fit.trace) > 10
+    assert (np.diff(fit.trace) >= -1e-10 * np.abs(fit.trace).max()).all()
+    expected = oracle.log_likelihood(rows, FEW_Y, as_model(fit))
+    assert fit.trace[-1] == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("shape", ["full", "tied"])
+def test_no_search_finds_a_higher_likelihood(shape):
+    rows, y = oracle.rows_of(63, counts=(20, 25), n_features=2)
+    rows = oracle.with_holes(rows, 64, 0.3)
+    found = as_model(run(rows, shape, y=y, tol=1e-13))
+    best = oracle.maximise_observed(rows, y, shape, found)
+    ours, theirs = (oracle.log_likelihood(rows, y, m) for m in (found, best))
+    assert ours >= theirs - 1e-8
+    assert_alike(found, best, 1e-3)
+
+
+def test_a_monotone_pattern_has_its_closed_form():
+    """Column 1 missing in some rows: regress it on column 0 (Little and Rubin, section 7.2)."""
+    rows, _ = oracle.rows_of(65, counts=(40,), n_features=2)
+    rows[25:, 1] = np.nan
+    model = run(rows, "full", y=np.zeros(40, dtype=np.intp), tol=1e-14).model
+    a, b = rows[:25].T
+    slope = np.cov(a, b, bias=True)[0, 1] / a.var()
+    mean_a, var_a = rows[:, 0].mean(), rows[:, 0].var()
+    mean_b = b.mean() + slope * (mean_a - a.mean())
+    rest = np.mean((b - b.mean() - slope * (a - a.mean())) ** 2)
+    expected = [[var_a, slope * var_a], [slope * var_a, rest + slope**2 * var_a]]
+    np.testing.assert_allclose(model.means[0], [mean_a, mean_b], atol=1e-6)
+    np.testing.assert_allclose(model.covariances[0], expected, atol=1e-6)
+
+
+@shapes
+def test_it_stands_still_where_the_likelihood_is_highest(shape):
+    fit = run(FEW_HOLES, shape, tol=1e-13)
+    assert fit.converged
+    assert_alike(oracle.em_step(FEW_HOLES, FEW_Y, as_model(fit), shape), as_model(fit), 1e-4)
+    rows = np.vstack([FEW_HOLES, np.full((6, 3), np.nan)])  # entirely missing: they tell nothing
+    again = run(rows, shape, y=np.concatenate([FEW_Y, [0, 0, 0, 1, 1, 2]]), tol=1e-13)
+    assert_alike(as_model(again), as_model(fit), 1e-3)
+    assert again.weights.tolist() == [33, 37, 41]
+
+
+@shapes
+def test_blocks_do_not_change_the_fit(shape, monkeypatch):
+    whole = run(FEW_HOLES, shape)
+    monkeypatch.setattr(em.check, "block_rows", lambda _: 4)
+    parts = run(FEW_HOLES, shape)
+    np.testing.assert_allclose(parts.trace, whole.trace, rtol=1e-12)
+    np.testing.assert_allclose(parts.model.means, whole.model.means, rtol=1e-9)
+
+
+def test_neither_a_large_mean_nor_small_units_cost_digits():
+    near, far = run(FEW_HOLES, "full").model, run(FEW_HOLES + 1e8, "full").model
+    # adding 1e8 rounds the rows themselves to 1.5e-8
+    np.testing.assert_allclose(far.covariances, near.covariances, atol=1e-5)
+    np.testing.assert_allclose(far.means - 1e8, near.means, atol=1e-5)
+    small = run(FEW_HOLES * 2.0**-500, "full").model
+    np.testing.assert_allclose(small.covariances * 2.0**1000, near.covariances, rtol=1e-9)
+    with pytest.raises(InputError, match="Owner: column 'a' varies so little"):
+        run(FEW_HOLES * 2.0**-560, "full")

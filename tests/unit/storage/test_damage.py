@@ -36,7 +36,7 @@ def reason(content):
 
 
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))]
 )
 def test_a_thousand_changed_files_give_models_that_work_or_clear_errors(seed):
     rng, names = np.random.default_rng(seed), sorted(FILES)
@@ -77,8 +77,9 @@ def test_arrays_that_share_their_bytes_are_refused():
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + length])
     one, two, *_ = (name for name in header if name != "__metadata__")
-    header[one] = header[two]
-    assert "its arrays overlap or leave a gap" in reason(headed(header, content[8 + length :]))
+    for wrong in ({one: header[two]}, {"more": header[two]}):
+        made = headed({**header, **wrong}, content[8 + length :])
+        assert "its arrays overlap or leave a gap" in reason(made)
 
 
 def test_any_safetensors_reader_can_open_a_model_file(tmp_path):

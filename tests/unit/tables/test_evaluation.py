@@ -383,11 +383,11 @@ def test_a_sample_is_fair_however_the_rows_come(model, monkeypatch):
     whole = rises_of(evaluate_table(model, table))["age"]
     monkeypatch.setattr("credo.tables.evaluate._MOST_SAMPLED", 5)
     pieces = pa.Table.from_batches(table.to_batches(max_chunksize=7))
-    found = [evaluate_table(model, pieces, random_state=seed) for seed in range(60)]
+    found = [evaluate_table(model, pieces, random_state=seed) for seed in range(30)]
     assert {each.contributions.n_sample for each in found} == {5}
     rises = np.array([rises_of(each)["age"] for each in found])
-    assert len(set(rises.tolist())) > 50
-    assert abs(rises.mean() - whole) < 4 * rises.std() / np.sqrt(60)
+    assert len(set(rises.tolist())) > 25
+    assert abs(rises.mean() - whole) < 4 * rises.std() / np.sqrt(30)
     assert rises_of(evaluate_table(model, table, random_state=3)) == rises_of(found[3])
 
 
@@ -406,8 +406,8 @@ def test_columns_are_counted_over_batches(model, found):
     pieces = pa.Table.from_batches(table.to_batches(max_chunksize=37))
     for whole, parts in zip(found.columns, evaluate_table(model, pieces).columns, strict=True):
         assert parts.most_frequent == whole.most_frequent
-        pairs = [(getattr(each, name) for each in (parts, whole)) for name in ("mean", "shift")]
-        for there, here in pairs:
+        for name in ("mean", "deviation", "shift"):
+            there, here = getattr(parts, name), getattr(whole, name)
             assert there == (here if here is None else pytest.approx(here, rel=1e-12))
 
 

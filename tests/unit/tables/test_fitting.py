@@ -1,4 +1,4 @@
-"""``fit_table`` and ``update_table``: what ``fit`` gives, from batches, and clear refusals."""
+"""``fit_table``, ``update_table`` and ``merge_models``: what ``fit`` gives, and clear refusals."""
 
 import datetime as dt
 import decimal
@@ -13,8 +13,20 @@ from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
 import credo
+from credo import (
+    DecisionClassifier,
+    GaussianClassifier,
+    GaussianRegressor,
+    LogisticClassifier,
+    Loss,
+    NaiveBayes,
+    TextClassifier,
+    fit_table,
+    predict_table,
+)
 from credo.exceptions import InputError, LabelError, NumericalError, SingularWarning
 from credo.tables import ColumnSpec, TableSchema
+from credo.tables.fit import merge_models
 from credo.tables.pieces import BATCH_ROWS
 
 N = BATCH_ROWS + 5_000  # more than one batch
@@ -42,13 +54,11 @@ def frame():
     return table.assign(left=np.where(score > 0.7, "yes", "no"))
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal", "proportional", "spherical"])
-def test_gaussians_learn_what_fit_learns(frame, covariance, weight):
-    make = credo.GaussianClassifier
-    found = credo.fit_table(make(covariance=covariance), frame, "left", NUMBERS, weight)
-    w = None if weight is None else frame[weight]
-    expected = make(covariance=covariance).fit(frame[NUMBERS], frame.left, sample_weight=w)
+@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
+def test_gaussians_learn_what_fit_learns(frame, covariance):
+    make, weight = credo.GaussianClassifier, "weight"
+    found = credo.fit_table(make(covariance), frame, "left", NUMBERS, weight)
+    expected = make(covariance).fit(frame[NUMBERS], frame.left, sample_weight=frame[weight])
     np.testing.assert_allclose(found.means_, expected.means_, rtol=1e-12)
     np.testing.assert_allclose(found.covariances_, expected.covariances_, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.priors_, expected.priors_, rtol=1e-13)
@@ -62,11 +72,9 @@ def test_gaussians_learn_what_fit_learns(frame, covariance, weight):
     )
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-def test_naive_bayes_learns_what_fit_learns(frame, weight):
-    found = credo.fit_table(credo.NaiveBayes(), frame, "left", MIXED, weight)
-    w = None if weight is None else frame[weight]
-    expected = credo.NaiveBayes().fit(frame[MIXED], frame.left, sample_weight=w)
+def test_naive_bayes_learns_what_fit_learns(frame):
+    found = credo.fit_table(credo.NaiveBayes(), frame, "left", MIXED, "weight")
+    expected = credo.NaiveBayes().fit(frame[MIXED], frame.left, sample_weight=frame.weight)
     assert found.families_ == expected.families_
     np.testing.assert_allclose(
         found.predict_log_proba(frame[MIXED]), expected.predict_log_proba(frame[MIXED]), atol=1e-9
@@ -74,36 +82,10 @@ def test_naive_bayes_learns_what_fit_learns(frame, weight):
     assert type(found.sample(2, 0)[0]) is pa.Table  # rows as they came
 
 
-def test_missing_values_are_left_out_by_models_without_correlations(frame):
-    holes = frame[NUMBERS].where(np.random.default_rng(1).random((N, 2)) < 0.9)
-    holes["left"] = frame.left
-    for model in (credo.NaiveBayes(), credo.GaussianClassifier(covariance="diagonal")):
-        found = credo.fit_table(model, holes, "left")
-        expected = type(model)(**model.get_params()).fit(holes[NUMBERS], holes.left)
-        np.testing.assert_allclose(
-            found.predict_log_proba(frame[NUMBERS]),
-            expected.predict_log_proba(frame[NUMBERS]),
-            atol=1e-10,
-        )
-    row = int(holes.age.isna().to_numpy().argmax()) + 1
-    with pytest.raises(InputError, match=f"column 'age' has no value in row {row}.*EM"):
+def test_a_missing_value_is_named_where_correlations_would_need_it(frame):
+    holes = frame.assign(age=frame.age.where(np.arange(N) != BATCH_ROWS + 6))
+    with pytest.raises(InputError, match=f"column 'age' has no value in row {BATCH_ROWS + 7}.*EM"):
         credo.fit_table(credo.GaussianClassifier(), holes, "left", ["age"])
-
-
-def test_logistic_regression_sees_categories_as_zeros_and_ones(frame):
-    found = credo.fit_table(credo.LogisticClassifier(), frame, "left", MIXED, "weight")
-    coded = pd.get_dummies(frame[MIXED], columns=["city"], drop_first=True).astype(float)
-    order = ["age", "visits", "city_Köln", "city_Ulm", "member"]
-    expected = credo.LogisticClassifier().fit(coded[order], frame.left, sample_weight=frame.weight)
-    assert found.categories_ == {"city": ("Bonn", "Köln", "Ulm")}
-    assert found.feature_names_in_.tolist() == MIXED
-    assert found.coefficient_names_.tolist() == [
-        "age", "visits", "city=Köln", "city=Ulm", "member",
-    ]  # fmt: skip
-    here = credo.LogisticClassifier().fit(frame[MIXED], frame.left, sample_weight=frame.weight)
-    np.testing.assert_allclose(found.coef_, here.coef_, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
-    assert "city=Ulm" in [row["feature"] for row in found.coefficient_table().rows()]
 
 
 def test_booleans_that_are_declared_categories_are_categories_in_tables_too(frame):
@@ -120,16 +102,10 @@ def test_booleans_that_are_declared_categories_are_categories_in_tables_too(fram
     assert labels.dtype == bool
 
 
-def test_a_regressor_learns_what_fit_learns(frame):
-    found = credo.fit_table(credo.GaussianRegressor(), frame, "age", ["visits", "member"])
-    expected = credo.GaussianRegressor().fit(frame[["visits", "member"]].astype(float), frame.age)
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9)
-    np.testing.assert_allclose(found.variance_, expected.variance_, rtol=1e-12)
-
-
 def test_texts_are_counted_batch_by_batch():
     words = ["alpha beta", "beta gamma", "gamma gamma delta", "alpha alpha"]
-    table = pa.table({"text": words * 20_000, "label": [1, 1, 2, 2] * 20_000})
+    table = pa.table({"text": words * 500, "label": [1, 1, 2, 2] * 500})
+    table = pa.Table.from_batches(table.to_batches(max_chunksize=300))
     found = credo.fit_table(credo.TextClassifier(), table, "label")
     expected = credo.TextClassifier().fit(words, [1, 1, 2, 2])
     assert found.words_ == expected.words_
@@ -421,3 +397,118 @@ def _variance(values):
     exact = [fractions.Fraction(value) for value in values.tolist()]
     mean = sum(exact) / len(exact)
     return float(sum((value - mean) ** 2 for value in exact) / len(exact))
+
+
+RNG = np.random.default_rng(0)
+FEW = 90
+LABELS = RNG.choice(["a", "b", "c"], FEW)
+ROWS = pa.table(
+    {
+        "x": RNG.normal(np.char.equal(LABELS, "b"), 1.0),
+        "n": RNG.poisson(2, FEW),
+        "word": RNG.choice(["red", "green", "blue"], FEW),
+        "y": LABELS,
+    }
+)
+FIRST, SECOND = ROWS.slice(0, 40), ROWS.slice(40)
+
+
+def fitted(model, table, features=("x", "n"), target="y"):
+    return fit_table(model, table, target=target, features=list(features))
+
+
+@pytest.mark.parametrize(
+    ("make", "features"),
+    [
+        (GaussianRegressor, ("n",)),
+        (lambda: NaiveBayes({"n": "poisson"}), ("x", "n", "word")),
+        (GaussianClassifier, ("x", "n")),
+        (TextClassifier, ("word",)),
+    ],
+    ids=["regressor", "naive", "gaussian", "text"],
+)
+def test_merged_parts_equal_the_whole(make, features):
+    target = "x" if make is GaussianRegressor else "y"
+    parts = [fitted(make(), table, features, target) for table in (FIRST, SECOND)]
+    before = predict_table(parts[0], ROWS)
+    merged, whole = merge_models(*parts), fitted(make(), ROWS, features, target)
+    found, expected = (predict_table(model, ROWS).to_pandas() for model in (merged, whole))
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-9)
+    assert merged.schema_ == whole.schema_
+    assert predict_table(parts[0], ROWS).equals(before)  # neither is changed
+
+
+def test_a_class_that_only_one_has_is_kept():
+    some = ROWS.filter(pa.compute.not_equal(ROWS["y"], "c"))
+    merged = merge_models(fitted(NaiveBayes(), some), fitted(NaiveBayes(), ROWS))
+    assert merged.classes_.tolist() == ["a", "b", "c"]
+    assert merged.summary_.weights.sum() == some.num_rows + FEW
+
+
+def test_models_that_decide_keep_their_loss():
+    loss = Loss.zero_one(["a", "b", "c"]).with_reject(0.3)
+    parts = [fitted(DecisionClassifier(NaiveBayes(), loss), table) for table in (FIRST, SECOND)]
+    merged = merge_models(*parts)
+    assert merged.loss is loss
+    assert merged.estimator_.summary_.weights.sum() == FEW
+    assert merged.schema_ == parts[0].schema_
+
+
+def _loss(cost):
+    return Loss.class_costs({"a": 1, "b": 1, "c": cost})
+
+
+WRONG = {
+    "kinds": (NaiveBayes(), GaussianClassifier(), "models of one kind. Got NaiveBayes and Gauss"),
+    "parameters": (NaiveBayes(), NaiveBayes(smoothing=2.0), "Got smoothing=1.0 and 2.0"),
+    "families": (NaiveBayes({"n": "poisson"}), NaiveBayes(), "same parameters in both"),
+    "shapes": (GaussianClassifier(), GaussianClassifier("diagonal"), "covariance='full'"),
+    "losses": (
+        DecisionClassifier(NaiveBayes(), _loss(1)),
+        DecisionClassifier(NaiveBayes(), _loss(2)),
+        "different losses",
+    ),
+    "one loss": (DecisionClassifier(NaiveBayes(), _loss(1)), NaiveBayes(), "different losses"),
+    "no summary": (LogisticClassifier(), LogisticClassifier(), "keeps no summary"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_models_that_are_not_alike_are_refused(case):
+    first, second, message = WRONG[case]
+    with pytest.raises(InputError, match=message.replace("(", r"\(")):
+        merge_models(fitted(first, FIRST), fitted(second, SECOND))
+
+
+TABLES = {
+    "another column": (
+        SECOND.rename_columns(["z", "n", "word", "y"]),
+        ("z", "n"),
+        "One has 'x', 'z'",
+    ),
+    "another order": (SECOND, ("n", "x"), "in the same order in both: 'x', 'n' and 'n', 'x'"),
+    "another type": (
+        SECOND.set_column(1, "n", SECOND["n"].cast("string")),
+        ("x", "n"),
+        "column 'n' is a number to one model and a category to the other",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_models_of_other_tables_are_refused(case):
+    table, features, message = TABLES[case]
+    with pytest.raises(InputError, match=message):
+        merge_models(fitted(NaiveBayes(), FIRST), fitted(NaiveBayes(), table, features))
+
+
+def test_models_of_other_targets_or_of_none_are_refused():
+    renamed = SECOND.rename_columns(["x", "n", "word", "label"])
+    with pytest.raises(InputError, match=r"same target in both. Got 'y' \(text\) and 'label'"):
+        merge_models(fitted(NaiveBayes(), FIRST), fitted(NaiveBayes(), renamed, target="label"))
+    numbers = SECOND.set_column(3, "y", pa.array([1, 2] * (len(SECOND) // 2)))
+    with pytest.raises(InputError, match=r"'y' \(number\)"):
+        merge_models(fitted(NaiveBayes(), FIRST), fitted(NaiveBayes(), numbers))
+    bare = NaiveBayes().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+    with pytest.raises(InputError, match="merge_models needs a model that was fitted to a table"):
+        merge_models(fitted(NaiveBayes(), FIRST), bare)
