@@ -38,7 +38,6 @@ DESCRIPTIONS = {
     "posterior": "labelled log-probabilities",
     "columns": "the door for tables",
     "_threads": "work done in order",
-    "_validation": "checks that name an owner",
     "_checks": "the door for user input",
     "_kernels": "compiled loops on arrays",
     "_threads": "cores, work in order on threads",
