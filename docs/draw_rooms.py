@@ -37,7 +37,6 @@ DESCRIPTIONS = {
     "families": "exponential families",
     "posterior": "labelled log-probabilities",
     "columns": "the door for tables",
-    "_threads": "work done in order",
     "_checks": "the door for user input",
     "_kernels": "compiled loops on arrays",
     "_threads": "cores, work in order on threads",

@@ -32,9 +32,9 @@ from credo.images.estimate import (
     grey_levels,
 )
 from credo.inference.grids.engine import (
+    GridSettings,
     Messages,
     Run,
-    GridSettings,
     check_memory,
     messages_on,
     refuse_memory,

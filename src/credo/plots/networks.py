@@ -14,7 +14,7 @@ from credo import _checks as check
 from credo._types import F64, Label
 from credo.exceptions import InputError
 from credo.graphs import Wiring
-from credo.inference import WeightOfEvidence, GraphPosterior, infer
+from credo.inference import GraphPosterior, WeightOfEvidence, infer
 from credo.plots.figures import COLOURS, axes_for, draw, name_of
 from credo.plots.layout import Arc, Layers, arrange
 
