@@ -59,7 +59,6 @@ class TestStates:
             range(0, 3, 2),
             (s for s in (0, 2)),
         ],
-        ids=repr,
     )
     def test_several_in_any_collection_are_weights_of_one(self, given):
         assert weights("count", {"count": given}) == [0.5, 0.0, 0.5]
@@ -154,7 +153,6 @@ class TestWhatIsNeeded:
             ({"lone": 1}, ["a"], {"a"}),
             ({}, None, {"a", "b", "child", "grandchild", "lone"}),
         ],
-        ids=str,
     )
     def test_children_that_nobody_needs_and_parts_cut_off_are_left_out(
         self, evidence, query, needed
