@@ -60,6 +60,9 @@ COLUMNS = 3
 WIDTH = 2 * SIDE + COLUMNS * BOX_WIDTH + (COLUMNS - 1) * GUTTER
 PORT_STEP, LANE_STEP, BEND, ARROW_HEAD = 22, 11, 7, 8
 
+#: The last row with arrows; what is below, any room may use, and arrows to it would hide the others.
+LAST_WITH_ARROWS = "_kernels"
+
 Edge = tuple[str, str]
 Point = tuple[int, int]
 Span = tuple[int, int]
@@ -294,6 +297,17 @@ def _text(x: int, y: int, words: str, style: str, anchor: str = "middle") -> str
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}" {FONT} {style}>{escape(words)}</text>'
 
 
+def ground(boxes: dict[str, Box]) -> Iterator[str]:
+    """Draw what the rows below the last arrows stand on, and say why no arrow goes there."""
+    top = boxes[LAST_WITH_ARROWS].top + BOX_HEIGHT + GAP // 2
+    height = max(box.top for box in boxes.values()) + BOX_HEIGHT + 14 - top
+    left, width = SIDE - 44, WIDTH - 2 * (SIDE - 44)
+    yield f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="12" fill="#ECEFF2"/>'
+    x, y = left + 20, top + height // 2
+    style = f'font-size="12.5" fill="#4A4A4A" transform="rotate(-90 {x} {y})"'
+    yield _text(x, y, "used by any room", style)
+
+
 def heading() -> Iterator[str]:
     """Write the title and say how to read the picture."""
     yield _text(
@@ -311,7 +325,8 @@ def picture() -> str:
     layers = read_layers()
     built, edges = read_imports()
     boxes = place(layers, built)
-    arrows = routes(reduced(edges), boxes)
+    last = boxes[LAST_WITH_ARROWS].row
+    arrows = routes([(a, b) for a, b in reduced(edges) if boxes[b].row <= last], boxes)
     sources = sorted({a for a, _ in arrows}, key=lambda name: (boxes[name].row, boxes[name].column))
     inks = {name: INKS[i % len(INKS)] for i, name in enumerate(sources)}
     height = TOP + len(layers) * (BOX_HEIGHT + GAP) - GAP + BOTTOM
@@ -321,6 +336,7 @@ def picture() -> str:
         "<title>The rooms of Credo and their imports</title>",
         f'<rect {size} fill="#FFFFFF"/>',
         *heading(),
+        *ground(boxes),
     ]
     for edge, points in arrows.items():
         lines += [
