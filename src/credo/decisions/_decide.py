@@ -83,7 +83,7 @@ def decide(posterior: Any, loss: Loss, labels: Iterable[Any] | None = None) -> D
     as_loss(loss, "decide", n_rows=n_rows)
     index = np.empty(n_rows, dtype=np.min_scalar_type(len(loss.acts)))
     risk = np.empty(n_rows)
-    found = Decisions(p, loss, order, index, risk)
+    found = Decisions(p, loss, order, index.view(), risk.view())
     # The expected loss of an act lies within slack * size of the number computed. An act may be
     # the best if the lower end of that interval is not above the upper end of any other.
     slack = rounding(len(names))
@@ -143,7 +143,8 @@ class Decisions(Immutable):
 
     def __init__(self, p: Any, loss: Loss, order: Int, index: Any, risk: F64) -> None:
         is_single = p.is_single if isinstance(p, Posterior) else p.ndim == 1
-        self._set(loss=loss, n_rows=len(risk), _p=p, _order=order, _is_single=is_single)
+        seen = p if isinstance(p, Posterior) else p.view()  # the caller may still write to p
+        self._set(loss=loss, n_rows=len(risk), _p=seen, _order=order, _is_single=is_single)
         self._set(_index=index, _risk=risk)
 
     @property
