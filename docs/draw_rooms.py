@@ -60,7 +60,7 @@ COLUMNS = 3
 WIDTH = 2 * SIDE + COLUMNS * BOX_WIDTH + (COLUMNS - 1) * GUTTER
 PORT_STEP, LANE_STEP, BEND, ARROW_HEAD = 22, 11, 7, 8
 
-#: The last row with arrows; what is below, any room may use, and arrows to it would hide the others.
+#: The last row with arrows. Any room may use what is below; arrows to it would hide the others.
 LAST_WITH_ARROWS = "_kernels"
 
 Edge = tuple[str, str]
