@@ -34,10 +34,11 @@ def test_the_code_of_each_fault_stands_once_in_its_file():
     assert not moved
 
 
-def test_a_planted_fault_is_other_code_and_still_python():
+def test_a_planted_fault_is_other_code_and_python_still_python():
     for fault in FAULTS:
         text = (SOURCE / "credo" / fault.file).read_text(encoding="utf-8")
-        ast.parse(text.replace(fault.code, fault.becomes))
+        if fault.file.endswith(".py"):
+            ast.parse(text.replace(fault.code, fault.becomes))
         bare = [re.sub(r"#.*|\s", "", code) for code in (fault.code, fault.becomes)]
         assert bare[0] != bare[1], fault.words
 

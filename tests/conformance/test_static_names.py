@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-LAZY = ["credo.decisions"]
-
 
 def _seen(lines):
     """``{name: value}`` of import lines that a type checker reads."""
@@ -30,13 +28,3 @@ def test_type_checkers_see_every_name_of_a_stub(package):
     assert set(seen) - {"__version__"} == set(dir(module))
     assert all(getattr(module, name) is value for name, value in seen.items())
     assert all(alias.asname == alias.name for line in lines for alias in line.names)
-
-
-@pytest.mark.parametrize("package", LAZY)
-def test_type_checkers_see_every_lazy_name(package):
-    module = importlib.import_module(package)
-    (block,) = [node for node in _tree(Path(module.__file__)).body if isinstance(node, ast.If)]
-    seen = _seen(block.body)
-    rooms = {path.parent.name for path in Path(module.__file__).parent.glob("*/__init__.py")}
-    assert set(seen) == set(dir(module)) - rooms
-    assert all(getattr(module, name) is value for name, value in seen.items())

@@ -21,7 +21,7 @@ from credo.storage import load
 
 #: Runs commands in processes of their own, all loaded already: what is counted is then their work.
 #: Each ends by itself, or dies after so many calls of functions, or just before it renames a file.
-#: Prints the exit code, none if it died, and the number of its calls, before and while it writes.
+#: Prints the exit code, none if it died, and its calls before it writes, before it renames, in all.
 NURSERY = """
 import json, os, signal, sys
 import credo.cli.main as cli
@@ -37,7 +37,7 @@ for line in sys.stdin:
     child = os.fork()
     if not child:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        calls = writes = 0
+        calls = writes = renames = 0
 
         def count(_, event, __):
             global calls
@@ -46,9 +46,9 @@ for line in sys.stdin:
                 die()
 
         def watch(event, details):
-            global writes
+            global writes, renames
             if event in ("open", "os.rename") and str(details[0]).endswith(".part"):
-                writes = writes or calls
+                writes, renames = writes or calls, calls
                 if event == end:
                     die()
 
@@ -59,7 +59,7 @@ for line in sys.stdin:
             cli.run()
         except SystemExit as stop:
             sys.setprofile(None)
-            os.write(tell, json.dumps([writes, calls]).encode())
+            os.write(tell, json.dumps([writes, renames, calls]).encode())
             os._exit(stop.code)
     os.close(tell)
     _, status = os.waitpid(child, 0)
@@ -140,7 +140,7 @@ def _left(place):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_killed_command_leaves_the_old_file(name, place, run, commands):
-    arguments, out, before, _, (_, calls) = commands[name]
+    arguments, out, before, _, (*_, calls) = commands[name]
     visible = {path.name for path in place.iterdir() if not path.name.startswith(".")} - {out.name}
     for end in (*(round(share * calls) for share in SHARES), "os.rename"):
         _set_back(out, before)
@@ -154,10 +154,10 @@ def test_a_killed_command_leaves_the_old_file(name, place, run, commands):
 
 
 def test_a_command_killed_while_it_writes_leaves_a_file_without_its_name(place, run, commands):
-    arguments, out, before, after, (writes, calls) = commands["predict"]
+    arguments, out, before, after, (writes, renames, _) = commands["predict"]
     _set_back(out, before)
     known = _left(place)
-    assert run(arguments, round((writes + calls) / 2))[0] is None
+    assert run(arguments, round((writes + renames) / 2))[0] is None
     (left,) = _left(place) - known
     half = (place / left).read_bytes()
     assert 0 < len(half) < len(after)

@@ -61,7 +61,7 @@ WRONG = {
     },
     GaussianRegressor: SHARED,
     NaiveBayes: {
-        "families": ["gausian", None, 3, dict, ["gaussian"] * 3, {"a": "normal"}, {"a": None}],
+        "families": ["gausian", None, 3, dict, ["gaussian"] * 3, {"a": "norml"}, {"a": None}],
         "unknown": ["skip", None, ["smooth"]],
         "variance_floor": [-1e-3, 1.5, np.nan, "small", None],
         **NUMBERS,
@@ -430,7 +430,7 @@ def changed(column, value, row=2):
         (None, "does not know the family"),
         (3, "does not know the family 3"),
         (dict, "does not know the family 'dict'"),
-        ({"age": "normal"}, "does not know the family 'normal'"),
+        ({"age": "norml"}, "does not know the family 'norml'"),
         ({"aeg": "gaussian"}, r"column 'aeg', which is not there. Known: 'age', 'town'"),
         ({17: "gaussian"}, "column 17, which is not there"),
         ({-1: "gaussian"}, "column -1, which is not there"),
