@@ -24,6 +24,7 @@ from credo.images.estimate import (
     DEFAULT_LEVELS,
     LEAST_IMPULSE,
     MOST_LEVELS,
+    MOST_PIXELS,
     GreyValues,
     Sample,
     Watch,
@@ -270,31 +271,33 @@ class _Model(NamedTuple):
 
 
 def learn_flips(
-    states: Any, sample: Sample, numbers: tuple[Any, Any], neighbours: int, watch: Watch | None
+    plane: Any, labels: Any, flip: Any, coupling: Any, neighbours: int, watch: Watch | None = None
 ) -> tuple[Any, Any, str]:
-    """Return flip probability and coupling, learnt from sampled states where ``"estimate"``.
+    """Return flip probability and coupling, learnt from some of the pixels where ``"estimate"``.
 
-    A map of flip probabilities must be sampled too; it comes back as it is.
+    The plane, and a map of flip probabilities, are anything that can be sliced. What is given
+    comes back as it is.
     """
-    flip, coupling = (None if isinstance(number, str) else number for number in numbers)
+    flip_given, coupling_given = (None if isinstance(n, str) else n for n in (flip, coupling))
+    if flip_given is not None and coupling_given is not None:
+        return flip, coupling, "GIVEN"
+    is_per_edge = np.iterable(coupling) and any(np.ndim(each) for each in coupling)
+    sample = Sample.of(plane.shape, math.prod(plane.shape) if is_per_edge else MOST_PIXELS)
+    states = np.where(np.asarray(sample.take(plane)) == labels[1], np.int8(1), np.int8(-1))
+    if getattr(flip, "shape", ()):
+        flip_given = np.asarray(sample.take(flip))
     found = estimate_flips(
-        states, sample, flip=flip, coupling=coupling, neighbours=neighbours, watch=watch
+        states, sample, flip=flip_given, coupling=coupling_given, neighbours=neighbours, watch=watch
     )
-    return found.noise[0] if flip is None else flip, found.smoothness[0], found.status
+    return found.noise[0] if flip_given is None else flip, found.smoothness[0], found.status
 
 
 def _model_flips(
     plane: Plane, labels: Any, flip: Any, coupling: Any, neighbours: int, watch: Watch | None
 ) -> _Model:
     """Return the field of a plane of two values whose pixels were flipped."""
-    status = "GIVEN"
-    if isinstance(flip, str) or isinstance(coupling, str):
-        is_per_edge = np.iterable(coupling) and any(np.ndim(each) for each in coupling)
-        sample = Sample(None, None) if is_per_edge else Sample.of(plane.shape)
-        states = np.where(sample.take(plane) == labels[1], np.int8(1), np.int8(-1))
-        numbers = sample.take(np.asarray(flip)) if np.ndim(flip) else flip, coupling
-        found, coupling, status = learn_flips(states, sample, numbers, neighbours, watch)
-        flip = found if isinstance(flip, str) else flip
+    flip = np.asarray(flip) if np.ndim(flip) else flip
+    flip, coupling, status = learn_flips(plane, labels, flip, coupling, neighbours, watch)
     field = GridField.from_flips(plane, flip, coupling, labels=labels, neighbours=neighbours)
     learnt = Learnt(_own(flip), _own(coupling), None, status)
     return _Model(check.frozen(plane.copy()), field, learnt)

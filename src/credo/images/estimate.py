@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from credo._types import F64, Int
+from credo._types import F64
 from credo.graphs import GridField, TruncatedLinear
 from credo.graphs.grid_coordinates import axes_of, lower_pixels, upper_pixels
 from credo.inference.grids.engine import messages_on, settings_for
@@ -112,75 +112,50 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Hold which rows and columns of a plane are taken, and which of these are counted.
+    """Hold which pieces of a plane's sides are taken, and which parts of these are counted.
 
     All of a small plane; of others tiles in a fixed lattice, the same for both dimensions, so that
     a picture and its transpose are sampled alike.
     """
 
-    taken: tuple[Int, ...] | None
-    counted: tuple[Int, ...] | None
+    taken: tuple[list[slice], list[slice]]
+    counted: tuple[list[slice], list[slice]]
 
     @classmethod
     def of(cls, shape: tuple[int, ...], most: int = MOST_PIXELS) -> Self:
-        """Choose from a plane of some shape; from a small one everything."""
-        if math.prod(shape) <= most:
-            return cls(None, None)
-        pairs = list(zip(shape, _count_tiles(shape, most), strict=True))
-        return cls(
-            tuple(_taken(length, tiles) for length, tiles in pairs),
-            tuple(_counted(length, tiles) for length, tiles in pairs),
-        )
+        """Choose from a plane of some shape; from a small one everything.
 
-    def take(self, plane: Plane) -> Plane:
-        """Return the pixels taken, tile beside tile."""
-        return plane if self.taken is None else plane[np.ix_(*self.taken)]
+        The shorter side comes first and leaves what it does not use to the other.
+        """
+        sides, most_along = {}, math.isqrt(most)
+        for dimension in sorted((0, 1), key=lambda dimension: shape[dimension]):
+            length, room = shape[dimension], max(TILE, most_along)
+            tiles = room // TILE
+            starts = [(length - TILE) * (2 * i + 1) // (2 * tiles) for i in range(tiles)]
+            sides[dimension] = (
+                ([slice(0, length)],) * 2
+                if length <= room
+                else (
+                    [slice(start, start + TILE) for start in starts],
+                    [slice(TILE * i + _SEAM, TILE * (i + 1) - _SEAM) for i in range(tiles)],
+                )
+            )
+            most_along = most // min(length, room)
+        (rows, counted_rows), (columns, counted_columns) = sides[0], sides[1]
+        return cls((rows, columns), (counted_rows, counted_columns))
+
+    def take(self, plane: Any) -> Any:
+        """Return the pixels taken, tile beside tile, of anything that can be sliced."""
+        return _join(plane, *self.taken)
 
     def count(self, plane: Plane) -> Plane:
         """Return the pixels counted of those taken."""
-        return plane if self.counted is None else plane[np.ix_(*self.counted)]
-
-    def windows(self, shape: tuple[int, int]) -> list[list[tuple[slice, slice]]]:
-        """Return the pieces of the plane that are taken, rows of them."""
-        if self.taken is None:
-            return [[(slice(0, shape[0]), slice(0, shape[1]))]]
-        rows, columns = (
-            [slice(0, length)]
-            if len(taken) == length
-            else [slice(start, start + TILE) for start in taken[::TILE].tolist()]
-            for taken, length in zip(self.taken, shape, strict=True)
-        )
-        return [[(row, column) for column in columns] for row in rows]
+        return _join(plane, *self.counted)
 
 
-def _count_tiles(shape: tuple[int, ...], most: int) -> list[int | None]:
-    """Return how many tiles to take along each dimension; None for all of a short one.
-
-    Short dimensions come first and leave what they do not use to the others.
-    """
-    tiles: list[int | None] = [None] * len(shape)
-    order = sorted(range(len(shape)), key=lambda dimension: shape[dimension])
-    for used, dimension in enumerate(order):
-        side = int(round(most ** (1 / (len(shape) - used)), 9))
-        if shape[dimension] > max(side, TILE):
-            tiles[dimension] = max(1, side // TILE)
-        most //= min(shape[dimension], max(side, TILE))
-    return tiles
-
-
-def _taken(length: int, tiles: int | None) -> Int:
-    """Return the indices that tiles take along a dimension, evenly spread."""
-    if tiles is None:
-        return np.arange(length)
-    starts = (length - TILE) * (2 * np.arange(tiles) + 1) // (2 * tiles)
-    return (starts[:, None] + np.arange(TILE)).ravel()
-
-
-def _counted(length: int, tiles: int | None) -> Int:
-    """Return the places, among the indices taken, that are not at a seam."""
-    if tiles is None:
-        return np.arange(length)
-    return (TILE * np.arange(tiles)[:, None] + np.arange(_SEAM, TILE - _SEAM)).ravel()
+def _join(plane: Any, rows: list[slice], columns: list[slice]) -> Any:
+    """Put pieces of a plane side by side."""
+    return np.concatenate([np.concatenate([plane[r, c] for c in columns], axis=1) for r in rows])
 
 
 # --- the climb ------------------------------------------------------------------------------------

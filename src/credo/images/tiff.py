@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeAlias, final
+from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,8 @@ from credo.exceptions import (
 )
 
 #: Rows and columns.
-Window: TypeAlias = tuple[slice, slice]
-Shape: TypeAlias = tuple[int, int]
+Window: TypeAlias = tuple[slice, ...]
+Shape: TypeAlias = tuple[int, ...]
 
 #: Bytes of unpacked strips or tiles that are kept, so that tiles of another size than theirs find
 #: them again: a band of 2048 rows of a picture 65536 wide.
@@ -134,7 +134,7 @@ class TiffSource:
             found[:] = self._mapped(rows, columns)
         else:
             across = -(-self.shape[1] // self._segment[1])
-            for row, column, there, here in _pieces((rows, columns), self._segment):
+            for row, column, there, here in pieces((rows, columns), self._segment):
                 found[there] = self._unpacked(row * across + column)[here]
         # from black to white, where the file counts from white to black
         return np.invert(found, out=found) if self._is_inverted else found
@@ -478,7 +478,7 @@ class TiffTarget:
         size = tuple(side.stop - side.start for side in where)
         part = np.broadcast_to(np.asarray(values), size).astype(self.dtype, copy=False)
         with self._lock:
-            for row, column, there, here in _pieces(where, (self._tile, self._tile)):
+            for row, column, there, here in pieces(where, (self._tile, self._tile)):
                 self._put(row, column, here, part[there])
 
     def _put(self, row: int, column: int, here: Window, part: npt.NDArray[Any]) -> None:
@@ -582,20 +582,15 @@ def _as_window(index: Any, shape: Shape, who: str) -> Window:
     return rows, columns
 
 
-class _Piece(NamedTuple):
-    """Where a window and a cell of a raster meet."""
+def pieces(window: Window, cell: Shape) -> Iterator[tuple[int, int, Window, Window]]:
+    """Cut a window along a raster of cells of equal size, row by row.
 
-    row: int  #: which cell
-    column: int
-    there: Window  #: the pixels, from the corner of the window
-    here: Window  #: the same pixels, from the corner of the cell
-
-
-def _pieces(window: Window, cell: Shape) -> Iterator[_Piece]:
-    """Cut a window along a raster of cells of equal size, row by row."""
+    Yield row and column of each cell, the pixels as seen from the corner of the window, and the
+    same pixels as seen from the corner of the cell.
+    """
     for row, there_rows, here_rows in _cut(window[0], cell[0]):
         for column, there_columns, here_columns in _cut(window[1], cell[1]):
-            yield _Piece(row, column, (there_rows, there_columns), (here_rows, here_columns))
+            yield row, column, (there_rows, there_columns), (here_rows, here_columns)
 
 
 def _cut(side: slice, size: int) -> Iterator[tuple[int, slice, slice]]:

@@ -217,29 +217,29 @@ def test_a_line_of_pixels_is_a_picture_too():
 # --- large pictures -------------------------------------------------------------------------------
 
 
-def test_a_small_picture_is_taken_whole():
-    plane = np.arange(256 * 256).reshape(256, 256)
-    sample = Sample.of(plane.shape)
-    assert sample.take(plane) is plane
-    assert sample.count(plane) is plane
-
-
 @pytest.mark.parametrize(
     "shape", [(257, 256), (4096, 4096), (300, 5000), (40, 100_000), (1, 1_000_000), (700, 400)]
 )
 def test_a_large_picture_is_seen_through_tiles_from_all_its_parts(shape):
-    sample = Sample.of(shape)
-    sizes = [len(each) for each in sample.taken]
-    assert estimate.MOST_PIXELS / 3 <= math.prod(sizes) <= estimate.MOST_PIXELS
-    for taken, counted, size in zip(sample.taken, sample.counted, shape, strict=True):
-        assert taken.min() >= 0
-        assert taken.max() < size
-        assert np.diff(taken).max(initial=0) <= max(size / 4, 32 * size / len(taken))
-        if len(taken) < size:  # pixels at seams are taken but not counted
-            for place in counted:
-                assert taken[place + 4] - taken[place - 4] == 8
-    turned = Sample.of(shape[::-1])
-    assert all(map(np.array_equal, sample.taken, turned.taken[::-1]))
+    rows, columns = np.ogrid[: shape[0], : shape[1]]
+    sample, turned = Sample.of(shape), Sample.of(shape[::-1])
+    taken = [sample.take(np.broadcast_to(side, shape)) for side in (rows, columns)]
+    assert estimate.MOST_PIXELS / 3 <= taken[0].size <= estimate.MOST_PIXELS
+    for places, size in zip((taken[0][:, 0], taken[1][0]), shape, strict=True):
+        assert np.diff(places).max(initial=0) <= max(size / 4, 32 * size / len(places))
+    for places, counted, size in zip(sample.taken, sample.counted, shape, strict=True):
+        if len(places) > 1:  # pixels at seams are taken but not counted
+            assert [c.start % 32 for c in counted] == [4] * len(places)
+            assert [c.stop - c.start for c in counted] == [24] * len(places)
+            assert all(p.start >= 0 and p.stop == p.start + 32 <= size for p in places)
+    assert sample.taken == turned.taken[::-1]
+
+
+@pytest.mark.parametrize("shape", [(256, 256), (2, 3), (1, 2**16), (95, 97)])
+def test_a_small_picture_is_taken_whole(shape):
+    plane = np.arange(np.prod(shape)).reshape(shape)
+    assert np.array_equal(Sample.of(shape).take(plane), plane)
+    assert np.array_equal(Sample.of(shape).count(plane), plane)
 
 
 def test_tiles_teach_what_the_whole_picture_does_and_carry_their_own_probabilities():
