@@ -15,14 +15,13 @@ from credo import _checks as check
 from credo._results import Drawable
 from credo._types import F64, Bool, Int, Labels
 from credo.decisions import Loss, decide
-from credo.exceptions import InputError, LabelError, ShapeError
+from credo.exceptions import InputError, LabelError
 from credo.graphs import GridField, TruncatedLinear
 from credo.graphs.grid_coordinates import neighbours_in
 from credo.images.coding import CodedImage, Plane, read_image
 from credo.images.cut import best_by_cut
 from credo.images.estimate import (
     DEFAULT_LEVELS,
-    LEAST_IMPULSE,
     MOST_LEVELS,
     MOST_PIXELS,
     GreyValues,
@@ -32,6 +31,7 @@ from credo.images.estimate import (
     estimate_grey,
     grey_levels,
 )
+from credo.images.noise import per_pixel
 from credo.inference.grids.engine import (
     GridSettings,
     Messages,
@@ -169,21 +169,19 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
     settings_for(any_field, "sum-product", momentum, schedule, dtype, "denoise")
     check.count(threads, "threads of denoise")
     check_callback({"callback": callback}, "denoise")
-    _check_numbers(flip_probability, coupling, tolerance)
-    _check_loss(method, loss)
+    _check_settings(coupling, tolerance, method, loss)
     kinds: dict[str, Any] = {"auto": None, "flip": "binary", "gaussian": "grey"}
     coded = read_image(image, "denoise", kinds[noise])
     watch = None if callback is None else partial(callback, 0, math.nan)
-    channels = []
+    numbers, channels = (flip_probability, coupling, sigma), []
     for plane in coded.planes:
-        if coded.kind == "binary":
-            _check_binary(plane, flip_probability, sigma, levels)
-            model = _model_flips(plane, coded.labels, flip_probability, coupling, around, watch)
+        if coded.labels is None:
+            model = _model_grey(plane, method, levels, numbers, around, budget, watch)
         else:
-            _check_grey(plane, method, levels, around, budget)
-            model = _model_grey(plane, levels, (flip_probability, coupling, sigma), around, watch)
+            model = _model_flips(plane, coded.labels, levels, numbers, around, watch)
         if method == "graph-cut":
-            channels.append(_cut(model))
+            best, sure = best_by_cut(model.field), np.zeros(plane.shape, dtype=np.bool_)
+            channels.append(Channel(*model, best, sure))
             continue
         settings = settings_for(model.field, method, momentum, schedule, dtype, "denoise")
         is_heard = callback is not None or tolerance is not None
@@ -194,59 +192,17 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
     return Restoration(coded, tuple(channels), method)
 
 
-def _check_loss(method: str, loss: Any) -> None:
-    """Refuse a loss where nobody knows how sure a pixel is."""
+def _check_settings(coupling: Any, tolerance: Any, method: str, loss: Any) -> None:
+    """Check what can be checked whatever the image."""
+    if tolerance is not None:
+        check.number(tolerance, "tolerance of denoise", 0)
+    if coupling is None or isinstance(coupling, str):
+        check.one_of(coupling, ("estimate",), "coupling of denoise")
     if method != "sum-product" and loss is not None:
         raise InputError(
             f"denoise: {method} looks for the best image as a whole and does not know how "
             "sure a pixel is, so it cannot weigh a loss. Use method='sum-product' or loss=None."
         )
-
-
-def _check_numbers(flip_probability: Any, coupling: Any, tolerance: float | None) -> None:
-    """Check the numbers that are given, whatever the image."""
-    if tolerance is not None:
-        check.number(tolerance, "tolerance of denoise", 0)
-    for what, value in (("flip_probability", flip_probability), ("coupling", coupling)):
-        if value is None or isinstance(value, str):
-            check.one_of(value, ("estimate",), f"{what} of denoise")
-    if isinstance(flip_probability, str):
-        return
-    values = check.floats(flip_probability, "flip_probability of denoise")
-    good = (values >= 0) & (values <= 1)
-    if not good.all():
-        raise InputError(
-            "The flip_probability of denoise must be between 0 and 1, or 'estimate'. Got "
-            f"{values[~good].flat[0]:g}."
-        )
-
-
-def _check_binary(plane: Plane, flip_probability: Any, sigma: Any, levels: Any) -> None:
-    """Refuse what does not go with a plane of two values."""
-    if levels is not None or not isinstance(sigma, str):
-        raise InputError(
-            "denoise: sigma and levels are for grey images, and this one has two values. Leave "
-            "them out, or pass noise='gaussian'."
-        )
-    if np.ndim(flip_probability) and np.shape(flip_probability) != plane.shape:
-        raise ShapeError(
-            "The flip_probability of denoise must be one number, or one per pixel, in shape "
-            f"{plane.shape}. Got shape {np.shape(flip_probability)}."
-        )
-
-
-def _check_grey(plane: Plane, method: str, levels: Any, neighbours: int, budget: Any) -> None:
-    """Refuse what does not go with a plane of grey levels, and one that does not fit a budget."""
-    if method == "graph-cut":
-        raise InputError(
-            "denoise: graph cuts are for images of two values, and this one is grey. Use "
-            "method='max-product' or 'sum-product'."
-        )
-    count = DEFAULT_LEVELS if levels is None else check.count(levels, "levels of denoise", 2)
-    if count > MOST_LEVELS:
-        raise InputError(f"The levels of denoise are {MOST_LEVELS} at most. Got {count}.")
-    each = 4 * count * (neighbours + 4)  # messages, twice potentials, beliefs, their mean
-    refuse_memory(plane.size, each, count, budget, "denoise")
 
 
 # --- planes and their fields ----------------------------------------------------------------------
@@ -267,7 +223,7 @@ class _Model(NamedTuple):
     seen: Plane  #: the labels of the noisy plane
     field: GridField
     learnt: Learnt
-    levels: F64 | None = None  #: of a grey plane
+    mean: F64 | None = None  #: the levels whose posterior mean the image shows, if it does
 
 
 def learn_flips(
@@ -293,10 +249,21 @@ def learn_flips(
 
 
 def _model_flips(
-    plane: Plane, labels: Any, flip: Any, coupling: Any, neighbours: int, watch: Watch | None
+    plane: Plane, labels: Any, levels: Any, numbers: Any, neighbours: int, watch: Watch | None
 ) -> _Model:
     """Return the field of a plane of two values whose pixels were flipped."""
-    flip = np.asarray(flip) if np.ndim(flip) else flip
+    flip, coupling, sigma = numbers
+    if levels is not None or not isinstance(sigma, str):
+        raise InputError(
+            "denoise: sigma and levels are for grey images, and this one has two values. Leave "
+            "them out, or pass noise='gaussian'."
+        )
+    what = "flip_probability of denoise"
+    if isinstance(flip, str):
+        check.one_of(flip, ("estimate",), what)
+    else:
+        each = per_pixel(flip, plane.shape, what, 1.0)
+        flip = each if each.ndim else flip
     flip, coupling, status = learn_flips(plane, labels, flip, coupling, neighbours, watch)
     field = GridField.from_flips(plane, flip, coupling, labels=labels, neighbours=neighbours)
     learnt = Learnt(_own(flip), _own(coupling), None, status)
@@ -310,33 +277,38 @@ def _own(given: Any) -> Any:
     return tuple(map(_own, given)) if isinstance(given, (list, tuple)) else given
 
 
-def _model_grey(
-    plane: Plane, count: int | None, numbers: tuple[Any, Any, Any], neighbours: int, watch: Any
+def _model_grey(  # noqa: PLR0913, PLR0917 - one parameter per setting
+    plane: Plane, method: str, levels: Any, numbers: Any, neighbours: int, budget: Any, watch: Any
 ) -> _Model:
     """Return the field of a plane of grey levels with Gaussian noise and impulses."""
-    levels = grey_levels(plane, DEFAULT_LEVELS if count is None else count)
-    impulse = _grey_number(numbers[0], "flip_probability", above=None)
+    if method == "graph-cut":
+        raise InputError(
+            "denoise: graph cuts are for images of two values, and this one is grey. Use "
+            "method='max-product' or 'sum-product'."
+        )
+    count = DEFAULT_LEVELS if levels is None else check.count(levels, "levels of denoise", 2)
+    if count > MOST_LEVELS:
+        raise InputError(f"The levels of denoise are {MOST_LEVELS} at most. Got {count}.")
+    each = 4 * count * (neighbours + 4)  # messages, twice potentials, beliefs, their mean
+    refuse_memory(plane.size, each, count, budget, "denoise")
+    names = "flip_probability", "coupling", "sigma"
+    impulse, slope, sigma = map(_grey_number, numbers, names)
+    span = grey_levels(plane, count)
     found = estimate_grey(
-        plane,
-        levels,
-        sigma=_grey_number(numbers[2], "sigma"),
-        impulse=None if impulse is None else min(max(impulse, LEAST_IMPULSE), 1 - LEAST_IMPULSE),
-        slope=_grey_number(numbers[1], "coupling"),
-        neighbours=neighbours,
-        watch=watch,
+        plane, span, sigma=sigma, impulse=impulse, slope=slope, neighbours=neighbours, watch=watch
     )
     sigma, share = found.noise[0], found.noise[1] if impulse is None else impulse
-    logs = GreyValues.of(plane, levels).log_potentials(sigma, share)
+    logs = GreyValues.of(plane, span).log_potentials(sigma, share)
     smoothness = TruncatedLinear(*found.smoothness)
-    field = GridField(logs, smoothness, labels=levels.tolist(), neighbours=neighbours)
-    nearest = np.rint((plane.astype(np.float64) - levels[0]) / (levels[1] - levels[0]))
-    seen = levels[np.clip(nearest, 0, len(levels) - 1).astype(np.intp)]
+    field = GridField(logs, smoothness, labels=span.tolist(), neighbours=neighbours)
+    nearest = np.rint((plane.astype(np.float64) - span[0]) / (span[1] - span[0]))
+    seen = span[np.clip(nearest, 0, count - 1).astype(np.intp)]
     learnt = Learnt(share, found.smoothness[0], sigma, found.status)
-    return _Model(check.frozen(seen), field, learnt, levels)
+    return _Model(check.frozen(seen), field, learnt, span)
 
 
-def _grey_number(value: Any, what: str, above: float | None = 0.0) -> float | None:
-    """Check a number, which must be above another; None if it is to be learnt."""
+def _grey_number(value: Any, what: str) -> float | None:
+    """Check a number for a grey plane; None if it is to be learnt."""
     if isinstance(value, str):
         check.one_of(value, ("estimate",), f"{what} of denoise")
         return None
@@ -345,11 +317,11 @@ def _grey_number(value: Any, what: str, above: float | None = 0.0) -> float | No
             f"denoise: the {what} of a grey image must be one number, or 'estimate'. Got an array "
             f"of shape {np.shape(value)}. Make a GridField of it for infer_grid."
         )
+    if what == "flip_probability":
+        return check.number(value, f"{what} of denoise", 0, 1)
     number = check.number(value, f"{what} of denoise")
-    if above is not None and number <= above:
-        raise InputError(
-            f"The {what} of denoise must be above {above:g} for a grey image. Got {number:g}."
-        )
+    if number <= 0:
+        raise InputError(f"The {what} of denoise must be above 0 for a grey image. Got {number:g}.")
     return number
 
 
@@ -372,24 +344,30 @@ class Trace(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Channel:
-    """One plane of a restoration."""
+    """One plane of a restoration: its model, and what was found."""
 
     seen: Plane  #: the labels of the noisy plane
-    labels: Plane  #: the labels decided on
-    values: Plane  #: what the image shows: the labels, or for grey levels the posterior mean
-    posterior: PosteriorMap | None
-    rejected: Bool
     field: GridField
-    settings: GridSettings | None  #: how messages were passed; None if none were
-    sweeps: int  #: how many times
-    status: str  #: and how that ended
     learnt: Learnt
-    mean: Any = None  #: the levels whose mean is shown; None shows the labels
+    mean: F64 | None  #: the levels whose mean the image shows; None shows the labels
+    labels: Plane  #: the labels decided on
+    rejected: Bool
+    sweeps: int = 0
+    status: str = "EXACT"
+    posterior: PosteriorMap | None = None
+    settings: GridSettings | None = None  #: how messages were passed; None if none were
     loss: Any = None  #: what the labels were decided with
 
-    def energies(self) -> Energies:
-        """Return U before and after."""
-        return Energies(self.field.energy(self.seen), self.field.energy(self.labels))
+    @property
+    def values(self) -> Plane:
+        """What the image shows: the labels, or for grey levels the posterior mean."""
+        return self.labels if self.mean is None else self.show(self.posterior)
+
+    def show(self, posterior: Any) -> Plane:
+        """Return the mean of levels, which has the least squared error, or labels decided on."""
+        if self.mean is None:
+            return decide_map(posterior, self.loss, "denoise").labels
+        return np.einsum("...k,k->...", posterior.probabilities, self.mean, dtype=np.float64)
 
 
 @final
@@ -495,8 +473,9 @@ class Restoration(Drawable):
     @cached_property
     def energy(self) -> Energies:
         """The energy U of the noisy image and of the restored one, over all channels."""
-        each = [channel.energies() for channel in self.channels]
-        return Energies(sum(e.noisy for e in each), sum(e.restored for e in each))
+        pairs = [(channel.field, channel.seen, channel.labels) for channel in self.channels]
+        noisy = sum(field.energy(seen) for field, seen, _ in pairs)
+        return Energies(noisy, sum(field.energy(labels) for field, _, labels in pairs))
 
     @cached_property
     def trace(self) -> Trace:
@@ -552,7 +531,7 @@ class Restoration(Drawable):
                     continue
                 messages.advance(number - made[place])
                 made[place] = number
-                planes.append(_values(messages.posterior(), channel.mean, channel.loss))
+                planes.append(channel.show(messages.posterior()))
             found.append(self._coded.restore(planes))
         return found
 
@@ -577,39 +556,16 @@ class Restoration(Drawable):
         return found[0] if len(found) == 1 else found
 
 
-def _values(posterior: PosteriorMap, mean: Any, loss: Any) -> Plane:
-    """Return the mean of levels, which has the least expected squared error, or decided labels."""
-    if mean is None:
-        return decide_map(posterior, loss, "denoise").labels
-    return np.einsum("...k,k->...", posterior.probabilities, mean, dtype=np.float64)
-
-
 def _decide(
     model: _Model, posterior: PosteriorMap, settings: GridSettings, run: Run, loss: Any
 ) -> Channel:
-    """Decide about the pixels of a plane: under a loss, or for grey levels by their mean."""
+    """Decide about the pixels of a plane."""
     choice = decide_map(posterior, loss, "denoise")
-    mean = model.levels if loss is None and not settings.maximum else None
+    if settings.maximum or loss is not None:
+        model = model._replace(mean=None)
     return Channel(
-        model.seen,
-        choice.labels,
-        choice.labels if mean is None else _values(posterior, mean, None),
-        posterior,
-        choice.rejected,
-        model.field,
-        settings,
-        run.sweeps,
-        run.status,
-        model.learnt,
-        mean,
-        loss,
+        *model, choice.labels, choice.rejected, run.sweeps, run.status, posterior, settings, loss
     )
-
-
-def _cut(model: _Model) -> Channel:
-    """Find the best plane of two values."""
-    best, sure = best_by_cut(model.field), np.zeros(model.field.shape, dtype=np.bool_)
-    return Channel(model.seen, best, best, None, sure, model.field, None, 0, "EXACT", model.learnt)
 
 
 # --- maps decided under a loss --------------------------------------------------------------------

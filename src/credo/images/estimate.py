@@ -513,6 +513,8 @@ def estimate_grey(  # noqa: PLR0913 - one for each parameter that may be given
         neighbours: the defaults.
     """
     unit = (len(levels) - 1) / 63 * neighbours / 4
+    if impulse is not None:
+        impulse = min(max(impulse, LEAST_IMPULSE), 1 - LEAST_IMPULSE)
 
     def smooth(pull: float) -> tuple[float, float]:
         steep = math.exp(pull) / unit if slope is None else slope

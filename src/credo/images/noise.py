@@ -121,7 +121,7 @@ def add_noise(
                 f"{who} needs sigma for kind='gaussian': the standard deviation in the image's "
                 "units."
             )
-        spread = _per_pixel(sigma, seen.shape, f"sigma of {who}")
+        spread = per_pixel(sigma, seen.shape, f"sigma of {who}")
         return seen.restore([p + spread * draws.standard_normal(p.shape) for p in seen.planes])
     if sigma is not None:
         raise InputError(f"The sigma of {who} is for kind='gaussian'. Got kind={kind!r}.")
@@ -226,7 +226,7 @@ def _rates(
 ) -> npt.NDArray[Any]:
     """Return flip probabilities that broadcast to the shape."""
     if kind == "independent":
-        return _per_pixel(flip_probability, shape, f"flip_probability of {who}", 1.0)
+        return per_pixel(flip_probability, shape, f"flip_probability of {who}", 1.0)
     mean = check.number(flip_probability, f"flip_probability of {who}", 0, 1)
     if mean > 0.5:
         raise InputError(
@@ -238,7 +238,7 @@ def _rates(
     return np.linspace(0.0, 2 * mean, shape[1]) if shape[1] > 1 else np.array([mean])
 
 
-def _per_pixel(values: Any, shape: tuple[int, int], what: str, most: float = math.inf) -> F64:
+def per_pixel(values: Any, shape: tuple[int, int], what: str, most: float = math.inf) -> F64:
     """Check one number, or one per pixel, that is at least 0."""
     if not np.ndim(values):
         return np.array(check.number(values, what, 0, most))
