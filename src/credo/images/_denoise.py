@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from credo import _checks as check
 from credo._results import Drawable
-from credo._types import F64, Bool, Int, Labels
+from credo._types import F64, Bool, Labels
 from credo.decisions import Loss, decide
 from credo.exceptions import InputError, LabelError
 from credo.graphs import GridField, TruncatedLinear
@@ -612,9 +612,7 @@ def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> 
 
     Notes
     -----
-    Time O(n K A), and a few megabytes beyond the map and the answer. For two labels and a cost
-    there is one comparison per pixel, of the smaller probability with the cost; only the few pixels
-    within rounding of a tie are decided in full.
+    Time O(n K A), and a few megabytes beyond the map and the answer.
 
     References
     ----------
@@ -634,21 +632,25 @@ def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> 
     >>> choice.risk.round(3)
     array([[0.1, 0.3, 0.2]])
     """
+    labels, rejected = posterior.best, np.zeros(posterior.shape, dtype=np.bool_)
     if loss is None:
-        sure = np.zeros(posterior.shape, dtype=np.bool_)
-        return MapDecision(posterior.best, sure, 1 - posterior.confidence)
-    planes = [posterior.of(label).reshape(-1) for label in posterior.labels]
-    pixels = _Pixels(planes, loss_for(loss, posterior.labels, who), posterior.labels)
-    choice = MapDecision(
-        posterior.best.reshape(-1),
-        np.empty(pixels.n, dtype=np.bool_),
-        np.empty(pixels.n, dtype=planes[0].dtype),
-    )
-    if isinstance(loss, Loss) or len(planes) != 2:
-        pixels.decide_all(choice)
-    else:
-        pixels.weigh(float(loss), choice)
-    return MapDecision(*(each.reshape(posterior.shape) for each in choice))
+        return MapDecision(labels, rejected, 1 - posterior.confidence)
+    weighed, names = loss_for(loss, posterior.labels, who), posterior.labels
+    # what stands in the map for each act: its label, or anything for the reject act
+    known = [names.index(act) if act != weighed.reject else 0 for act in weighed.acts]
+    shown = check.names_array(names)[known]
+    planes = [posterior.of(label).reshape(-1) for label in names]
+    risk = np.empty(posterior.shape, dtype=planes[0].dtype)
+    best, left, cost = (each.reshape(-1) for each in (labels, rejected, risk))
+    for block in check.blocks(best.size, check.block_rows(3 * len(planes))):
+        rows = np.stack([plane[block] for plane in planes], axis=1).astype(np.float64)
+        totals = rows.sum(axis=1, keepdims=True)
+        if np.abs(totals - 1).max() > check.tolerance(len(names)):  # float32 that was worked on
+            rows /= totals
+        decided = decide(rows, weighed, names)
+        left[block], cost[block] = decided.rejected, decided.risk
+        best[block] = np.where(decided.rejected, best[block], shown[decided.act_index])
+    return MapDecision(labels, rejected, risk)
 
 
 def loss_for(loss: Loss | float, labels: Labels, who: str) -> Loss:
@@ -672,53 +674,3 @@ def loss_for(loss: Loss | float, labels: Labels, who: str) -> Loss:
             "the reject act with Loss(…, reject=…), or add one with Loss.with_reject(cost)."
         )
     return loss
-
-
-class _Pixels:
-    """Planes of probabilities, flat, and a loss to decide them under."""
-
-    def __init__(self, planes: list[Plane], loss: Loss, labels: Labels) -> None:
-        self._planes, self._loss, self._labels = planes, loss, labels
-        self.n = planes[0].size
-        # what stands in the map for each act: its label, or anything for the reject act
-        known = [labels.index(act) if act != loss.reject else 0 for act in loss.acts]
-        self._names = check.names_array(labels)[known]
-
-    def decide_all(self, choice: MapDecision) -> None:
-        """Decide all pixels in full."""
-        for block in check.blocks(self.n, check.block_rows(3 * len(self._planes))):
-            choice.risk[block] = self._decide(block, choice)
-
-    def _decide(self, where: slice | Int, choice: MapDecision) -> F64:
-        """Decide some pixels from their probabilities, and return their expected loss."""
-        rows = np.stack([plane[where] for plane in self._planes], axis=1).astype(np.float64)
-        totals = rows.sum(axis=1, keepdims=True)
-        if np.abs(totals - 1).max() > check.tolerance(
-            len(self._labels)
-        ):  # float32 that was worked on
-            rows /= totals
-        decided = decide(rows, self._loss, self._labels)
-        rejected = choice.rejected[where] = decided.rejected
-        chosen = self._names[decided.act_index]
-        choice.labels[where] = np.where(rejected, choice.labels[where], chosen)
-        return decided.risk
-
-    def weigh(self, cost: float, choice: MapDecision) -> None:
-        """Compare the risk of the better of two labels with the cost of rejecting.
-
-        The smaller probability over the sum of both, and the cost, are off by at most a unit of
-        rounding each; ``decide`` takes acts for tied that are within four units or so. What is
-        further than eight units from a tie is therefore decided alike; the rest is left to it.
-        """
-        kind = choice.risk.dtype
-        limit, near = kind.type(cost), 8 * np.finfo(kind).eps
-        for block in check.blocks(self.n, check.block_rows(4)):
-            first, second = (plane[block] for plane in self._planes)
-            risk = np.minimum(first, second)
-            risk /= first + second
-            np.greater(risk, limit, out=choice.rejected[block])
-            np.minimum(risk, limit, out=choice.risk[block])
-            tied = np.abs(risk - limit) <= near
-            tied |= risk >= 0.5 - near
-            if tied.any():
-                self._decide(block.start + np.flatnonzero(tied), choice)
