@@ -316,7 +316,7 @@ def _drawn(rates: npt.NDArray[Any], shape: tuple[int, int], draws: np.random.Gen
 def _flipped(seen: CodedImage, hit: Bool, draws: np.random.Generator) -> list[Plane]:
     """Return new values for the pixels that are hit: the other of two, or any level."""
     low, high = seen.span
-    if seen.kind == "binary":
+    if seen.labels is not None:
         return [np.where(plane[hit] == low, high, low) for plane in seen.planes]
     n_hit, dtype = int(hit.sum()), seen.planes[0].dtype
     if dtype.kind == "f":

@@ -210,20 +210,20 @@ class TestWhatIsNoImage:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"", "The file is empty"),
-            (b"hello, world", "This is no image. Known are PNG.*begins b'hello, world'"),
+            (b"", "This is no image, or .*begins b''"),
+            (b"hello, world", "begins b'hello, world'. Known are PNG, PGM.*Save it again"),
             (b"%PDF-1.7 and so on", "This is no image"),
-            (b"\x89PNG\r\n\x1a\n", "The image is damaged"),
+            (b"\x89PNG\r\n\x1a\n", "its first bytes are damaged"),
             (b"\xff\xd8\xff\xe0 and nothing", "The image is damaged"),
-            (b"II*\x00\xff\xff\xff\xff", "The image is damaged"),
+            (b"II*\x00\xff\xff\xff\xff", "its first bytes are damaged"),
             (b"RIFF\x10\x00\x00\x00WEBPVP8 ", "The image is damaged"),
-            (b"GIF89a", "The image is damaged"),
-            (b"BM", "The image is damaged"),
+            (b"GIF89a", "its first bytes are damaged"),
+            (b"BM", "its first bytes are damaged"),
             (b"P5 4 4 255\n123", "The image is damaged"),
-            (b"P5 0 4 255\n", "The image"),
-            (b"P5 -4 4 255\n1234", "The image"),
-            (png(0, 5), "The image"),
-            (png(5, 0), "The image"),
+            (b"P5 0 4 255\n", "bytes are damaged"),
+            (b"P5 -4 4 255\n1234", "bytes are damaged"),
+            (png(0, 5), "bytes are damaged"),
+            (png(5, 0), "bytes are damaged"),
             (png(4, 4), "The image is damaged"),
         ],
         ids=range(15),
@@ -245,7 +245,7 @@ class TestWhatIsNoImage:
 
     def test_folders_pipes_and_missing_files_are_no_images(self, tmp_path):
         os.mkfifo(tmp_path / "pipe.png")
-        with pytest.raises(InputError, match="is a folder. Name an image file in it"):
+        with pytest.raises(InputError, match="is a folder. Name an image file"):
             open_image(tmp_path)
         with pytest.raises(InputError, match="There is no such file"):
             open_image(tmp_path / "no.png")
