@@ -250,40 +250,34 @@ class Climb:
         is_least = here - below < _NARROW * step  # then both sides are above
         sides = (here + step / 2 if is_least else below), here + step
         ends = [self.at(self.here.noise, side).objective for side in sides]
-        parabola = Parabola(
-            (scale.place(sides[0]), scale.place(here), scale.place(sides[1])),
-            (ends[0], self.here.objective, ends[1]),
-        )
+        places = [scale.place(pull) for pull in (sides[0], here, sides[1])]
         low, high = max(here - 2 * step, scale.least), min(here + 2 * step, scale.most)
-        there = scale.pull(parabola.top(*sorted((scale.place(low), scale.place(high)))))
+        span = sorted((scale.place(low), scale.place(high)))
+        place, height = find_top(places, [ends[0], self.here.objective, ends[1]], *span)
+        there = scale.pull(place)
         self.step = max(abs(there - here), scale.least_step)
-        return there, parabola(scale.place(there)) - self.here.objective
+        return there, height - self.here.objective
 
 
-class Parabola(NamedTuple):
-    """Three places and the heights there."""
+def find_top(
+    places: list[float], heights: list[float], low: float, high: float
+) -> tuple[float, float]:
+    """Return the highest place of a range on the parabola through three points, and its height.
 
-    places: tuple[float, float, float]
-    heights: tuple[float, float, float]
+    It is one of the ends of the range if the parabola has no top.
+    """
+    (a, b, c), (f, g, h) = places, heights
+    first = (g - f) / (b - a)  # Newton's divided differences
+    second = ((h - g) / (c - b) - first) / (c - a)
 
-    def _rates(self) -> tuple[float, float]:
-        """Return the divided differences of Newton's form."""
-        (a, b, c), (f, g, h) = self.places, self.heights
-        first = (g - f) / (b - a)
-        return first, ((h - g) / (c - b) - first) / (c - a)
+    def height(place: float) -> float:
+        return f + (place - a) * (first + second * (place - b))
 
-    def __call__(self, place: float) -> float:
-        """Return the height at a place."""
-        first, second = self._rates()
-        (a, b, _), start = self.places, self.heights[0]
-        return start + (place - a) * (first + second * (place - b))
-
-    def top(self, low: float, high: float) -> float:
-        """Return the highest place of a range; one of its ends if the parabola has no top."""
-        first, second = self._rates()
-        if second >= 0:
-            return max(low, high, key=self.__call__)
-        return min(max((self.places[0] + self.places[1] - first / second) / 2, low), high)
+    if second >= 0:
+        top = max(low, high, key=height)
+    else:
+        top = min(max((a + b - first / second) / 2, low), high)
+    return top, height(top)
 
 
 def _believe(field: GridField, sweeps: int, watch: Watch | None) -> PosteriorMap:

@@ -126,9 +126,14 @@ def add_noise(
     if sigma is not None:
         raise InputError(f"The sigma of {who} is for kind='gaussian'. Got kind={kind!r}.")
     flips = "independent" if kind == "salt_and_pepper" else kind
-    hit = _drawn(_rates(seen.shape, flip_probability, flips, length, draws, who), seen.shape, draws)
-    values = _of_two_ends(seen, hit, draws) if flips != kind else _flipped(seen, hit, draws)
-    return seen.restore([_with(p, hit, new) for p, new in zip(seen.planes, values, strict=True)])
+    rates = _rates(seen.shape, flip_probability, flips, length, draws, who)
+    each, hit = np.broadcast_to(rates, seen.shape), np.empty(seen.shape, dtype=np.bool_)
+    for rows in row_blocks(hit):
+        hit[rows] = draws.random(hit[rows].shape) < each[rows]
+    noisy = [plane.copy() for plane in seen.planes]
+    for plane, values in zip(noisy, _draw_values(seen, hit, kind, draws), strict=True):
+        plane[hit] = values
+    return seen.restore(noisy)
 
 
 def flip_map(
@@ -304,35 +309,14 @@ def _chain(uniform: F64, enter: float, stay: float, *, state: bool) -> Bool:
     return result[1:]
 
 
-def _drawn(rates: npt.NDArray[Any], shape: tuple[int, int], draws: np.random.Generator) -> Bool:
-    """Draw which pixels are hit."""
-    hit = np.empty(shape, dtype=np.bool_)
-    each = np.broadcast_to(rates, shape)
-    for rows in row_blocks(hit):
-        hit[rows] = draws.random(hit[rows].shape) < each[rows]
-    return hit
-
-
-def _flipped(seen: CodedImage, hit: Bool, draws: np.random.Generator) -> list[Plane]:
-    """Return new values for the pixels that are hit: the other of two, or any level."""
-    low, high = seen.span
+def _draw_values(seen: CodedImage, hit: Bool, kind: str, draws: np.random.Generator) -> list[Plane]:
+    """Return new values for the pixels that are hit: an end, the other of two, or any level."""
+    (low, high), n_hit, dtype = seen.span, int(hit.sum()), seen.planes[0].dtype
+    if kind == "salt_and_pepper":  # in all channels alike
+        return [np.where(draws.random(n_hit) < 0.5, high, low)] * len(seen.planes)
     if seen.labels is not None:
         return [np.where(plane[hit] == low, high, low) for plane in seen.planes]
-    n_hit, dtype = int(hit.sum()), seen.planes[0].dtype
     if dtype.kind == "f":
         uniform = [draws.random(n_hit) for _ in seen.planes]
         return [low * (1 - u) + high * u for u in uniform]
     return [draws.integers(low, high, n_hit, dtype, endpoint=True) for _ in seen.planes]
-
-
-def _of_two_ends(seen: CodedImage, hit: Bool, draws: np.random.Generator) -> list[Plane]:
-    """Return the pixels that are hit the darkest value or the lightest, in all channels alike."""
-    is_light = draws.random(int(hit.sum())) < 0.5
-    return [np.where(is_light, seen.span[1], seen.span[0])] * len(seen.planes)
-
-
-def _with(plane: Plane, hit: Bool, values: Plane) -> Plane:
-    """Return a copy of the plane with new values where it was hit."""
-    noisy = plane.copy()
-    noisy[hit] = values
-    return noisy

@@ -8,9 +8,9 @@ import os
 import tempfile
 import threading
 import zlib
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, final
@@ -113,8 +113,8 @@ class TiffSource:
         self._bit_order: Any = "little" if int(page.fillorder) == 2 else "big"
         self._places = list(zip(page.dataoffsets, page.databytecounts, strict=True))
         self._decode = page.decode
-        self._kept: OrderedDict[int, npt.NDArray[Any]] = OrderedDict()
-        self._most_kept = max(1, _KEPT // (math.prod(self._segment) * self.dtype.itemsize))
+        size = math.prod(self._segment) * self.dtype.itemsize
+        self._unpacked = lru_cache(max(1, _KEPT // size))(self._unpack)
         self._lock = threading.Lock()
         self._is_closed = False
         self._lines: Any = None  #: the rows of a file that is mapped; of 1-bit pixels, as bytes
@@ -147,12 +147,9 @@ class TiffSource:
         bits = np.unpackbits(self._lines[rows, first:last], axis=1, bitorder=self._bit_order)
         return bits[:, columns.start - 8 * first : columns.stop - 8 * first]
 
-    def _unpacked(self, index: int) -> npt.NDArray[Any]:
-        """Return the pixels of a strip or tile, from the file if they are not at hand."""
+    def _unpack(self, index: int) -> npt.NDArray[Any]:
+        """Read the pixels of a strip or tile from the file."""
         with self._lock:
-            if index in self._kept:
-                self._kept.move_to_end(index)
-                return self._kept[index]
             self.reads += 1
         offset, count = self._places[index]
         if not count:
@@ -168,10 +165,6 @@ class TiffSource:
             raise FileFormatError(
                 f"Strip or tile {index} is damaged: {error}. Save the image again.", self.filename
             ) from error
-        with self._lock:
-            self._kept[index] = found
-            while len(self._kept) > self._most_kept:
-                self._kept.popitem(last=False)
         return found
 
     def let_go(self) -> None:
@@ -182,7 +175,7 @@ class TiffSource:
         """Let go of the file; it cannot be read any more."""
         self._is_closed = True
         self._lines = None
-        self._kept.clear()
+        self._unpacked.cache_clear()
 
     def __enter__(self) -> Self:
         return self
@@ -520,8 +513,13 @@ class TiffTarget:
         if self._stream.closed:
             return
         with self._stack:  # gives the file its name, or removes it after an error
-            if len(self._places) < self._total:
-                raise self._incomplete()
+            missing = [index for index in range(self._total) if index not in self._places]
+            if missing:
+                row, column = (self._tile * number for number in divmod(missing[0], self._across))
+                raise InputError(
+                    f"{self.filename} is not complete: {len(missing)} of {self._total} tiles lack "
+                    f"pixels, the first the one at pixel ({row}, {column}). No file was written."
+                )
             self._tifffile.imwrite(
                 self._stream,
                 self._tiles(),
@@ -535,15 +533,6 @@ class TiffTarget:
                 metadata=None,
                 software=False,
             )
-
-    def _incomplete(self) -> InputError:
-        """Return the error on pixels that were not written."""
-        first = next(index for index in range(self._total) if index not in self._places)
-        row, column = (self._tile * number for number in divmod(first, self._across))
-        return InputError(
-            f"{self.filename} is not complete: {self._total - len(self._places)} of {self._total} "
-            f"tiles lack pixels, the first the one at pixel ({row}, {column}). No file was written."
-        )
 
     def __enter__(self) -> Self:
         return self

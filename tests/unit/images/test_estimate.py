@@ -10,7 +10,7 @@ from tests.oracles import grids as oracle
 
 import credo
 from credo.images import estimate
-from credo.images.estimate import Climb, GreyValues, Parabola, Point, Sample, Scale
+from credo.images.estimate import Climb, GreyValues, Point, Sample, Scale
 
 LEVELS = (0.05, 0.10, 0.15, 0.20)
 CHECKERS = np.indices((128, 128)).sum(axis=0) % 2 == 1
@@ -294,12 +294,14 @@ def test_a_climb_rises_to_the_top(at, start, most, ending, top):
 
 
 def test_a_parabola_goes_through_its_points_and_knows_its_top():
-    heights = tuple(5 - 2 * (place - 1.5) ** 2 for place in (0.0, 1.0, 4.0))
-    parabola = Parabola((0.0, 1.0, 4.0), heights)
-    assert parabola(3.0) == pytest.approx(5 - 2 * 1.5**2)
-    assert [parabola.top(*ends) for ends in ((-10, 10), (2, 10), (-10, 1))] == [1.5, 2, 1]
-    bowl = Parabola((0.0, 1.0, 4.0), (0.0, 1.0, 16.0))
-    assert [bowl.top(-2, 3), bowl.top(-4, 3)] == [3, -4]
+    places = [0.0, 1.0, 4.0]
+    heights = [5 - 2 * (place - 1.5) ** 2 for place in places]
+    assert estimate.find_top(places, heights, -10, 10) == (1.5, 5)
+    assert estimate.find_top(places, heights, 2, 10) == (2, 4.5)
+    assert estimate.find_top(places, heights, -10, 1) == (1, 4.5)
+    bowl = [0.0, 1.0, 16.0]
+    assert estimate.find_top(places, bowl, -2, 3) == (3, 9)
+    assert estimate.find_top(places, bowl, -4, 3) == (-4, 16)
 
 
 # --- grey levels ----------------------------------------------------------------------------------
