@@ -184,11 +184,12 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
             channels.append(Channel(*model, best, sure))
             continue
         settings = settings_for(model.field, method, momentum, schedule, dtype, "denoise")
+        weighed = loss_for(loss, model.field.labels, "denoise")
         is_heard = callback is not None or tolerance is not None
         check_memory(model.field, settings, budget, "denoise", is_watched=is_heard)
         messages = messages_on(model.field, settings, threads)
         run = messages.run(count, tolerance, callback)
-        channels.append(_decide(model, messages.posterior(), settings, run, loss))
+        channels.append(_decide(model, messages.posterior(), settings, run, weighed))
     return Restoration(coded, tuple(channels), method)
 
 
@@ -356,7 +357,7 @@ class Channel:
     status: str = "EXACT"
     posterior: PosteriorMap | None = None
     settings: GridSettings | None = None  #: how messages were passed; None if none were
-    loss: Any = None  #: what the labels were decided with
+    loss: Loss | None = None  #: what the labels were decided with
 
     @property
     def values(self) -> Plane:
@@ -366,7 +367,7 @@ class Channel:
     def show(self, posterior: Any) -> Plane:
         """Return the mean of levels, which has the least squared error, or labels decided on."""
         if self.mean is None:
-            return decide_map(posterior, self.loss, "denoise").labels
+            return decide_map(posterior, self.loss).labels
         return np.einsum("...k,k->...", posterior.probabilities, self.mean, dtype=np.float64)
 
 
@@ -557,10 +558,10 @@ class Restoration(Drawable):
 
 
 def _decide(
-    model: _Model, posterior: PosteriorMap, settings: GridSettings, run: Run, loss: Any
+    model: _Model, posterior: PosteriorMap, settings: GridSettings, run: Run, loss: Loss | None
 ) -> Channel:
     """Decide about the pixels of a plane."""
-    choice = decide_map(posterior, loss, "denoise")
+    choice = decide_map(posterior, loss)
     if settings.maximum or loss is not None:
         model = model._replace(mean=None)
     return Channel(
@@ -579,7 +580,7 @@ class MapDecision(NamedTuple):
     risk: Plane  #: expected loss of the act chosen, in the floating type of the map
 
 
-def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> MapDecision:
+def decide_map(posterior: PosteriorMap, loss: Loss | None) -> MapDecision:
     r"""Choose the act with the least expected loss for each pixel of a map.
 
     .. math:: a^*(i) = \arg\min_a \sum_k L_{ka}\, p_i(k)
@@ -589,22 +590,12 @@ def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> 
     posterior
         Probabilities of the labels, for each pixel.
     loss
-        None for the most probable label; a number for zero-one losses with a reject act of that
-        cost; or a loss with the labels for truths, whose acts are labels or its reject act.
-    who
-        Name of the caller, for messages.
+        None for the most probable label; or a loss, as ``loss_for`` returns it.
 
     Returns
     -------
     MapDecision
         Labels, rejected pixels and expected loss. Rejected pixels keep their most probable label.
-
-    Raises
-    ------
-    LabelError
-        If the truths are not the labels, or an act is neither a label nor the reject act.
-    InputError
-        If the loss is none, or a cost is negative.
 
     See Also
     --------
@@ -621,10 +612,10 @@ def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> 
 
     Examples
     --------
-    >>> from credo.images._denoise import decide_map
+    >>> from credo.images._denoise import decide_map, loss_for
     >>> from credo.posterior import PosteriorMap
     >>> row = PosteriorMap([[[0.9, 0.1], [0.45, 0.55], [0.2, 0.8]]], ["sky", "sea"])
-    >>> choice = decide_map(row, 0.3, "example")
+    >>> choice = decide_map(row, loss_for(0.3, row.labels, "example"))
     >>> choice.labels
     array([['sky', 'sea', 'sea']], dtype='<U3')
     >>> choice.rejected
@@ -635,9 +626,9 @@ def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> 
     labels, rejected = posterior.best, np.zeros(posterior.shape, dtype=np.bool_)
     if loss is None:
         return MapDecision(labels, rejected, 1 - posterior.confidence)
-    weighed, names = loss_for(loss, posterior.labels, who), posterior.labels
+    names = posterior.labels
     # what stands in the map for each act: its label, or anything for the reject act
-    known = [names.index(act) if act != weighed.reject else 0 for act in weighed.acts]
+    known = [names.index(act) if act != loss.reject else 0 for act in loss.acts]
     shown = check.names_array(names)[known]
     planes = [posterior.of(label).reshape(-1) for label in names]
     risk = np.empty(posterior.shape, dtype=planes[0].dtype)
@@ -647,14 +638,19 @@ def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> 
         totals = rows.sum(axis=1, keepdims=True)
         if np.abs(totals - 1).max() > check.tolerance(len(names)):  # float32 that was worked on
             rows /= totals
-        decided = decide(rows, weighed, names)
+        decided = decide(rows, loss, names)
         left[block], cost[block] = decided.rejected, decided.risk
         best[block] = np.where(decided.rejected, best[block], shown[decided.act_index])
     return MapDecision(labels, rejected, risk)
 
 
-def loss_for(loss: Loss | float, labels: Labels, who: str) -> Loss:
-    """Make a loss of the cost of rejecting, or check one for the labels of a map."""
+def loss_for(loss: Loss | float | None, labels: Labels, who: str) -> Loss | None:
+    """Return the zero-one loss with a cost of rejecting, or a loss checked for a map's labels.
+
+    The truths of a loss must be the labels; its acts are labels, or its reject act.
+    """
+    if loss is None:
+        return None
     if not isinstance(loss, Loss):
         cost = check.number(loss, f"loss of {who}")
         if cost < 0:

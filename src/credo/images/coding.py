@@ -82,12 +82,6 @@ class CodedImage:
             return np.array(typed[0])
         return np.stack(typed if self.alpha is None else [*typed, self.alpha], -1, dtype=self.dtype)
 
-    def __repr__(self) -> str:
-        height, width = self.shape
-        values = "grey" if self.labels is None else "binary {}, {}".format(*self.labels)
-        many = f"{len(self.planes)} planes" if len(self.planes) > 1 else "1 plane"
-        return f"<CodedImage: {height}x{width} pixels, {values}, {many} of {self.dtype}>"
-
 
 def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
     """Tell what an image is, and take it apart into planes.
@@ -135,8 +129,8 @@ def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
     >>> import numpy as np
     >>> from credo.images.coding import read_image
     >>> seen = read_image(np.array([[0, 255], [255, 255]], dtype=np.uint8), "example")
-    >>> seen
-    <CodedImage: 2x2 pixels, binary 0, 255, 1 plane of uint8>
+    >>> seen.labels
+    (0, 255)
     >>> seen.restore([np.array([[255, 0], [0, 0]])])
     array([[255,   0],
            [  0,   0]], dtype=uint8)

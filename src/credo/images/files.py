@@ -315,18 +315,13 @@ def _read_colours(
     pixels = np.asarray(image)
     colours: Any = [colour for _, colour in image.getcolors(2) or ()]
     if len(colours) == 2:
-        darker, lighter = sorted(colours, key=_lightness)
+        # by the lightness that Pillow gives them (ITU-R 601-2)
+        darker, lighter = sorted(colours, key=lambda c: (np.dot((299, 587, 114), c), c))
         parts = [(pixels[rows] == lighter).all(axis=2) for rows in row_blocks(pixels)]
         return np.concatenate(parts), mode, (darker, lighter)
     if all((pixels[rows] == pixels[rows, :, :1]).all() for rows in row_blocks(pixels)):
         return np.ascontiguousarray(pixels[:, :, 0]), "L" if mode == "P" else mode, None
     return pixels, "RGB", None
-
-
-def _lightness(colour: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    """Order colours by the lightness that Pillow gives them (ITU-R 601-2)."""
-    red, green, blue = colour
-    return 299 * red + 587 * green + 114 * blue, colour
 
 
 def _has_two_values(pixels: npt.NDArray[Any]) -> bool:

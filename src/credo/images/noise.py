@@ -238,9 +238,17 @@ def _rates(
             f"The flip_probability of {who} must be at most 0.5 for kind={kind!r}, as "
             f"{_AT_MOST_HALF[kind]}. Got {mean:g}."
         )
-    if kind == "burst":
-        return np.float32(0.5) * _bursts(shape, 2 * mean, _burst_length(length, mean, who), draws)
-    return np.linspace(0.0, 2 * mean, shape[1]) if shape[1] > 1 else np.array([mean])
+    if kind == "varying":
+        return np.linspace(0.0, 2 * mean, shape[1]) if shape[1] > 1 else np.array([mean])
+    run = check.number(length, f"length of {who}", 1)
+    most = run / (run + 1) / 2
+    if most < mean < 0.5:
+        raise InputError(
+            f"The flip_probability of {who} must be at most {most:g} for bursts of mean length "
+            f"{run:g}, so that there is a pixel between two of them. Got {mean:g}. Take longer "
+            "bursts or fewer flips."
+        )
+    return np.float32(0.5) * _bursts(shape, 2 * mean, run, draws)
 
 
 def per_pixel(values: Any, shape: tuple[int, int], what: str, most: float = math.inf) -> F64:
@@ -261,19 +269,6 @@ def per_pixel(values: Any, shape: tuple[int, int], what: str, most: float = math
             f"The {what} must be {span}. Got {found[row, column]:g} at pixel ({row}, {column})."
         )
     return found
-
-
-def _burst_length(length: float, mean: float, who: str) -> float:
-    """Check that bursts of a length leave room for the gaps between them."""
-    number = check.number(length, f"length of {who}", 1)
-    most = number / (number + 1) / 2
-    if most < mean < 0.5:
-        raise InputError(
-            f"The flip_probability of {who} must be at most {most:g} for bursts of mean length "
-            f"{number:g}, so that there is a pixel between two of them. Got {mean:g}. Take longer "
-            "bursts or fewer flips."
-        )
-    return number
 
 
 def _bursts(

@@ -19,13 +19,13 @@ import numpy.typing as npt
 from credo import _checks as check
 from credo._threads import map_in_order
 from credo._types import Bool, Labels
-from credo.exceptions import InputError, LabelError, MissingExtraError, ShapeError
+from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs import GridField, Ising
 from credo.graphs.grid_coordinates import Axis, edge_energy
 from credo.graphs.grid_field import odds_energy
 from credo.images._denoise import Energies, learn_flips
 from credo.images.coding import read_image
-from credo.images.tiff import Shape, Window, let_go, pieces
+from credo.images.tiff import Shape, Window, let_go, load_extra, pieces
 from credo.inference.grids.engine import GridSettings, messages_on, settings_for
 
 #: Called with the number of tiles done, and of all tiles.
@@ -216,7 +216,7 @@ def denoise_tiled(  # noqa: PLR0913 - one parameter per setting
     _check_holds(target, names, "target")
     flips, coupling, _ = learn_flips(seen, names, flips, coupling, neighbours)
     restorer = make(ends or flips, coupling, names)
-    energy, changed, tiles = _restore_all(pictures, restorer, shape, size, count, callback)
+    energy, changed, tiles = _restore_all(pictures, restorer, size, count, callback)
     return TiledRestoration(
         target, posterior, names, energy, flips, restorer.coupling, restorer.sweeps, tiles, changed
     )
@@ -312,7 +312,7 @@ def denoise_dask(  # noqa: PLR0913 - one parameter per setting
     >>> clean.shape, clean.dtype, int(clean.compute().sum()) > 0
     ((64, 64), dtype('bool'), True)
     """
-    arrays, who = _load_dask(), "denoise_dask"
+    arrays, who = load_extra("dask", "Dask arrays", "dask.array"), "denoise_dask"
     if not isinstance(image, arrays.Array):
         raise InputError(
             f"{who} needs a Dask array. Got {type(image).__name__}. Use denoise_tiled, or "
@@ -351,17 +351,6 @@ def denoise_dask(  # noqa: PLR0913 - one parameter per setting
         restorer=restorer,
         kind=None if posterior else kind,
     )
-
-
-def _load_dask() -> Any:
-    """Load Dask's arrays, or say how to install them."""
-    try:
-        import dask.array as arrays  # noqa: PLC0415 - an extra, loaded when it is used
-    except ImportError as error:
-        raise MissingExtraError(
-            "Dask arrays need Dask. Install the extra: pip install 'credo[dask]'."
-        ) from error
-    return arrays
 
 
 def _survey_blocks(
@@ -520,7 +509,6 @@ class Tile(NamedTuple):
     core: Window
     outer: Window
     inside: Window  #: the core, as seen from the corner of the outer window
-    ends_row: bool  #: whether no tile is to its right
 
 
 def cut_tiles(shape: Shape, size: int, halo: int = 0) -> Iterator[Tile]:
@@ -534,7 +522,7 @@ def cut_tiles(shape: Shape, size: int, halo: int = 0) -> Iterator[Tile]:
             slice(side.start - wide.start, side.stop - wide.start)
             for side, wide in zip(core, outer, strict=True)
         )
-        yield Tile(core, outer, inside, core[1].stop == shape[1])
+        yield Tile(core, outer, inside)
 
 
 class _Pictures(NamedTuple):
@@ -551,20 +539,21 @@ class _Pictures(NamedTuple):
 
     def let_go(self, tile: Tile) -> None:
         """Tell the system after a row of tiles that files in memory are not needed for now."""
-        for each in self if tile.ends_row else ():
-            let_go(each)
+        if tile.core[1].stop == self.seen.shape[1]:
+            for each in self:
+                let_go(each)
 
 
 def _restore_all(
     pictures: _Pictures,
     restorer: Restorer,
-    shape: Shape,
     size: int,
     threads: int,
     callback: TileCallback | None,
 ) -> tuple[Energies, int, int]:
     """Restore all tiles and write them as they come; return energies, changes, number of tiles."""
-    total = math.ceil(shape[0] / size) * math.ceil(shape[1] / size)
+    shape = tuple(pictures.seen.shape)
+    total = math.prod(-(-length // size) for length in shape)
     energies: list[list[float]] = []
     changed = 0
 

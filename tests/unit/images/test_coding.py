@@ -189,13 +189,6 @@ def test_the_image_is_neither_held_open_nor_handed_out():
     np.testing.assert_array_equal(image, BITS)
 
 
-def test_it_says_what_it_read():
-    assert repr(read_image(BITS == 1, "it")) == (
-        "<CodedImage: 5x7 pixels, binary False, True, 1 plane of bool>"
-    )
-    assert repr(read_image(BYTES, "it")) == "<CodedImage: 5x7 pixels, grey, 3 planes of uint8>"
-
-
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "RGB", "RGBA", "I", "I;16", "I;16B", "F"])
 def test_an_image_of_pillow_is_its_pixels(mode):
     picture = Image.new(mode, (3, 2))
