@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, final
@@ -51,8 +50,6 @@ _WRITTEN = ("bool", "uint8", "uint16", "float32")
 #: None, CCITT (three), LZW, deflate (two numbers), PackBits, LZMA, Zstandard. All are without loss.
 _COMPRESSIONS = (1, 2, 3, 4, 5, 8, 32946, 32773, 34925, 50000)
 _ORIENTATION = 274
-#: The extra, what it is for, and its modules.
-_TIFF = ("tiff", "TIFF files read or written region by region", "imagecodecs", "tifffile")
 #: How hard deflate tries. Whole numbers of restored pictures get twice as small at level 6 as at 1,
 #: at 10 ns per pixel; probabilities just a tenth smaller, at 700 ns.
 _LEVEL, _LEVEL_OF_FLOATS = 6, 1
@@ -251,7 +248,7 @@ def open_tiff(path: str | os.PathLike[str], page: int | None = None) -> TiffSour
            [False, False,  True, False]]), 1)
     """
     name = os.fspath(path)
-    tifffile = load_extra(*_TIFF)
+    tifffile = _load_tifffile()
     if not Path(path).is_file():
         raise InputError(f"{name}: There is no such file.")
     if page is not None:
@@ -267,14 +264,17 @@ def open_tiff(path: str | os.PathLike[str], page: int | None = None) -> TiffSour
         raise FileFormatError(f"This is no TIFF file, or it is damaged: {error}.", name) from error
 
 
-def load_extra(extra: str, what: str, *modules: str) -> Any:
-    """Load the modules of an extra when they are used, and return the last one."""
+def _load_tifffile() -> Any:
+    """Load tifffile and what it decodes with, or say how to install them."""
     try:
-        return [import_module(module) for module in modules][-1]
+        import imagecodecs  # noqa: F401, PLC0415 - an extra, loaded when a file is opened
+        import tifffile  # noqa: PLC0415
     except ImportError as error:
         raise MissingExtraError(
-            f"{what} need {' and '.join(modules)}. Install the extra: pip install 'credo[{extra}]'."
+            "TIFF files that are read or written region by region need tifffile and imagecodecs. "
+            "Install the extra: pip install 'credo[tiff]'."
         ) from error
+    return tifffile
 
 
 def _choose_page(file: Any, number: int | None, name: str) -> Any:
@@ -442,7 +442,7 @@ class TiffTarget:
     def __init__(
         self, path: str | os.PathLike[str], shape: Shape, dtype: Any, *, tile: int = 256
     ) -> None:
-        self._tifffile = load_extra(*_TIFF)
+        self._tifffile = _load_tifffile()
         self.filename = os.fspath(path)
         if np.shape(shape) != (2,):
             raise ShapeError(f"The shape of TiffTarget must be (height, width). Got {shape!r}.")

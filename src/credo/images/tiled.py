@@ -19,13 +19,13 @@ import numpy.typing as npt
 from credo import _checks as check
 from credo._threads import map_in_order
 from credo._types import Bool, Labels
-from credo.exceptions import InputError, LabelError, ShapeError
+from credo.exceptions import InputError, LabelError, MissingExtraError, ShapeError
 from credo.graphs import GridField, Ising
 from credo.graphs.grid_coordinates import Axis, edge_energy
 from credo.graphs.grid_field import odds_energy
 from credo.images._denoise import Energies, learn_flips
 from credo.images.coding import read_image
-from credo.images.tiff import Shape, Window, let_go, load_extra, pieces
+from credo.images.tiff import Shape, Window, let_go, pieces
 from credo.inference.grids.engine import GridSettings, messages_on, settings_for
 
 #: Called with the number of tiles done, and of all tiles.
@@ -312,7 +312,7 @@ def denoise_dask(  # noqa: PLR0913 - one parameter per setting
     >>> clean.shape, clean.dtype, int(clean.compute().sum()) > 0
     ((64, 64), dtype('bool'), True)
     """
-    arrays, who = load_extra("dask", "Dask arrays", "dask.array"), "denoise_dask"
+    arrays, who = _load_dask(), "denoise_dask"
     if not isinstance(image, arrays.Array):
         raise InputError(
             f"{who} needs a Dask array. Got {type(image).__name__}. Use denoise_tiled, or "
@@ -351,6 +351,17 @@ def denoise_dask(  # noqa: PLR0913 - one parameter per setting
         restorer=restorer,
         kind=None if posterior else kind,
     )
+
+
+def _load_dask() -> Any:
+    """Load Dask's arrays, or say how to install them."""
+    try:
+        import dask.array as arrays  # noqa: PLC0415 - an extra, loaded when it is used
+    except ImportError as error:
+        raise MissingExtraError(
+            "Dask arrays need Dask. Install the extra: pip install 'credo[dask]'."
+        ) from error
+    return arrays
 
 
 def _survey_blocks(
