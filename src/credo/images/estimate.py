@@ -30,10 +30,10 @@ import scipy
 from credo._types import F64
 from credo.graphs import GridField, TruncatedLinear
 from credo.graphs.grid_coordinates import axes_of, lower_pixels, upper_pixels
+from credo.images.coding import Plane
 from credo.inference.grids.engine import messages_on, settings_for
 from credo.posterior import PosteriorMap
 
-Plane: TypeAlias = npt.NDArray[Any]
 #: Called before each run of messages, so that nobody waits in silence.
 Watch: TypeAlias = Callable[[], Any]
 

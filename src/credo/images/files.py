@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
-from PIL.ImageFile import ImageFile
 
 from credo._files import write_bytes_whole
 from credo.exceptions import CredoError, CredoWarning, FileFormatError, InputError
@@ -151,8 +150,12 @@ def open_image(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], ImageInf
     name = os.fspath(path)
     start = _beginning(Path(path), name)
     with _decoding(name, start), Image.open(name, formats=_FORMATS) as image:
-        kind = "JPEG" if image.format == "MPO" else str(image.format)  # MPO is a camera's JPEG
-        _check(image, name)
+        is_preview = image.format == "MPO"  # a camera's JPEG, whose second picture is a preview
+        kind, frames = "JPEG" if is_preview else str(image.format), getattr(image, "n_frames", 1)
+        if frames > 1 and not is_preview:
+            raise FileFormatError(
+                f"There are {frames} pictures in the file. Save one of them.", name
+            )
         deep = any(";16" in str(tile[3]) for tile in image.tile) and image.mode[:3] == "RGB"
         turned = image.getexif().get(_ORIENTATION, 1) != 1
         array, info = _read(ImageOps.exif_transpose(image) if turned else image, kind)
@@ -276,15 +279,6 @@ def _decoding(name: str, start: bytes) -> Iterator[None]:
             ) from error
         finally:
             Image.MAX_IMAGE_PIXELS = usual
-
-
-def _check(image: ImageFile, name: str) -> None:
-    """Refuse what the header promises and we do not want."""
-    if not image.width or not image.height:
-        raise FileFormatError(f"The image has no pixels: {image.width} × {image.height}.", name)
-    frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
-    if frames > 1:  # a camera's file has a preview as its second picture
-        raise FileFormatError(f"There are {frames} pictures in the file. Save one of them.", name)
 
 
 def _read(image: Image.Image, kind: str) -> tuple[npt.NDArray[Any], ImageInfo]:
