@@ -634,10 +634,10 @@ def decide_map(posterior: PosteriorMap, loss: Loss | None) -> MapDecision:
     risk = np.empty(posterior.shape, dtype=planes[0].dtype)
     best, left, cost = (each.reshape(-1) for each in (labels, rejected, risk))
     for block in check.blocks(best.size, check.block_rows(3 * len(planes))):
-        rows = np.stack([plane[block] for plane in planes], axis=1).astype(np.float64)
-        totals = rows.sum(axis=1, keepdims=True)
-        if np.abs(totals - 1).max() > check.tolerance(len(names)):  # float32 that was worked on
-            rows /= totals
+        rows = np.stack([plane[block] for plane in planes], axis=1, dtype=np.float64)
+        far = np.abs(sum(rows.T) - 1).max()  # column by column, which is fast for few
+        if far > check.tolerance(len(names)):  # float32 that was worked on
+            rows /= rows.sum(axis=1, keepdims=True)
         decided = decide(rows, loss, names)
         left[block], cost[block] = decided.rejected, decided.risk
         best[block] = np.where(decided.rejected, best[block], shown[decided.act_index])
