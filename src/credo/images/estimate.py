@@ -127,21 +127,11 @@ class Sample:
 
         The shorter side comes first and leaves what it does not use to the other.
         """
-        sides, most_along = {}, math.isqrt(most)
-        for dimension in sorted((0, 1), key=lambda dimension: shape[dimension]):
-            length, room = shape[dimension], max(TILE, most_along)
-            tiles = room // TILE
-            starts = [(length - TILE) * (2 * i + 1) // (2 * tiles) for i in range(tiles)]
-            sides[dimension] = (
-                ([slice(0, length)],) * 2
-                if length <= room
-                else (
-                    [slice(start, start + TILE) for start in starts],
-                    [slice(TILE * i + _SEAM, TILE * (i + 1) - _SEAM) for i in range(tiles)],
-                )
-            )
-            most_along = most // min(length, room)
-        (rows, counted_rows), (columns, counted_columns) = sides[0], sides[1]
+        short = min((0, 1), key=lambda dimension: shape[dimension])
+        room = max(TILE, math.isqrt(most))
+        rest = max(TILE, most // min(shape[short], room))
+        rooms = (rest, room) if short else (room, rest)
+        (rows, counted_rows), (columns, counted_columns) = map(_spread, shape, rooms)
         return cls((rows, columns), (counted_rows, counted_columns))
 
     def take(self, plane: Any) -> Any:
@@ -151,6 +141,16 @@ class Sample:
     def count(self, plane: Plane) -> Plane:
         """Return the pixels counted of those taken."""
         return _join(plane, *self.counted)
+
+
+def _spread(length: int, room: int) -> tuple[list[slice], list[slice]]:
+    """Spread tiles evenly along a side that is longer than there is room; return taken, counted."""
+    if length <= room:
+        return [slice(0, length)], [slice(0, length)]
+    tiles = range(room // TILE)
+    starts = [(length - TILE) * (2 * i + 1) // (2 * len(tiles)) for i in tiles]
+    counted = [slice(TILE * i + _SEAM, TILE * (i + 1) - _SEAM) for i in tiles]
+    return [slice(start, start + TILE) for start in starts], counted
 
 
 def _join(plane: Any, rows: list[slice], columns: list[slice]) -> Any:
