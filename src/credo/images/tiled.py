@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -207,15 +206,12 @@ def denoise_tiled(  # noqa: PLR0913 - one parameter per setting
     pictures = _Pictures(seen, plane, target, posterior)
     _check_outputs(pictures, shape)
     size, count = check.count(tile, f"tile of {who}"), check.count(threads, f"threads of {who}")
-    make = partial(
-        Restorer.of, neighbours=neighbours, sweeps=sweeps, momentum=momentum, method=method,
-        dtype=dtype, who=who,
-    )  # fmt: skip
-    make(0.5, coupling)  # refuses wrong settings before anything is read
+    passing = neighbours, sweeps, momentum, method, dtype
+    Restorer.of(who, passing, 0.5, coupling)  # refuses wrong settings before anything is read
     names, ends = _survey(pictures, cut_tiles(shape, size), labels)
     _check_holds(target, names, "target")
     flips, coupling, _ = learn_flips(seen, names, flips, coupling, neighbours)
-    restorer = make(ends or flips, coupling, names)
+    restorer = Restorer.of(who, passing, ends or flips, coupling, names)
     energy, changed, tiles = _restore_all(pictures, restorer, size, count, callback)
     return TiledRestoration(
         target, posterior, names, energy, flips, restorer.coupling, restorer.sweeps, tiles, changed
@@ -328,15 +324,12 @@ def denoise_dask(  # noqa: PLR0913 - one parameter per setting
     planes = [image]
     if hasattr(flips, "shape"):
         planes.append(arrays.asarray(flips, chunks=image.chunks).rechunk(image.chunks))
-    make = partial(
-        Restorer.of, neighbours=neighbours, sweeps=sweeps, momentum=momentum, method=method,
-        dtype=dtype, who=who,
-    )  # fmt: skip
-    make(0.5, coupling)  # refuses wrong settings before anything is computed
+    passing = neighbours, sweeps, momentum, method, dtype
+    Restorer.of(who, passing, 0.5, coupling)  # refuses wrong settings before anything is computed
     names, ends = _survey_blocks(arrays, planes, labels)
     flips = planes[1] if ends else flips
     flips, coupling, _ = learn_flips(image, names, flips, coupling, neighbours)
-    restorer = make(ends or flips, coupling, names)
+    restorer = Restorer.of(who, passing, ends or flips, coupling, names)
     kind = np.dtype(restorer.settings.dtype) if posterior else image.dtype
     depth = {axis: min(restorer.sweeps, length) for axis, length in enumerate(shape)}
     # along a side no longer than the halo blocks are merged; Dask merges other small ones
@@ -412,20 +405,11 @@ class Restorer:
     who: str
 
     @classmethod
-    def of(  # noqa: PLR0913 - one parameter per setting
-        cls,
-        flips: float | tuple[float, float],
-        coupling: Any,
-        labels: Labels = (),
-        *,
-        neighbours: Any,
-        sweeps: Any,
-        momentum: Any,
-        method: Any,
-        dtype: Any,
-        who: str,
+    def of(
+        cls, who: str, passing: tuple[Any, ...], flips: Any, coupling: Any, labels: Labels = ()
     ) -> Restorer:
-        """Check all settings, for a flip probability or the ends of a map of them."""
+        """Check how messages are passed, for a flip probability or the ends of a map of them."""
+        neighbours, sweeps, momentum, method, dtype = passing
         count = check.count(sweeps, f"sweeps of {who}", 0)
         if isinstance(coupling, str):  # still to be learnt
             check.one_of(coupling, ("estimate",), f"coupling of {who}")
