@@ -408,12 +408,7 @@ class Restoration(Drawable):
     True
     """
 
-    def __init__(
-        self,
-        coded: CodedImage,
-        channels: tuple[Channel, ...],
-        method: str,
-    ) -> None:
+    def __init__(self, coded: CodedImage, channels: tuple[Channel, ...], method: str) -> None:
         self._coded = coded
         self.image: npt.NDArray[Any] = coded.restore([channel.values for channel in channels])
         self.channels = channels

@@ -540,11 +540,7 @@ class _Pictures(NamedTuple):
 
 
 def _restore_all(
-    pictures: _Pictures,
-    restorer: Restorer,
-    size: int,
-    threads: int,
-    callback: TileCallback | None,
+    pictures: _Pictures, restorer: Restorer, size: int, threads: int, callback: TileCallback | None
 ) -> tuple[Energies, int, int]:
     """Restore all tiles and write them as they come; return energies, changes, number of tiles."""
     shape = tuple(pictures.seen.shape)
