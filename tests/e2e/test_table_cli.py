@@ -77,7 +77,8 @@ def assert_alike(found, expected, rtol=1e-9):
 # --- fit ------------------------------------------------------------------------------------------
 
 
-def test_a_fit_is_that_of_the_library_and_tells_from_how_much(credo):
+def test_a_fit_is_that_of_the_library_and_tells_from_how_much(credo, monkeypatch):
+    monkeypatch.setattr(_console, "_PATIENCE", 60.0)  # of a longer wait the seconds are told too
     arguments = ("fit", "train.csv", "--target", "outcome", "--drop", "id,w", "--out", "m.credo")
     code, out, err = credo(*arguments, "--model", "naive-bayes")
     counts = people(300, 0).outcome.value_counts()
@@ -217,7 +218,7 @@ def test_without_a_summary_a_model_cannot_learn_more(fit, credo):
     assert getattr(small, "summary_", None) is None
     assert credo("predict", "m.credo", "test.csv")[0] == 0
     code, _, err = credo("update", "m.credo", "more.csv")
-    assert (code, "credo update: the GaussianClassifier keeps no summary" in err) == (2, True)
+    assert (code, "credo: the GaussianClassifier keeps no summary" in err) == (2, True)
     assert "\nsummary     none\n" in credo("show", "m.credo")[1]
 
 

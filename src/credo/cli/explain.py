@@ -6,14 +6,25 @@ from typing import Annotated, Any
 
 from credo.cli._console import Wait, say, say_json
 from credo.cli._networks import Network
-from credo.cli._options import AsJson, Budget, Evidence, Likelihood, NetworkFile, as_budget, opt
+from credo.cli._options import (
+    ASK,
+    AsJson,
+    Budget,
+    Evidence,
+    Likelihood,
+    NetworkFile,
+    as_budget,
+    opt,
+)
 
 
 def explain(
     network: NetworkFile,
-    target: Annotated[str, opt("The variable to explain.")],
+    target: Annotated[str, opt("The variable to explain.", ASK)],
     evidence: Evidence = None,
-    state: Annotated[str | None, opt("One of its states; the most probable by default.")] = None,
+    state: Annotated[
+        str | None, opt("One of its states; the most probable by default.", ASK)
+    ] = None,
     likelihood: Likelihood = None,
     budget: Budget = "4GB",
     as_json: AsJson = False,
