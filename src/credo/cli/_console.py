@@ -82,7 +82,7 @@ def check_out(
         return None
     folder = out.resolve().parent
     reasons = {
-        "this is a file, not for the standard output. Name it.": str(out) == "-",
+        "the result is a file, which needs a name.": str(out) == "-",
         f"the folder {folder} does not exist. Make it first.": not folder.is_dir(),
         "it is a folder. Name a file in it.": out.is_dir(),
     }
@@ -236,6 +236,7 @@ class Wait:
         with self._lock:
             self._facts = facts
             if self._bar is not None:
+                self._bar.tasks[0].total = total  # of an update, none would leave the old one
                 self._bar.update(self._bar.task_ids[0], **facts)
             elif self._watched and self.seconds >= _PATIENCE:
                 self._show()

@@ -200,7 +200,8 @@ def _marginals_text(marginals: dict[Any, dict[Any, float]]) -> str:
         shown(name): [f"{shown(state)} {p:.6g}" for state, p in states.items()]
         for name, states in marginals.items()
     }
-    line = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
+    watched = sys.stdout is not None and sys.stdout.isatty()
+    line = shutil.get_terminal_size().columns if watched else _WIDTH
     first = max(len("variable"), *map(len, cells))
     room = max(1, (line - first) // (max(len(each) for row in cells.values() for each in row) + 2))
     rows = [["variable", *[""] * room]]

@@ -103,8 +103,8 @@ class _Command(TyperCommand):
             code = NOT_CONVERGED if isinstance(error, NumericalError) else BAD_INPUT
             return code, self._as_typed(str(error))
         if isinstance(error, OSError):
-            named = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            return BAD_INPUT, named
+            reason = error.strerror or str(error)
+            return BAD_INPUT, f"{error.filename}: {reason}" if error.filename else reason
         where = "Set CREDO_TRACEBACK=1 to see where, and report it."
         return INTERNAL, f"internal error: {type(error).__name__}: {error}. {where}"
 
