@@ -245,6 +245,11 @@ class TestErrors:
                 "use --loss a or --loss b; credo fit",
             ),
             (InputError("--keep 'loss=3': 'None'?"), 2, "--keep 'loss=3': 'None'?"),
+            (
+                InputError("x.csv, line 2: fit_table: decide: no. That is credo.mpe."),
+                2,
+                "x.csv, line 2: no. That is credo mpe.",
+            ),
             (FileNotFoundError(2, "No such file", "x.csv"), 2, "x.csv: No such file"),
             (
                 ZeroDivisionError("division by zero"),
@@ -294,7 +299,16 @@ class TestErrors:
         assert len(panels) == 5
         assert "Exit codes" in out
         assert credo("-h")[:2] == (code, out)
-        assert "--reject" in credo("decide", "--help")[1]
+
+    def test_help_groups_the_options_of_each_command_alike(self, credo):
+        order = ["Arguments", "What to read", "The question", "The model", "The method"]
+        order += ["Options of methods", "Decisions", "Where it runs", "Output"]
+        for command in main.app.registered_commands:
+            name = command.callback.__name__.replace("_", "-")
+            code, out, _ = credo(name, "--help")
+            panels = re.findall(r"╭─ ([\w ]+?) ─", out)
+            assert (code, panels) == (0, [panel for panel in order if panel in panels]), name
+            assert "--help" in out.split("╭─ Output")[1], name
 
 
 class TestWait:
@@ -400,10 +414,12 @@ class TestProcess:
 
     def test_help_loads_nothing_heavy(self):
         code = (
-            "import sys; sys.argv = ['credo', '--help']\n"
-            "from credo.cli.main import run\n"
-            "try: run()\n"
-            "except SystemExit: pass\n"
+            "import sys\n"
+            "from credo.cli.main import app, run\n"
+            "for command in ('', *(each.callback.__name__ for each in app.registered_commands)):\n"
+            "    sys.argv = ['credo', *filter(None, [command.replace('_', '-')]), '--help']\n"
+            "    try: run()\n"
+            "    except SystemExit as stop: assert not stop.code\n"
             "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'matplotlib', 'pandas', 'pyarrow'}\n"
             "sys.exit(sorted(heavy & set(sys.modules)) or 0)"
         )

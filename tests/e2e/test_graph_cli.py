@@ -396,6 +396,7 @@ class TestRows:
             ("empty.csv", "empty.csv: the file is empty"),
             ("short.csv", "short.csv, line 3: expected 2 cells as in the header"),
             ("typo.csv", "typo.csv, line 3: variable 'wet' has no state 'yess'"),
+            ("rows.csv --keep id --query wett", "--query: The model has no variable 'wett'"),
         ],
     )
     def test_bad_input_exits_with_2_and_a_sentence(self, folder, refused, arguments, message):

@@ -54,7 +54,7 @@ def column_of(batch: Any, name: str, kind: Any) -> Any:
 
 @contextmanager
 def place_for(out: Path | None) -> Iterator[Path]:
-    """Return the file to write rows to; what is for a stream goes there when it is complete."""
+    """Return the file to write to; what is for a stream goes there when it is complete."""
     if out is not None and (out.is_file() or not out.exists()):
         yield out
         return

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from credo.cli._console import Wait, check_out, say
+from credo.cli._console import Wait, check_out
 from credo.cli._options import ASK, OUTPUT, Budget, arg, as_budget, opt
+from credo.cli._rows import place_for
 from credo.exceptions import InputError
 
 _QUERY = "The variables of MMAP: their number, then each of them."
@@ -43,13 +43,8 @@ def uai(
         findings = {} if evidence is None else read_uai_evidence(evidence, net)
         chosen = [] if query_file is None else _query(query_file, list(net.names))
         value = _solved(task, net, findings, chosen, as_budget(budget))
-    if out is not None:
-        write_uai_result(out, task, value)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        written = Path(folder, "result")
-        write_uai_result(written, task, value)
-        say(written.read_text(encoding="utf-8").removesuffix("\n"))
+    with place_for(out) as place:
+        write_uai_result(place, task, value)
 
 
 def _solved(task: str, net: Any, findings: Any, chosen: list[Any], budget: str | None) -> Any:
