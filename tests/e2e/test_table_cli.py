@@ -483,6 +483,7 @@ WRONG = [
     ("evaluate m.credo short.csv", "column"),
     ("evaluate m.credo test.csv --loss strange.csv", "differ in"),
     ("evaluate m.credo test.csv --report test.csv", "is also a table"),
+    ("evaluate m.credo test.csv --report page.pdf", "Name it page.html"),
     ("evaluate m.credo test.csv --report -", "Cannot write -: the result is a file"),
     (f"{NAIVE} --families agee=gamma", "--families of NaiveBayes name the column 'agee'"),
     ("show loss.csv", "loss.csv"),

@@ -9,6 +9,7 @@ from credo.cli import _options as given
 from credo.cli._console import Wait, check_out, plural, say, say_json, table_text
 from credo.cli._options import opt
 from credo.cli._tables import MOST_CLASSES, classes_text, engine_of, loss_of, open_model, source_of
+from credo.exceptions import InputError
 
 _TARGET = "Column of labels, if it is called otherwise than in the table that was fitted."
 _WEIGHT = "Column of weights; rows count the same by default."
@@ -34,6 +35,8 @@ def evaluate(
     certain, and always the best single act.
     """
     check_out(report, {"a table": tables, "the model": model, "the loss": loss})
+    if report is not None and report.suffix.lower() not in {".html", ".htm"}:
+        raise InputError(f"--report writes HTML. Name it {report.with_suffix('.html')}.")
     with Wait("evaluating", quiet=quiet) as wait:
         from credo.tables import evaluate_table
 

@@ -172,7 +172,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which Credo.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, metavar="", help="Say which Credo."
+        ),
     ] = False,
 ) -> None:
     """Credo: from evidence to decisions."""
