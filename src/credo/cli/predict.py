@@ -52,8 +52,8 @@ def predict(
             batches = count_rows(every, acts, "expected_loss", record, label_text)
             write_rows(place, first.schema, batches)
     if acts:
-        open_act = None if used is None else used.reject
-        record["rejected"] = 0 if open_act is None else record["acts"][label_text(open_act)]
+        reject_act = None if used is None else used.reject
+        record["rejected"] = 0 if reject_act is None else record["acts"][label_text(reject_act)]
     if as_json:
         say_json({**record, **wait.record(), "out": str(out)})
     elif not quiet:
