@@ -34,7 +34,7 @@ _WIDTH, _HEAD, _LINE, _FOOT = 1.9, 0.28, 0.23, 0.07
 #: Where the bars of a box begin and end.
 _BARS = 0.68, 1.4
 #: Between rows, and below them for the legend.
-_BELOW, _LEGEND = 0.45, 0.4
+_BELOW, _LEGEND = 0.45, 0.5
 #: Widths of a box and of the bend of a link, with the room beside them.
 _WIDTHS = _WIDTH + 0.25, 0.35
 #: Most letters of a name in the head, and before the bars.
@@ -246,24 +246,16 @@ def _draw_boxes(ax: Any, boxes: list[_Box], layers: Layers, *, arrows: bool) -> 
 
 def _draw_link(axes: Any, stops: list[_Stop], arrow: str, scale: float) -> None:
     """Draw a smooth line down the stops, which turns between rows only."""
-    first, last = stops[0], stops[-1]
-    path, codes = [(first.x, first.top - first.height)], [Path.MOVETO]
+    path, codes = [(stops[0].x, stops[0].top - stops[0].height)], [Path.MOVETO]
     for upper, lower in pairwise(stops):
         floor = upper.top - upper.row_height
-        turn = (floor + lower.top) / 2
-        path += [(upper.x, floor), (upper.x, turn), (lower.x, turn), (lower.x, lower.top)]
+        is_beside = upper.top == lower.top  # then below the boxes between
+        end = lower.top - lower.height * is_beside
+        turn = floor - 0.3 if is_beside else (floor + end) / 2
+        path += [(upper.x, floor), (upper.x, turn), (lower.x, turn), (lower.x, end)]
         codes += [Path.LINETO] + [Path.CURVE4] * 3
-    if first.top == last.top and abs(first.x - last.x) < 1.5 * _WIDTHS[0]:  # side by side
-        path, codes = [(s.x, s.top - s.height / 2) for s in stops], [Path.MOVETO, Path.LINETO]
-    elif first.top == last.top:  # below the boxes between
-        turn = first.top - first.row_height - 0.3
-        path = [
-            (first.x, path[0][1]),
-            (first.x, turn),
-            (last.x, turn),
-            (last.x, last.top - last.height),
-        ]
-        codes = [Path.MOVETO] + [Path.CURVE4] * 3
+        if is_beside and abs(upper.x - lower.x) < 1.5 * _WIDTHS[0]:  # with no box between
+            path, codes = [(s.x, s.top - s.height / 2) for s in stops], [Path.MOVETO, Path.LINETO]
     style: dict[str, Any] = {"arrowstyle": arrow, "mutation_scale": 11 * scale, "zorder": 1}
     style |= {"color": _LINK, "linewidth": 1.1 * scale, "shrinkA": 0, "shrinkB": 0}
     axes.add_patch(FancyArrowPatch(path=Path(path, codes), **style))
@@ -282,11 +274,11 @@ def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float) -> None:
     }
     corner = x + 0.05, top - box.height + 0.05
     axes.add_patch(FancyBboxPatch(corner, _WIDTH - 0.1, box.height - 0.1, **frame))
+    bold, plain = FontProperties(size=9.5, weight="bold"), FontProperties(size=8)
     text: dict[str, Any] = {"va": "center_baseline", "color": _INK, "zorder": 5}
-    head, bold = name_of(box.name, _TITLE), FontProperties(weight="bold")
-    size = scale * _points(head, 9.5, _WIDTH - 0.1, bold)
-    axes.text(stop.x, top - _HEAD / 2, head, ha="center", fontsize=size, weight="bold", **text)
-    text |= {"ha": "right"}
+    head = name_of(box.name, _TITLE)
+    size = scale * _size(head, bold, _WIDTH - 0.1)
+    axes.text(stop.x, top - _HEAD / 2, head, ha="center", size=size, weight="bold", **text)
     start, length = x + _BARS[0], _BARS[1] - _BARS[0]
     ink = OBSERVED if box.finding == "state" else BELIEVED
     for i, (state, p, before) in enumerate(box.lines):
@@ -296,13 +288,15 @@ def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float) -> None:
         for low, height, value, colour, layer in bars:
             style: dict[str, Any] = {"facecolor": colour, "zorder": layer, "linewidth": 0}
             axes.add_patch(Rectangle((start, y + low), length * value, height, **style))
-        name = name_of(state, _LETTERS)
-        size = scale * _points(name, 8, _BARS[0] - 0.12)
-        axes.text(start - 0.06, y, name, fontsize=size, **text)
-        axes.text(x + _WIDTH - 0.08, y, _percent(p), fontsize=8 * scale, **text)
+        for right, words in (
+            (start - 0.06, name_of(state, _LETTERS)),
+            (x + _WIDTH - 0.08, _percent(p)),
+        ):
+            size = scale * _size(words, plain, _BARS[0] - 0.12)
+            axes.text(right, y, words, ha="right", size=size, **text)
 
 
-def _points(text: str, most: float, inches: float, font: FontProperties | None = None) -> float:
-    """Return the size of letters in points, at ``most``, at which a text is so wide."""
-    width = TextPath((0, 0), text, size=most, prop=font).get_extents().width / 72
-    return most * min(1.0, inches / max(width, 1e-9))
+def _size(text: str, font: FontProperties, inches: float) -> float:
+    """Return the size of a font, in points, or a smaller one at which a text is so wide."""
+    width = TextPath((0, 0), text, prop=font).get_extents().width / 72
+    return font.get_size_in_points() * min(1.0, inches / max(width, 1e-9))
