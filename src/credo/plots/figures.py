@@ -121,18 +121,9 @@ def _(result: Calibration, ax: Any = None) -> Any:
     ax.bar((left + right) / 2, share, width, label="share of the cases", **style)
     ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="perfectly calibrated")
     error = np.stack([result.observed - result.low, result.high - result.observed])
-    ax.errorbar(
-        result.predicted,
-        result.observed,
-        yerr=np.maximum(error, 0.0),
-        color=COLOURS[0],
-        marker="o",
-        markersize=5,
-        linewidth=1.5,
-        elinewidth=1,
-        capsize=2.5,
-        label="observed, 95 % interval",
-    )
+    style = {"color": COLOURS[0], "marker": "o", "markersize": 5, "elinewidth": 1, "capsize": 2.5}
+    points = result.predicted, result.observed, np.maximum(error, 0.0)
+    ax.errorbar(*points, label="observed, 95 % interval", **style)
     named, seen = "the most probable class", "share of the cases where it was right"
     if result.label is not None:
         named = name_of(result.label)
@@ -140,11 +131,8 @@ def _(result: Calibration, ax: Any = None) -> Any:
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.03), yticks=np.arange(6) / 5)
     ax.set(xlabel=f"predicted probability of {named}", ylabel=seen)
     ax.spines["left"].set_bounds(-0.02, 1.03)
-    ax.set_title(
-        f"{result.n_rows:,} cases: calibration error {result.expected_calibration_error:.3f}, "
-        f"Brier score {result.brier:.3f}",
-        fontsize="medium",
-    )
+    errors = f"error {result.expected_calibration_error:.3f}, Brier score {result.brier:.3f}"
+    ax.set_title(f"{result.n_rows:,} cases: calibration {errors}", fontsize="medium")
     _legend_above(ax)
     return ax
 
