@@ -64,7 +64,7 @@ kept_wrong = (found.labels != truth) & ~found.rejected
 panels[0, 0].imshow(image, cmap="gray", vmin=0, vmax=1)
 panels[0, 0].set_title("picture", fontsize=11)
 draw_labels(panels[0, 1], truth, np.zeros(truth.shape, bool), ORANGE)
-panels[0, 1].set_title("truth", fontsize=11)
+panels[0, 1].set_title("true texture", fontsize=11)
 draw_labels(panels[0, 2], found.before, wrong_before, ORANGE)
 panels[0, 2].set_title(f"each pixel by itself: {share(wrong_before)} wrong (orange)", fontsize=11)
 draw_labels(panels[1, 0], found.posterior.best, wrong_after, ORANGE)
