@@ -208,7 +208,7 @@ def distinct(values: Any, what: str = "labels") -> list[Any]:
     try:
         names = list(dict.fromkeys(plain(value) for value in once))
     except TypeError as error:
-        raise InputError(f"The {what} hold more than labels that can be names. {error}.") from error
+        raise InputError(f"The {what} hold values that cannot be names. {error}.") from error
     try:
         return sorted(names)
     except TypeError:

@@ -51,7 +51,7 @@ class CredoError(Exception):
 
 
 class InputError(CredoError, ValueError):
-    """Something that was passed in is wrong; the text says what and how to mend it."""
+    """Something that was passed in is wrong; the text says what is wrong and how to fix it."""
 
 
 class LabelError(InputError, KeyError):

@@ -346,7 +346,7 @@ def net_benefit(
     loss
         A loss with two acts, a reject act aside, to mark its threshold.
     positive
-        The label to act on. By default the one that is dearer to miss; the last label if there is
+        The label to act on. By default the one that costs more to miss; the last label if there is
         no loss or both are alike.
     thresholds : array-like, optional
         Values in [0, 1); by default 0.01, 0.02, …, 0.99.
@@ -440,7 +440,7 @@ def cost_curve(
     loss
         A loss with two acts, a reject act aside.
     positive
-        The label to act on; by default the one that is dearer to miss.
+        The label to act on; by default the one that costs more to miss.
     conditions : array-like, optional
         Probability-costs in [0, 1]; by default 0, 0.005, …, 1.
     sample_weight : array-like of shape (n,), optional
@@ -542,7 +542,7 @@ def _grid(values: Any, what: str) -> F64:
 
 
 def _positive(labels: Labels, positive: Label | None, regrets: F64 | None, who: str) -> int:
-    """Choose the positive label: the one given, else the dearer to miss, else the last."""
+    """Choose the positive label: as given, else the one that costs more to miss, or the last."""
     if positive is not None:
         return check.position(positive, labels, "label", who)
     return 0 if regrets is not None and regrets[0] > regrets[1] else 1

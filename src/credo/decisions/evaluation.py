@@ -34,7 +34,7 @@ def _act_index(acts: Any, known: Labels, n_rows: int, who: str) -> Int:
         index = index_of(named, known, "act", who)
     if len(index) != n_rows:
         raise ShapeError(
-            f"{who}: there are {n_rows} truths and {len(index)} acts; one act per row is needed."
+            f"{who}: y has {n_rows} rows and there are {len(index)} acts. Pass one act per row."
         )
     return index
 
@@ -457,7 +457,7 @@ class Evaluation(Drawable, Plain):
         lost, sure, curve = self.expected_loss, self.calibration, self.risk_coverage
         table, right = self.confusion, self.confusion.accuracy
         ratio = "" if lost.normalised is None else f" (normalised {number(lost.normalised)})"
-        note = f" ({sure.n_impossible} truths had probability 0)" if sure.n_impossible else ""
+        note = f" ({sure.n_impossible} true classes had probability 0)" if sure.n_impossible else ""
         share = "" if table.reject is None else f" of the {100 * table.coverage:.4g} % not rejected"
         lines = {
             "mean loss": f"{number(lost.value)} ({lost.interval()})",
@@ -481,9 +481,9 @@ class Evaluation(Drawable, Plain):
             return ""
         slack = 1e-9 * (abs(low) + abs(high))  # sums in another order differ by less
         if self.predicted_risk < low - slack:
-            return ", below that interval: the posterior promises too much"
+            return ", below that interval: the posterior is too optimistic"
         if self.predicted_risk > high + slack:
-            return ", above that interval: the posterior fears too much"
+            return ", above that interval: the posterior is too pessimistic"
         return ", within that interval"
 
 
@@ -562,7 +562,7 @@ def evaluate(  # noqa: PLR0913 - five inputs and the two settings of the bootstr
     >>> print(evaluate(y, credo.Posterior.from_probabilities(rows, ["a", "b"])))
     Evaluation of 100 rows
       mean loss           0.2 (95 % interval 0.13 to 0.29)
-      predicted risk      0.05, below that interval: the posterior promises too much
+      predicted risk      0.05, below that interval: the posterior is too optimistic
       best constant act   'a' at 0.5 (normalised 0.4)
       calibration error   0.15 (largest 0.15)
       Brier score         0.365

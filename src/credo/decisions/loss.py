@@ -498,7 +498,7 @@ class Dominance:
 
 
 def _single(own: F64, others: F64) -> F64 | None:
-    """Choose a single act that is nowhere dearer, as shares of the others."""
+    """Choose a single act that never costs more, as shares of the others."""
     better = np.flatnonzero((others <= own[:, None]).all(axis=0))
     return np.eye(others.shape[1])[better[0]] if better.size else None
 

@@ -389,8 +389,8 @@ class AsymmetricLinear(Immutable):
             self._set(**{name: price})
         if not 0 < self._level < 1 or np.isinf(self.under + self.over):
             raise InputError(
-                f"AsymmetricLinear({self.under:g}, {self.over:g}): one side is so much dearer that "
-                "the best value is as good as infinite. Use numbers nearer to each other."
+                f"AsymmetricLinear({self.under:g}, {self.over:g}): one side costs so much more "
+                "that the best value is practically infinite. Use numbers nearer to each other."
             )
 
     @property

@@ -253,7 +253,7 @@ def parity_graph(checks: Any, syndrome: Any = None) -> FactorGraph:
             graph.parity([bits[bit] for bit in scope.tolist()], even=not odd)
         elif odd:
             raise InputError(
-                f"parity_graph: row {row} of the matrix has no one, and can not be odd. Set "
+                f"parity_graph: row {row} of the matrix has no ones, so it cannot be odd. Set "
                 f"syndrome[{row}] to 0, or leave the row out."
             )
     return graph

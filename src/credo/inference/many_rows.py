@@ -266,7 +266,8 @@ def _variables(wiring: Wiring, names: Iterable[Any], owner: str) -> list[int]:
         return wiring.variables.find_each(names, f"{owner}: the list of columns")
     except LabelError as error:
         raise LabelError(
-            f"{owner}: a column is no variable. {error} Drop columns that the model does not know."
+            f"{owner}: a column is not a variable. {error} Drop columns that the model does not "
+            "know."
         ) from None
 
 

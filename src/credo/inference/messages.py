@@ -132,7 +132,7 @@ class TreeRun:
         one, two = (getattr(node, "name", node) for node in (source, target))
         is_factor = [name in factors and name not in known for name in (one, two)]
         if all(is_factor):
-            raise InputError(f"{one!r} and {two!r} are both factors, which never talk.")
+            raise InputError(f"{one!r} and {two!r} are both factors: no message links them.")
         if any(is_factor):
             factor, name = (one, two) if is_factor[0] else (two, one)
             link = self._link(factors[factor], known.find(name), factor, name)

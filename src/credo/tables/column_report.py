@@ -331,5 +331,5 @@ def telling_words(model: Any) -> Contributions:
         for (label, telling), row in zip(model.top_words(_WORDS).items(), log_p, strict=True)
         for word, w in ((word, places[word]) for word in telling)
     ]
-    reason = "" if words else "No word speaks for one class more than for another."
+    reason = "" if words else "No word favours one class over another."
     return Contributions(None, (), words=tuple(words), reason=reason)

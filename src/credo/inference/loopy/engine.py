@@ -306,7 +306,7 @@ class LoopyRun:
             for node in (source, target)
         )
         if is_from and is_to:
-            raise InputError(f"{source!r} and {target!r} are both factors, which never talk.")
+            raise InputError(f"{source!r} and {target!r} are both factors: no message links them.")
         if is_from or is_to:
             factor, name = (source, target) if is_from else (target, source)
             v = names.index(name)
