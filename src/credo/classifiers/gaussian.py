@@ -110,7 +110,7 @@ class GaussianModel(LearnsFromSummary):
         if not fit.converged:
             warn_user(
                 f"{names.owner}: EM stopped after max_iter={recipe.max_iter} steps before the "
-                f"log-likelihood stood still to tol={recipe.tol:g}. Raise max_iter or tol.",
+                f"log-likelihood settled to tol={recipe.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
         return fit

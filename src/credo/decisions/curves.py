@@ -130,11 +130,11 @@ def risk_coverage(
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     posterior : Posterior
         Probabilities of each row.
     loss
-        Losses by truth and act; zero-one by default, so that the risk is the error rate.
+        Losses by true class and act; zero-one by default, so that the risk is the error rate.
     sample_weight : array-like of shape (n,), optional
         Weight of each row.
 
@@ -340,7 +340,7 @@ def net_benefit(
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     posterior : Posterior
         Probabilities of two labels.
     loss
@@ -434,7 +434,7 @@ def cost_curve(
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row; both labels must occur.
+        The true class of each row; both labels must occur.
     posterior : Posterior
         Probabilities of two labels, made with priors like the frequencies of ``y``.
     loss

@@ -107,11 +107,11 @@ def expected_loss(  # noqa: PLR0913 - the three settings of the bootstrap belong
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     acts : Decisions, or array-like of shape (n,)
         The act taken in each row, by name.
     loss
-        Losses by truth and act; one matrix, or one per row.
+        Losses by true class and act; one matrix, or one per row.
     sample_weight : array-like of shape (n,), optional
         How much each row counts. Rows of weight zero are left out.
     level
@@ -229,12 +229,12 @@ def _bootstrap_means(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confusion(Drawable, Plain):
-    """Counts of rows by truth and act. Made by ``confusion_matrix``.
+    """Counts of rows by true class and act. Made by ``confusion_matrix``.
 
     Attributes
     ----------
     counts : ndarray of shape (K, A)
-        Rows are truths, columns are acts; sums of weights if there were weights.
+        Rows are true classes, columns are acts; sums of weights if there were weights.
     truths, acts
         Names of the rows and columns.
     reject
@@ -317,14 +317,14 @@ def confusion_matrix(
     sample_weight: Any = None,
     labels: Iterable[Any] | None = None,
 ) -> Confusion:
-    r"""Count the rows by truth and act.
+    r"""Count the rows by true class and act.
 
     .. math:: N_{ka} = \sum_i w_i\, [y_i = k]\, [a_i = a]
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     acts : Decisions, or array-like of shape (n,)
         The act taken in each row, by name. Decisions bring their loss with them.
     loss
@@ -389,7 +389,7 @@ def confusion_matrix(
 
 
 def _count(truth: Int, act: Int, weight: F64, truths: Labels, acts: Labels) -> F64:
-    """Sum up the weights by truth and act."""
+    """Sum up the weights by true class and act."""
     flat = np.bincount(truth * len(acts) + act, weight, len(truths) * len(acts))
     return check.frozen(flat.reshape(len(truths), len(acts)))
 
@@ -432,7 +432,7 @@ class Evaluation(Drawable, Plain):
     by_act
         The same two numbers for each act that was taken.
     confusion
-        Rows by truth and act.
+        Rows by true class and act.
     calibration
         Confidence next to accuracy, and the proper scores.
     risk_coverage
@@ -450,7 +450,7 @@ class Evaluation(Drawable, Plain):
 
     @property
     def gap(self) -> float:
-        """Mean loss minus predicted risk: what the posterior kept quiet about."""
+        """Mean loss minus predicted risk: by how much the posterior was too optimistic."""
         return self.expected_loss.value - self.predicted_risk
 
     def __repr__(self) -> str:
@@ -510,11 +510,11 @@ def evaluate(  # noqa: PLR0913 - five inputs and the two settings of the bootstr
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     posterior : Posterior
         Probabilities of each row.
     loss
-        Losses by truth and act; by default that of ``acts`` if they are Decisions, else zero-one.
+        Losses by true class and act; default: that of ``acts`` if they are Decisions, or zero-one.
     acts : Decisions, or array-like of shape (n,), optional
         The acts taken; by default those of ``decide(posterior, loss)``.
     sample_weight : array-like of shape (n,), optional

@@ -33,7 +33,7 @@ _SHOWN = 20
 class Loss(Immutable, Storable):
     r"""Hold the loss :math:`L_{ka}` of taking act :math:`a` when the truth is :math:`k`.
 
-    Rows are truths, columns are acts, both named. There may be more acts than truths or fewer.
+    Rows are true classes, columns are acts (actions), both named; their numbers may differ.
 
     Parameters
     ----------

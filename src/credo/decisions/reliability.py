@@ -113,7 +113,7 @@ def calibration(
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     posterior : Posterior
         Probabilities of each row.
     label

@@ -48,7 +48,7 @@ class SingularCovarianceError(NumericalError):
         self.fault, self.remedy = fault, remedy
 
     def __reduce__(self) -> tuple[type[SingularCovarianceError], tuple[str, str]]:
-        """Survive the way back from another process."""
+        """Return what pickle rebuilds the error from."""
         return SingularCovarianceError, (self.fault, self.remedy)
 
 

@@ -514,7 +514,7 @@ def read_uai_evidence(path: str | os.PathLike[str], model: Model) -> dict[Label,
     Notes
     -----
     The number of observed variables is followed by pairs of variable and state. A file that starts
-    with 0 has no evidence, whatever comes after it. Files of before 2010, in which a number of sets
+    with 0 has no evidence, whatever follows. Files from before 2010, in which a number of sets
     comes first, are refused.
 
     Examples
@@ -662,7 +662,7 @@ def read_uai_result(path: str | os.PathLike[str]) -> UaiResult:
     Notes
     -----
     A file may hold better and better solutions, each after a line ``-BEGIN-``: the last is taken.
-    Files of before 2010, in which a number of sets of evidence comes first, are refused.
+    Files from before 2010, in which a number of sets of evidence comes first, are refused.
 
     Examples
     --------

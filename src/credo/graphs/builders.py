@@ -45,7 +45,7 @@ def chain(
     observations : array_like of int, shape (T,), optional
         The symbols that were seen, as numbers from 0 to m - 1; needs ``emission``.
     log_likelihood : array_like of shape (T, k), optional
-        Log density of what was seen at each step under each state, in the place of ``emission``;
+        Log density of what was seen at each step under each state, in place of ``emission``;
         for observations of any kind. A row of zeros is a step at which nothing was seen.
 
     Returns
@@ -60,7 +60,7 @@ def chain(
     ShapeError
         If the arrays do not fit together.
     InputError
-        If a row is no distribution; names it.
+        If a row is not a distribution; names it.
 
     See Also
     --------

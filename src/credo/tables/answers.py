@@ -112,7 +112,7 @@ def infer_partitions(
     Raises
     ------
     LabelError
-        If a column is not a variable. A cell that is no state is found when its partition is
+        If a column is not a variable. A cell that is not a state is found when its partition is
         computed.
 
     See Also
