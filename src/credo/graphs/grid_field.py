@@ -241,7 +241,7 @@ class GridField(MarkovNetwork):
         Returns
         -------
         float
-            The energy as the lecture has it: the larger the more probable. A pixel that is certain
+            The energy, larger for more probable pictures. A pixel that is certain
             counts 0 if the map agrees; if not, the energy is minus infinity.
 
         Raises
