@@ -23,7 +23,7 @@ loss = credo.Loss.from_dict(
         ("normal", "discharge"): 0,
     }
 )
-print("The loss: what each act costs under each true class")
+print("The loss: what each act costs for each true class")
 print(loss, end="\n\n")
 
 prior = {"cancer": 0.004, "normal": 0.996}

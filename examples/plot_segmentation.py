@@ -4,8 +4,8 @@ Where is the other texture, and where should a person look?
 
 Two textures of the same brightness and contrast; only the direction of their waves differs. A
 Gaussian for each, fitted to 8 x 8 blocks of another picture, classifies every pixel. A Markov
-random field smooths what it says, and a loss decides: one for a mistake, a tenth for asking a
-person. Blocks overlap, so that the same evidence is heard many times: it needs a weight.
+random field smooths its probabilities, and a loss decides: one for a mistake, a tenth for asking a
+person. Blocks overlap, so the same evidence is counted many times: it needs a weight.
 """
 
 from pathlib import Path

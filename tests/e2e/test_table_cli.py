@@ -324,7 +324,7 @@ def test_merged_models_equal_one_fit_to_all_rows(folder, fit, credo):
     assert merged.schema_ == whole.schema_
     fit("--features", "age,loans", model="gaussian", out="b.credo")
     code, _, err = credo("merge", "0.credo", "b.credo", "--out", "c.credo")
-    told = "needs the same columns in both. One has 'income', 'loans', the other has not."
+    told = "needs the same columns in both. Only one of them has 'income', 'loans'."
     assert (code, err) == (2, f"credo: 0.credo and b.credo: credo merge {told}\n")
     assert "two or more" in credo("merge", "0.credo", "--out", "c.credo")[2]
     assert not (folder / "c.credo").exists()

@@ -116,11 +116,11 @@ def test_mistakes_are_named():
         confusion_matrix(["ham", "eggs"], ["ham", "ham"], labels=["ham"])
     with pytest.raises(LabelError, match=r"no truth 'eggs' \(row 0\)"):
         confusion_matrix(["eggs"], ["ham"], LOSS)
-    with pytest.raises(ShapeError, match="2 truths and 1 acts"):
+    with pytest.raises(ShapeError, match="2 rows and there are 1 acts"):
         confusion_matrix(["ham", "ham"], ["ham"])
     with pytest.raises(InputError, match="leave labels out"):
         confusion_matrix(Y, ACTS, LOSS, labels=["ham"])
-    with pytest.raises(InputError, match="labels that can be names"):
+    with pytest.raises(InputError, match="values that cannot be names"):
         confusion_matrix([["a"], {"b": 1}], ["a", "a"])
     with pytest.raises(InputError, match="must be one of 'truth', 'act', 'all'. Got 'rows'"):
         confusion_matrix(Y, ACTS, LOSS).normalised("rows")

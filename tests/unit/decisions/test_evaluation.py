@@ -127,7 +127,7 @@ def test_acts_with_weights_of_zero_are_left_out():
 
 @pytest.mark.parametrize(
     ("stated", "words"),
-    [(0.99, "promises too much"), (0.7, "within that interval"), (0.51, "fears too much")],
+    [(0.99, "is too optimistic"), (0.7, "within that interval"), (0.51, "is too pessimistic")],
 )
 def test_the_report_says_whether_the_posterior_kept_its_promise(stated, words):
     p = Posterior.from_probabilities([[stated, 1 - stated]] * 200, AB)
@@ -150,7 +150,7 @@ def test_the_report_leaves_out_what_is_undefined_and_counts_the_impossible():
     text = repr(evaluate(["a", "b"], p, loss))
     assert "accuracy" not in text
     assert "normalised" not in text
-    assert "inf (1 truths had probability 0)" in text
+    assert "inf (1 true classes had probability 0)" in text
 
 
 def test_it_travels_as_json():
@@ -171,7 +171,7 @@ def test_mistakes_are_named():
         evaluate(["a", "b", "c"], P)
     with pytest.raises(ShapeError, match="y has 2 rows and the posterior 3"):
         evaluate(["a", "b"], P)
-    with pytest.raises(ShapeError, match="3 truths and 1 acts"):
+    with pytest.raises(ShapeError, match="3 rows and there are 1 acts"):
         evaluate(Y, P, acts=["a"])
     with pytest.raises(LabelError, match=r"evaluate: the labels .* differ in 'a'"):
         evaluate(Y, P, Loss.zero_one(["c", "d"]), acts=["c", "c", "c"])

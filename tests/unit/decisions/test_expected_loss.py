@@ -225,7 +225,7 @@ def test_an_unknown_truth_or_act_is_named_with_its_row():
 
 
 def test_lengths_that_differ_are_named():
-    with pytest.raises(ShapeError, match="2 truths and 1 acts"):
+    with pytest.raises(ShapeError, match="2 rows and there are 1 acts"):
         expected_loss(["fair", "fair"], ["stop"], LOSS)
     with pytest.raises(ShapeError, match="one sample weight per row, 1"):
         expected_loss(["fair"], ["stop"], LOSS, sample_weight=[1, 2])

@@ -247,7 +247,7 @@ def test_what_is_not_a_density_is_refused_by_name(function, density, message):
 
 
 def test_the_bound_is_for_gaussians_only():
-    with pytest.raises(InputError, match="the density of 'b' is none"):
+    with pytest.raises(InputError, match="the density of 'b' is not one"):
         bhattacharyya_bound({"a": (0, 1), "b": stats.laplace()}, [0.5, 0.5])
 
 

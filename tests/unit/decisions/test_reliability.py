@@ -198,7 +198,7 @@ def test_an_impossible_truth_makes_the_log_loss_infinite_and_is_counted():
     p = posterior(np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]]))
     report = calibration(["a", "b", "b"], p)
     assert (report.log_loss, report.n_impossible) == (math.inf, 1)
-    assert "1 truths had probability 0" in repr(report)
+    assert "1 true classes had probability 0" in repr(report)
     assert report.to_dict()["log_loss"] is None
     one = calibration(["a", "b", "b"], p, label="b")
     assert (one.log_loss, one.n_impossible) == (math.inf, 1)

@@ -378,7 +378,7 @@ def test_evidence_is_given_by_names(given, text):
         ("1 1 3", 5, "Variable 1 has no state 3: it has 3, from 0 on"),
         ("2 0 1 0 0", 7, "'rain' is observed in two states"),
         ("2 0 1", 1, "Evidence on 2 variables takes 5 numbers. Got 3"),
-        ("1 2 1 2 0 1", 1, "the number of sets that files of before 2010 begin with goes"),
+        ("1 2 1 2 0 1", 1, "begin with a number of sets: remove it"),
         ("x", 1, "Expected a number, got 'x'"),
         ("1 0 -1", 5, "a whole number from 0 on, got -1.0"),
         ("1.5", 1, "a whole number from 0 on, got 1.5"),

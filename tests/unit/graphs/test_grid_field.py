@@ -755,7 +755,7 @@ class TestTheNamesOfPixels:
         assert names.index((1023, np.int8(5))) == 1023 * 1024 + 5
         assert names.index((1, 0), 1024) == 1024
         for span in ((1025,), (0, 1024)):
-            with pytest.raises(ValueError, match="is no pixel"):
+            with pytest.raises(ValueError, match="is not a pixel"):
                 names.index((1, 0), *span)
         assert repr(names) == "<1048576 pixels of (1024, 1024)>"
 

@@ -491,7 +491,7 @@ def test_a_declared_category_that_does_not_occur_need_not_be_a_state():
 
 def test_an_unknown_state_or_column_is_named_with_its_row():
     cells = {"stage": [0, 1, 1], "smoke": ["no", None, "Yes"]}
-    expected = "infer_many: a column is no variable.*'smoek'.*Did you mean 'smoke'.*Drop columns"
+    expected = "infer_many: a column is not a variable.*'smoek'.*Did you mean 'smoke'.*Drop columns"
     for make in (pd.DataFrame, pl.DataFrame, pa.table, dict, listed):
         with pytest.raises(LabelError, match="row 2 has 'Yes' for 'smoke'.*Did you mean 'yes'"):
             infer_many(clinic(), make(cells))

@@ -267,7 +267,7 @@ def test_every_distribution_survives_a_round_trip(p):
         (["a", "b"], [1, -1], InputError, "at least zero and not all zero"),
         (["a", "b"], [1], ShapeError, "one sample weight per row, 2"),
         ([["a", "b"]], None, InputError, "must be 1-D"),
-        ([{"a": 1}, "b"], None, InputError, "can be names. unhashable"),
+        ([{"a": 1}, "b"], None, InputError, "cannot be names. unhashable"),
         ([], None, InputError, "at least one"),
     ],
 )

@@ -513,7 +513,7 @@ def test_impossible_rows_are_nan_if_asked_for_and_an_error_if_not(network):
 @pytest.mark.parametrize(
     ("columns", "options", "error", "message"),
     [
-        (["x0", "who"], {}, LabelError, "column 'who' is no variable.*keep=\\['who'\\]"),
+        (["x0", "who"], {}, LabelError, "column 'who' is not a variable.*keep=\\['who'\\]"),
         (["who"], {"keep": ["who"]}, InputError, "no column of the frame is a variable"),
         (["x0"], {"ignore": ["who"]}, LabelError, "who"),
         (["x0", "x1=0"], {"keep": ["x1=0"]}, InputError, "two columns 'x1=0'"),

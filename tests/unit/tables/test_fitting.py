@@ -215,7 +215,7 @@ def test_a_schema_of_an_earlier_fit_is_not_believed(frame):
         ({}, {"features": "age"}, InputError, "a list of columns"),
         ({}, {"features": []}, InputError, "no column of features"),
         ({}, {"features": ["age", "age"]}, InputError, "'age' twice"),
-        ({}, {"features": ["left"]}, InputError, "no feature"),
+        ({}, {"features": ["left"]}, InputError, "not a feature"),
         ({}, {"features": ["city"]}, InputError, "'city' holds categories. Use NaiveBayes"),
         ({}, {"weight": "city"}, InputError, "'city' must be numbers"),
         ({"age": dt.date(2020, 1, 1)}, {}, InputError, "'age' is a date or a time"),
@@ -332,7 +332,7 @@ def test_names_of_categories_do_not_collide():
     table = pa.table({"a": ["b", "c"] * 2, "a=c": [1.0, 2.0, 3.0, 5.0], "y": ["u", "v"] * 2})
     with pytest.raises(InputError, match="'a=c' has the name of another column"):
         credo.fit_table(credo.LogisticClassifier("l2", strength=1.0), table)
-    with pytest.raises(InputError, match="one category only"):
+    with pytest.raises(InputError, match="only one category"):
         credo.fit_table(credo.LogisticClassifier(), pa.table({"a": ["b"] * 2, "y": ["u", "v"]}))
 
 
@@ -484,7 +484,7 @@ TABLES = {
     "another column": (
         SECOND.rename_columns(["z", "n", "word", "y"]),
         ("z", "n"),
-        "One has 'x', 'z'",
+        "Only one of them has 'x', 'z'",
     ),
     "another order": (SECOND, ("n", "x"), "in the same order in both: 'x', 'n' and 'n', 'x'"),
     "another type": (

@@ -321,7 +321,7 @@ class Above:
         return float(np.nextafter(self.value + self.rounding, np.inf))
 
     def answer(self) -> Answer:
-        """Word the outcome for the door."""
+        """Return the outcome as an Answer."""
         dual, found = self.run.dual, self.found
         reduced, graph = dual.reduced, dual.graph
         scopes = reduced.problem.variables[reduced.kept[graph.scope]]

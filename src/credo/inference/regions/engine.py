@@ -333,7 +333,7 @@ class RegionMessages:
         return bool(before) and min(self._since[-window:]) > SHARE * min(before)
 
     def _grow(self) -> None:
-        """Be more careful."""
+        """Relax the updates more, or lower the share of the new messages."""
         self._since = []
         if self.relaxation < RELAXATIONS[-1]:
             self.relaxation = next(r for r in RELAXATIONS if r > self.relaxation)
