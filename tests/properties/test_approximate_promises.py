@@ -18,9 +18,9 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 from tests.oracles import joint as oracle
-from tests.properties.random_graphs import STEEP, cases, draw_case
+from tests.properties.random_graphs import STEEP, assert_told, cases, draw_case
 
 import credo
 from credo.exceptions import (
@@ -58,6 +58,8 @@ SUMS = {
     "plaquettes": ("generalised", {"regions": "plaquettes", "sweeps": 30}),
     "double_loop": ("double_loop", {"sweeps": 500}),
     "double_bethe": ("double_loop", {"regions": "bethe", "sweeps": 50}),
+    "cliques": ("generalised", {"regions": "cliques", "sweeps": 100}),
+    "double_closed": ("double_loop", {"regions": [], "sweeps": 50}),
     "tree_reweighted": ("tree_reweighted", {"rounds": 2, "sweeps": 100}),
     "uniform": ("tree_reweighted", {"forests": "uniform", "sweeps": 5}),
     "mean_field": ("mean_field", {}),
@@ -111,35 +113,18 @@ def assert_bounds_log_sum(case, lower, upper):
     assert upper >= truth - slack(case), f"upper bound {upper} of {truth}: {upper - truth:.3g}"
 
 
-def assert_told(case, error):
-    """Nothing is possible, and whoever says so names findings that cannot be true together."""
-    assert not case.left.is_possible, error
-    if "allows no configuration" in str(error):
-        assert not case.joint.is_possible
-        return
-    assert isinstance(error, ImpossibleEvidence), error
-    evidence = {name: case.evidence[name] for name in error.conflict if name in case.evidence}
-    weights = {name: case.likelihood[name] for name in error.conflict if name in case.likelihood}
-    assert not case.joint.given(evidence, weights).is_possible
-
-
-def question(case):
-    """What is asked besides the model."""
-    return {"evidence": case.evidence, "likelihood": case.likelihood}
-
-
-def check_sums(case, name):
+def check_sums(case, name, **more):
     """Hold an engine of ``infer`` to what it says; give its status."""
-    method, options = SUMS[name]
+    method, options = SUMS[name][0], SUMS[name][1] | more
     try:
         post = credo.infer(
-            case.model, **question(case), method=method, on_failure="return", **options
+            case.model, **case.question, method=method, on_failure="return", **options
         )
     except NumericalError:
         assert method == "gibbs"  # found no place to begin from, and claims nothing
         return "REFUSED"
     except InputError as error:
-        assert_told(case, error)
+        assert_told(case, error, smallest=False)
         return "IMPOSSIBLE"
     for each in case.joint.names:
         assert_distribution(post.probabilities(each))
@@ -149,14 +134,22 @@ def check_sums(case, name):
         assert post.status not in ("EXACT", "SAMPLED")
         assert method != "loopy" or not case.is_forest or post.status == "MAX_SWEEPS"
         return f"{post.status}, impossible"
+    _check_beliefs(case, post)
+    _check_joints(case, post)
+    return post.status
+
+
+def _check_beliefs(case, post):
+    """What was observed is certain, what is exact is the truth, regions rule out nothing more."""
     observed = {v: x for v, x in case.evidence.items() if not isinstance(x, set)}
     for each, state in observed.items():
         assert post[each].probabilities[case.joint.states[each].index(state)] == 1
+    names = case.joint.names
+    got, truth = all_of(names, post.probabilities), all_of(names, case.left.marginal)
     if post.status == "EXACT":
-        names = case.joint.names
-        assert_close(all_of(names, post.probabilities), all_of(names, case.left.marginal))
-    _check_joints(case, post)
-    return post.status
+        assert_close(got, truth)
+    elif post.engine in ("generalised", "double_loop") and case.kind == "usual":
+        assert (got[truth > 0] > 0).all()
 
 
 def _check_log_evidence(case, post):
@@ -166,6 +159,7 @@ def _check_log_evidence(case, post):
     assert kind in ("EXACT", "ESTIMATE", "LOWER_BOUND", "UPPER_BOUND")
     if case.is_forest and post.engine in ("tree_reweighted", "structured_mean_field"):
         assert (post.status, kind) == ("EXACT", "EXACT")
+    assert post.status != "EXACT" or kind == "EXACT"
     if kind == "EXACT":
         assert case.left.is_possible
         assert abs(log_z - case.left.log_sum) <= CLOSE
@@ -184,6 +178,10 @@ def _check_joints(case, post):
     scopes = [scopes[i] for i in rng.permutation(len(scopes))[:2]]
     if 1 < len(case.joint.names) < 10:
         scopes.append(case.joint.names)
+    for name in case.joint.names[:3]:
+        if post.status in ("CONVERGED", "EXACT"):
+            table = post.joint([name]).table
+            np.testing.assert_allclose(table, post.probabilities(name), atol=1e-7)
     for scope in scopes:
         pair = [scope[i] for i in rng.permutation(len(scope))[:2]]
         try:
@@ -221,24 +219,24 @@ def check_rows(case, **options):
         if many.statuses[i] == "EXACT":
             assert left.is_possible, row
             assert_close(got, all_of(names, left.marginal))
-        elif case.is_forest and many.statuses[i] == "CONVERGED" and not case.steep:
+        elif case.is_forest and many.statuses[i] == "CONVERGED" and case.kind != "steep":
             np.testing.assert_allclose(got, all_of(names, left.marginal), rtol=0, atol=1e-6)
         if many.log_evidence_is == "EXACT":
             assert abs(many.log_evidence[i] - left.log_sum) <= CLOSE
     return " ".join(sorted(set(many.statuses.tolist())))
 
 
-def check_maximum(case, name):
+def check_maximum(case, name, **more):
     """Hold an engine of ``mpe`` to what it says; give what that is."""
-    method, options = MAXIMA[name]
+    method, options = MAXIMA[name][0], MAXIMA[name][1] | more
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", ApproximationWarning)
         try:
-            found = credo.mpe(case.model, **question(case), method=method, **options)
+            found = credo.mpe(case.model, **case.question, method=method, **options)
         except InputError as error:
             if method == "graph_cut" and _is_no_cut(error):
                 return "NO CUT"
-            assert_told(case, error)
+            assert_told(case, error, smallest=False)
             return "IMPOSSIBLE"
     assert list(found.states) == case.joint.names
     score, best = case.left.score(found.states), float(case.left.top)
@@ -249,6 +247,8 @@ def check_maximum(case, name):
     assert is_warned == (score == -math.inf)
     if found.bound is not None:
         assert found.bound >= best - 1e-12 * max(1.0, abs(best)), f"{found.bound} < {best}"
+        if case.is_forest and best > -math.inf and name == "trws":
+            assert abs(found.bound - best) <= CLOSE * max(1.0, abs(best))
     if found.is_exact:
         assert score >= best - CLOSE, f"{score} is called the best, which is {best}"
         assert case.left.is_possible
@@ -262,6 +262,38 @@ def _is_no_cut(error):
     return not isinstance(error, ImpossibleEvidence) and "allows no" not in str(error)
 
 
+def check_exact_maxima(case):
+    """The best, the next best, the best with each state, the best of some variables."""
+    rng = np.random.default_rng(case.seed)
+    names = [case.names[i] for i in rng.permutation(len(case.names))]
+    some = names[: int(rng.integers(0, len(names) + 1))]
+    asks = {
+        credo.mpe: {},
+        credo.k_best: {"k": 5},
+        credo.max_marginals: {},
+        credo.marginal_map: {"variables": some},
+    }
+    if not case.left.is_possible:
+        for ask, asked in asks.items():
+            with pytest.raises(InputError) as caught:
+                ask(case.model, **asked, **case.question)
+            assert_told(case, caught.value)
+        return "IMPOSSIBLE"
+    best, listed, largest, part = (ask(case.model, **x, **case.question) for ask, x in asks.items())
+    scores = case.left.scores()
+    np.testing.assert_allclose([each.log_score for each in listed], scores[:5], rtol=0, atol=CLOSE)
+    assert len({tuple(each.states.items()) for each in listed}) == len(listed)
+    got = all_of(names, largest.log_values)
+    np.testing.assert_allclose(got, all_of(names, case.left.largest), rtol=0, atol=CLOSE)
+    assert list(part.states) == some
+    tops = [(best, scores[0]), (largest.best, scores[0]), (part, case.left.tops(some)[0])]
+    assert all(found.is_exact for found, _ in tops)
+    for found, score in [*tops, *zip(listed, scores, strict=False)]:
+        assert found.log_score == pytest.approx(score, abs=CLOSE)
+        assert found.log_score == pytest.approx(case.left.score(found.states), abs=CLOSE)
+    return "PROVEN"
+
+
 def check_bounds(case):
     """Certified intervals hold the truth, and meet on forests, however short the search."""
     rng = np.random.default_rng(case.seed)
@@ -273,9 +305,9 @@ def check_bounds(case):
         "seed": int(rng.integers(3)),
     }
     try:
-        found = credo.bounds(case.model, **question(case), **options)
+        found = credo.bounds(case.model, **case.question, **options)
     except InputError as error:
-        assert_told(case, error)
+        assert_told(case, error, smallest=False)
         return "IMPOSSIBLE"
     assert_bounds_log_sum(case, found.lower, found.upper)
     if not case.left.is_possible:
@@ -334,7 +366,7 @@ def check_draws(case, blocks=None, most=8.0):
     if time > most:
         return "SLOW"
     settings = {"chains": CHAINS, "draws": DRAWS, "burn_in": BURN_IN, "log_z": None}
-    given_ = {**question(case), "on_failure": "return", "seed": case.seed % 1000}
+    given_ = {**case.question, "on_failure": "return", "seed": case.seed % 1000}
     post = credo.infer(case.model, **given_, method="gibbs", blocks=blocks, **settings)
     if post.details.get("worst_r_hat", 1.0) > MIXED:
         return "TOLD NOT TO MIX"  # a rule over many variables is drawn with auxiliary ones
@@ -362,6 +394,7 @@ def _own_errors(post):
 LAWS = {
     **{f"infer {name}": lambda case, name=name: check_sums(case, name) for name in SUMS},
     **{f"mpe {name}": lambda case, name=name: check_maximum(case, name) for name in MAXIMA},
+    "exact maxima": check_exact_maxima,
     "infer_many": check_rows,
     "infer_many damped": lambda case: check_rows(case, momentum=0.6, sweeps=200),
     "bounds": check_bounds,
@@ -369,7 +402,7 @@ LAWS = {
     "draws of trees": lambda case: check_draws(case, "trees"),
 }
 #: Gibbs does not mix where tables are steep.
-STEEP_LAWS = [law for law in LAWS if not law.startswith("draws")]
+STEEP_LAWS = [law for law in LAWS if not law.startswith(("draws", "exact"))]
 
 
 @given(cases())
@@ -378,10 +411,23 @@ def test_promises_hold(law, case):
     LAWS[law](case)
 
 
-@given(cases(steep=True))
+@given(cases("steep"))
 @pytest.mark.parametrize("law", STEEP_LAWS)
 def test_promises_hold_for_steep_tables(law, case):
     LAWS[law](case)
+
+
+@given(cases("tables") | cases("wide"))
+@pytest.mark.parametrize("name", ["generalised", "double_loop"])
+def test_one_region_of_everything_is_enumeration(name, case):
+    assume(case.names)
+    status = check_sums(case, name, regions=[case.names])
+    assert status in ("EXACT", "IMPOSSIBLE") or case.kind == "wide"  # rules have auxiliaries
+
+
+@given(cases("wide"))
+def test_bounds_of_maxima_hold_where_logs_are_wide_and_are_reached_on_trees(case):
+    check_maximum(case, "trws", sweeps=50)
 
 
 @pytest.mark.parametrize("name", SUMS)
@@ -591,12 +637,13 @@ def _unobserved(seed, model, truth, tables):
     """A case without evidence."""
     return types.SimpleNamespace(
         seed=seed,
+        kind="steep",
         model=model,
         joint=truth,
         left=truth,
         is_forest=isinstance(truth, Tree),
         evidence={},
-        likelihood={},
+        question={},
         span=1 + sum(float(np.abs(table).max()) for table in tables),
     )
 
@@ -604,33 +651,33 @@ def _unobserved(seed, model, truth, tables):
 def fingerprint(seeds, threads):
     """Every number of every engine on a few models, as they are in memory."""
     found = {}
-    for seed, steep in itertools.product(seeds, (False, True)):
-        case = draw_case(seed, steep=steep)
+    for seed, kind in itertools.product(seeds, ("usual", "steep")):
+        case = draw_case(seed, kind)
         if not case.left.is_possible:
             continue
         for name, (method, options) in SUMS.items():
             extra = {"threads": threads} if method in ("loopy", "gibbs") else {}
-            asked = {**question(case), "method": method, "on_failure": "return"}
+            asked = {**case.question, "method": method, "on_failure": "return"}
             try:
                 post = credo.infer(case.model, **asked, **options, **extra)
             except NumericalError as error:
-                found[f"{seed} {steep} {name}"] = str(error)
+                found[f"{seed} {kind} {name}"] = str(error)
                 continue
             numbers = all_of(case.joint.names, post.probabilities).tobytes().hex()
-            found[f"{seed} {steep} {name}"] = [post.status, post.sweeps, numbers]
+            found[f"{seed} {kind} {name}"] = [post.status, post.sweeps, numbers]
         for name, (method, options) in MAXIMA.items():
             if method == "graph_cut":
                 continue
-            best = credo.mpe(case.model, **question(case), method=method, **options)
-            found[f"{seed} {steep} mpe {name}"] = repr((best.states, best.log_score, best.bound))
-        bounded = credo.bounds(case.model, **question(case), rounds=1, sweeps=50)
-        found[f"{seed} {steep} bounds"] = [bounded.lower.hex(), bounded.upper.hex()]
+            best = credo.mpe(case.model, **case.question, method=method, **options)
+            found[f"{seed} {kind} mpe {name}"] = repr((best.states, best.log_score, best.bound))
+        bounded = credo.bounds(case.model, **case.question, rounds=1, sweeps=50)
+        found[f"{seed} {kind} bounds"] = [bounded.lower.hex(), bounded.upper.hex()]
         rows = [{}, case.joint.best()]
         many = credo.infer_many(
             case.model, rows, method="loopy", on_impossible="nan", threads=threads
         )
         numbers = all_of(case.joint.names, lambda name, many=many: many.probabilities(name).ravel())
-        found[f"{seed} {steep} rows"] = numbers.tobytes().hex() + many.log_evidence.tobytes().hex()
+        found[f"{seed} {kind} rows"] = numbers.tobytes().hex() + many.log_evidence.tobytes().hex()
     return found
 
 
@@ -669,8 +716,8 @@ def test_ten_thousand_graphs():
     """Odd seeds are steep."""
     broken = collections.defaultdict(list)
     for seed in range(10_000):
-        case = draw_case(seed, steep=seed % 2 == 1)
-        for law in STEEP_LAWS if case.steep else LAWS:
+        case = draw_case(seed, "steep" if seed % 2 else "usual")
+        for law in STEEP_LAWS if seed % 2 else LAWS:
             try:
                 LAWS[law](case)
             except Exception as error:  # noqa: BLE001 - of any kind

@@ -205,7 +205,7 @@ def test_rows_side_by_side():
 @pytest.mark.parametrize("seed", range(4))
 def test_other_engines(seed):
     """Regions, mean field, tree-reweighting, Gibbs sampling, bounds and their maxima."""
-    model = draw_case(seed, steep=seed % 2 == 1).model
+    model = draw_case(seed, "steep" if seed % 2 else "usual").model
     try:
         credo.bounds(model, rounds=1, sweeps=4, restarts=1)
         for method in ("mean_field", "structured_mean_field", "tree_reweighted"):
