@@ -85,21 +85,6 @@ def weight(factors, state):
     return math.prod(float(table[tuple(state[v] for v in scope)]) for scope, table in factors)
 
 
-def joint(sizes, factors):
-    """The probability of every configuration, and the sum of their weights."""
-    table = np.zeros(sizes)
-    for state in itertools.product(*(range(k) for k in sizes)):
-        table[state] = weight(factors, state)
-    return table / table.sum(), table.sum()
-
-
-def marginals(sizes, factors):
-    """All marginals, one after the other."""
-    table, _ = joint(sizes, factors)
-    n = len(sizes)
-    return np.concatenate([table.sum(axis=tuple(set(range(n)) - {v})) for v in range(n)])
-
-
 def block_marginals(sizes, factors, state, block):
     """The marginal of each variable of a block given all others."""
     found = [np.zeros(sizes[v]) for v in block]

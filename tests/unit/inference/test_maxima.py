@@ -24,7 +24,7 @@ def graph_of(shape, factors):
 
 
 def joint_of(shape, factors):
-    return Joint.product({v: range(k) for v, k in enumerate(shape)}, factors)
+    return Joint.numbered(shape, factors, log=False)
 
 
 def asia():
