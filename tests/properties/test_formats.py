@@ -28,11 +28,9 @@ NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(
     lambda name: name.isprintable() and name == name.strip()
 )
 
-
 PLAIN = st.text("abyz059_.+-%/<>", min_size=1, max_size=4).filter(
     lambda name: "//" not in name and "/*" not in name
 )
-
 
 WEIGHTS = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 1e-300, 1 / 3])
 
@@ -145,13 +143,8 @@ probability ( w | z, "x y" ) {
 """,
 ]
 
-
 SIGNS = [bytes([sign]) for sign in b'{}()[],;|"\\/* \n\r\t019.eE+-aw\x00\xff\xc3=']
-
-
 WORDS = [b"variable", b"probability", b"table", b"default", b"property", b"type", b"discrete"]
-
-
 WORDS += [b"network", b"//", b"/*", b"*/", b"99999999999", b"1e400", b"nan", b"\xef\xbb\xbf"]
 
 
@@ -197,7 +190,6 @@ LABEL = st.one_of(
     st.none(),
     st.tuples(st.text(max_size=2), st.integers(0, 3)),
 )
-
 
 CELL = st.one_of(st.just(0.0), st.floats(0, 1e300, allow_subnormal=True))
 

@@ -19,7 +19,6 @@ from credo.graphs import BayesianNetwork
 
 READ = read_bif
 
-
 #: Line by line, so that places can be counted.
 LINES = [
     "network unknown {",  # 1
@@ -39,13 +38,9 @@ LINES = [
     "}",
 ]
 
-
 TEXT = "\n".join(LINES)
-
-
 #: What it says, by hand.
 GRASS = [[0.5, 0.5], [0.25, 0.75]]
-
 
 HEAD = """network x { }
 variable P { type discrete [ 2 ] { p0, p1 }; }
@@ -469,8 +464,6 @@ def test_the_text_is_that_of_bnlearn(tmp_path):
 
 
 QUOTED = ["a b", "x,y", 'say "hi"', "back\\", "größe", "a//b", "/*", "table"]
-
-
 BARE = ["5-12", "<5", "1.0_2", "Asy/Patch", "50%"]
 
 
@@ -488,8 +481,6 @@ def test_only_odd_names_are_quoted(tmp_path, name):
 # --- published networks, where they are found beside the project ------------------------------
 
 BESIDE = Path(__file__).parents[4] / "shared" / "data" / "graphical" / "bif"
-
-
 PGMPY = importlib.util.find_spec("pgmpy")
 
 
@@ -499,8 +490,6 @@ def networks_in(folder):
 
 
 FOUND = networks_in(BESIDE)
-
-
 IN_PGMPY = {}
 
 

@@ -15,14 +15,8 @@ from credo.formats import _text, network_files, read_bif, read_network, read_uai
 from credo.graphs import BayesianNetwork, FactorGraph
 
 PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "graphical" / "bif"
-
-
 READ = read_uai
-
-
 FORMATS = list(network_files.FORMATS)
-
-
 DIRECTED = [ending for ending in FORMATS if ending != ".lg"]
 
 

@@ -16,20 +16,10 @@ from credo.graphs import GridField, Ising, MarkovNetwork, Potts, TruncatedLinear
 from credo.posterior import Posterior, PosteriorMap
 
 RNG = np.random.default_rng(7)
-
-
 LOGS = RNG.normal(size=(3, 4, 3))
-
-
 POTTS = Potts(0.5)
-
-
 HOLLOW = np.zeros((2, 2))
-
-
 PAIR = GridField(np.zeros((1, 2, 2)), POTTS)
-
-
 ROWS = Posterior.from_probabilities(np.full((12, 3), 1 / 3), ["a", "b", "c"])
 
 
@@ -469,8 +459,6 @@ class TestLargePictures:
 
 
 ALL = [Ising, Potts, TruncatedLinear, TruncatedQuadratic]
-
-
 TRUNCATED = [TruncatedLinear, TruncatedQuadratic]
 
 

@@ -563,17 +563,9 @@ class TestNetworkFromArrays:
 
 
 RNG = np.random.default_rng(9)
-
-
 POTENTIALS = RNG.random((4, 3)) + 0.1
-
-
 EDGES = [[0, 1], [2, 1], [3, 2], [0, 1]]  # the last is the first again
-
-
 SHARED = RNG.random((3, 3)) + 0.1
-
-
 OWN = RNG.random((4, 3, 3)) + 0.1
 
 
@@ -721,14 +713,8 @@ class TestFieldFromArrays:
 
 
 INITIAL = [0.6, 0.3, 0.1]
-
-
 MOVES = np.array([[0.7, 0.2, 0.1], [0.0, 0.5, 0.5], [0.3, 0.3, 0.4]])
-
-
 SHOWS = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
-
-
 PER_STEP = np.stack([MOVES, MOVES[::-1]])
 
 

@@ -13,21 +13,11 @@ import credo
 from credo.exceptions import InputError, LabelError
 
 BY_FOREST = {"lower": "exact forest", "upper": "exact forest"}
-
-
 SAME = np.where(np.eye(2) > 0, 0.0, -np.inf)
-
-
 DIFFER = np.where(np.eye(2) > 0, -np.inf, 0.0)
-
-
 #: Three variables of two states, all different: impossible, which arc consistency does not notice.
 RIVALS = [2] * 3, [([0, 1], DIFFER), ([1, 2], DIFFER), ([2, 0], DIFFER)]
-
-
 ROUNDING = 1e-10
-
-
 LOWER = pytest.mark.parametrize("method", ["mean_field", "structured_mean_field"])
 
 

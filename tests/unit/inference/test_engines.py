@@ -39,7 +39,6 @@ from credo.inference.engines import (
 
 EXACT = ("auto", "exact", "junction_tree", "elimination", "enumeration", "tree")
 
-
 APPROXIMATE = (
     "loopy",
     "tree_reweighted",
@@ -50,14 +49,9 @@ APPROXIMATE = (
     "gibbs",
 )
 
-
 MAXIMA = ("auto", "junction_tree", "tree_reweighted", "loopy", "icm")
-
-
 #: How far a belief may be off on these models if the engine says that it converged; 1 says nothing.
 LOOSE = {"loopy": 0.35, "tree_reweighted": 0.5, "generalised": 0.1, "double_loop": 0.1}
-
-
 PROMISED = {"lower": "LOWER_BOUND", "upper": "UPPER_BOUND"}
 
 
@@ -125,9 +119,7 @@ MODELS = {
     "observed_chain": observed_chain,
 }
 
-
 TREES = ("hidden_chain", "observed_chain")
-
 
 #: A state, several states, weights, a state and weights, of each model; then what cannot be true,
 #: whose first two findings conflict.
@@ -169,13 +161,8 @@ SEEN = {
     },
 }
 
-
 POSSIBLE = ("nothing", "state", "states", "weights", "both", "everything")
-
-
 every_model = pytest.mark.parametrize("kind", MODELS)
-
-
 every_evidence = pytest.mark.parametrize("seen", POSSIBLE)
 
 

@@ -24,8 +24,6 @@ from credo.graphs import BayesianNetwork, MarkovNetwork
 from credo.inference.question import as_bytes, as_text
 
 METHODS = ["auto", "junction_tree", "elimination", "enumeration", "tree", "JunctionTree"]
-
-
 every_method = pytest.mark.parametrize("method", METHODS)
 
 
@@ -46,16 +44,9 @@ def shared_tables():
 
 
 PAIR = ("ab", [[1.0, 2.0], [3.0, 4.0]])
-
-
 WET = 0.2 * (0.99 * 0.8 + 0.01 * 0.99), 0.8 * 0.4 * 0.9  # with rain and without
-
-
 DAMP = 0.1 * 0.2 + 0.6 * WET[0], 0.1 * 0.8 + 0.6 * WET[1]
-
-
 ARRAYS = ([[1.0, 2.0], [1.0, 1.0], [3.0, 1.0]], [[0, 1]], [[2.0, 1.0], [1.0, 2.0]])
-
 
 #: A model, what is asked, beliefs and the log of the evidence.
 BY_HAND = {
@@ -87,10 +78,7 @@ BY_HAND = {
     "the size of a table counts for each edge": (shared_tables()[0], {}, {}, shared_tables()[1]),
 }  # fmt: skip
 
-
 LOOPS = [*list(BY_HAND)[:2], list(BY_HAND)[-1]]
-
-
 LOGS = [[-900.0, 0.0], [5.0], [-2000.0, -np.inf, -2001.0], [300.0, 301.0, -500.0, 300.0]]
 
 
@@ -110,13 +98,8 @@ def sized(size):
 
 
 NARROW = ("ab", [[1.0, 3.0], [1.0, 1.0]])
-
-
 STEEP = ("a", [0.0, -1e4, -2e4]), ("ab", [[-np.inf, -np.inf, -1e4]] + [[0.0, -np.inf, -np.inf]] * 2)
-
-
 BELOW = graph("a", ("a", [0.0, -5000.0]), log=True)
-
 
 #: The same where numbers would underflow or overflow on the way.
 OF_ANY_RANGE = {
@@ -445,7 +428,6 @@ def collider():
 
 
 NOTHING = {"n_variables": 0, "order": (), "largest_clique": (), "n_bytes": 0, "width": 0}
-
 
 #: A model, what is asked, and what the plan says.
 PLANS = {

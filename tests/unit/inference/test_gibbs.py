@@ -25,11 +25,7 @@ def sample(sizes, factors, evidence=None, **options):
 
 
 BLOCKS = [None, "trees"]
-
-
 SIZES = [2, 3, 2, 1, 2, 3]
-
-
 SCOPES = [(0, 1), (1, 0), (1, 2), (2, 0, 4), (4, 3), (5,), (5,), (4, 5), (0,)]
 
 

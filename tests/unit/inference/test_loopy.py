@@ -427,8 +427,6 @@ def test_where_it_converged_every_message_satisfies_its_update(schedule):
 
 
 EVERY = ("auto", "flooding", "sequential", "residual", "random", "tree")
-
-
 KINDS = ("even", "odd", "at_most_one", "noisy_or", "noisy_and")
 
 
@@ -884,7 +882,6 @@ def test_all_or_all_but_one_observed_leaves_nothing_to_pass():
 
 
 WHO = "of Loopy belief propagation"
-
 
 REFUSED = {
     "momentum": ([0, -0.5, 1.0001, np.nan, np.inf, "fast", None, [0.5, 0.5]], f"momentum {WHO}"),

@@ -362,7 +362,6 @@ CELLS = {
     "alarm": [True, None, False, None, True],
 }
 
-
 CODES = [[0, -1, 1], [-1, 2, -1], [1, -1, 0], [1, 0, -1], [-1, 1, 1]]
 
 

@@ -8,11 +8,7 @@ from tests.speeds import both_speeds
 from credo._kernels import forest as kernel
 
 SIZES = [2, 3, 2, 1, 2, 3, 2]
-
-
 SCOPES = [(0, 1), (1, 2), (2, 0, 4), (4, 3), (4, 5), (5, 6, 3), (0, 6)]
-
-
 BLOCKS = [[0, 1], [1, 2, 5], [0, 2, 4, 5], [3], [0, 3, 5, 6], [6, 1]]
 
 
