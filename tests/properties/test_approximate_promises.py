@@ -141,9 +141,10 @@ def check_sums(case, name, **more):
 
 def _check_beliefs(case, post):
     """What was observed is certain, what is exact is the truth, regions rule out nothing more."""
-    observed = {v: x for v, x in case.evidence.items() if not isinstance(x, set)}
-    for each, state in observed.items():
-        assert post[each].probabilities[case.joint.states[each].index(state)] == 1
+    for each, seen in case.evidence.items():
+        allowed = seen if isinstance(seen, set) else {seen}
+        states = zip(case.joint.states[each], post.probabilities(each), strict=True)
+        assert all(state in allowed or p == 0 for state, p in states)
     names = case.joint.names
     got, truth = all_of(names, post.probabilities), all_of(names, case.left.marginal)
     if post.status == "EXACT":

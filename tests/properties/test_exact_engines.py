@@ -5,13 +5,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, note, strategies as st
+from hypothesis import given, strategies as st
 from tests.properties.random_graphs import assert_told, cases
 
 import credo
 from credo.exceptions import InputError
 
-METHODS = ("auto", "junction_tree", "elimination", "enumeration", "tree")
+METHODS = ("auto", "exact", "junction_tree", "elimination", "enumeration", "tree")
 CASES = st.one_of(cases(), cases("wide"))
 
 
@@ -33,13 +33,11 @@ def assert_refused(case, ask):
     assert_told(case, caught.value)
 
 
-@given(case=CASES, data=st.data())
-def test_marginals_the_evidence_and_joints_equal_the_sum_over_configurations(case, data):
-    some = st.lists(st.sampled_from(case.names), unique=True) if case.names else st.just([])
-    query = data.draw(st.one_of(st.none(), some))
+def check_exact(case, query=None):
+    """Ask by every method, for everything or for some variables; give the last answer."""
+    post = None
     for method in METHODS:
         is_cut = method == "tree" and not case.is_forest  # by evidence, if at all
-        note(f"method={method!r}")
         ask = partial(credo.infer, case.model, **case.question, query=query, method=method)
         if not case.left.is_possible:
             if not is_cut:
@@ -51,13 +49,23 @@ def test_marginals_the_evidence_and_joints_equal_the_sum_over_configurations(cas
             if is_cut and "cycle" in str(error):
                 continue
             raise
-        assert post.status == "EXACT"
-        assert post.variables == tuple(case.names if query is None else query)
+        assert (post.status, post.log_evidence_is, post.why) == ("EXACT", "EXACT", ())
+        assert post.engine == post.plan.engine
+        assert method in (post.engine, "auto", "exact")
+        assert post.free_energy == -post.log_evidence
+        assert post.residuals.size == post.updates == post.period == post.sweeps == 0
+        assert list(post) == list(post.variables) == (case.names if query is None else query)
         assert_marginals(post, case, case.left)
+    return post
+
+
+@given(case=CASES, data=st.data())
+def test_marginals_the_evidence_and_joints_equal_the_sum_over_configurations(case, data):
+    some = st.lists(st.sampled_from(case.names), unique=True) if case.names else st.just([])
+    post = check_exact(case, data.draw(st.one_of(st.none(), some)))
     names = data.draw(some)
-    if case.left.is_possible and names:
-        joint = credo.infer(case.model, **case.question, query=query).joint(names)
-        assert_close(joint.table, case.left.joint(names), case)
+    if post and names:
+        assert_close(post.joint(names).table, case.left.joint(names), case)
 
 
 @given(case=CASES)
