@@ -645,18 +645,6 @@ def test_a_ring_is_no_tree_until_evidence_cuts_it():
     assert_exact(loopy(twin.graph, {0: 0}), twin.sizes, twin.weighed({0: 0}))
 
 
-def test_a_long_chain_is_exact():
-    rng = np.random.default_rng(8)
-    n, k = 30_000, 3
-    transition = rng.dirichlet(np.ones(k), size=k)
-    model = credo.graphs.chain(np.ones(k) / k, transition, log_likelihood=rng.normal(size=(n, k)))
-    post, exact = loopy(model), credo.infer(model, method="tree")
-    assert post.status == "EXACT"
-    assert post.log_evidence == pytest.approx(exact.log_evidence, rel=1e-12)
-    for name in ("x0", "x14999", "x29999"):
-        np.testing.assert_allclose(post.probabilities(name), exact.probabilities(name), rtol=1e-10)
-
-
 @pytest.mark.parametrize("schedule", ["flooding", "sequential", "tree"])
 def test_with_counting_numbers_a_tree_is_an_estimate(schedule):
     twin = random_tree(np.random.default_rng(8), SIZES, strength=2.0)
