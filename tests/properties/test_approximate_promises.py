@@ -7,6 +7,7 @@ engine that vouches for its answer. The oracle is the joint table in extended pr
 """
 
 import collections
+import functools
 import itertools
 import json
 import math
@@ -19,6 +20,7 @@ import warnings
 import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
+from tests.models import graph, numbered
 from tests.oracles import joint as oracle
 from tests.properties.random_graphs import STEEP, assert_told, cases, draw_case
 
@@ -431,67 +433,10 @@ def test_bounds_of_maxima_hold_where_logs_are_wide_and_are_reached_on_trees(case
     check_maximum(case, "trws", sweeps=50)
 
 
-@pytest.mark.parametrize("name", SUMS)
-def test_a_state_of_probability_1e_60_is_not_1e_40(name):
-    powers = [
-        [[0, 0], [-20, -10]],
-        [[-30, 0], [-30, 0]],
-        [[-10, -30], [-10, 0]],
-        [[-30, -30], [-30, 0]],
-    ]
-    check_sums(_tree_of([2] * 5, [-1, 0, 1, 2, 3], [None, *(10.0 ** np.array(powers))]), name)
-
-
-@pytest.mark.parametrize("name", MAXIMA)
-def test_the_score_is_that_of_the_states_where_rules_over_many_bits_meet(name):
-    graph = credo.FactorGraph()
-    states = {i: [0, 1] for i in range(5)}
-    for i in states:
-        graph.variable(i, 2)
-    graph.parity([0, 1, 2, 3], even=False)
-    graph.at_most_one([1, 2, 0, 3, 4])
-    graph.factor([2], [1.0, 2.0])
-    ones = np.indices([2] * 5)
-    allowed = (ones[:4].sum(axis=0) % 2 == 1) & (ones.sum(axis=0) <= 1)
-    joint = oracle.Joint.product(states, [(list(states), allowed), ([2], [1.0, 2.0])])
-    check_maximum(_unobserved(0, graph, joint, [np.zeros(1)]), name)
-
-
-def far_apart():
-    """A ring whose cells are six hundred powers of ten apart."""
-    graph = credo.FactorGraph()
-    states = {name: [0, 1] for name in "abc"}
-    for name in states:
-        graph.variable(name, 2)
-    table, factors = np.array([[1e300, 1e-300], [2e-300, 3e300]]), []
-    for pair in ("ab", "bc", "ca"):
-        graph.factor(list(pair), table)
-        factors.append((list(pair), table))
-    joint = oracle.Joint.product(states, factors)
-    return _unobserved(0, graph, joint, [np.log(table)] * 3)
-
-
-@pytest.mark.parametrize("name", SUMS)
-def test_sums_hold_where_cells_are_too_far_apart_for_one_number(name):
-    check_sums(far_apart(), name)
-
-
-@pytest.mark.parametrize("name", MAXIMA)
-def test_maxima_hold_where_cells_are_too_far_apart_for_one_number(name):
-    check_maximum(far_apart(), name)
-
-
 @given(st.integers(0, 2**32 - 1))
 @pytest.mark.parametrize("name", SUMS)
 def test_promises_hold_along_steep_chains(name, seed):
     check_sums(draw_chain(seed), name)
-
-
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("name", [name for name in SUMS if "gibbs" not in name])
-def test_promises_hold_on_large_trees(name, seed):
-    sizes = np.random.default_rng(seed).choice([2] if seed else [2, 3], size=1200).tolist()
-    check_sums(draw_tree(seed, sizes=sizes, reach=5), name)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -502,16 +447,31 @@ def test_bounds_hold_on_long_strips(seed):
     assert_between(case, found.marginal((20, 1)), case.left.marginal((20, 1)))
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", MAXIMA)
-def test_maxima_hold_on_long_strips(name, seed):
-    check_maximum(draw_strip(seed), name)
+def small_probability():
+    """A tree with a state of probability 1e-60, which sweeps in any order call 1e-40."""
+    powers = [
+        [[0, 0], [-20, -10]],
+        [[-30, 0], [-30, 0]],
+        [[-10, -30], [-10, 0]],
+        [[-30, -30], [-30, 0]],
+    ]
+    return _tree_of([2] * 5, [-1, 0, 1, 2, 3], [None, *(10.0 ** np.array(powers))])
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", SUMS)
-def test_promises_hold_on_long_strips(name, seed):
-    check_sums(draw_strip(seed), name)
+def rules_that_meet():
+    """Two rules over many bits, four of which both of them have."""
+    model = graph(range(5), ([2], [1.0, 2.0]))
+    model.parity([0, 1, 2, 3], even=False)
+    model.at_most_one([1, 2, 0, 3, 4])
+    return _unobserved(0, model, oracle.Joint.of(model), [np.zeros(1)])
+
+
+def far_apart():
+    """A ring whose cells are six hundred powers of ten apart: too far for one number."""
+    table = np.array([[1e300, 1e-300], [2e-300, 3e300]])
+    factors = [(pair, table) for pair in ("ab", "bc", "ca")]
+    joint = oracle.Joint.product({name: [0, 1] for name in "abc"}, factors)
+    return _unobserved(0, graph("abc", *factors), joint, [np.log(table)] * 3)
 
 
 class Tree:
@@ -600,13 +560,9 @@ def draw_tree(seed, *, sizes, reach):
 
 def _tree_of(sizes, parents, tables, seed=0):
     """A tree, given by the parent of each variable but the first, and the table of the two."""
-    graph = credo.FactorGraph()
-    for name, k in enumerate(sizes):
-        graph.variable(name, k)
-    for v in range(1, len(sizes)):
-        graph.factor([parents[v], v], tables[v])
+    model = numbered(sizes, [([parents[v], v], tables[v]) for v in range(1, len(sizes))])
     logs = [np.log(table, dtype=np.longdouble) for table in tables[1:]]
-    return _unobserved(seed, graph, Tree(parents, [None, *logs]), logs)
+    return _unobserved(seed, model, Tree(parents, [None, *logs]), logs)
 
 
 def draw_chain(seed):
@@ -622,16 +578,9 @@ def draw_strip(seed, length=40):
     scale = (0.5, 3.0, 30.0)[seed % 3]
     names = [(i, j) for i in range(length) for j in range(3)]
     pairs = [(a, b) for a in names for b in ((a[0], a[1] + 1), (a[0] + 1, a[1])) if b in names]
-    graph = credo.FactorGraph()
-    for name in names:
-        graph.variable(name, 2)
-    factors = []
-    for pair in pairs:
-        table = rng.normal(scale=scale, size=(2, 2))
-        graph.factor(pair, table, log=True)
-        factors.append((pair, table))
-    truth = Strip(factors, length)
-    return _unobserved(seed, graph, truth, [table for _, table in factors])
+    factors = [(pair, rng.normal(scale=scale, size=(2, 2))) for pair in pairs]
+    model, truth = graph(names, *factors, log=True), Strip(factors, length)
+    return _unobserved(seed, model, truth, [table for _, table in factors])
 
 
 def _unobserved(seed, model, truth, tables):
@@ -647,6 +596,37 @@ def _unobserved(seed, model, truth, tables):
         question={},
         span=1 + sum(float(np.abs(table).max()) for table in tables),
     )
+
+
+def large_tree(seed):
+    """Draw a tree of 1200 variables."""
+    sizes = np.random.default_rng(seed).choice([2] if seed else [2, 3], size=1200).tolist()
+    return draw_tree(seed, sizes=sizes, reach=5)
+
+
+#: Models and the laws that they are held to.
+OF_NOTE = {
+    "small probability": (small_probability, "infer"),
+    "rules that meet": (rules_that_meet, "mpe"),
+    "far apart": (far_apart, ("infer", "mpe")),
+    **{f"large tree {k}": (functools.partial(large_tree, k), "infer") for k in range(2)},
+    **{f"strip {k}": (functools.partial(draw_strip, k), ("infer", "mpe")) for k in range(3)},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "law"),
+    [
+        (name, law)
+        for name, (_, kinds) in OF_NOTE.items()
+        for law in LAWS
+        if law.startswith(kinds)
+        and "many" not in law
+        and ("gibbs" not in law or "large" not in name)
+    ],
+)
+def test_promises_hold_on_models_of_note(name, law):
+    LAWS[law](OF_NOTE[name][0]())
 
 
 def fingerprint(seeds, threads):
