@@ -101,27 +101,6 @@ def test_any_graph(schedule):
     loopy(zeros, momentum=0.5, domain="log", **options)
 
 
-def ruled(strength, seed=2):
-    """Every kind of rule, around variables that pairs join as well."""
-    rng = np.random.default_rng(seed)
-    twin = Twin([2] * 6)
-    for v in range(6):
-        twin.factor([v], strength * rng.normal(size=2))
-    twin.factor([0, 1], strength * rng.normal(size=(2, 2)))
-    return twin.rule("even", [0, 1, 2, 3]).rule("odd", [2, 4, 5]).rule("at_most_one", [1, 3, 4])
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("strength", [1.0, 400.0])
-def test_rules(schedule, strength):
-    gates = ruled(strength).rule("noisy_or", [0, 4, 5], [0.3, 0.6], 0.1)
-    gates.rule("noisy_and", [1, 2, 3], [0.5, 1.0])
-    options = {"schedule": schedule, "sweeps": 4, "momentum": 0.6}
-    loopy(ruled(strength), {5: 1}, temperature=0, **options)
-    loopy(gates, **options)
-    loopy(gates, {3: 1}, **options)
-
-
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_contradictions(schedule):
     """Met by a variable, by a table that says nothing, and by a rule: all are refused."""
