@@ -141,19 +141,3 @@ def cell_beliefs(table, block, states, scope, shape):
         now = dict(zip(block, inside, strict=True))
         found[tuple(now.get(v, states[v]) for v in scope)] += weight
     return found
-
-
-def is_forest(scopes, block):
-    """Whether variables of a block and factors of two or more of them close no cycle."""
-    edges = [{*scope} & {*block} for scope in scopes]
-    trees = {v: {v} for v in block}
-    for edge in edges:
-        if len(edge) < 2:
-            continue
-        met = [trees[v] for v in sorted(edge)]
-        if any(a is b for a, b in itertools.combinations(met, 2)):
-            return False
-        union = set().union(*met)
-        for v in union:
-            trees[v] = union
-    return True
