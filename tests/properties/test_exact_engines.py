@@ -34,8 +34,8 @@ def assert_refused(case, ask):
 
 
 def check_exact(case, query=None):
-    """Ask by every method, for everything or for some variables; give the last answer."""
-    post = None
+    """Ask by every method, for everything or for some variables; give the first answer."""
+    first = None
     for method in METHODS:
         is_cut = method == "tree" and not case.is_forest  # by evidence, if at all
         ask = partial(credo.infer, case.model, **case.question, query=query, method=method)
@@ -56,14 +56,15 @@ def check_exact(case, query=None):
         assert post.residuals.size == post.updates == post.period == post.sweeps == 0
         assert list(post) == list(post.variables) == (case.names if query is None else query)
         assert_marginals(post, case, case.left)
-    return post
+        first = first or post
+    return first
 
 
 @given(case=CASES, data=st.data())
 def test_marginals_the_evidence_and_joints_equal_the_sum_over_configurations(case, data):
     some = st.lists(st.sampled_from(case.names), unique=True) if case.names else st.just([])
     post = check_exact(case, data.draw(st.one_of(st.none(), some)))
-    names = data.draw(some)
+    names = data.draw(st.permutations(case.names))[:3]
     if post and names:
         assert_close(post.joint(names).table, case.left.joint(names), case)
 
