@@ -582,6 +582,13 @@ SMALL = RNG.normal(size=(2, 3, 2))
 
 
 class TestTheLayout:
+    def test_has_pixels_in_row_major_order_then_edges_axis_by_axis(self):
+        field = GridField(SMALL, Potts(0.5), neighbours=8)
+        scopes = [tuple(v.name for v in factor.variables) for factor in field.factors]
+        pixels = [((r, c),) for r in range(2) for c in range(3)]
+        edges = [(a, b) for along in oracle.edges((2, 3), 8) for _, a, b in along]
+        assert scopes == pixels + edges
+
     def test_holds_one_table_per_axis_of_one_strength(self):
         wiring = GridField(SMALL, Potts((0.5, 0.25))).compile()
         assert wiring.table.tolist() == [0, 1, 2, 3, 4, 5, 7, 7, 7, 6, 6, 6, 6]
