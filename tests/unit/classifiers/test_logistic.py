@@ -295,38 +295,37 @@ SCALED = {n: (X / X.std(axis=0), y) for n, (X, y) in SCALED.items()}
 
 
 @pytest.mark.parametrize("n_classes", SCALED)
-class TestPath:
-    def test_of_l1_starts_where_a_feature_enters_and_meets_the_conditions(self, n_classes):
-        X, y = SCALED[n_classes]
-        path = LogisticClassifier("l1").path(X, y, n=12)
-        assert path.n_nonzero[0] == 0
-        assert path.n_nonzero[1] >= 1
-        residuals = np.bincount(y) / len(y) - np.eye(n_classes)[y]
-        assert path.strengths[0] == pytest.approx(np.abs(residuals.T @ X).max())
-        assert path.strengths[-1] == pytest.approx(path.strengths[0] / 1000)
-        assert path.converged.all()
-        assert (np.diff(path.log_likelihoods) > 0).all()
-        for strength, coef, intercept in zip(
-            path.strengths, path.coefs, path.intercepts, strict=True
-        ):
-            slope = oracle.gradient(X, y, coef, intercept)[:, :-1]
-            zero = coef == 0
-            np.testing.assert_allclose(slope[~zero], -strength * np.sign(coef[~zero]), atol=1e-5)
-            assert (np.abs(slope[zero]) <= strength + 1e-5).all()
+def test_a_path_of_l1_starts_where_a_feature_enters_and_meets_the_conditions(n_classes):
+    X, y = SCALED[n_classes]
+    path = LogisticClassifier("l1").path(X, y, n=12)
+    assert path.n_nonzero[0] == 0
+    assert path.n_nonzero[1] >= 1
+    residuals = np.bincount(y) / len(y) - np.eye(n_classes)[y]
+    assert path.strengths[0] == pytest.approx(np.abs(residuals.T @ X).max())
+    assert path.strengths[-1] == pytest.approx(path.strengths[0] / 1000)
+    assert path.converged.all()
+    assert (np.diff(path.log_likelihoods) > 0).all()
+    for strength, coef, intercept in zip(path.strengths, path.coefs, path.intercepts, strict=True):
+        slope = oracle.gradient(X, y, coef, intercept)[:, :-1]
+        zero = coef == 0
+        np.testing.assert_allclose(slope[~zero], -strength * np.sign(coef[~zero]), atol=1e-5)
+        assert (np.abs(slope[zero]) <= strength + 1e-5).all()
 
-    @pytest.mark.parametrize("penalty", ["l1", "l2"])
-    def test_equals_single_fits(self, n_classes, penalty):
-        X, y = SCALED[n_classes]
-        strengths = [0.1, 10.0, 1.0]
-        path = LogisticClassifier(penalty).path(X, y, strengths)
-        np.testing.assert_array_equal(path.strengths, [10.0, 1.0, 0.1])
-        for i, strength in enumerate(path.strengths):
-            model = LogisticClassifier(penalty, strength=strength).fit(X, y)
-            np.testing.assert_allclose(path.coefs[i], model.coef_, atol=1e-6)
-            np.testing.assert_allclose(path.intercepts[i], model.intercept_, atol=1e-6)
-            # the penalised sum is at its minimum, the likelihood alone has slope `strength`
-            slack = 1e-6 * strength + 1e-9
-            assert path.log_likelihoods[i] == pytest.approx(model.log_likelihood_, abs=slack)
+
+@pytest.mark.parametrize("n_classes", SCALED)
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_a_path_equals_single_fits(n_classes, penalty):
+    X, y = SCALED[n_classes]
+    strengths = [0.1, 10.0, 1.0]
+    path = LogisticClassifier(penalty).path(X, y, strengths)
+    np.testing.assert_array_equal(path.strengths, [10.0, 1.0, 0.1])
+    for i, strength in enumerate(path.strengths):
+        model = LogisticClassifier(penalty, strength=strength).fit(X, y)
+        np.testing.assert_allclose(path.coefs[i], model.coef_, atol=1e-6)
+        np.testing.assert_allclose(path.intercepts[i], model.intercept_, atol=1e-6)
+        # the penalised sum is at its minimum, the likelihood alone has slope `strength`
+        slack = 1e-6 * strength + 1e-9
+        assert path.log_likelihoods[i] == pytest.approx(model.log_likelihood_, abs=slack)
 
 
 def test_a_path_of_many_rows_takes_its_metric_from_a_sample():

@@ -138,12 +138,6 @@ def test_the_line_is_cut_where_algebra_says(name):
     assert [interval.act for interval in cut.intervals] == list(acts)
 
 
-@pytest.mark.parametrize("p", [0.5, 0.9, 0.1, 1 - 1e-12])
-def test_equal_variances_give_the_textbook_threshold(p):
-    cut = regions({"a": Gaussian(-1, 4), "b": Gaussian(2, 4)}, [p, 1 - p], TWO)
-    np.testing.assert_allclose(cut.thresholds, [0.5 + 4 / 3 * math.log(p / (1 - p))], rtol=1e-13)
-
-
 @pytest.mark.parametrize(
     ("first", "second", "priors"),
     [
@@ -285,9 +279,7 @@ def test_a_given_support_bounds_the_regions(support):
 
 
 def test_error_and_reject_are_told_apart():
-    cut = regions(
-        {"a": Gaussian(0, 1), "b": Gaussian(2, 1)}, [0.5, 0.5], TWO.with_reject(1 / (1 + math.e**2))
-    )
+    cut = regions(NEAR, EVEN, TWO.with_reject(1 / (1 + math.e**2)))
     # Reject while the larger posterior is below e²/(1 + e²): |2x − 2| < 2.
     np.testing.assert_allclose(cut.thresholds, [0, 2], atol=1e-14)
     assert [i.act for i in cut.intervals] == ["a", "reject", "b"]
@@ -316,8 +308,7 @@ def test_rare_errors_keep_all_their_digits():
 
 
 def test_an_interval_in_the_upper_tail_keeps_its_digits():
-    loss = TWO.with_reject(0.01)
-    cut = regions({"a": Gaussian(0, 1), "b": Gaussian(40, 1)}, [0.5, 0.5], loss)
+    cut = regions({"a": Gaussian(0, 1), "b": Gaussian(40, 1)}, EVEN, TWO.with_reject(0.01))
     low, high = cut.thresholds
     expected = stats.norm.sf(low) - stats.norm.sf(high)
     assert cut.probability_table[0, 2] == pytest.approx(expected, rel=1e-10)
@@ -332,7 +323,7 @@ def test_on_a_threshold_the_first_act_of_the_loss_is_taken():
 
 
 def test_moved_regions_keep_the_acts_and_know_the_least_risk():
-    best = regions({"a": Gaussian(0, 1), "b": Gaussian(2, 1)}, [0.5, 0.5], TWO)
+    best = regions(NEAR, EVEN, TWO)
     other = best.moved(1.5)
     expected = 0.5 * stats.norm.sf(1.5) + 0.5 * stats.norm.cdf(-0.5)
     assert other.risk == pytest.approx(expected, rel=1e-14)
@@ -351,19 +342,15 @@ def test_moved_regions_keep_the_acts_and_know_the_least_risk():
     ],
 )
 def test_thresholds_that_cannot_be_moved_to_are_refused(thresholds, message):
-    cut = regions({"a": Gaussian(0, 1), "b": Gaussian(2, 1)}, [0.5, 0.5], TWO, (-20, 20))
+    cut = regions(NEAR, EVEN, TWO, (-20, 20))
     with pytest.raises(InputError, match=message):
         cut.moved(thresholds)
-
-
-def test_thresholds_must_ascend():
-    cut = regions({"a": Gaussian(0, 1), "b": Gaussian(0, 9)}, [0.5, 0.5], TWO)
     with pytest.raises(InputError, match="must ascend strictly"):
-        cut.moved([1.0, -1.0])
+        regions({"a": Gaussian(0, 1), "b": Gaussian(0, 9)}, EVEN, TWO).moved([1.0, -1.0])
 
 
 def test_regions_print_as_a_table():
-    cut = regions({"a": Gaussian(0, 1), "b": Gaussian(2, 1)}, [0.5, 0.5], TWO)
+    cut = regions(NEAR, EVEN, TWO)
     assert repr(cut).splitlines() == [
         "from   to  act",
         "-inf    1  a",
@@ -508,16 +495,6 @@ def test_the_order_of_the_classes_does_not_matter(problem):
     np.testing.assert_allclose(turned.thresholds, cut.thresholds, rtol=1e-9, atol=1e-9)
     assert turned.bayes_risk == pytest.approx(cut.bayes_risk, rel=1e-9, abs=1e-12)
     np.testing.assert_allclose(turned.probability_table[::-1], cut.probability_table, atol=1e-9)
-
-
-@given(line_problems(), st.sampled_from([0.001, 3.0, 1e6]))
-def test_scaling_the_loss_scales_the_risk(problem, factor):
-    densities, priors, loss = problem
-    cut = regions(densities, priors, loss)
-    scaled = Loss(factor * loss.matrix, loss.truths, loss.acts)
-    assert regions(densities, priors, scaled).bayes_risk == pytest.approx(
-        factor * cut.bayes_risk, rel=1e-9, abs=1e-12 * factor
-    )
 
 
 @settings(max_examples=settings().max_examples // 4)

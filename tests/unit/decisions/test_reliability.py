@@ -1,8 +1,6 @@
-import json
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
@@ -13,11 +11,8 @@ from tests.strategies import LETTERS, dyadic_rows
 
 from credo import Posterior
 from credo.decisions import calibration
-from credo.exceptions import InputError, LabelError, ShapeError
 
 SCORES = ("brier", "reliability", "resolution", "uncertainty", "within_bin")
-BINS = ("edges", "predicted", "observed", "weight")
-ERRORS = ("expected_calibration_error", "maximum_calibration_error")
 
 
 @st.composite
@@ -216,78 +211,12 @@ def test_a_truth_of_tiny_probability_has_a_finite_log_loss():
 # --- laws -------------------------------------------------------------------------------------
 
 
-@given(labelled(), strategies)
-def test_a_weight_is_the_row_so_many_times(rows, strategy):
-    p, truth, weights = rows
-    for label in (None, "a"):
-        weighted = calibration(
-            named(truth), posterior(p), label=label, strategy=strategy, sample_weight=weights
-        )
-        repeated = calibration(
-            np.repeat(named(truth), weights),
-            posterior(np.repeat(p, weights, axis=0)),
-            label=label,
-            strategy=strategy,
-        )
-        assert_same(weighted, repeated, [*BINS, *SCORES, *ERRORS])
-
-
-@given(labelled(), strategies, st.randoms())
-def test_the_order_of_labels_and_rows_does_not_matter(rows, strategy, random):
-    p, truth, weights = rows
-    columns, order = list(range(p.shape[1])), list(range(len(p)))
-    random.shuffle(columns)
-    random.shuffle(order)
-    turned = Posterior.from_probabilities(p[order][:, columns], [LETTERS[k] for k in columns])
-    options = {"label": "a", "strategy": strategy}
-    one = calibration(named(truth), posterior(p), sample_weight=weights, **options)
-    other = calibration(
-        np.array(named(truth))[order], turned, sample_weight=np.array(weights)[order], **options
-    )
-    assert_same(one, other, [*BINS, *SCORES, *ERRORS])
-    whole = calibration(named(truth), posterior(p), strategy=strategy)
-    again = calibration(np.array(named(truth))[order], turned, strategy=strategy)
-    assert_same(whole, again, SCORES)
-
-
-def test_new_names_change_nothing_else():
-    p, truth = realistic(100)
-    one = calibration(named(truth), posterior(p))
-    other = calibration(pd.Series(truth), Posterior.from_probabilities(p, [0, 1, 2]))
-    assert_same(one, other, [*BINS, *SCORES, *ERRORS])
-
-
 def test_a_single_case_with_a_single_label_is_calibrated():
     report = calibration([7], Posterior.from_probabilities([1.0], [7]), label=7)
     assert (report.expected_calibration_error, report.brier, report.log_loss) == (0.0, 0.0, 0.0)
 
 
 # --- reading it, and mistakes -----------------------------------------------------------------
-
-
-def test_it_prints_as_a_table_and_travels_as_json():
-    p, truth = realistic(100)
-    report = calibration(named(truth), posterior(p), label="a", n_bins=4)
-    lines = repr(report).splitlines()
-    assert lines[0] == "Calibration of 'a' on 100 rows"
-    assert lines[5].startswith(" 0.000 to 0.250")
-    assert len(lines) == 5 + len(report.weight)
-    assert json.loads(json.dumps(report.to_dict()))["weight"] == report.weight.tolist()
-    assert "most probable label" in repr(calibration(named(truth), posterior(p)))
-
-
-def test_mistakes_are_named():
-    p = posterior(np.array([[0.9, 0.1], [0.6, 0.4]]))
-    with pytest.raises(LabelError, match=r"no label 'c' \(row 1\)"):
-        calibration(["a", "c"], p)
-    with pytest.raises(LabelError, match="calibration has no label 'c'"):
-        calibration(["a", "a"], p, label="c")
-    with pytest.raises(ShapeError, match="y has 1 rows and the posterior 2"):
-        calibration(["a"], p)
-    with pytest.raises(InputError, match="one of 'uniform', 'quantile'. Got 'even'"):
-        calibration(["a", "a"], p, strategy="even")
-    with pytest.raises(InputError, match="n_bins of calibration must be a whole number"):
-        calibration(["a", "a"], p, n_bins=0)
 
 
 def test_intervals_are_drawn_from_their_low_to_their_high_ends():
