@@ -142,18 +142,6 @@ def test_rows_of_weight_zero_do_not_disturb_the_shrinkage(shape, rubbish):
     np.testing.assert_allclose(model.shrinkage_, plain.shrinkage_, rtol=1e-12)
 
 
-def test_repairs_warn_on_streams_too_and_end_with_the_model_of_all_rows():
-    model = GaussianClassifier("full")
-    with pytest.warns(SingularWarning, match="'ant'"):
-        model.partial_fit(X[Y == "ant"][:3], Y[Y == "ant"][:3])
-    assert np.isfinite(model.log_density(X)).all()
-    rest = np.ones(len(Y), dtype=bool)
-    rest[np.flatnonzero(Y == "ant")[:3]] = False
-    model.partial_fit(X[rest], Y[rest])
-    whole = GaussianClassifier("full").fit(X, Y)
-    np.testing.assert_allclose(model.log_joint(X), whole.log_joint(X), rtol=1e-9)
-
-
 @pytest.mark.parametrize("shape", ["tied", "diagonal"])
 def test_thousands_of_classes_take_few_calls(shape):
     rng = np.random.default_rng(1)
@@ -197,18 +185,6 @@ def test_em_keeps_a_repair_and_tells_of_it():
     assert model.converged_
     assert 0 < model.shrinkage_ < 1
     assert np.linalg.cond(model.covariances_) < 1e6
-
-
-def test_signed_and_unsigned_labels_stay_integers():
-    labels = np.where(THIRDS > 0, 2**62 + 1, 2**62)
-    model = (
-        GaussianClassifier().partial_fit(NOISE, labels).partial_fit(NOISE, labels.astype(np.uint64))
-    )
-    assert model.classes_.tolist() == [2**62, 2**62 + 1]
-    large = summarise(NOISE, np.where(THIRDS > 0, np.uint64(2**63 + 1), np.uint64(0)))
-    assert summarise(NOISE, THIRDS).merge(large).classes.tolist() == [0, 1, 2, 2**63 + 1]
-    with pytest.raises(InputError, match="two kinds"):
-        summarise(NOISE, THIRDS).merge(summarise(NOISE, THIRDS.astype("datetime64[D]")))
 
 
 @pytest.mark.parametrize("method", ["impute", "conditional"])
@@ -285,16 +261,6 @@ def test_linear_scores_are_in_terms_of_the_features(shape):
     np.testing.assert_allclose(gaps - gaps[:, :1], 0, atol=1e-9)
 
 
-def test_samples_lie_in_the_subspace():
-    model = GaussianClassifier("full", subspace=2).fit(WIDE, WIDE_CODES)
-    rows, labels = model.sample(50, random_state=0)
-    assert rows.shape == (50, 5)
-    centred = rows - WIDE.mean(axis=0)
-    rest = centred - centred @ model.components_.T @ model.components_
-    np.testing.assert_allclose(rest, 0, atol=1e-12)
-    assert set(labels) <= {0, 1, 2}
-
-
 def test_missing_values_cannot_be_projected():
     holes = oracle.with_holes(WIDE, 0)
     with pytest.raises(InputError, match="NaN, which cannot be projected on a subspace"):
@@ -351,15 +317,6 @@ def test_a_subspace_mends_more_features_than_rows():
     assert model.n_parameters_ == 20
 
 
-def test_a_mean_of_a_hundred_million_keeps_the_components():
-    near = GaussianClassifier("full", subspace=2).fit(WIDE, WIDE_CODES)
-    far = GaussianClassifier("full", subspace=2).fit(WIDE + 1e8, WIDE_CODES)
-    np.testing.assert_allclose(far.components_, near.components_, atol=1e-6)
-    np.testing.assert_allclose(
-        far.predict_log_proba(WIDE + 1e8), near.predict_log_proba(WIDE), rtol=1e-5, atol=1e-5
-    )
-
-
 @pytest.mark.parametrize("shape", oracle.SHAPES)
 def test_a_column_that_is_constant_within_each_class_takes_part_in_the_components(shape):
     rng = np.random.default_rng(0)
@@ -372,3 +329,34 @@ def test_a_column_that_is_constant_within_each_class_takes_part_in_the_component
     first = np.linalg.eigh(total)[1][:, -1]
     assert abs(model.components_[0] @ first) == pytest.approx(1.0, abs=1e-9)
     assert model.score(X, y) == 1.0
+
+
+def test_signed_and_unsigned_labels_stay_integers():
+    labels = np.where(THIRDS > 0, 2**62 + 1, 2**62)
+    model = (
+        GaussianClassifier().partial_fit(NOISE, labels).partial_fit(NOISE, labels.astype(np.uint64))
+    )
+    assert model.classes_.tolist() == [2**62, 2**62 + 1]
+    large = summarise(NOISE, np.where(THIRDS > 0, np.uint64(2**63 + 1), np.uint64(0)))
+    assert summarise(NOISE, THIRDS).merge(large).classes.tolist() == [0, 1, 2, 2**63 + 1]
+    with pytest.raises(InputError, match="two kinds"):
+        summarise(NOISE, THIRDS).merge(summarise(NOISE, THIRDS.astype("datetime64[D]")))
+
+
+def test_samples_lie_in_the_subspace():
+    model = GaussianClassifier("full", subspace=2).fit(WIDE, WIDE_CODES)
+    rows, labels = model.sample(50, random_state=0)
+    assert rows.shape == (50, 5)
+    centred = rows - WIDE.mean(axis=0)
+    rest = centred - centred @ model.components_.T @ model.components_
+    np.testing.assert_allclose(rest, 0, atol=1e-12)
+    assert set(labels) <= {0, 1, 2}
+
+
+def test_a_mean_of_a_hundred_million_keeps_the_components():
+    near = GaussianClassifier("full", subspace=2).fit(WIDE, WIDE_CODES)
+    far = GaussianClassifier("full", subspace=2).fit(WIDE + 1e8, WIDE_CODES)
+    np.testing.assert_allclose(far.components_, near.components_, atol=1e-6)
+    np.testing.assert_allclose(
+        far.predict_log_proba(WIDE + 1e8), near.predict_log_proba(WIDE), rtol=1e-5, atol=1e-5
+    )

@@ -93,27 +93,6 @@ def test_the_table_of_symmetric_coefficients_follows_from_that_of_differences():
     assert table.reference is None
 
 
-def test_the_sign_turns_with_the_reference_of_two_classes():
-    model = LogisticClassifier().fit(X2, NAMES[Y2])
-    forth, back = (model.coefficient_table(reference=name) for name in ("ant", "bee"))
-    assert (forth.classes, back.classes) == (("bee",), ("ant",))
-    np.testing.assert_allclose(forth.estimate, -back.estimate)
-    np.testing.assert_allclose(forth.lower, -back.upper)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_there_may_be_no_intercept(case):
-    X, y = CASES[case]
-    model = LogisticClassifier(fit_intercept=False).fit(X, y)
-    expected, covariance = oracle.newton(X, y, intercept=False)
-    np.testing.assert_allclose(against_first(model)[:, :-1], expected, rtol=1e-8)
-    assert not model.intercept_.any()
-    errors = np.sqrt(np.diag(covariance)).reshape(expected.shape)
-    table = model.coefficient_table(reference=0)
-    np.testing.assert_allclose(table.standard_error, errors, rtol=1e-7)
-    assert table.features == (0, 1, 2)
-
-
 @pytest.mark.parametrize("strength", [0.01, 50.0])
 @pytest.mark.parametrize("case", CASES)
 def test_l2_agrees_with_scikit_learn(case, strength):
@@ -339,14 +318,6 @@ def test_a_path_of_many_rows_takes_its_metric_from_a_sample():
         assert np.abs(slope).max() / len(y) < 1e-7
 
 
-def test_a_path_leaves_the_classifier_as_it_was():
-    X, y = SCALED[3]
-    model = LogisticClassifier("l2")
-    model.path(X, y, n=3)
-    assert not hasattr(model, "classes_")
-    assert not hasattr(model, "n_features_in_")
-
-
 def test_a_path_can_be_read_and_taken_of_sparse_rows():
     X, y = SCALED[2]
     path = LogisticClassifier("l1").path(X, y, [100.0, 0.01])
@@ -513,3 +484,24 @@ def test_extreme_units_are_no_matter_without_a_penalty(unit):
     plain = LogisticClassifier().fit(X3, Y3)
     np.testing.assert_allclose(model.coef_ * unit, plain.coef_, rtol=1e-9)
     np.testing.assert_allclose(model.coefficient_table().z, plain.coefficient_table().z, rtol=1e-8)
+
+
+def test_the_sign_turns_with_the_reference_of_two_classes():
+    model = LogisticClassifier().fit(X2, NAMES[Y2])
+    forth, back = (model.coefficient_table(reference=name) for name in ("ant", "bee"))
+    assert (forth.classes, back.classes) == (("bee",), ("ant",))
+    np.testing.assert_allclose(forth.estimate, -back.estimate)
+    np.testing.assert_allclose(forth.lower, -back.upper)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_there_may_be_no_intercept(case):
+    X, y = CASES[case]
+    model = LogisticClassifier(fit_intercept=False).fit(X, y)
+    expected, covariance = oracle.newton(X, y, intercept=False)
+    np.testing.assert_allclose(against_first(model)[:, :-1], expected, rtol=1e-8)
+    assert not model.intercept_.any()
+    errors = np.sqrt(np.diag(covariance)).reshape(expected.shape)
+    table = model.coefficient_table(reference=0)
+    np.testing.assert_allclose(table.standard_error, errors, rtol=1e-7)
+    assert table.features == (0, 1, 2)

@@ -48,21 +48,6 @@ def test_batches_in_any_split_equal_one_fit(split, penalty):
     assert_same(model, LogisticClassifier(penalty).fit(X, Y, WEIGHTS))
 
 
-def test_standard_errors_of_a_stream_are_those_of_one_fit():
-    batches = [(X[rows], Y[rows]) for rows in SPLITS["class by class"]]
-    model = LogisticClassifier().fit_batches(batches, classes=["ant", "bee", "cat"])
-    np.testing.assert_allclose(
-        model.coefficient_table().standard_error,
-        LogisticClassifier().fit(X, Y).coefficient_table().standard_error,
-        rtol=1e-9,
-    )
-
-
-def test_sparse_batches_equal_one_fit():
-    batches = [(sp.csr_array(X[rows]), Y[rows]) for rows in SPLITS["halves"]]
-    assert_same(LogisticClassifier().fit_batches(batches), LogisticClassifier().fit(X, Y))
-
-
 @pytest.mark.parametrize("unit", [1.0, 1e-12], ids=["plain", "tiny unit"])
 def test_many_coefficients_are_streamed_by_products(unit):
     rng = np.random.default_rng(23)
@@ -293,15 +278,6 @@ def test_a_declared_category_without_rows_is_predicted_as_the_base():
     assert model.categories_["grade"] == ("b", "c", "a")
     some, base = (FRAME[:3].assign(grade=[each] * 3) for each in "ab")
     np.testing.assert_array_equal(model.predict_proba(some), model.predict_proba(base))
-
-
-def test_a_file_keeps_them(tmp_path):
-    model = LogisticClassifier().fit(FRAME, GRADES)
-    model.save(tmp_path / "m.credo")
-    again = credo.load(tmp_path / "m.credo")
-    np.testing.assert_array_equal(again.predict_proba(FRAME), model.predict_proba(FRAME))
-    assert again.categories_ == model.categories_
-    np.testing.assert_array_equal(again.coefficient_table().z, model.coefficient_table().z)
 
 
 def test_predictions_take_rows_of_any_kind():

@@ -2,8 +2,6 @@
 
 import datetime as dt
 import re
-from decimal import Decimal
-from fractions import Fraction
 from functools import partial, reduce
 from itertools import product
 
@@ -12,14 +10,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
 from tests.oracles import gaussians as oracle
 
 import credo
 from credo import GaussianClassifier, GaussianRegressor, NaiveBayes, TextClassifier
-from credo.exceptions import CredoError, InputError, SingularWarning
+from credo.exceptions import CredoError, InputError
 
 X, CODES = oracle.rows_of(190, counts=(30, 34, 36), gap=1.0)
 Y = np.array(["ant", "bee", "cat"])[CODES]
@@ -249,21 +246,6 @@ def test_an_array_of_dates_is_no_array_of_numbers(dtype, make):
     dates = make(np.arange(12).reshape(6, 2).astype(dtype))
     with pytest.raises(InputError, match="column 0 holds dates or durations"):
         GaussianClassifier("diagonal").fit(dates, np.arange(6) % 2)
-
-
-@pytest.mark.parametrize(
-    "column",
-    [pa.array([Decimal(i * i) for i in range(6)]), pd.Series([Fraction(i, 3) for i in range(6)])],
-    ids=["decimals", "fractions"],
-)
-@pytest.mark.parametrize("shape", ["tied", "diagonal"])
-def test_exact_numbers_are_numbers(column, shape):
-    table, target = in_frame(column), np.arange(6) % 2
-    rows = in_frame(pd.Series(np.asarray(table)[:, 1].astype(float)))
-    for model in GaussianClassifier(shape), GaussianRegressor():
-        expected = model.fit(rows, target).predict(rows)
-        assert_allclose(model.predict(table), expected, rtol=1e-12)
-        assert_allclose(model.fit(table, target).predict(table), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("none", [0, 0.0, np.float32(0)], ids=repr)
@@ -557,14 +539,6 @@ def test_a_family_that_cannot_be_estimated_names_its_columns():
     bits = pd.DataFrame({"v": [None, None, 1.0, 0.0]})
     with pytest.raises(InputError, match=r"NaiveBayes, bernoulli of 'v'"):
         NaiveBayes("bernoulli", smoothing=0).fit(bits, PAIRS)
-
-
-@pytest.mark.parametrize("family", ["gaussian", "laplace"])
-def test_a_class_without_values_takes_the_distribution_over_all_classes(family):
-    rows = [[None], [None], [2.0], [3.0], [7.0]]
-    with pytest.warns(SingularWarning, match=r"unknown in class 'a': 0"):
-        model = NaiveBayes(family).fit(rows, list("aabbb"))
-    np.testing.assert_allclose(model.predict_proba([[2.5], [40.0]]), [[0.4, 0.6]] * 2)
 
 
 def test_columns_may_be_named_by_numbers_of_numpy():

@@ -46,13 +46,6 @@ def test_mutual_information_is_the_double_sum(model, weights):
     np.testing.assert_allclose(fitted.mutual_information(), expected, rtol=1e-10, atol=1e-15)
 
 
-def test_it_is_that_of_the_chosen_words_computed_from_all():
-    everything = TextClassifier().fit(DOCS, LABELS)
-    values = dict(zip(everything.words_, everything.mutual_information(), strict=True))
-    few = TextClassifier(vocabulary="relevant", max_words=4).fit(DOCS, LABELS)
-    assert few.mutual_information().tolist() == [values[word] for word in few.words_]
-
-
 @MODELS
 def test_stop_words_are_left_out(model):
     fitted = TextClassifier(model, vocabulary="no_stop_words").fit(DOCS, LABELS)
@@ -119,20 +112,6 @@ def test_max_words_takes_the_most_frequent_of_the_others(vocabulary):
     assert every.words_ == tuple(left)
 
 
-@pytest.mark.parametrize(
-    ("model", "peer"), [("multinomial", MultinomialNB), ("bernoulli", BernoulliNB)]
-)
-@pytest.mark.parametrize("vocabulary", ["no_stop_words", "frequent", "relevant"])
-def test_a_chosen_vocabulary_is_the_model_of_these_words_alone(model, peer, vocabulary):
-    fitted = TextClassifier(model, vocabulary=vocabulary, max_words=5).fit(DOCS, LABELS)
-    reader = CountVectorizer(vocabulary=list(fitted.words_))
-    theirs = peer().fit(reader.transform(DOCS), LABELS)
-    new = [*DOCS, "", "the dog of the dog", "unknown words only"]
-    np.testing.assert_allclose(
-        fitted.predict_proba(new), theirs.predict_proba(reader.transform(new)), rtol=1e-10
-    )
-
-
 @MODELS
 @pytest.mark.parametrize(
     "reader",
@@ -162,13 +141,6 @@ def test_any_count_vectorizer_does_as_in_a_pipeline(model, reader):
         fitted.predict_proba(new), peer.predict_proba(reader.transform(new)), rtol=1e-10
     )
     assert set(fitted.words_) == set(reader.get_feature_names_out())
-
-
-def test_the_given_vectorizer_stays_as_it_was():
-    reader = CountVectorizer(ngram_range=(1, 2), lowercase=False)
-    before = dict(vars(reader))
-    TextClassifier(vectorizer=reader, vocabulary="no_stop_words").fit(DOCS, LABELS).predict(DOCS)
-    assert vars(reader) == before
 
 
 @pytest.mark.parametrize(
@@ -331,20 +303,6 @@ def test_a_vectorizer_that_chooses_words_itself_is_refused_in_a_stream(choice):
         fitted.merge(fitted)
 
 
-def test_the_choice_of_words_is_made_again_when_more_come():
-    model = TextClassifier(vocabulary="frequent", max_words=1)
-    assert model.partial_fit(["lion lion", "bus"], [0, 1]).words_ == ("lion",)
-    assert model.partial_fit(["bus bus"], [1]).words_ == ("bus",)
-
-
-def test_a_stream_leaves_an_older_copy_of_the_model_as_it_was():
-    model = TextClassifier().fit(*part(range(4)))
-    older = model.with_priors("uniform")
-    before = older.predict_proba(ZOO)
-    model.partial_fit(*part(range(4, 8)))
-    np.testing.assert_array_equal(older.predict_proba(ZOO), before)
-
-
 @pytest.mark.parametrize(
     ("one", "other", "message"),
     [
@@ -367,3 +325,39 @@ def test_a_hashed_stream_never_holds_words():
     assert model.summary_.counts.shape == (2, 32)
     assert model.summary_.counts.sum() == 150
     assert model.summary_.documents.tolist() == [50, 50]
+
+
+def test_it_is_that_of_the_chosen_words_computed_from_all():
+    everything = TextClassifier().fit(DOCS, LABELS)
+    values = dict(zip(everything.words_, everything.mutual_information(), strict=True))
+    few = TextClassifier(vocabulary="relevant", max_words=4).fit(DOCS, LABELS)
+    assert few.mutual_information().tolist() == [values[word] for word in few.words_]
+
+
+@pytest.mark.parametrize(
+    ("model", "peer"), [("multinomial", MultinomialNB), ("bernoulli", BernoulliNB)]
+)
+@pytest.mark.parametrize("vocabulary", ["no_stop_words", "frequent", "relevant"])
+def test_a_chosen_vocabulary_is_the_model_of_these_words_alone(model, peer, vocabulary):
+    fitted = TextClassifier(model, vocabulary=vocabulary, max_words=5).fit(DOCS, LABELS)
+    reader = CountVectorizer(vocabulary=list(fitted.words_))
+    theirs = peer().fit(reader.transform(DOCS), LABELS)
+    new = [*DOCS, "", "the dog of the dog", "unknown words only"]
+    np.testing.assert_allclose(
+        fitted.predict_proba(new), theirs.predict_proba(reader.transform(new)), rtol=1e-10
+    )
+
+
+def test_the_given_vectorizer_stays_as_it_was():
+    reader = CountVectorizer(ngram_range=(1, 2), lowercase=False)
+    before = dict(vars(reader))
+    TextClassifier(vectorizer=reader, vocabulary="no_stop_words").fit(DOCS, LABELS).predict(DOCS)
+    assert vars(reader) == before
+
+
+def test_a_stream_leaves_an_older_copy_of_the_model_as_it_was():
+    model = TextClassifier().fit(*part(range(4)))
+    older = model.with_priors("uniform")
+    before = older.predict_proba(ZOO)
+    model.partial_fit(*part(range(4, 8)))
+    np.testing.assert_array_equal(older.predict_proba(ZOO), before)

@@ -751,3 +751,11 @@ def test_a_batch_is_no_class():
     batch = MultivariateGaussian(np.zeros((2, 2)), np.eye(2))
     with pytest.raises(ShapeError, match=r"'b' needs a mean of shape \(d,\)"):
         bayes_error({"a": MultivariateGaussian(np.zeros(2), np.eye(2)), "b": batch}, [0.5, 0.5])
+
+
+def test_a_laplace_scale_is_raised_where_it_is_below_the_least():
+    summary = Laplace.summarise([[1.0, 10.0], [2.0, 10.0], [6.0, 10.0]])
+    np.testing.assert_allclose(Laplace.estimate(summary, [0.1, 0.5]).scale, [5 / 3, 0.5])
+    np.testing.assert_allclose(Laplace.estimate(summary, 3.0).location, [2.0, 10.0])
+    with pytest.raises(InputError, match="least_scale"):
+        Laplace.estimate(summary, np.nan)
