@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -127,17 +126,6 @@ def test_the_same_seed_gives_the_same_curves(curves):
     np.testing.assert_array_equal(again.agreement, curves.agreement)
     other = compare(X, Y, sizes=[8, 40, 200], n_repeats=6, random_state=1)
     assert not np.array_equal(other.log_losses, curves.log_losses)
-
-
-def test_separable_rows_are_a_result_and_not_a_warning():
-    rows, y = gaussians([40, 40], gap=30)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        got = compare(rows, y, n_repeats=3, random_state=0)
-    assert got.separated.all()
-    assert (got.error_rates[0] == 0).all()
-    assert (got.error_rates[1, 1:] == 0).all()  # of four rows, a ridge trusts other columns too
-    assert "100 %" in repr(got)
 
 
 def test_other_models_can_be_compared_and_stay_unfitted():

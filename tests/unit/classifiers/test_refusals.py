@@ -10,7 +10,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
 from tests.oracles import gaussians as oracle
 
@@ -150,44 +149,7 @@ def test_a_parameter_that_is_set_wrongly_on_the_way_leaves_the_stream_as_it_was(
     np.testing.assert_allclose(model.predict_proba(ROWS[kind][0]).sum(axis=1), 1)
 
 
-#: Columns that are no numbers, by container.
-DAYS = pd.date_range("2020", periods=6)
-OTHERS = {
-    "dates": pd.Series(DAYS),
-    "durations": pd.Series(DAYS - DAYS[0]),
-    "periods": pd.Series(DAYS.to_period("M")),
-    "dates as objects": pd.Series(DAYS.to_pydatetime(), dtype=object),
-    "text": pd.Series(list("abcdef")),
-    "categories": pd.Series(list("abcdef"), dtype="category"),
-    "lists": pd.Series([[1]] * 6),
-    "records": pd.Series([{"x": 1}] * 6),
-    "Arrow dates": pa.array(DAYS),
-    "Arrow dictionary": pa.array(list("abcdef")).dictionary_encode(),
-    "Arrow lists": pa.array([[1]] * 6),
-    "Arrow records": pa.array([{"x": 1}] * 6),
-    "Polars dates": pl.Series(DAYS.to_numpy()),
-    "Polars lists": pl.Series([[1]] * 6),
-}
 SIZES = np.array([1.0, 2, 4, 3, 7, 5])
-
-
-def in_frame(column):
-    """A table of a column of numbers, and another one."""
-    make = {pd.Series: pd.DataFrame, pl.Series: pl.DataFrame}.get(type(column), pa.table)
-    return make({"size": SIZES, "other": column})
-
-
-@pytest.mark.parametrize("column", OTHERS.values(), ids=OTHERS)
-def test_a_column_that_holds_no_numbers_is_named(column):
-    table, rows, target = in_frame(column), in_frame(pd.Series(SIZES**2)), np.arange(6) % 2
-    models = GaussianClassifier("tied"), GaussianRegressor()
-    for learn in (credo.summarise, *(model.fit for model in models)):
-        with pytest.raises(InputError, match=r"column 'other'.* holds .* Turn it into numbers"):
-            learn(table, target)
-    for model in models:
-        model.fit(rows, target)
-        with pytest.raises(InputError, match=r"column 'other'.* holds .* Turn it into numbers"):
-            model.predict(table)
 
 
 HOUSING = ["own", "rent", "own", "free", "own", "rent"]
@@ -211,24 +173,6 @@ RAGGED[:] = [np.ones(3), *[np.ones(2)] * 5]
 def test_text_is_refused_with_the_models_that_take_it(rows, said, learn):
     with pytest.raises(InputError, match=f"{said}.*NaiveBayes or credo.LogisticClassifier.*leave"):
         learn(rows, np.arange(6) % 2)
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        (pd.DataFrame(np.ones((6, 2)), columns=["a", "a"]), "column names must differ.*Rename"),
-        (np.ones((6, 2)) * 1j, "Complex data not supported. Split it into real and imaginary"),
-        ([[1.0, 2.0]] * 5 + [[1.0]], r"rows of X must be equally long.*lengths \[1, 2\]. Use None"),
-        (RAGGED, r"rows of X must be equally long.*lengths \[2, 3\]. Use None"),
-        (pl.LazyFrame({"a": SIZES}), "lazy frame has no rows yet. Use its collect"),
-        (csr_array(np.ones((6, 2))), "X is sparse.*toarray"),
-    ],
-    ids=["names", "complex", "lists", "arrays", "lazy", "sparse"],
-)
-@pytest.mark.parametrize("kind", [GaussianClassifier, GaussianRegressor])
-def test_what_is_no_table_of_numbers_is_refused_in_a_sentence(kind, rows, said):
-    with pytest.raises(InputError, match=f"{kind.__name__}.*{said}"):
-        kind().fit(rows, np.arange(6) % 2)
 
 
 def test_numbers_written_as_text_are_numbers():

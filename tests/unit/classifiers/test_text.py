@@ -29,32 +29,6 @@ LABELS = ["a", "a", "b", "b", "c", "c", "a"]
 NEW = ["red blue", "yellow", "green green green red", "", "purple", "purple red", "blue"]
 
 
-def test_multinomial_probabilities_by_hand():
-    model = TextClassifier().fit(["sun sun rain", "rain", "snow rain"], ["s", "w", "w"])
-    assert model.words_ == ("rain", "snow", "sun")
-    # s has 3 words, w has 3; one artificial observation of each of three words
-    theta = np.array([[2, 1, 3], [3, 2, 1]]) / 6
-    np.testing.assert_allclose(np.exp(model.log_probabilities_), theta, rtol=1e-14)
-    np.testing.assert_allclose(model.priors_, [1 / 3, 2 / 3], rtol=1e-15)
-    # "sun rain rain": 3!/(2! 1!) θ_rain² θ_sun
-    joint = np.array([1 / 3, 2 / 3]) * 3 * theta[:, 0] ** 2 * theta[:, 2]
-    np.testing.assert_allclose(np.exp(model.log_joint(["sun rain rain"]))[0], joint, rtol=1e-13)
-    np.testing.assert_allclose(
-        model.predict_proba(["sun rain rain"])[0], joint / joint.sum(), rtol=1e-13
-    )
-    assert model.log_density(["rain sun rain"])[0] == pytest.approx(math.log(joint.sum()))
-
-
-def test_bernoulli_probabilities_by_hand():
-    model = TextClassifier("bernoulli").fit(["sun sun rain", "rain", "snow rain"], ["s", "w", "w"])
-    theta = np.array([[2 / 3, 1 / 3, 2 / 3], [3 / 4, 2 / 4, 1 / 4]])
-    np.testing.assert_allclose(np.exp(model.log_probabilities_), theta, rtol=1e-14)
-    # rain and sun are there, snow is not
-    joint = np.array([1 / 3, 2 / 3]) * theta[:, 0] * (1 - theta[:, 1]) * theta[:, 2]
-    np.testing.assert_allclose(np.exp(model.log_joint(["sun rain rain"]))[0], joint, rtol=1e-13)
-    assert model.predict(["sun rain rain"]).tolist() == ["s"]
-
-
 @MODELS
 @TARGETS
 @pytest.mark.parametrize("smoothing", [1.0, 0.1, 3.0])

@@ -46,15 +46,6 @@ def test_mutual_information_is_the_double_sum(model, weights):
     np.testing.assert_allclose(fitted.mutual_information(), expected, rtol=1e-10, atol=1e-15)
 
 
-@MODELS
-def test_stop_words_are_left_out(model):
-    fitted = TextClassifier(model, vocabulary="no_stop_words").fit(DOCS, LABELS)
-    assert fitted.words_ == tuple(w for w in COUNTS if w not in ENGLISH_STOP_WORDS)
-    without = [" ".join(w for w in oracle.tokens(d) if w not in ENGLISH_STOP_WORDS) for d in DOCS]
-    plain = TextClassifier(model).fit(without, LABELS)
-    np.testing.assert_array_equal(fitted.predict_proba(DOCS), plain.predict_proba(without))
-
-
 @pytest.mark.parametrize(
     "stop_words",
     [["dog", "the"], ("dog", "the"), {"dog", "the"}, np.array(["dog", "the"])],
@@ -77,18 +68,6 @@ def test_frequent_words_are_those_that_occur_most(model, size):
         often = {w: sum(w in oracle.tokens(d) for d in DOCS) for w in COUNTS}
     best = sorted(sorted(often), key=lambda word: -often[word])[:size]
     assert fitted.words_ == tuple(sorted(best))
-
-
-@MODELS
-@pytest.mark.parametrize("size", [1, 3])
-def test_relevant_words_have_the_largest_mutual_information(model, size):
-    everything = TextClassifier(model).fit(DOCS, LABELS)
-    values = dict(zip(everything.words_, everything.mutual_information(), strict=True))
-    fitted = TextClassifier(model, vocabulary="relevant", max_words=size).fit(DOCS, LABELS)
-    assert len(fitted.words_) == size
-    left = [values[w] for w in values if w not in fitted.words_]
-    assert min(values[w] for w in fitted.words_) >= max(left) - 1e-15
-    assert fitted.words_ == tuple(sorted(fitted.words_))
 
 
 def test_at_most_a_thousand_words_are_chosen_unless_told():

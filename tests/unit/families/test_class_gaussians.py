@@ -151,17 +151,6 @@ def models(shape):
     return model, oracle.as_class_gaussians(model, shape)
 
 
-@pytest.mark.parametrize("shape", oracle.LINEAR)
-def test_a_hyperplane_follows_the_formula(shape):
-    model, ours = models(shape)
-    surface = boundary_between(ours, np.log(PRIORS), 2, 0, "Owner")
-    gap = model.means[2] - model.means[0]
-    w = np.linalg.inv(model.covariances[0]) @ gap
-    x0 = (model.means[2] + model.means[0]) / 2 - np.log(0.5 / 0.2) / (gap @ w) * gap
-    np.testing.assert_allclose(surface.normal, w, rtol=1e-10)
-    np.testing.assert_allclose(surface.point, x0, rtol=1e-10)
-
-
 @pytest.mark.parametrize("shape", ["full", "diagonal", "spherical", "proportional"])
 def test_a_quadric_follows_the_formula(shape):
     model, ours = models(shape)

@@ -38,36 +38,9 @@ def test_conditioning_divides_by_the_evidence(joint):
     np.testing.assert_allclose(given.table, column / column.sum())
 
 
-def test_the_chain_rule_multiplies_back_to_the_joint(joint):
-    first, second, third = joint.chain()
-    np.testing.assert_allclose(
-        first[:, None, None] * second[:, :, None] * third, joint.table, rtol=1e-14
-    )
-
-
 def test_the_probability_of_an_assignment(joint):
     assert joint[{"a": 1}] == pytest.approx(joint.table[1].sum())
     assert joint[{}] == pytest.approx(1.0)
-
-
-def test_independence_is_seen_and_its_absence_too():
-    p, q = np.array([0.3, 0.7]), np.array([0.2, 0.5, 0.3])
-    independent = JointTable(np.outer(p, q), {"a": [0, 1], "b": [0, 1, 2]})
-    assert independent.are_independent("a", "b")
-    dependent = JointTable([[0.5, 0.0], [0.0, 0.5]], TWO)
-    assert not dependent.are_independent("a", "b")
-
-
-def test_conditional_independence_with_a_common_cause():
-    cause = np.array([0.4, 0.6, 0.0])
-    a, b = (
-        np.array([[0.1, 0.9], [0.7, 0.3], [0.5, 0.5]]),
-        np.array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]]),
-    )
-    table = cause[:, None, None] * a[:, :, None] * b[:, None, :]
-    joint = JointTable(table, {"c": [0, 1, 2], "a": [0, 1], "b": [0, 1]})
-    assert joint.are_independent("a", "b", given=["c"])
-    assert not joint.are_independent("a", "b")
 
 
 def test_a_conditional_of_an_impossible_parent_is_marked_as_undefined():

@@ -438,13 +438,6 @@ def test_merged_parts_equal_the_whole(make, features):
     assert predict_table(parts[0], ROWS).equals(before)  # neither is changed
 
 
-def test_a_class_that_only_one_has_is_kept():
-    some = ROWS.filter(pa.compute.not_equal(ROWS["y"], "c"))
-    merged = merge_models(fitted(NaiveBayes(), some), fitted(NaiveBayes(), ROWS))
-    assert merged.classes_.tolist() == ["a", "b", "c"]
-    assert merged.summary_.weights.sum() == some.num_rows + FEW
-
-
 def test_models_that_decide_keep_their_loss():
     loss = Loss.zero_one(["a", "b", "c"]).with_reject(0.3)
     parts = [fitted(DecisionClassifier(NaiveBayes(), loss), table) for table in (FIRST, SECOND)]
