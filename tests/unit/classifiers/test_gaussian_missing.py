@@ -141,25 +141,6 @@ def test_missing_entries_of_weight_zero_leave_the_closed_form(shape):
     )
 
 
-@pytest.mark.parametrize("shape", oracle.CORRELATED)
-def test_missing_values_in_a_constant_feature_leave_the_complete_fit(shape):
-    wide = np.column_stack([X, np.full(len(X), 3.0)])
-    wide[::3, 4] = np.nan
-    model, plain = GaussianClassifier(shape).fit(wide, Y), GaussianClassifier(shape).fit(X, Y)
-    np.testing.assert_allclose(model.means_[:, :4], plain.means_, rtol=1e-8)
-    np.testing.assert_allclose(model.log_joint(wide), plain.log_joint(X), rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.parametrize("shape", oracle.CORRELATED)
-def test_a_row_without_entries_counts_for_its_class_only(shape):
-    holes = oracle.with_holes(X, 5)
-    rows = np.vstack([holes, np.full((5, 4), np.nan)])
-    model = GaussianClassifier(shape).fit(rows, np.append(Y, ["ant"] * 5))
-    plain = GaussianClassifier(shape).fit(holes, Y)
-    np.testing.assert_allclose(model.priors_, np.array([35, 35, 40]) / 110)
-    np.testing.assert_allclose(model.means_, plain.means_, atol=1e-3)
-
-
 @pytest.mark.parametrize("shape", oracle.SHAPES)
 def test_a_class_without_any_value_of_a_column_is_named_with_it(shape):
     rows = X.copy()

@@ -96,15 +96,6 @@ def test_more_features_than_rows_are_refused_with_the_number_needed(shape):
         assert np.isfinite(model.log_joint(rows)).all()
 
 
-@pytest.mark.parametrize("shape", ["full", "diagonal", "spherical", "proportional"])
-def test_a_class_of_one_row_is_named(shape):
-    rows, y = np.vstack([X, [1.0, 2.0, 3.0]]), np.append(Y, "dog")
-    text, model = refused(shape, rows, y)
-    assert "'dog'" in text
-    assert "1 rows" in text
-    np.testing.assert_array_equal(model.means_[3], [1.0, 2.0, 3.0])
-
-
 def test_classes_along_different_axes_have_no_proportional_covariances():
     """Their likelihood has no bound; the repair gives the factors a finite place."""
     rng = np.random.default_rng(2)
@@ -115,31 +106,12 @@ def test_classes_along_different_axes_have_no_proportional_covariances():
     assert model.proportions_.max() / model.proportions_.min() < 1e6
 
 
-@pytest.mark.parametrize("shape", oracle.LINEAR)
-def test_a_class_of_one_row_is_fine_if_the_covariance_is_shared(shape):
-    rows, y = np.vstack([X, [1.0, 2.0, 3.0]]), np.append(Y, "dog")
-    model = GaussianClassifier(shape, singular="error").fit(rows, y)
-    twin = oracle.fit(rows, y, shape)
-    np.testing.assert_allclose(model.log_joint(X), oracle.log_joint(X, twin), rtol=1e-9)
-
-
 @SHAPES
 def test_nothing_is_learned_from_constants_only(shape):
     with pytest.raises(InputError, match="every feature is constant"):
         GaussianClassifier(shape).fit(np.full_like(X, 0.3), Y)
     with pytest.raises(InputError, match="every feature is constant"):
         GaussianClassifier(shape).fit(X[:1], Y[:1])
-
-
-@pytest.mark.parametrize("shape", oracle.CORRELATED)
-@pytest.mark.parametrize("rubbish", [[np.nan] * 4, [-np.inf, 0, 0, 1e300]])
-def test_rows_of_weight_zero_do_not_disturb_the_shrinkage(shape, rubbish):
-    wide = np.column_stack([X, np.ones(len(X))])  # a constant column has scale zero
-    rows, y = np.vstack([wide, [rubbish]]), np.append(Y, "bee")
-    model = GaussianClassifier(shape, shrinkage="auto")
-    model.fit(rows, y, np.append(np.ones(len(Y)), 0.0))
-    plain = GaussianClassifier(shape, shrinkage="auto").fit(wide, Y)
-    np.testing.assert_allclose(model.shrinkage_, plain.shrinkage_, rtol=1e-12)
 
 
 @pytest.mark.parametrize("shape", ["tied", "diagonal"])
@@ -306,15 +278,6 @@ def test_shrinkage_is_that_of_the_projected_rows():
         own = flat[k == WIDE_CODES]
         Z = (own - own.mean(axis=0)) / own.std(axis=0)
         assert model.shrinkage_[k] == pytest.approx(oracle.ledoit_wolf(Z), rel=1e-8)
-
-
-def test_a_subspace_mends_more_features_than_rows():
-    rng = np.random.default_rng(1)
-    rows, y = rng.normal(size=(20, 50)), np.repeat(["a", "b"], 10)
-    model = GaussianClassifier("full", subspace=3, singular="error").fit(rows, y)
-    assert np.isfinite(model.log_joint(rows)).all()
-    # two classes, three components: 2 priors, 6 means, 12 covariances
-    assert model.n_parameters_ == 20
 
 
 @pytest.mark.parametrize("shape", oracle.SHAPES)

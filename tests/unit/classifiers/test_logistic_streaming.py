@@ -48,17 +48,6 @@ def test_batches_in_any_split_equal_one_fit(split, penalty):
     assert_same(model, LogisticClassifier(penalty).fit(X, Y, WEIGHTS))
 
 
-@pytest.mark.parametrize("unit", [1.0, 1e-12], ids=["plain", "tiny unit"])
-def test_many_coefficients_are_streamed_by_products(unit):
-    rng = np.random.default_rng(23)
-    wide = unit * sp.random_array((300, 1200), density=0.05, rng=rng, format="csr")
-    y = rng.integers(0, 3, 300)
-    batches = [(wide[i : i + 90], y[i : i + 90]) for i in range(0, 300, 90)]
-    model = LogisticClassifier("l2", strength=unit**2).fit_batches(batches)
-    whole = LogisticClassifier("l2", strength=unit**2).fit(wide, y)
-    np.testing.assert_allclose(unit * model.coef_, unit * whole.coef_, atol=1e-6)
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_many_coefficients_of_two_classes_are_streamed_with_weights(kind):
     rng = np.random.default_rng(26)

@@ -28,18 +28,9 @@ ROWS = {
     NaiveBayes: (FRAME, Y),
     TextClassifier: (WORDS, Y),
 }
-PRIORS = [
-    *("flat", "", 3, True, [], {}, [[0.2, 0.3, 0.5]], ["x", "y", "z"], [0.5, 0.6], [1.2, -0.2]),
-    *([np.nan, 0.5, 0.5], [np.inf, 0.5, 0.5], [0.5, 0.6, 0.1], [1.5, -0.25, -0.25]),
-    {"ant": 0.5, "bee": 0.6},
-    {"ant": 1.5, "bee": -0.5},
-    {"ant": "half", "bee": 0.5},
-    {"ant": np.nan, "bee": 1.0},
-]
 NUMBERS = {
     "smoothing": [-1, -1e-9, np.nan, np.inf, "much", None, [1.0]],
     "smoothing_target": ["mean", None, 3, ["uniform"]],
-    "priors": PRIORS,
 }
 SHARED = {
     "shrinkage": ["lots", -0.1, 1.5, np.nan, True, [0.1]],
@@ -52,7 +43,6 @@ WRONG = {
     GaussianClassifier: {
         "covariance": ["round", None, 3, ["full"]],
         "subspace": [0, -1, 1.0, 0.0, 2.5, True, np.nan, "two"],
-        "priors": PRIORS,
         **SHARED,
     },
     GaussianRegressor: SHARED,
@@ -75,7 +65,7 @@ WRONG = {
 
 def assert_refused(model, method, rows, name):
     before = dict(vars(model))
-    said = {"families": "famil", "priors": "prior"}.get(name, name)
+    said = {"families": "famil"}.get(name, name)
     with pytest.raises(InputError, match=said) as caught:
         getattr(model, method)(*rows)
     assert type(model).__name__ in str(caught.value)
@@ -312,27 +302,6 @@ def test_a_unit_changes_no_posterior_or_is_refused_with_its_column(shape, where)
             ask = partial(lambda rows, way: way(make, rows, Y).predict_log_proba(rows), rows)
             owner = "NaiveBayes" if shape == "naive" else ""
             assert_same_or_named(partial(ask, WAYS[way]), expected, WHERE[where], owner)
-
-
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("where", ["features", "one", "target"])
-@pytest.mark.parametrize("way", ["fit", "partial_fit"])
-@pytest.mark.parametrize("amount", [None, 0.2], ids=["plain", "shrunk"])
-def test_a_unit_changes_no_regression_or_is_refused_with_its_column(amount, way, where, unit):
-    columns = {"features": ["a", "b"], "one": ["b"], "target": []}[where]
-    rows = FRAME[["a", "b"]].assign(**{column: FRAME[column] * unit for column in columns})
-    target = unit if where == "target" else 1.0
-    make = partial(GaussianRegressor, shrinkage=amount)
-    expected = make().fit(FRAME[["a", "b"]], X[:, 2]).predict(FRAME[["a", "b"]], return_std=True)
-    assert_same_or_named(
-        lambda: (
-            np.array(WAYS[way](make, rows, X[:, 2] * target).predict(rows, return_std=True))
-            / target
-        ),
-        expected,
-        columns or ["y"],
-        "",
-    )
 
 
 GOOD = [[1.0, "x", 1, 3], [2.0, "y", 0, 1], [4.0, "x", 1, 0], [7.0, None, 0, 2]]

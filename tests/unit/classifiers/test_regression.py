@@ -59,17 +59,6 @@ def test_mean_and_covariance_are_maximum_likelihood():
     assert model.n_iter_ == 1
 
 
-def test_missing_features_are_marginalised_exactly():
-    model = GaussianRegressor().fit(X, Y)
-    mean, std = model.predict(HOLES, return_std=True)
-    expected = np.array([conditional(*joint_moments(X, Y), row) for row in HOLES])
-    np.testing.assert_allclose(mean, expected[:, 0], rtol=1e-10)
-    np.testing.assert_allclose(std**2, expected[:, 1], rtol=1e-10)
-    assert mean[0] == pytest.approx(Y.mean())
-    assert std[0] == pytest.approx(Y.std())
-    assert std[1] == std.min() == np.sqrt(model.variance_)
-
-
 @pytest.mark.parametrize("noise", [1e-2, 1e-4])
 def test_missing_features_keep_their_digits_among_nearly_collinear_ones(noise):
     rng = np.random.default_rng(3)

@@ -55,14 +55,6 @@ def test_it_equals_naive_bayes_of_the_counts(model):
     assert ours.n_parameters_ == counts.n_parameters_
 
 
-@MODELS
-def test_the_order_of_words_does_not_matter_and_repeats_matter_to_the_multinomial_only(model):
-    fitted = TextClassifier(model).fit(DOCS, LABELS)
-    one, other, more = fitted.predict_proba(["red blue", "Blue, red!", "red red blue"])
-    np.testing.assert_array_equal(one, other)
-    assert np.array_equal(one, more) == (model == "bernoulli")
-
-
 def test_infinite_weights_are_refused():
     model = TextClassifier(smoothing=0).fit(["sun rain", "snow rain"], ["s", "w"])
     with pytest.raises(InputError, match="weight of snow is infinite"):

@@ -168,19 +168,6 @@ def test_many_priors_and_many_names_do_not_lengthen_the_header(tmp_path):
     assert found["about"]["labels"][-1] == "… (1500 in all)"
 
 
-def test_a_table_of_many_categories_is_stored_in_a_few_arrays():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {f"column {j}": rng.choice(["yes", "no", "maybe", "né"], 50) for j in range(400)}
-    )
-    model = credo.NaiveBayes().fit(frame, np.arange(50) % 2)
-    content = pack(model)
-    assert content.count(b"data_offsets") < 30
-    loaded = unpack(content)
-    assert loaded.categories_ == model.categories_
-    assert loaded.predict_log_proba(frame).tolist() == model.predict_log_proba(frame).tolist()
-
-
 def test_an_open_network_stays_open_and_the_loaded_one_is_open_too():
     net = BayesianNetwork()
     net.variable("a", ["no", "yes"])
