@@ -11,8 +11,7 @@ import pytest
 
 import credo
 from credo.exceptions import ImpossibleEvidence
-from credo.formats.bif import read_bif, write_bif
-from credo.formats.uai import read_uai, write_uai
+from credo.formats.bif import read_bif
 from credo.graphs import BayesianNetwork, FactorGraph, chain
 from credo.inference.maximum import mpe
 
@@ -176,19 +175,6 @@ probability ( Cancer | Pollution, Smoker ) {{
         smoker = 0.3 * (0.9 * 0.03 + 0.1 * 0.05)
         assert answers[0]["Smoker"]["True"] == pytest.approx(smoker / cancer, rel=1e-13)
 
-    def test_states_with_commas_spaces_and_umlauts_come_back(self, tmp_path):
-        net = BayesianNetwork()
-        net.variable("größe", ["klein, fein", "groß und breit", 'so "la la"'])
-        net.variable("next one", ["a|b", "c;d"])
-        net.cpt("größe", table=[0.25, 0.25, 0.5])
-        net.cpt("next one", given=["größe"], table=[[0.5, 0.5], [0.25, 0.75], [0.125, 0.875]])
-        file = tmp_path / "names.bif"
-        write_bif(net, file)
-        again = read_bif(file)
-        assert again["größe"].states == net["größe"].states
-        evidence = {"next one": "c;d"}
-        assert credo.infer(again, evidence).to_dict() == credo.infer(net, evidence).to_dict()
-
     def test_what_bnlearn_for_r_exports_is_read(self, tmp_path):
         """Names with dots, states that look like numbers, and numbers with exponents."""
         file = tmp_path / "r.bif"
@@ -204,26 +190,6 @@ probability ( Cancer | Pollution, Smoker ) {{
         post = credo.infer(read_bif(file), {"B.x": "low"})
         odds = (0.6666666666666667 * 1e-05) / (0.3333333333333333 * 0.1)
         assert post["A"]["1e-05"] == pytest.approx(odds / (1 + odds), rel=1e-12)
-
-    @pytest.mark.parametrize("called", ["model.uai", "model.LG", "model.uai.gz"])
-    def test_uai_comes_back_with_the_same_sum_and_its_names(self, tmp_path, called):
-        graph = FactorGraph()
-        graph.variable("rain", ["no", "yes"])
-        graph.variable("wet grass", ["dry", "damp", "wet"])
-        graph.factor(["wet grass", "rain"], [[2.0, 0.1], [1.0, 0.5], [0.0, 3.0]])
-        graph.factor(["rain"], [0.7, 0.3])
-        graph.factor(["rain"], [0.7, 0.3])
-        file = tmp_path / called
-        write_uai(graph, file)
-        again = read_uai(file)
-        before, after = credo.infer(graph), credo.infer(again)
-        assert after.log_evidence == pytest.approx(before.log_evidence, rel=1e-13)
-        assert list(after) == ["rain", "wet grass"]
-        assert again["wet grass"].states == ("dry", "damp", "wet")
-        for name in before:
-            np.testing.assert_allclose(
-                after.probabilities(name), before.probabilities(name), rtol=1e-13
-            )
 
 
 class TestTheSprinkler:

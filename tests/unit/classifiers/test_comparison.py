@@ -1,12 +1,10 @@
 """Learning curves of two classifiers on the same rows, and counts of parameters."""
 
-import itertools
 import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
@@ -199,37 +197,6 @@ def test_wrong_options_are_named(option, values):
 def test_rows_that_cannot_be_split_are_refused(rows, labels, message):
     with pytest.raises(ValueError, match=message):
         compare(rows, labels)
-
-
-@pytest.mark.parametrize("states", [[2], [7], [3, 2], [4, 1, 3], [2, 3, 2, 5]], ids=str)
-@pytest.mark.parametrize("k", [1, 2, 5])
-def test_it_counts_the_free_cells_one_by_one(states, k):
-    cells = list(itertools.product(*(range(s) for s in states)))
-    count = count_parameters(states, k)
-    assert count.full_table == len(cells) - 1
-    assert count.naive_bayes == sum(len(range(1, s)) for s in states)
-    assert count.full_table_total == k * (len(cells) - 1) + k - 1
-    assert count.naive_bayes_total == k * sum(s - 1 for s in states) + k - 1
-    assert (count.states, count.n_classes) == (tuple(states), k)
-
-
-def test_the_total_of_naive_bayes_is_what_its_model_holds():
-    """A model has K priors, of which K - 1 are free."""
-    rng = np.random.default_rng(0)
-    X = np.array([rng.choice(["a", "b", "c"], 60), rng.choice(["x", "y"], 60)]).T
-    model = NaiveBayes(unknown="ignore").fit(X, np.arange(60) % 3)
-    count = count_parameters(model)
-    assert (count.states, count.n_classes, count.full_table) == ((3, 2), 3, 3 * 2 - 1)
-    assert count.naive_bayes_total == model.n_parameters_ - 1
-
-
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_a_model_of_binary_columns_is_counted(sparse):
-    X = np.random.default_rng(1).integers(0, 2, (40, 12))
-    model = NaiveBayes("bernoulli").fit(csr_array(X) if sparse else X, np.arange(40) % 4)
-    count = count_parameters(model)
-    assert count.states == (2,) * 12
-    assert (count.full_table, count.naive_bayes, count.n_classes) == (4095, 12, 4)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "poisson"])

@@ -109,16 +109,6 @@ def test_the_positive_label_is_the_dearer_to_miss_or_the_last():
     assert net_benefit(Y, posterior(P), Loss.zero_one(LABELS)).positive == "ill"
 
 
-def test_net_benefit_at_the_loss_threshold_is_the_saving_of_loss():
-    p, truth = realistic()
-    t = net_benefit(named(truth), posterior(p), LOSS).loss_threshold
-    curve = net_benefit(named(truth), posterior(p), LOSS, thresholds=[t])
-    choice = decide(posterior(p), LOSS)
-    never = expected_loss(named(truth), ["wait"] * len(p), LOSS, n_bootstrap=0).value
-    mine = expected_loss(named(truth), choice, LOSS, n_bootstrap=0).value
-    assert curve.model[0] == pytest.approx((never - mine) / 4)  # a hit saves a loss of 4
-
-
 # --- cost curve -------------------------------------------------------------------------------
 
 
@@ -162,12 +152,6 @@ def test_the_curve_at_another_condition_is_decide_under_the_shifted_priors():
     x = new * 4 / (new * 4 + (1 - new) * 1)
     curve = cost_curve(named(truth), posterior(p), LOSS, conditions=[x])
     assert curve.curve[0] == pytest.approx(missed * x + alarms * (1 - x))
-
-
-def test_a_perfect_model_costs_nothing_at_any_condition():
-    curve = cost_curve(Y, posterior([1.0, 0.0, 1.0, 0.0]), LOSS)
-    np.testing.assert_array_equal(curve.curve[1:-1], 0.0)
-    np.testing.assert_array_equal(curve.envelope, 0.0)
 
 
 def test_the_conditions_may_come_in_any_order():

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 from tests.strategies import LETTERS, whole_losses
 
@@ -484,27 +484,3 @@ def test_the_intervals_cover_the_support_and_the_shares_add_up(problem):
     assert sum(cut.shares.values()) == pytest.approx(1, abs=1e-9)
     np.testing.assert_allclose(cut.probability_table.sum(axis=1), 1, atol=1e-9)
     assert 0 <= cut.probability_of_error <= 1 + 1e-9
-
-
-@given(line_problems())
-def test_the_order_of_the_classes_does_not_matter(problem):
-    densities, priors, loss = problem
-    cut = regions(densities, priors, loss)
-    turned = regions(dict(reversed(densities.items())), priors[::-1], loss)
-    assert [i.act for i in turned.intervals] == [i.act for i in cut.intervals]
-    np.testing.assert_allclose(turned.thresholds, cut.thresholds, rtol=1e-9, atol=1e-9)
-    assert turned.bayes_risk == pytest.approx(cut.bayes_risk, rel=1e-9, abs=1e-12)
-    np.testing.assert_allclose(turned.probability_table[::-1], cut.probability_table, atol=1e-9)
-
-
-@settings(max_examples=settings().max_examples // 4)
-@given(line_problems(n_acts=1), st.floats(0.01, 0.6), st.floats(0.01, 0.6))
-def test_rejecting_gets_no_rarer_as_it_gets_cheaper(problem, one, other):
-    densities, priors, _ = problem
-    loss = Loss.zero_one(densities)
-    cheap, dear = sorted([one, other])
-    often = regions(densities, priors, loss.with_reject(cheap))
-    seldom = regions(densities, priors, loss.with_reject(dear))
-    assert often.shares["reject"] >= seldom.shares["reject"] - 1e-9
-    assert often.bayes_risk <= seldom.bayes_risk + 1e-12
-    assert often.probability_of_error <= seldom.probability_of_error + 1e-9
