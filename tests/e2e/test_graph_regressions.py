@@ -8,11 +8,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from tests.models import graph, sprinkler, star
 
 import credo
 from credo.exceptions import ImpossibleEvidence
 from credo.formats.bif import read_bif
-from credo.graphs import BayesianNetwork, FactorGraph, chain
+from credo.graphs import BayesianNetwork, chain
 from credo.inference.maximum import mpe
 
 METHODS = ["auto", "junction_tree", "elimination", "enumeration"]
@@ -45,36 +46,24 @@ class TestEqualFactors:
     @pytest.mark.parametrize(("k", "expected"), [(0, 0.5), (1, 0.1), (2, 1 / 82), (3, 1 / 730)])
     def test_identical_children_all_count(self, method, k, expected):
         """Kept in a set, equal factors are one; each child then moves the posterior no further."""
-        net = BayesianNetwork()
-        net.variable("cause", ["no", "yes"])
-        net.cpt("cause", table=[0.5, 0.5])
-        for i in range(3):
-            net.variable(f"child{i}", ["no", "yes"])
-            net.cpt(f"child{i}", given=["cause"], table=[[0.9, 0.1], [0.1, 0.9]])
-        post = credo.infer(net, {f"child{i}": "no" for i in range(k)}, method=method)
-        assert post["cause"]["yes"] == pytest.approx(expected, rel=1e-13)
+        evidence = {f"leaf{i}": 0 for i in range(k)}
+        post = credo.infer(star(3, right=0.9), evidence, method=method)
+        assert post["centre"][1] == pytest.approx(expected, rel=1e-13)
 
     @every_method
     def test_equal_tables_on_different_edges_all_count(self, method):
         table = np.array([[2.0, 1.0], [1.0, 3.0]])
-        graph = FactorGraph()
-        for name in "abc":
-            graph.variable(name, 2)
-        graph.factor(["a", "b"], table)
-        graph.factor(["a", "c"], table)
-        post = credo.infer(graph, method=method)
+        model = graph("abc", ("ab", table), ("ac", table))
+        post = credo.infer(model, method=method)
         np.testing.assert_allclose(post.probabilities("a"), [9 / 25, 16 / 25], rtol=1e-13)
         assert post.log_evidence == pytest.approx(math.log(25), rel=1e-13)
 
 
 class TestMostProbable:
     def test_the_best_configuration_need_not_hold_the_best_states(self):
-        graph = FactorGraph()
-        graph.variable("a", 2)
-        graph.variable("b", 2)
-        graph.factor(["a", "b"], [[0.0, 3.0], [2.0, 2.0]])
-        assert credo.infer(graph).probabilities("a").argmax() == 1
-        assert dict(mpe(graph).states) == {"a": 0, "b": 1}
+        model = graph("ab", ("ab", [[0.0, 3.0], [2.0, 2.0]]))
+        assert credo.infer(model).probabilities("a").argmax() == 1
+        assert dict(mpe(model).states) == {"a": 0, "b": 1}
 
     def test_a_long_hidden_chain_is_decoded_without_underflow(self):
         rng = np.random.default_rng(0)
@@ -210,20 +199,8 @@ class TestTheSprinkler:
 
     @every_method
     def test_it_rained_given_wet_grass_as_in_the_encyclopaedia(self, method):
-        net = BayesianNetwork()
-        for name in ("rain", "sprinkler", "grass"):
-            net.variable(name, ["F", "T"])
-        net.cpt("rain", table=[0.8, 0.2])
-        net.cpt("sprinkler", given=["rain"], table={"F": [0.6, 0.4], "T": [0.99, 0.01]})
-        rows = {
-            ("F", "F"): [1.0, 0.0],
-            ("F", "T"): [0.2, 0.8],
-            ("T", "F"): [0.1, 0.9],
-            ("T", "T"): [0.01, 0.99],
-        }
-        net.cpt("grass", given=["sprinkler", "rain"], table=rows)
-        post = credo.infer(net, {"grass": "T"}, method=method)
-        assert post["rain"]["T"] == pytest.approx(0.16038 / 0.44838, rel=1e-12)
+        post = credo.infer(sprinkler(), {"wet": "yes"}, method=method)
+        assert post["rain"]["yes"] == pytest.approx(0.16038 / 0.44838, rel=1e-12)
 
 
 class TestDeterminism:
