@@ -55,27 +55,16 @@ ARRAYS = TEXTS.map(np.array) | st.just(np.asfortranarray(np.arange(6.0).reshape(
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_loaded_model_answers_bit_for_bit_as_the_saved_one(name):
-    model = MODELS[name]
-    assert repr(answers(unpack(pack(model)))) == repr(answers(model))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_saving_a_loaded_model_gives_the_same_bytes(name):
     content = pack(MODELS[name])
+    assert repr(answers(unpack(content))) == repr(answers(MODELS[name]))
     assert pack(unpack(content)) == content
-
-
-@pytest.mark.parametrize("name", [name for name in MODELS if hasattr(MODELS[name], "get_params")])
-def test_a_loaded_estimator_shows_the_same_attributes_of_the_same_types(name):
-    before, after = vars(MODELS[name]), vars(unpack(pack(MODELS[name])))
-    assert set(before) == set(after)
-    for key in set(before) - OBJECTS:
-        assert type(before[key]) is type(after[key]), key
-        if isinstance(before[key], np.ndarray):
-            assert before[key].dtype == after[key].dtype
-            assert before[key].tolist() == after[key].tolist()
-        else:
-            assert before[key] == after[key], key
+    if hasattr(MODELS[name], "get_params"):
+        before, after = vars(MODELS[name]), vars(unpack(content))
+        assert set(before) == set(after)
+        for key in set(before) - OBJECTS:
+            assert type(before[key]) is type(after[key]), key
+            assert getattr(before[key], "dtype", None) == getattr(after[key], "dtype", None), key
+            np.testing.assert_equal(after[key], before[key], key)
 
 
 def test_files_packed_bytes_and_methods_hold_the_same(tmp_path):
