@@ -231,3 +231,18 @@ def test_large_tables_are_written_in_powers_of_ten():
     assert rows[3] == ["naive", "Bayes", "10", "32"]
     assert "about" not in repr(count_parameters(38))
     assert "about 1e12" in repr(count_parameters(40))
+
+
+def test_lines_of_three_classes_agree_in_the_limit():
+    rows, y = gaussians([1500] * 3, gap=1.0, seed=2)
+    assert compare(rows, y, sizes=[3000], n_repeats=1, random_state=0).agreement.min() > 0.99
+
+
+def test_the_total_of_naive_bayes_is_what_its_model_holds():
+    """A model has K priors, of which K - 1 are free."""
+    rng = np.random.default_rng(0)
+    X = np.array([rng.choice(["a", "b", "c"], 60), rng.choice(["x", "y"], 60)]).T
+    model = NaiveBayes(unknown="ignore").fit(X, np.arange(60) % 3)
+    count = count_parameters(model)
+    assert (count.states, count.n_classes, count.full_table) == ((3, 2), 3, 3 * 2 - 1)
+    assert count.naive_bayes_total == model.n_parameters_ - 1

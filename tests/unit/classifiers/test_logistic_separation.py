@@ -60,6 +60,15 @@ class TestCompleteSeparation:
         with pytest.raises(ValueError, match="read-only"):
             model.separation_.shares[0] = 0.0
 
+    def test_of_three_classes_is_told(self):
+        y = np.digitize(X[:, 2], [-0.5, 0.5])
+        rows = X + np.outer(y - 1.0, [0, 0, 0.5, 0])
+        model, _ = separated(rows, y)
+        assert model.separation_.kind == "complete"
+        assert model.separation_.features[0] == 2
+        assert len(model.separation_.pairs) == 3
+        assert proves(model.separation_, rows, y) > 1e-6
+
     def test_of_sparse_rows_in_many_dimensions_is_told(self):
         wide = sp.random_array((200, 3000), density=0.02, rng=RNG, format="csr")
         y = RNG.integers(0, 2, 200)

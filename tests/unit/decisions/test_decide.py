@@ -233,7 +233,7 @@ NO_TABLE = "must be numbers in a rectangular array"
         ([[1.0, 0, 0], [np.nan, 0, 1]], ABC, InputError, "row 1 has NaN"),
         ([[1.0, 0, 0], [-0.5, 0.5, 1]], ABC, InputError, "row 1 has the negative entry -0.5"),
         ([["p", "q", "r"]], ABC, InputError, "must be numbers"),
-        ([[1j, 0, 0]], ABC, InputError, "must be numbers"),
+        (np.array([[1j, 0, 0]]), ABC, InputError, "must be numbers"),
         ([[0.5, 0.5, 0.0], [1.0]], ABC, InputError, NO_TABLE),
         ([[10**400, 1, 0]], ABC, InputError, NO_TABLE),
         (np.ma.array([[0.5, 0.5, 0.0]], mask=[[0, 1, 0]]), ABC, InputError, NO_TABLE),

@@ -178,12 +178,15 @@ MISTAKES = {
         (lambda: expected_loss(["a"], ["x"], LOSS, sample_weight=[1, 2]), "weight per row, 1"),
         (lambda: expected_loss(["a"], ["x"], FLAT), "3 matrices for 1 rows"),
         (lambda: evaluate(Y, P, acts=["a"]), "3 truths and 1 acts"),
+        (lambda: net_benefit(Y, P, thresholds=[]), "1-D with at least one entry"),
     ],
     InputError: [
         (lambda: confusion_matrix(Y, Y, LOSS, labels=AB), "leave labels out"),
         (lambda: confusion_matrix([["a"], {"b": 1}], AB), "labels that can be names"),
         (lambda: confusion_matrix(Y, Y).normalised("rows"), "'truth', 'act', 'all'. Got 'rows'"),
         (lambda: expected_loss([], [], LOSS), "at least one row"),
+        (lambda: expected_loss([{"a": 1}], ["x"], LOSS), "must be names. unhashable"),
+        (lambda: expected_loss(["a"], ["x"], LOSS, sample_weight=[1e300]), "between 1e-100 and 1e"),
         (lambda: expected_loss(["a"], ["x"], LOSS, level=1.0), "strictly between 0 and 1"),
         (lambda: expected_loss(["a"], ["x"], LOSS, n_bootstrap=-1), "whole number, at least 0"),
         (

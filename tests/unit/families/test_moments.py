@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.oracles import gaussians as oracle
 
-from credo.exceptions import InputError
+from credo.exceptions import InputError, ShapeError
 from credo.families import em, moments
 from credo.families.covariances import Names, Recipe
 from credo.families.em import fit_missing
@@ -303,3 +303,9 @@ def test_neither_a_large_mean_nor_small_units_cost_digits():
     np.testing.assert_allclose(small.covariances * 2.0**1000, near.covariances, rtol=1e-9)
     with pytest.raises(InputError, match="Owner: column 'a' varies so little"):
         run(FEW_HOLES * 2.0**-560, "full")
+
+
+def test_moments_that_do_not_line_up_are_refused():
+    full = expected_moments(X, Y, None, "full")
+    with pytest.raises(ShapeError, match="same classes, features and detail.*'full'.*'tied'"):
+        full.merge(expected_moments(X, Y, None, "tied"))
