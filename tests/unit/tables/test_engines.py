@@ -19,6 +19,7 @@ import pyarrow.parquet
 import pyarrow.parquet as pq
 import pytest
 from sklearn.base import BaseEstimator
+from tests.alike import assert_alike
 from threadpoolctl import threadpool_info
 
 import credo
@@ -317,20 +318,6 @@ def test_a_table_is_evaluated_on_an_engine_as_it_is_here(engine, rows, model, mo
     if most < 300:  # rows are drawn by their number, which is that in a part there
         there["contributions"] = here["contributions"]
     assert_alike(there, here)
-
-
-def assert_alike(found, expected):
-    """Equal, numbers to rounding."""
-    assert type(found) is type(expected)
-    if isinstance(found, dict):
-        assert found.keys() == expected.keys()
-        found, expected = list(found.values()), list(expected.values())
-    if isinstance(found, list):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            assert_alike(one, other)
-    else:
-        assert found == (pytest.approx(expected) if isinstance(expected, float) else expected)
 
 
 class Totals(BaseEstimator):
