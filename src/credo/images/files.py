@@ -267,7 +267,7 @@ def _decoding(name: str, start: bytes) -> Iterator[None]:
             ) from None
         except UnidentifiedImageError:
             raise FileFormatError(
-                f"This is no image, or its first bytes are damaged: it begins {start!r}. Known are "
+                f"This is not an image, or its header is damaged: it begins {start!r}. Known are "
                 "PNG, PGM, PPM, PBM, BMP, TIFF, JPEG, GIF and WebP. Save it again as one of them.",
                 name,
             ) from None

@@ -89,7 +89,7 @@ def test_acts_with_weights_of_zero_are_left_out():
 
 @pytest.mark.parametrize(
     ("stated", "words"),
-    [(0.99, "promises too much"), (0.7, "within that interval"), (0.51, "fears too much")],
+    [(0.99, "too optimistic"), (0.7, "within that interval"), (0.51, "too pessimistic")],
 )
 def test_the_report_says_whether_the_posterior_kept_its_promise(stated, words):
     p = Posterior.from_probabilities([[stated, 1 - stated]] * 200, AB)
@@ -112,7 +112,7 @@ def test_the_report_leaves_out_what_is_undefined_and_counts_the_impossible():
     text = repr(evaluate(["a", "b"], p, loss))
     assert "accuracy" not in text
     assert "normalised" not in text
-    assert "inf (1 truths had probability 0)" in text
+    assert "inf (1 true classes had probability 0)" in text
 
 
 def test_acts_of_another_make_no_risk_coverage_curve():

@@ -267,7 +267,7 @@ ODD = {"a": stats.dirichlet([1, 2, 3]), "b": stats.dirichlet([3, 2, 1])}
 def test_what_has_no_error_is_refused(densities, options, message):
     with pytest.raises(InputError, match=message):
         bayes_error(densities, [0.5, 0.5], **options)
-    with pytest.raises(InputError, match="the density of 'b' is none"):
+    with pytest.raises(InputError, match="the density of 'b' is not one"):
         bhattacharyya_bound({"a": (0, 1), "b": stats.laplace()}, [0.5, 0.5])
 
 

@@ -208,7 +208,7 @@ REFUSED = {
         (lambda: Posterior.from_bayes([0.5, 0.5], HALF), "priors by label"),
         (lambda: Posterior.from_frequencies(AB, [1, -1]), "at least zero and not all zero"),
         (lambda: Posterior.from_frequencies([AB]), "must be 1-D"),
-        (lambda: Posterior.from_frequencies([{"a": 1}, "b"]), "can be names. unhashable"),
+        (lambda: Posterior.from_frequencies([{"a": 1}, "b"]), "cannot be names. unhashable"),
         (lambda: Posterior.from_frequencies([]), "at least one"),
         (lambda: CERTAIN.log_odds("a", "b"), "'a' and 'b' both have probability 0 in row 1"),
         (lambda: make([0, 0, 1], list("abc")).log_odds("a", "b"), "both have probability 0, so"),
