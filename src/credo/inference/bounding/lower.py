@@ -45,7 +45,7 @@ from credo.inference.bounding.upper import (
     read_joint,
     rough_marginals,
 )
-from credo.inference.drive import Pace
+from credo.inference.damping import Pace
 from credo.inference.question import Answer, Callback
 
 _BLOCKS = "structured mean field"

@@ -382,7 +382,7 @@ class Messages(ABC):
         """Make sweeps; if anybody wants to know, one by one until they move next to nothing.
 
         Without a tolerance or a callback several sweeps run one behind the other, and what each of
-        them moves is never there to be seen: that is why this is no run of ``inference.drive``.
+        them moves is never there to be seen: that is why this is no run of ``inference.damping``.
         """
         if tolerance is None and callback is None:
             self.advance(sweeps)

@@ -14,7 +14,7 @@ from credo import _checks as check
 from credo._types import F64
 from credo.exceptions import InputError
 from credo.graphs.wiring import ranges, starts
-from credo.inference.drive import Ending, Pace, drive
+from credo.inference.damping import Ending, Pace, drive
 from credo.inference.loopy.kernels import TABLE
 from credo.inference.loopy.messages import LogMessages, PairMessages, Pairs
 from credo.inference.loopy.net import Draft, Net, key

@@ -1,4 +1,4 @@
-"""The one loop around every engine that sweeps: damping, tolerance, oscillations, callbacks."""
+"""Damping, tolerance, oscillations and callbacks: the one loop around every engine that sweeps."""
 
 from __future__ import annotations
 
