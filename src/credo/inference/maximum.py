@@ -70,18 +70,19 @@ def mpe(  # noqa: PLR0913 - a question has these parts, each with a default
         that attract. ``"tree_reweighted"`` is TRW-S: any graph, and a bound on how much better a
         configuration could be. ``"loopy"`` decodes max-product beliefs, ``"icm"`` moves single
         variables; neither has a bound. ``"auto"`` takes the first of the first three that fits,
-        but cuts large fields at once. Usual short names do as well: ``"viterbi"``, ``"min_cut"``,
-        ``"trws"``, ``"max_product"``.
+        but cuts large fields at once; where the third proves nothing, it keeps the best of that,
+        max-product and annealed forests. Usual short names do as well: ``"viterbi"``,
+        ``"min_cut"``, ``"trws"``, ``"max_product"``.
     budget : str, int or None, default "4GB"
         Memory for the clique tables.
     seed : int, default 0
         Seed of the search for a good elimination order, and of random starts.
     **options
         Settings of the method. ``"tree_reweighted"`` and ``"auto"``: ``sweeps`` (500),
-        ``tolerance`` (1e-9), ``callback(sweep, gap)``. ``"icm"``: ``start`` (``"single"`` or
-        ``"random"``), ``restarts`` (0), ``forests`` (0), ``sweeps``, ``callback``. ``"loopy"``:
-        ``schedule``, ``momentum``, ``domain``, ``sweeps``, ``tolerance``, ``threads`` and
-        ``callback``.
+        ``tolerance`` (1e-9), ``callback(sweep, gap)``. ``"icm"``: ``start`` (``"single"``,
+        ``"random"`` or ``"annealed"``), ``restarts`` (0), ``forests`` (0), ``sweeps``,
+        ``callback``. ``"loopy"``: ``schedule``, ``momentum``, ``domain``, ``sweeps``,
+        ``tolerance``, ``threads`` and ``callback``.
 
     Returns
     -------
