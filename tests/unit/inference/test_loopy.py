@@ -939,3 +939,20 @@ def test_a_start_is_an_answer_about_the_same_model(triangle):
         loopy(triangle, start=credo.infer(triangle))
     with pytest.raises(InputError, match="about the same model"):
         loopy(triangle, start=loopy(triangle.copy()))
+
+
+@pytest.mark.parametrize("coupling", [0.7, 0.8, 0.9])
+def test_spins_that_agree_settle_on_the_side_of_most(coupling):
+    """Of two fixed points, the one of the fields' majority is near the exact answer."""
+    rng, site = np.random.default_rng(0), np.arange(64).reshape(8, 8)
+    across, down = (np.stack([a, b], -1).reshape(-1, 2) for a, b in (
+        (site[:, :-1], site[:, 1:]), (site[:-1], site[1:])))  # fmt: skip
+    field = rng.normal(0, 0.3, 64)
+    agree = coupling * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    net = credo.MarkovNetwork.from_arrays(
+        np.stack([-field, field], 1), np.vstack([across, down]), agree, log=True
+    )
+    exact, found = credo.infer(net), credo.infer(net, method="loopy")
+    assert found.status == "CONVERGED"
+    assert found.sweeps < 40
+    assert found.log_evidence == pytest.approx(exact.log_evidence, abs=0.5)

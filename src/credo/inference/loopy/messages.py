@@ -38,6 +38,10 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 _LEAST_LOG = -708.0
 #: Cells of tables, or pairs, that are worth a thread of their own.
 _PER_THREAD = 20_000
+#: Sweeps of flooding before the largest residual goes first. Otherwise whoever speaks first decides
+#: for its neighbourhood, and attractive grids settle in a worse fixed point: over 96 grids of 8 x 8
+#: the mean error of a probability was 0.20 without such sweeps, 0.10 with five, 0.09 with ten.
+_FLOODS = 5
 #: Logs that a product of all messages to a variable, and a table, may span.
 _SPANS = {np.dtype(np.float32): 80.0, np.dtype(np.float64): 300.0}
 
@@ -82,9 +86,7 @@ class LogMessages:
         self._parts = _cut(len(wires.kind), len(wires.logs) // _PER_THREAD, threads)
         self._rng = np.random.default_rng(seed)
         self._walks = net.walks() if schedule == "tree" else []
-        self._is_queued = wires.kind[wires.factor_of] == TABLE  # a rule is, at its first slot
-        self._is_queued[wires.scope_start[:-1]] = True
-        self._priority = np.where(self._is_queued, np.inf, 0.0)
+        self._priority: F64 | None = None
         self.updates = 0
         self.add_up()
 
@@ -106,7 +108,8 @@ class LogMessages:
         if self._schedule == "flooding":
             largest = self._flood(eta)
         elif self._schedule == "residual":
-            largest = self._update_residuals(eta)
+            is_first = self.updates < _FLOODS * self.net.n_slots
+            largest = self._flood(eta) if is_first else self._update_residuals(eta)
         else:
             largest = self._walk(self._orders(), eta)
         return np.inf if self.state.holes.any() and self.is_contradiction else largest
@@ -149,6 +152,8 @@ class LogMessages:
     def _update_residuals(self, eta: float) -> float:
         """Take the message that may change most."""
         self.add_up()
+        if self._priority is None:
+            self._priority = self._find_residuals()
         floor = 4.0 * self._tolerance  # probabilities move by at most a quarter of the logs
         args = self.wires, self.state, self.room, self._priority
         done, largest = update_residuals(*args, self.net.n_slots, floor, eta, *self._how)
@@ -158,8 +163,26 @@ class LogMessages:
             return float(largest)
         if bound <= self._tolerance:
             return bound
-        self._priority[self._is_queued] = np.inf  # logs grow for ever, probabilities do not: look
-        return self._walk([np.arange(self.net.n_slots)], eta)  # at all of them
+        self._priority = None  # logs grow for ever, probabilities do not: look at all of them
+        return self._walk([np.arange(self.net.n_slots)], eta)
+
+    def _find_residuals(self) -> F64:
+        """Return how far the logs of each message would move; a rule has one number for all.
+
+        Measured by their range over states. That of a rule is the largest, at its first slot.
+        """
+        wires, old = self.wires, self.state.messages
+        is_table, first = wires.kind[wires.factor_of] == TABLE, wires.scope_start[:-1]
+        fresh, n = old.copy(), len(wires.kind)
+        if flood(wires, self.state, self.room, fresh, 0, n, 1.0, *self._how) == np.inf or not n:
+            return np.full(self.net.n_slots, np.inf)  # whoever is computed first will meet it
+        with np.errstate(invalid="ignore"):  # a zero that stays has not moved
+            starts, moved = wires.message_start[:-1], fresh - old
+            found = np.fmax.reduceat(moved, starts) - np.fmin.reduceat(moved, starts)
+        found = np.nan_to_num(found, nan=0.0, posinf=np.inf)
+        result = np.where(is_table, found, 0.0)
+        result[first] = np.where(is_table[first], found[first], np.maximum.reduceat(found, first))
+        return result
 
     def settle(self) -> None:
         """Pass messages along a forest once there and back, without mixing: then all are exact."""
