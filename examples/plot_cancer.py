@@ -23,7 +23,7 @@ loss = credo.Loss.from_dict(
         ("normal", "discharge"): 0,
     }
 )
-print("The loss: what each act costs under each truth")
+print("The loss: what each act costs for each true class")
 print(loss, end="\n\n")
 
 prior = {"cancer": 0.004, "normal": 0.996}
@@ -57,6 +57,6 @@ print(found)
 picture = Path("build/demo/cancer_regions.png")
 picture.parent.mkdir(parents=True, exist_ok=True)
 axes = found.plot()
-axes.set_title("Discharge, ask a specialist, or treat?")
+axes.set(title="Discharge, ask a specialist, or treat?", xlabel="marker in the blood")
 axes.figure.savefig(picture, dpi=150)
 print(f"\nThe figure is in {picture}")

@@ -3,10 +3,10 @@ How much of a picture comes back from noise?
 ============================================
 
 A portrait of 128 × 128 pixels, drawn by code, is sent through a channel that flips pixels: one in
-twenty, and up to one in five. Neighbours tend to be alike, and that is all there is to go by:
+twenty, and up to one in five. Neighbours tend to be equal, and nothing else is known:
 messages between neighbours restore most of what was flipped. How often pixels were flipped, and how
-much alike neighbours are, is learnt from the one noisy picture. Then noise that is not independent,
-and pixels that are better left open than guessed.
+often neighbours are equal, is learnt from the one noisy picture. Then noise that is not
+independent, and pixels that are better left to a person than guessed.
 """
 
 import time
@@ -24,7 +24,7 @@ face = portrait(128)
 
 
 def wrong(picture: np.ndarray) -> float:
-    """Give the share of pixels that differ from the true picture."""
+    """Return the share of pixels that differ from the true picture."""
     return float((picture != face).mean())
 
 

@@ -3,7 +3,7 @@ Which shape should the classes have, and what if a feature is missing?
 ======================================================================
 
 Three cultivars of wine, by two measurements. Each class is a Gaussian; the shape of its covariance
-decides how the boundaries bend. The last panel has one measurement only: the other is marginalised.
+decides how the boundaries bend. In the last panel one measurement is missing, and is marginalised.
 """
 
 from pathlib import Path
@@ -38,7 +38,7 @@ SPAN, FLAVANOIDS, COLOUR = (-2.6, 3.9), "flavanoids, standardised", "colour inte
 
 
 def matrices(model: credo.GaussianClassifier) -> np.ndarray:
-    """Give the covariance of each class as a matrix, from what ``covariances_`` is by the shape."""
+    """Return the covariance of each class as a matrix, whatever form ``covariances_`` has."""
     found = model.covariances_
     if model.covariance == "proportional":
         return model.proportions_[:, None, None] * found

@@ -5,7 +5,7 @@ How much noise does a code take?
 A low-density parity-check code of rate one half: 2000 bits, and 1000 checks, each of which asks
 that the sum of six bits be even. Words are sent over a channel that flips bits, and over one that
 adds Gaussian noise. Loopy belief propagation on the graph of the checks decodes all words side by
-side. Up to a threshold nearly every bit comes back; beyond it, few errors are mended.
+side. Up to a threshold nearly every bit comes back; beyond it, few errors are corrected.
 """
 
 from pathlib import Path
@@ -32,13 +32,13 @@ def draw_checks(n: int) -> np.ndarray:
 
 
 def flipped(share: float) -> np.ndarray:
-    """Send zeros over a channel that flips bits; give the log odds of a one."""
+    """Send zeros over a channel that flips bits; return the log odds of a one."""
     seen = rng.random((FRAMES, BITS)) < share
     return np.where(seen, 1.0, -1.0) * np.log((1.0 - share) / share)
 
 
 def noisy(sigma: float) -> np.ndarray:
-    """Send zeros as +1 over a Gaussian channel; give the log odds of a one."""
+    """Send zeros as +1 over a Gaussian channel; return the log odds of a one."""
     return -2.0 / sigma**2 * (1.0 + sigma * rng.standard_normal((FRAMES, BITS)))
 
 

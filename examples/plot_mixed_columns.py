@@ -2,7 +2,7 @@
 Why was this row put into that class, and how many rows does a model need?
 ==========================================================================
 
-A table of pumps with numbers, counts, yes and no and names, every tenth cell lost. Naive Bayes
+A table of pumps with numbers, counts, booleans and names, every tenth cell missing. Naive Bayes
 gives each column a distribution of its own, so that the log odds of a row are a sum over its cells.
 The second panel fits two linear classifiers to growing sets of rows: one describes the classes, the
 other only their log odds, which have no best value while the rows are separable.
@@ -55,13 +55,13 @@ def draw_explanation(axes: Axes, model: credo.NaiveBayes) -> None:
     axes.set_yticks(places, names)
     axes.tick_params(axis="y", length=0)
     reach = 1.35 * np.abs(amounts).max()
-    axes.set(xlim=(-reach, reach), xlabel="speaks for holds  ←  log odds  →  speaks for fails")
+    axes.set(xlim=(-reach, reach), xlabel="favours holds  ←  log odds  →  favours fails")
     chance = 1 / (1 + np.exp(-why.log_odds))
     axes.set_title(f"Why this pump fails with probability {chance:.2f}", fontsize=11)
 
 
 def draw_curves(axes: Axes, curves: LearningCurves) -> None:
-    """Draw the median log losses; hollow where logistic regression has no estimate at times."""
+    """Draw the log losses; hollow: the median with sets that have no largest likelihood."""
     curves.plot(axes)
     doubtful = curves.separated.any(axis=1)
     medians = np.median(curves.log_losses[1], axis=1)
@@ -70,7 +70,7 @@ def draw_curves(axes: Axes, curves: LearningCurves) -> None:
     names = [
         "linear discriminant analysis",
         "logistic regression",
-        "separable sets: where its search stopped",
+        "with separable sets, by a small ridge",
     ]
     axes.legend([*lines, axes.lines[-1]], names, frameon=False, fontsize=9)
     axes.set_title("Two linear classifiers, and 30 splits of the same rows", fontsize=11)

@@ -3,8 +3,8 @@ What is wrong with this patient, why, and what should be done?
 ==============================================================
 
 A small clinical network, with invented numbers. A patient is short of breath and coughs, and the
-D-dimer, a sign of clots, is raised; there was no surgery. What is believed of every variable before
-and after, how much each finding weighs, and which act has the least expected loss.
+D-dimer, a sign of clots, is raised; there was no surgery. The posterior of every variable before
+and after, how much each finding weighs, and which act (action) has the least expected loss.
 """
 
 from pathlib import Path
@@ -73,7 +73,7 @@ def draw_risks(axes: Axes) -> None:
     axes.set_xlim(0, 1.2 * max(risks))
     axes.invert_yaxis()
     axes.set_xlabel("expected loss")
-    axes.set_title(f"the act with the least: {choice.acts}", fontsize=10)
+    axes.set_title(f"least expected loss: {choice.acts}", fontsize=10)
 
 
 figure = plt.figure(figsize=(10, 7.2), layout="constrained")

@@ -1,11 +1,11 @@
 """
-How sure should one be of an answer that has converged?
+How far can an answer be trusted once it has converged?
 =======================================================
 
-A grid of 8 by 8 spins that like to agree, small enough for the exact marginals. Loopy belief
-propagation converges at every coupling. It takes what went round a cycle for news, so it is too
-sure. Larger regions mend most of that. Tree-reweighted propagation errs on the other side, and its
-bound on log Z, together with that of mean field, holds for certain.
+A grid of 8 by 8 spins that prefer to agree, small enough for the exact marginals. Loopy belief
+propagation converges at every coupling. It counts what went round a cycle as new evidence, so it is
+overconfident. Larger regions correct most of that. Tree-reweighted propagation is underconfident,
+and its bound on log Z, together with that of mean field, is certain.
 """
 
 from pathlib import Path
@@ -47,9 +47,9 @@ def draw_beliefs(axes: Axes, truth: np.ndarray, found: dict[str, np.ndarray]) ->
     for method, ink in INKS.items():
         axes.scatter(truth, found[method], s=16, color=ink, alpha=0.75, lw=0, zorder=2)
     words = {
-        "loopy": (0.33, 0.955, "loopy: too sure"),
+        "loopy": (0.31, 0.968, "loopy: overconfident"),
         "generalised": (0.85, 0.882, "generalised"),
-        "tree_reweighted": (0.62, 0.43, "tree-reweighted:\nnot sure enough"),
+        "tree_reweighted": (0.62, 0.43, "tree-reweighted:\nunderconfident"),
     }
     for method, (x, y, text) in words.items():
         turn = 45 if method == "generalised" else 0
@@ -94,7 +94,7 @@ errors: dict[str, list[float]] = {method: [] for method in METHODS}
 off: dict[str, list[float]] = {method: [] for method in METHODS}
 beliefs: dict[str, np.ndarray] = {}
 sweeps: dict[str, int] = {}
-print("             how sure     loopy            mean error          log Z, less the exact")
+print("            confidence    loopy            mean error          log Z, less the exact")
 print("coupling  exact  loopy   sweeps   loopy  tree-rew.  generalised    lower    upper")
 for coupling in COUPLINGS.tolist():
     net = make_grid(coupling)

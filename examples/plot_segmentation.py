@@ -4,8 +4,8 @@ Where is the other texture, and where should a person look?
 
 Two textures of the same brightness and contrast; only the direction of their waves differs. A
 Gaussian for each, fitted to 8 x 8 blocks of another picture, classifies every pixel. A Markov
-random field smooths what it says, and a loss decides: one for a mistake, a tenth for asking a
-person. Blocks overlap, so that the same evidence is heard many times: it needs a weight.
+random field smooths its probabilities, and a loss decides: one for a mistake, a tenth for asking a
+person. Blocks overlap, so the same evidence is counted many times: it needs a weight.
 """
 
 from pathlib import Path
@@ -64,7 +64,7 @@ kept_wrong = (found.labels != truth) & ~found.rejected
 panels[0, 0].imshow(image, cmap="gray", vmin=0, vmax=1)
 panels[0, 0].set_title("picture", fontsize=11)
 draw_labels(panels[0, 1], truth, np.zeros(truth.shape, bool), ORANGE)
-panels[0, 1].set_title("truth", fontsize=11)
+panels[0, 1].set_title("true texture", fontsize=11)
 draw_labels(panels[0, 2], found.before, wrong_before, ORANGE)
 panels[0, 2].set_title(f"each pixel by itself: {share(wrong_before)} wrong (orange)", fontsize=11)
 draw_labels(panels[1, 0], found.posterior.best, wrong_after, ORANGE)

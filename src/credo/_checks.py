@@ -208,7 +208,7 @@ def distinct(values: Any, what: str = "labels") -> list[Any]:
     try:
         names = list(dict.fromkeys(plain(value) for value in once))
     except TypeError as error:
-        raise InputError(f"The {what} hold more than labels that can be names. {error}.") from error
+        raise InputError(f"The {what} hold values that cannot be names. {error}.") from error
     try:
         return sorted(names)
     except TypeError:
@@ -377,7 +377,7 @@ def distributions(
 
 
 def first_wrong_row(p: F64, *, normalise: bool = False, slack: float | None = None) -> int | None:
-    """Return the first row of the 2-D ``p`` that is no distribution, or no weights to normalise."""
+    """Return the first row of the 2-D ``p`` that is not a distribution, or cannot become one."""
     slack, ones = tolerance(p.shape[1]) if slack is None else slack, np.ones(p.shape[1])
     for block in blocks(len(p), block_rows(p.shape[1])):
         part = p[block]

@@ -51,7 +51,7 @@ class CredoError(Exception):
 
 
 class InputError(CredoError, ValueError):
-    """Something that was passed in is wrong; the text says what and how to mend it."""
+    """Something that was passed in is wrong; the text says what is wrong and how to fix it."""
 
 
 class LabelError(InputError, KeyError):
@@ -94,7 +94,7 @@ class FileFormatError(InputError):
         self.column = column
 
     def __reduce__(self) -> tuple[type[FileFormatError], tuple[str, str, int | None, int | None]]:
-        """Survive the way back from another process."""
+        """Return what pickle rebuilds the error from."""
         return FileFormatError, (self.reason, self.path, self.line, self.column)
 
 
@@ -116,7 +116,7 @@ class ImpossibleEvidence(InputError):  # noqa: N818 - it is the evidence that is
         self.conflict = dict(conflict)
 
     def __reduce__(self) -> tuple[type[ImpossibleEvidence], tuple[str, dict[Any, Any]]]:
-        """Survive the way back from another process."""
+        """Return what pickle rebuilds the error from."""
         return ImpossibleEvidence, (self.reason, self.conflict)
 
 
@@ -157,4 +157,4 @@ class SeparationWarning(CredoWarning):
 
 
 class SingularWarning(CredoWarning):
-    """Variances or coefficients that the data do not determine; the text says how it was mended."""
+    """Variances or coefficients that the data do not determine; the text names the repair."""

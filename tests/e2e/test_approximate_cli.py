@@ -168,7 +168,7 @@ class TestSettings:
         oscillating = (*LOOPY, "--schedule", "flooding", "--momentum", "1")
         code, out, err = credo(*oscillating)
         assert code == 0
-        told = r"credo: warning: infer: --method loopy oscillates: .* 2 sweeps.*\n"
+        told = r"credo: warning: --method loopy oscillates: .* 2 sweeps.*\n"
         assert re.fullmatch(told, err)
         assert lines_below(out)["status"] == "OSCILLATING, back after 2 sweeps"
         found = json.loads(credo(*oscillating, "--json")[1])
@@ -178,7 +178,7 @@ class TestSettings:
         few = (*LOOPY, "--sweeps", "2")
         code, out, err = credo(*few)
         assert code == 0
-        told = "infer: --method loopy did not converge within 2 sweeps.*\n"
+        told = "--method loopy did not converge within 2 sweeps.*\n"
         assert re.fullmatch(f"credo: warning: {told}", err)
         assert lines_below(out)["status"] == "MAX_SWEEPS"
         assert credo(*few, "--on-failure", "return") == (0, out, "")
@@ -438,7 +438,7 @@ class TestMpe:
     def test_above_the_budget_it_is_bounded_and_warned_of(self, credo):
         code, out, err = credo("mpe", "rivals.uai", "--budget", "8 B", "--json")
         assert code == 0
-        assert re.fullmatch("credo: warning: mpe: .*budget of 8 B.*\n", err)
+        assert re.fullmatch("credo: warning: .*budget of 8 B.*\n", err)
         (found,) = json.loads(out)["configurations"]
         assert found["engine"] == "tree_reweighted"
         assert found["log_score"] <= BEST + 1e-12 <= found["bound"] + 2e-12

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from credo import Loss, __version__
@@ -43,7 +44,7 @@ class TestDecide:
     def test_acts_go_to_the_terminal_and_the_summary_beside(self, credo):
         code, out, err = credo(*DECIDE, "--keep", "id")
         assert code == 0
-        assert out == "id,act,risk\na,treat,0.99\nb,discharge,0.1\nc,treat,0.4\n"
+        assert out == '"id","act","risk"\n"a","treat",0.99\n"b","discharge",0.1\n"c","treat",0.4\n'
         assert err == "3 rows: treat 2, discharge 1; mean risk 0.496667\n"
         assert credo(*DECIDE, "--keep", "id", "--out", "-")[1] == out
 
@@ -66,7 +67,7 @@ class TestDecide:
             "mean_risk": pytest.approx(0.4966666),
             "out": "acts.csv",
         }
-        assert (folder / "acts.csv").read_text().splitlines()[2] == "b,discharge,0.1"
+        assert (folder / "acts.csv").read_text().splitlines()[2] == '"b","discharge",0.1'
 
     def test_many_rows_stream_through_in_blocks(self, credo, folder):
         p = np.random.default_rng(0).dirichlet([1, 1], size=70_000)
@@ -74,12 +75,11 @@ class TestDecide:
             stream.write("cancer,normal\n")
             stream.writelines(f"{a!r},{b!r}\n" for a, b in p.tolist())
         arguments = ("decide", "big.csv.gz", "--loss", "loss.csv")
-        code, _, err = credo(*arguments, "--out", "acts.csv")
+        code, _, err = credo(*arguments, "--out", "acts.parquet")
         assert code == 0
         expected = decide(p, Loss.from_csv(folder / "loss.csv"), labels=["cancer", "normal"])
-        written = (folder / "acts.csv").read_text().splitlines()[1:]
-        assert [line.split(",")[0] for line in written] == expected.acts.tolist()
-        assert [float(line.split(",")[1]) for line in written] == expected.risk.tolist()
+        written = pq.read_table(folder / "acts.parquet").to_pydict()
+        assert written == {"act": expected.acts.tolist(), "risk": expected.risk.tolist()}
         assert err.startswith("70000 rows")
         assert err.endswith(f"mean risk {expected.risk.mean():.6g}\n")
         assert len(json.loads(credo(*arguments, "--json")[1])["decisions"]) == 70_000
@@ -112,7 +112,7 @@ class TestDecide:
 
     def test_an_empty_table_is_no_error(self, credo, folder):
         (folder / "p.csv").write_text("cancer,normal\n")
-        assert credo(*DECIDE) == (0, "act,risk\n", "0 rows: treat 0, discharge 0\n")
+        assert credo(*DECIDE) == (0, '"act","risk"\n', "0 rows: treat 0, discharge 0\n")
         assert json.loads(credo(*DECIDE, "--json")[1]) == {
             "decisions": [],
             "rows": 0,
@@ -132,7 +132,7 @@ class TestDecide:
             ("p.csv --loss loss.csv --keep id --reject nan", "'--reject': a cost must be finite"),
             ("p.csv --loss loss.csv --keep id --reject much", "'--reject'.*'much'"),
             ("p.csv --loss loss.csv --keep id --out no/acts.csv", "folder .* does not exist"),
-            ("p.csv --loss loss.csv --keep id --out acts.csv.gz", "plain text. Name it acts.csv."),
+            ("p.csv --loss loss.csv --keep id --out acts.xls", "Use one of .parquet, .pq, .arrow"),
             ("p.csv --loss loss.csv --keep id --out p.csv", "p.csv is also the probabilities"),
             ("p.csv --loss loss.csv --keep cancer --keep id", "differ in 'cancer'"),
             ("p.csv --loss loss.csv --keep id --keep id", "two columns 'id'"),
@@ -172,7 +172,10 @@ class TestDecide:
         file, normal = f"t.{ending}", [0.99, 0.5]
         arguments = ("decide", file, "--loss", "loss.csv", "--keep", "id")
         write(folder / file, id=[7, None], cancer=[0.01, 0.5], normal=normal)
-        assert credo(*arguments)[:2] == (0, "id,act,risk\n7,treat,0.99\n,treat,0.5\n")
+        assert credo(*arguments)[:2] == (
+            0,
+            '"id","act","risk"\n"7","treat",0.99\n,"treat",0.5\n',
+        )
         write(folder / file, id=[7, None], cancer=[0.01, 0.6], normal=normal)
         refused(f"{file}{', line 3:' if ending.endswith('sv') else ': row 2:'} the row", *arguments)
 
@@ -242,6 +245,11 @@ class TestErrors:
                 "use --loss a or --loss b; credo fit",
             ),
             (InputError("--keep 'loss=3': 'None'?"), 2, "--keep 'loss=3': 'None'?"),
+            (
+                InputError("x.csv, line 2: fit_table: decide: no. That is credo.mpe."),
+                2,
+                "x.csv, line 2: no. That is credo mpe.",
+            ),
             (FileNotFoundError(2, "No such file", "x.csv"), 2, "x.csv: No such file"),
             (
                 ZeroDivisionError("division by zero"),
@@ -291,7 +299,16 @@ class TestErrors:
         assert len(panels) == 5
         assert "Exit codes" in out
         assert credo("-h")[:2] == (code, out)
-        assert "--reject" in credo("decide", "--help")[1]
+
+    def test_help_groups_the_options_of_each_command_alike(self, credo):
+        order = ["Arguments", "What to read", "The question", "The model", "The method"]
+        order += ["Options of methods", "Decisions", "Where it runs", "Output"]
+        for command in main.app.registered_commands:
+            name = command.callback.__name__.replace("_", "-")
+            code, out, _ = credo(name, "--help")
+            panels = re.findall(r"╭─ ([\w ]+?) ─", out)
+            assert (code, panels) == (0, [panel for panel in order if panel in panels]), name
+            assert "--help" in out.split("╭─ Output")[1], name
 
 
 class TestWait:
@@ -305,6 +322,7 @@ class TestWait:
         with _console.Wait("fitting") as wait:
             wait.rows(500, 0.5)
             wait.rows(1000, 1.0)
+            assert not wait._bar.tasks[0].finished  # what follows the last row may take long
             wait.rows(200, 0.2)
         seen = capsys.readouterr().err
         assert re.search(r"fitting, pass 2 .* 200 rows, \d+ rows/s, 20%, 0:00:0\d left", seen)
@@ -351,7 +369,7 @@ class TestProcess:
         for data in (plain, gzip.compress(plain), (folder / "p.parquet").read_bytes()):
             done = process("decide", "-", "--loss", "loss.csv", "--keep", "id", input=data)
             assert done.returncode == 0, done.stderr
-            assert done.stdout.startswith(b"id,act,risk")
+            assert done.stdout.startswith(b'"id","act","risk"')
 
     def test_a_closed_pipe_is_no_error(self, folder):
         command = [sys.executable, "-m", "credo", "decide", "-", "--loss", "loss.csv"]
@@ -366,38 +384,42 @@ class TestProcess:
     def test_being_told_to_stop_leaves_nothing_behind(self, folder):
         command = [sys.executable, "-m", "credo", "decide", "-", "--loss", "loss.csv"]
         process = subprocess.Popen(
-            [*command, "--out", "acts.csv"], stdin=subprocess.PIPE, cwd=folder
+            [*command, "--out", "acts.csv"],
+            stdin=subprocess.PIPE,
+            cwd=folder,
+            env={**os.environ, "TMPDIR": str(folder)},
         )
         process.stdin.write(b"cancer,normal\n")
         process.stdin.flush()
         for _ in range(200):
-            if list(folder.glob(".credo-*.part")):
+            if list(folder.glob("credo-*")):
                 break
             time.sleep(0.05)
-        assert list(folder.glob(".credo-*.part"))
+        assert list(folder.glob("credo-*"))
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 128 + signal.SIGTERM
         process.stdin.close()
-        assert not list(folder.glob(".credo-*"))
-        assert not (folder / "acts.csv").exists()
+        assert {path.name for path in folder.iterdir()} == {"loss.csv", "p.csv"}
 
     def test_output_is_utf_8_whatever_the_terminal_speaks(self, folder, process):
         (folder / "p.csv").write_text("id,cancer,normal\né,0.5,0.5\n", encoding="utf-8")
         done = process(*DECIDE, "--keep", "id", env={**os.environ, "PYTHONIOENCODING": "ascii"})
         assert done.returncode == 0
-        assert done.stdout.decode("utf-8").splitlines()[1].startswith("é,treat")
+        assert done.stdout.decode("utf-8").splitlines()[1].startswith('"é","treat"')
 
     def test_a_stream_given_as_a_file_is_written_to_not_replaced(self, process):
         done = process(*DECIDE, "--keep", "id", "--out", "/dev/stderr")
         assert (done.returncode, done.stdout) == (0, b"")
-        assert done.stderr.startswith(b"id,act,risk\na,treat,0.99\n")
+        assert done.stderr.startswith(b'"id","act","risk"\n"a","treat",0.99\n')
 
     def test_help_loads_nothing_heavy(self):
         code = (
-            "import sys; sys.argv = ['credo', '--help']\n"
-            "from credo.cli.main import run\n"
-            "try: run()\n"
-            "except SystemExit: pass\n"
+            "import sys\n"
+            "from credo.cli.main import app, run\n"
+            "for command in ('', *(each.callback.__name__ for each in app.registered_commands)):\n"
+            "    sys.argv = ['credo', *filter(None, [command.replace('_', '-')]), '--help']\n"
+            "    try: run()\n"
+            "    except SystemExit as stop: assert not stop.code\n"
             "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'matplotlib', 'pandas', 'pyarrow'}\n"
             "sys.exit(sorted(heavy & set(sys.modules)) or 0)"
         )

@@ -14,8 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from credo.cli import main as cli
-
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "examples" / "data"
 REAL = ROOT.parent / "shared" / "data" / "tabular" / "german_credit.csv"
@@ -37,17 +35,13 @@ def steps_of(page):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Run a command here, in an empty folder; give what it prints."""
-    monkeypatch.chdir(tmp_path)
+def run(credo):
+    """Run a command that succeeds, in an empty folder; return what it prints."""
 
     def ask(*arguments):
-        monkeypatch.setattr(sys, "argv", ["credo", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.run()
-        captured = capsys.readouterr()
-        assert stop.value.code == 0, captured.err
-        return captured.out + captured.err
+        code, out, err = credo(*arguments)
+        assert code == 0, err
+        return out + err
 
     return ask
 

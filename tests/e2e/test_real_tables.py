@@ -124,39 +124,6 @@ def test_a_table_is_fitted_and_evaluated_as_it_is(name):
 
 
 @ALL_TABLES
-def test_a_table_in_batches_is_one_fit(name):
-    (X, y), (new, _), _ = table(name)
-    X, y, new = X[:3000], y[:3000], new[:500]
-    families = NaiveBayes().fit(X, y).families_  # so that a batch need not guess
-    whole = NaiveBayes(families).fit(X, y)
-    model = NaiveBayes(families)
-    for rows in np.array_split(np.arange(len(y)), 4):
-        model.partial_fit(X.iloc[rows], y.iloc[rows])
-    np.testing.assert_allclose(model.log_joint(new), whole.log_joint(new), rtol=1e-8, atol=1e-8)
-
-
-@ALL_TABLES
-def test_pandas_polars_and_arrow_give_the_same_posterior(name):
-    import polars as pl
-    import pyarrow as pa
-
-    (X, y), (new, _), _ = table(name)
-    X, y, new = X[:500], y[:500], new[:200]
-    kept = X.columns[X.notna().any()]
-    X, new = X[kept], new[kept]
-    ours = NaiveBayes().fit(X, y)
-    for convert in (
-        pl.from_pandas,
-        lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
-    ):
-        other = NaiveBayes().fit(convert(X), y.to_numpy())
-        assert other.families_ == ours.families_
-        np.testing.assert_allclose(
-            other.predict_log_proba(convert(new)), ours.predict_log_proba(new), rtol=1e-9, atol=1e-9
-        )
-
-
-@ALL_TABLES
 def test_a_row_can_be_explained_and_decided_on(name):
     (X, y), (new, truth), _ = table(name)
     model = NaiveBayes().fit(X, y)
@@ -211,27 +178,6 @@ def test_fewer_words_still_tell_the_classes_apart(name, vocabulary):
     assert len(model.words_) <= 2000
     report = report_on(model, new, truth)
     assert report.confusion.accuracy > accuracy - 0.05
-
-
-@ALL_TEXTS
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"hashing": 2**16, "vocabulary": "no_stop_words"},
-        {"model": "bernoulli", "vocabulary": "relevant", "max_words": 300},
-    ],
-    ids=["hashed", "relevant"],
-)
-def test_a_stream_of_documents_is_one_fit(name, options):
-    (X, y), (new, truth), (accuracy, _) = texts(name)
-    whole, stream = TextClassifier(**options).fit(X, y), TextClassifier(**options)
-    for rows in np.array_split(np.arange(len(y)), 5):
-        stream.partial_fit(X.iloc[rows], y.iloc[rows])
-    np.testing.assert_allclose(
-        stream.log_joint(new[:400]), whole.log_joint(new[:400]), rtol=1e-9, atol=1e-9
-    )
-    if "hashing" in options:
-        assert report_on(stream, new, truth).confusion.accuracy > accuracy - 0.1
 
 
 def test_words_of_spam_are_found_in_the_messages():

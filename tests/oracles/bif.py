@@ -17,6 +17,17 @@ TOKEN = re.compile(
 )
 
 
+def assert_same(net, other, *, ordered=True):
+    """Compare two networks: names, states, parents, and numbers bit for bit."""
+    assert list(net.names) == list(other.names) or not ordered
+    assert len(net) == len(other)
+    for name in net.names:
+        assert net[name] == other[name]
+        assert list(map(type, net[name].states)) == list(map(type, other[name].states))
+        assert net.parents(name) == other.parents(name)
+        assert net.table(name).tobytes() == other.table(name).tobytes()
+
+
 def tokens(text):
     """Give the tokens: a sign stands for itself, a name is in a tuple of its own."""
     found = []

@@ -4,11 +4,12 @@ A graph is ``(sizes, factors)``; a factor is ``(scope, logs)``, logs an array wi
 variable of the scope. -inf is a zero.
 """
 
+import functools
 import itertools
-import math
 
 import numpy as np
 from scipy.special import entr, logsumexp
+from tests.oracles.joint import Joint
 
 
 def random_graph(rng, most=7, arity=2, zeros=0.0, scale=1.0):
@@ -30,31 +31,11 @@ def random_graph(rng, most=7, arity=2, zeros=0.0, scale=1.0):
     return sizes, factors
 
 
-def log_joint(sizes, factors, dtype=np.float64):
-    """Give the log of the product of all factors, for every configuration."""
-    joint = np.zeros(sizes, dtype)
-    for scope, logs in factors:
-        ordered = np.transpose(logs, np.argsort(scope)) if len(scope) else logs
-        joint = joint + ordered.reshape([k if v in scope else 1 for v, k in enumerate(sizes)])
-    return joint
-
-
-def log_z(sizes, factors, dtype=np.float64):
-    """Give the log of the sum over everything; in extended precision by ``np.longdouble``."""
-    joint = log_joint(sizes, factors, dtype)
-    top = joint.max()
-    return top if top == -math.inf else top + np.log(np.exp(joint - top).sum())
-
-
 def lower_bound(sizes, factors, marginals):
     """Give the average of log(p / q) for independent variables with these marginals."""
-    total = 0.0
-    joint = log_joint(sizes, factors)
-    for place in itertools.product(*(range(k) for k in sizes)):
-        q = math.prod(float(marginals[v][x]) for v, x in enumerate(place))
-        if q > 0:
-            total += q * (joint[place] - math.log(q))
-    return total
+    logs = Joint.numbered(sizes, factors).logs
+    q = functools.reduce(np.multiply.outer, marginals, np.ones(()))
+    return float((q[q > 0] * (logs[q > 0] - np.log(q[q > 0]))).sum())
 
 
 def fractional_messages(sizes, factors, rho, sweeps):

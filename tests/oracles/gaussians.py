@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 from scipy.stats import multivariate_normal
+from tests.oracles.rational import log_of, solve
 
 from credo.families.class_gaussians import ClassGaussians
 from credo.families.moments import ClassMoments
@@ -294,23 +295,6 @@ def shrunk(covariance, amount):
 # --- exact arithmetic ------------------------------------------------------------------------
 
 
-def _eliminate(matrix, columns):
-    """Solve a system of Fractions for several right-hand sides; give them and the determinant."""
-    size = len(matrix)
-    work = [list(row) + list(extra) for row, extra in zip(matrix, columns, strict=True)]
-    determinant = Fraction(1)
-    for i in range(size):
-        pivot = next(r for r in range(i, size) if work[r][i] != 0)
-        work[i], work[pivot] = work[pivot], work[i]
-        determinant *= work[i][i] if pivot == i else -work[i][i]
-        work[i] = [v / work[i][i] for v in work[i]]
-        for r in range(size):
-            if r != i and work[r][i] != 0:
-                factor = work[r][i]
-                work[r] = [a - factor * b for a, b in zip(work[r], work[i], strict=True)]
-    return [row[size:] for row in work], determinant
-
-
 def _fractions(values):
     return [Fraction(float(v)) for v in values]
 
@@ -320,7 +304,7 @@ def exact_parts(x, mean, covariance):
     seen, gone = np.flatnonzero(~np.isnan(x)), np.flatnonzero(np.isnan(x))
     gap = [a - b for a, b in zip(_fractions(x[seen]), _fractions(mean[seen]), strict=True)]
     block = [_fractions(covariance[i, seen]) for i in seen]
-    pulled, determinant = _eliminate(block, [[g] for g in gap])
+    pulled, determinant = solve(block, [[g] for g in gap])
     pulled = [row[0] for row in pulled]
     length = sum(g * p for g, p in zip(gap, pulled, strict=True))
     filled = np.array(x, dtype=float)
@@ -328,7 +312,7 @@ def exact_parts(x, mean, covariance):
         cross = _fractions(covariance[j, seen])
         move = sum(c * p for c, p in zip(cross, pulled, strict=True))
         filled[j] = float(Fraction(float(mean[j])) + move)
-    return float(length), _log(determinant), filled
+    return float(length), log_of(determinant), filled
 
 
 def exact_log_density(x, mean, covariance):
@@ -345,11 +329,6 @@ def exact_moments(X):
     gaps = [[v - m for v in c] for c, m in zip(columns, means, strict=True)]
     cells = [[sum(a * b for a, b in zip(p, q, strict=True)) / len(X) for q in gaps] for p in gaps]
     return np.array([float(m) for m in means]), np.array([[float(c) for c in r] for r in cells])
-
-
-def _log(value):
-    """Give the logarithm of a positive Fraction that may not fit a float."""
-    return log(value.numerator) - log(value.denominator)
 
 
 # --- the same as the library's own objects ---------------------------------------------------

@@ -85,21 +85,6 @@ def weight(factors, state):
     return math.prod(float(table[tuple(state[v] for v in scope)]) for scope, table in factors)
 
 
-def joint(sizes, factors):
-    """The probability of every configuration, and the sum of their weights."""
-    table = np.zeros(sizes)
-    for state in itertools.product(*(range(k) for k in sizes)):
-        table[state] = weight(factors, state)
-    return table / table.sum(), table.sum()
-
-
-def marginals(sizes, factors):
-    """All marginals, one after the other."""
-    table, _ = joint(sizes, factors)
-    n = len(sizes)
-    return np.concatenate([table.sum(axis=tuple(set(range(n)) - {v})) for v in range(n)])
-
-
 def block_marginals(sizes, factors, state, block):
     """The marginal of each variable of a block given all others."""
     found = [np.zeros(sizes[v]) for v in block]
@@ -156,19 +141,3 @@ def cell_beliefs(table, block, states, scope, shape):
         now = dict(zip(block, inside, strict=True))
         found[tuple(now.get(v, states[v]) for v in scope)] += weight
     return found
-
-
-def is_forest(scopes, block):
-    """Whether variables of a block and factors of two or more of them close no cycle."""
-    edges = [{*scope} & {*block} for scope in scopes]
-    trees = {v: {v} for v in block}
-    for edge in edges:
-        if len(edge) < 2:
-            continue
-        met = [trees[v] for v in sorted(edge)]
-        if any(a is b for a, b in itertools.combinations(met, 2)):
-            return False
-        union = set().union(*met)
-        for v in union:
-            trees[v] = union
-    return True

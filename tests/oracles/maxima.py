@@ -7,23 +7,6 @@ from fractions import Fraction
 import numpy as np
 
 
-def log_product(shape, factors):
-    """The log of the product of tables, each given as (axes, table), over all configurations."""
-    total = np.zeros(shape)
-    for axes, table in factors:
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.asarray(table, float))
-        order = np.argsort(axes)
-        spread = [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
-        total = total + logs.transpose(order).reshape(spread)
-    return total
-
-
-def max_marginal(logs, axis):
-    """The largest entry for each state of one axis."""
-    return logs.max(axis=tuple(a for a in range(logs.ndim) if a != axis))
-
-
 def viterbi(initial, transition, weights):
     """The best path of a hidden Markov chain with weights on its states, and its log score."""
     with np.errstate(divide="ignore"):

@@ -1,7 +1,7 @@
-"""Models in exact rational arithmetic: every number is a Fraction until the last logarithm."""
+"""Gaussians in exact rational arithmetic: every number is a Fraction until the last logarithm."""
 
 from fractions import Fraction
-from math import factorial, log, pi, prod
+from math import log, pi
 
 import numpy as np
 
@@ -36,9 +36,6 @@ def solve(matrix, columns):
 def weighted_mean(pairs):
     """Give Σ w x / Σ w."""
     return sum(w * x for x, w in pairs) / sum(w for _, w in pairs)
-
-
-# --- Gaussians -------------------------------------------------------------------------------
 
 
 def scatters(rows, weights):
@@ -104,136 +101,3 @@ def predict_last(row, mean, covariance):
     move = sum(b * (row[j] - mean[j]) for b, j in zip(slopes, seen, strict=True))
     left = covariance[-1][-1] - sum(b * c for b, c in zip(slopes, cross, strict=True))
     return mean[-1] + move, left
-
-
-# --- families of naive Bayes -----------------------------------------------------------------
-
-
-def shares(counts, alpha, target):
-    """Give (n_c + α C t_c) / (n + α C)."""
-    size = len(counts)
-    total = sum(counts) + alpha * size
-    return [(n + alpha * size * t) / total for n, t in zip(counts, target, strict=True)]
-
-
-def shares_of(groups, alpha, marginal):
-    """Give the smoothed shares of each class from its counts."""
-    target = [Fraction(1, len(groups[0]))] * len(groups[0])
-    if marginal:
-        target = shares([sum(column) for column in zip(*groups, strict=True)], alpha, target)
-    return [shares(counts, alpha, target) for counts in groups]
-
-
-def counted(pairs, values):
-    """Give the weight of each value."""
-    return [sum((w for x, w in pairs if x == value), Fraction(0)) for value in values]
-
-
-def bernoulli(groups, alpha, marginal):
-    tables = shares_of([counted(pairs, [0, 1]) for pairs in groups], alpha, marginal)
-    return [lambda x, p=p: log_of(p[int(x)]) for p in tables]
-
-
-def categorical(groups, alpha, marginal):
-    """One place more than there are values, for those that were not seen."""
-    values = sorted({x for pairs in groups for x, _ in pairs})
-    tables = shares_of(
-        [[*counted(pairs, values), Fraction(0)] for pairs in groups], alpha, marginal
-    )
-    places = {value: i for i, value in enumerate(values)}
-    return [lambda x, p=p: log_of(p[places.get(x, -1)]) for p in tables]
-
-
-def multinomial(groups, alpha, marginal):
-    size = len(groups[0][0][0])
-    totals = [[sum(w * x[c] for x, w in pairs) for c in range(size)] for pairs in groups]
-
-    def density(p, x):
-        coefficient = factorial(int(sum(x))) // prod(factorial(int(n)) for n in x)
-        return log(coefficient) + sum(float(n) * log_of(q) for n, q in zip(x, p, strict=True) if n)
-
-    return [lambda x, p=p: density(p, x) for p in shares_of(totals, alpha, marginal)]
-
-
-def pulled_means(groups, alpha, extra):
-    """Give means with α more observations of the mean of all, itself with ``extra`` ones."""
-    every = [pair for pairs in groups for pair in pairs]
-    overall = (sum(w * x for x, w in every) + extra) / (sum(w for _, w in every) + extra)
-    return [
-        (sum(w * x for x, w in pairs) + alpha * overall) / (sum(w for _, w in pairs) + alpha)
-        for pairs in groups
-    ]
-
-
-def poisson(groups, alpha, _marginal):
-    rates = pulled_means(groups, alpha, alpha)
-    return [lambda x, r=r: float(x) * log_of(r) - float(r) - log(factorial(int(x))) for r in rates]
-
-
-def exponential(groups, alpha, _marginal):
-    return [
-        lambda x, m=m: -log_of(m) - float(x / m) for m in pulled_means(groups, alpha, Fraction(0))
-    ]
-
-
-def gaussian(groups, _alpha, _marginal):
-    found = [scatters([[x] for x, _ in pairs], [w for _, w in pairs]) for pairs in groups]
-    return [lambda x, m=m, s=s, w=w: log_normal([x], m, [[s[0][0] / w[0][0]]]) for m, s, w in found]
-
-
-def multivariate_gaussian(groups, _alpha, _marginal):
-    found = [scatters([x for x, _ in pairs], [w for _, w in pairs]) for pairs in groups]
-    full = covariances(found, "full")
-    return [
-        lambda x, m=m, c=c: log_normal(x, m, c) for (m, _, _), c in zip(found, full, strict=True)
-    ]
-
-
-def laplace(groups, _alpha, _marginal):
-    """For whole weights: the median of the repeated values."""
-    found = []
-    for pairs in groups:
-        values = sorted(x for x, w in pairs for _ in range(int(w)))
-        middle = (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
-        found.append((middle, sum(abs(x - middle) for x in values) / len(values)))
-    return [lambda x, m=m, b=b: -log_of(2 * b) - float(abs(x - m) / b) for m, b in found]
-
-
-FAMILIES = {
-    f.__name__: f
-    for f in (
-        *(bernoulli, categorical, multinomial, poisson, exponential),
-        *(gaussian, multivariate_gaussian, laplace),
-    )
-}
-
-
-def naive_log_joint(table, labels, weights, families, asked, *, alpha, marginal):
-    """Give log p(x, k); keys of families are columns or tuples of them."""
-    classes = sorted(set(labels))
-    of = [sum(w for y, w in zip(labels, weights, strict=True) if y == k) for k in classes]
-    joint = [[log_of(n / sum(of)) for n in of] for _ in asked]
-
-    def event(row, key):
-        """Give what is observed of a column or group; part of it says something to Gaussians."""
-        if not isinstance(key, tuple):
-            return row[key]
-        cells = [row[j] for j in key]
-        some = all if families[key] == "multivariate_gaussian" else any
-        return None if some(cell is None for cell in cells) else cells
-
-    for key, family in families.items():
-        groups = [
-            [
-                (event(row, key), w)
-                for row, y, w in zip(table, labels, weights, strict=True)
-                if y == k and event(row, key) is not None
-            ]
-            for k in classes
-        ]
-        densities = FAMILIES[family](groups, alpha, marginal)
-        for row, found in zip(asked, joint, strict=True):
-            x = event(row, key)
-            for k, density in enumerate(densities):
-                found[k] += 0.0 if x is None else density(x)
-    return np.array(joint)

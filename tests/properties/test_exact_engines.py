@@ -1,25 +1,18 @@
-"""Every exact engine against the sum over all configurations, in forty digits."""
+"""Every exact engine against the sum over all configurations, in extended precision."""
 
 import itertools
 from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, note, strategies as st
-from tests.oracles import inference as oracle
-from tests.properties.graph_strategies import bayesian_networks, factor_graphs, findings, models
+from hypothesis import given, strategies as st
+from tests.properties.random_graphs import assert_told, cases
 
 import credo
-from credo.exceptions import ImpossibleEvidence, InputError
+from credo.exceptions import InputError
 
-METHODS = ("auto", "junction_tree", "elimination", "enumeration", "tree")
-OF_ANY_SIZE = factor_graphs(kinds=("wide", "far", "steep", "steep", "again"), most_variables=5)
-
-
-def posed(data, case):
-    """Evidence on a case, and all configurations weighed by it."""
-    found = data.draw(findings(case))
-    return found, oracle.weigh(case.configurations, [(v, w) for v, w, _ in found.weights])
+METHODS = ("auto", "exact", "junction_tree", "elimination", "enumeration", "tree")
+CASES = st.one_of(cases(), cases("wide"))
 
 
 def assert_close(got, expected, case, times=1):
@@ -27,59 +20,28 @@ def assert_close(got, expected, case, times=1):
     np.testing.assert_allclose(got, expected, rtol=times * case.tolerance, atol=1e-300)
 
 
-def assert_marginals(post, case, weighed):
+def assert_marginals(post, case, left):
     """All marginals, and the log of the sum to the same number of digits of the sum itself."""
-    marginals = oracle.marginals(weighed, case.sizes)
     for name in post:
-        assert_close(post.probabilities(name), marginals[case.names.index(name)], case)
-    away = abs(post.log_evidence - oracle.log_total(weighed))
-    assert away <= case.tolerance * max(1.0, case.span)
+        assert_close(post.probabilities(name), left.marginal(name), case)
+    assert abs(post.log_evidence - left.log_sum) <= case.tolerance * max(1.0, case.size)
 
 
-def assert_refused(case, found, question):
-    """Impossible evidence is refused, naming findings none of which can be spared."""
-    if not case.configurations:
-        with pytest.raises(InputError, match="allows no configuration"):
-            question()
-        return
-    with pytest.raises(ImpossibleEvidence) as caught:
-        question()
-    named = caught.value.conflict
-    assert named
-    candidates = [i for i, (_, _, name) in enumerate(found.weights) if name in named]
-    assert set(named) == {found.weights[i][2] for i in candidates}
-    assert any(
-        is_minimal(case, found, chosen)
-        for size in range(len(named), len(candidates) + 1)
-        for chosen in itertools.combinations(candidates, size)
-        if {found.weights[i][2] for i in chosen} == set(named)
-    )
+def assert_refused(case, ask):
+    with pytest.raises(InputError) as caught:
+        ask()
+    assert_told(case, caught.value)
 
 
-def is_minimal(case, found, chosen):
-    return not is_possible(case, found, chosen) and all(
-        is_possible(case, found, [i for i in chosen if i != left_out]) for left_out in chosen
-    )
-
-
-def is_possible(case, found, chosen):
-    weights = [found.weights[i][:2] for i in chosen]
-    return bool(oracle.weigh(case.configurations, weights))
-
-
-@given(case=st.one_of(models(), OF_ANY_SIZE), data=st.data())
-def test_marginals_the_evidence_and_joints_equal_the_sum_over_configurations(case, data):
-    found, weighed = posed(data, case)
-    some = st.lists(st.sampled_from(case.names), unique=True)
-    query = data.draw(st.one_of(st.none(), some))
+def check_exact(case, query=None):
+    """Ask by every method, for everything or for some variables; give the first answer."""
+    first = None
     for method in METHODS:
         is_cut = method == "tree" and not case.is_forest  # by evidence, if at all
-        note(f"method={method!r}")
-        options = {"likelihood": found.likelihood, "query": query, "method": method}
-        ask = partial(credo.infer, case.model, found.evidence, **options)
-        if not weighed:
+        ask = partial(credo.infer, case.model, **case.question, query=query, method=method)
+        if not case.left.is_possible:
             if not is_cut:
-                assert_refused(case, found, ask)
+                assert_refused(case, ask)
             continue
         try:
             post = ask()
@@ -87,75 +49,86 @@ def test_marginals_the_evidence_and_joints_equal_the_sum_over_configurations(cas
             if is_cut and "cycle" in str(error):
                 continue
             raise
-        assert post.status == "EXACT"
-        assert post.variables == tuple(case.names if query is None else query)
-        assert_marginals(post, case, weighed)
-    names = data.draw(some)
-    if weighed and names:
-        places = [case.names.index(name) for name in names]
-        joint = credo.infer(case.model, found.evidence, likelihood=found.likelihood, query=query)
-        assert_close(joint.joint(names).table, oracle.joint(weighed, case.sizes, places), case)
+        assert (post.status, post.log_evidence_is, post.why) == ("EXACT", "EXACT", ())
+        assert post.engine == post.plan.engine
+        assert method in (post.engine, "auto", "exact")
+        assert post.free_energy == -post.log_evidence
+        assert post.residuals.size == post.updates == post.period == post.sweeps == 0
+        assert list(post) == list(post.variables) == (case.names if query is None else query)
+        assert_marginals(post, case, case.left)
+        first = first or post
+    return first
 
 
-@given(case=st.one_of(models(), OF_ANY_SIZE), data=st.data())
-def test_a_junction_tree_does_so_question_after_question(case, data):
+@given(case=CASES, data=st.data())
+def test_marginals_the_evidence_and_joints_equal_the_sum_over_configurations(case, data):
+    some = st.lists(st.sampled_from(case.names), unique=True) if case.names else st.just([])
+    post = check_exact(case, data.draw(st.one_of(st.none(), some)))
+    names = data.draw(st.permutations(case.names))[:3]
+    if post and names:
+        assert_close(post.joint(names).table, case.left.joint(names), case)
+
+
+@given(case=CASES)
+def test_a_junction_tree_does_so_question_after_question(case):
     tree = credo.JunctionTree(case.model)
-    for _ in range(3):
-        found, weighed = posed(data, case)
-        ask = partial(tree.infer, found.evidence, likelihood=found.likelihood)
-        if weighed:
-            assert_marginals(ask(), case, weighed)
+    for _ in range(2):
+        if case.joint.is_possible:
+            assert_marginals(tree.infer(), case, case.joint)
+        ask = partial(tree.infer, **case.question)
+        if case.left.is_possible:
+            assert_marginals(ask(), case, case.left)
         else:
-            assert_refused(case, found, ask)
+            assert_refused(case, ask)
 
 
-@given(case=factor_graphs(kinds=("wide", "far", "plain"), most_variables=5), data=st.data())
-def test_weights_of_any_size_are_held(case, data):
-    cell = st.sampled_from([0.0, 1e-300, 1.0, 1e300])
+@given(case=cases("wide"))
+def test_weights_of_any_size_are_held(case):
+    rng = np.random.default_rng(case.seed)
     weights = {
-        v: data.draw(st.lists(cell, min_size=case.sizes[v], max_size=case.sizes[v]).filter(any))
-        for v in data.draw(st.lists(st.integers(0, len(case.sizes) - 1), unique=True))
+        name: rng.choice([0.0, 1e-300, 1.0, 1e300], size=len(case.joint.states[name])).tolist()
+        for name in case.names
+        if rng.random() < 0.5
     }
-    weighed = oracle.weigh(case.configurations, list(weights.items()))
-    if not weighed:
+    weights = {name: each for name, each in weights.items() if any(each)}
+    left = case.joint.given(likelihood=weights)
+    if not left.is_possible:
         return
-    case.span += 700.0 * len(weights)
-    likelihood = {case.names[v]: w for v, w in weights.items()}
-    assert_marginals(credo.infer(case.model, likelihood=likelihood), case, weighed)
-    assert_marginals(credo.JunctionTree(case.model).infer(likelihood=likelihood), case, weighed)
+    case.size += 700.0 * len(weights)
+    for ask in (partial(credo.infer, case.model), credo.JunctionTree(case.model).infer):
+        assert_marginals(ask(likelihood=weights), case, left)
 
 
-@given(case=models(), data=st.data())
+@given(case=cases(), data=st.data())
 def test_jeffrey_on_one_variable_keeps_everything_given_it(case, data):
-    found, weighed = posed(data, case)
-    if not weighed:
+    if not case.left.is_possible or not case.names:
         return
-    v = data.draw(st.integers(0, len(case.sizes) - 1))
-    now = oracle.joint(weighed, case.sizes, [v])
+    name = data.draw(st.sampled_from(case.names))
+    now = case.left.marginal(name)
     wanted = np.where(now > 0, data.draw(st.sampled_from([1.0, 3.0])) + np.arange(len(now)), 0.0)
     wanted /= wanted.sum()
-    expected = oracle.marginals(oracle.jeffrey(weighed, case.sizes, v, wanted), case.sizes)
-    options = {"likelihood": found.likelihood, "jeffrey": {case.names[v]: wanted}}
+    moved = case.left.fitted({name: wanted})
     for ask in (partial(credo.infer, case.model), credo.JunctionTree(case.model).infer):
-        post = ask(found.evidence, **options)
-        for name, marginal in zip(case.names, expected, strict=True):
-            assert_close(post.probabilities(name), marginal, case, times=4)
-        assert abs(post.log_evidence - oracle.log_total(weighed)) <= 1e-11 * case.span
+        post = ask(**case.question, jeffrey={name: wanted})
+        for each in case.names:
+            assert_close(post.probabilities(each), moved.marginal(each), case, times=4)
+        assert abs(post.log_evidence - case.left.log_sum) <= 1e-11 * case.size
 
 
-@given(case=bayesian_networks(most_variables=5), data=st.data())
+@given(case=cases(), data=st.data())
 def test_jeffrey_on_several_variables_gives_each_its_posterior_and_only_tilts(case, data):
-    every = range(len(case.sizes))
-    targets = data.draw(st.permutations(every))[: data.draw(st.integers(2, 3))]
-    before = oracle.joint(case.configurations, case.sizes, targets)
+    if not case.joint.is_possible or len(case.names) < 2:
+        return
+    targets = data.draw(st.permutations(case.names))[: data.draw(st.integers(2, 3))]
+    before = case.joint.joint(targets)
     if (before == 0).any():
         return  # the posteriors asked for might contradict each other
-    wanted = {v: np.arange(1.0, case.sizes[v] + 1) for v in targets}
-    wanted = {v: q / q.sum() for v, q in wanted.items()}
-    post = credo.infer(case.model, jeffrey={case.names[v]: q for v, q in wanted.items()})
-    for v, q in wanted.items():
-        np.testing.assert_allclose(post.probabilities(case.names[v]), q, rtol=0, atol=1e-11)
-    tilt = np.log(post.joint([case.names[v] for v in targets]).table / before)
+    wanted = {name: np.arange(1.0, len(case.joint.states[name]) + 1) for name in targets}
+    wanted = {name: q / q.sum() for name, q in wanted.items()}
+    post = credo.infer(case.model, jeffrey=wanted)
+    for name, q in wanted.items():
+        np.testing.assert_allclose(post.probabilities(name), q, rtol=0, atol=1e-11)
+    tilt = np.log(post.joint(targets).table / before)
     for axes in itertools.combinations(range(tilt.ndim), 2):  # a sum of functions of one variable
         crossed = tilt
         for axis in axes:
@@ -163,20 +136,17 @@ def test_jeffrey_on_several_variables_gives_each_its_posterior_and_only_tilts(ca
         np.testing.assert_allclose(crossed, 0.0, atol=1e-9)
 
 
-@given(case=models(), data=st.data())
-def test_weights_of_evidence_in_turn_add_up_to_the_whole(case, data):
-    found, weighed = posed(data, case)
-    observed = {v for v, _, _ in found.weights}
-    free = [v for v in range(len(case.sizes)) if v not in observed and case.sizes[v] > 1]
-    if not weighed or not free or not observed:
+@given(case=cases())
+def test_weights_of_evidence_in_turn_add_up_to_the_whole(case):
+    observed = {*case.evidence, *case.likelihood}
+    free = [n for n in case.names if n not in observed and len(case.joint.states[n]) > 1]
+    if not case.left.is_possible or not free or not observed:
         return
-    v = free[0]
-    before = oracle.joint(case.configurations, case.sizes, [v])
-    after = oracle.joint(weighed, case.sizes, [v])
+    before, after = (joint.marginal(free[0]) for joint in (case.joint, case.left))
     if ((before == 0) | (before == 1) | (after == 0) | (after == 1)).any():
         return
-    post = credo.infer(case.model, found.evidence, likelihood=found.likelihood)
-    told = credo.explain(post, case.names[v], 0)
+    post = credo.infer(case.model, **case.question)
+    told = credo.explain(post, free[0], case.joint.states[free[0]][0])
     whole = np.log10(after[0] / after[1:].sum()) - np.log10(before[0] / before[1:].sum())
     assert told.prior == pytest.approx(before[0], rel=case.tolerance)
     assert told.posterior == pytest.approx(after[0], rel=case.tolerance)

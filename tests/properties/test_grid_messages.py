@@ -99,32 +99,6 @@ def test_the_general_engine_gives_the_same_beliefs(problem, eta):
     np.testing.assert_allclose(rows, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("neighbours", [4, 8, 6])
-@pytest.mark.parametrize("kind", ["ising", "potts", "linear", "quadratic"])
-def test_all_schedules_have_one_fixed_point(neighbours, kind):
-    rng = np.random.default_rng(7)
-    shape = (3, 4, 3) if neighbours == 6 else (6, 7)
-    k = 2 if kind == "ising" else 5
-    smooth = {
-        "ising": Ising(0.25),
-        "potts": Potts(0.5),
-        "linear": TruncatedLinear(0.3, 2.0),
-        "quadratic": TruncatedQuadratic(0.2, 3.0),
-    }[kind]
-    field = GridField(rng.normal(size=(*shape, k)), smooth, neighbours=neighbours)
-    schedules = ["flooding", "sweep"] + ["checkerboard"] * (neighbours != 8)
-    found = [
-        credo.infer_grid(field, schedule=schedule, sweeps=3000, tolerance=1e-13, momentum=eta)
-        for schedule in schedules
-        for eta in (1.0, 0.5)
-    ]
-    settled = [each for each in found if each.status == "CONVERGED"]
-    assert len(settled) >= len(schedules)
-    for each in settled[1:]:
-        first = settled[0].posterior.probabilities
-        np.testing.assert_allclose(each.posterior.probabilities, first, atol=1e-9)
-
-
 @given(problems(), st.integers(0, 3))
 def test_float32_is_near_float64_or_refused(problem, sweeps):
     field, _ = problem

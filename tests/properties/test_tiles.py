@@ -9,7 +9,6 @@ from hypothesis.extra import numpy as arrays
 
 from credo.graphs import GridField
 from credo.images import TiffTarget, denoise_dask, denoise_tiled, open_tiff
-from credo.images.estimate import Sample
 from credo.inference import infer_grid
 
 SIDES = st.integers(1, 30)
@@ -116,14 +115,3 @@ def test_a_tiff_file_gives_back_any_region_of_what_was_written(
             window = tuple(data.draw(st.slices(length)) for length in image.shape)
             window = tuple(slice(s.start, s.stop) for s in window)
             assert np.array_equal(source[window], image[window])
-
-
-LENGTHS = st.integers(1, 300) | st.integers(256, 3000)
-
-
-@given(shape=st.tuples(LENGTHS, LENGTHS), seed=st.integers(0, 9))
-def test_windows_show_the_pixels_that_are_sampled(shape, seed):
-    image = np.random.default_rng(seed).integers(0, 2, shape, dtype=np.int8)
-    sample = Sample.of(shape)
-    mosaic = np.block([[image[window] for window in row] for row in sample.windows(shape)])
-    assert np.array_equal(sample.take(image), mosaic)

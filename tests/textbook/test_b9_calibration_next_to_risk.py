@@ -42,7 +42,7 @@ def test_an_over_confident_posterior_promises_less_loss_than_occurs(cases):
     report = evaluate(y, sharpened(true), LOSS)
     assert report.predicted_risk < 0.5 * report.expected_loss.value
     assert report.predicted_risk < report.expected_loss.low
-    assert "promises too much" in str(report)
+    assert "is too optimistic" in str(report)
 
 
 def test_an_over_confident_posterior_is_worse_calibrated(cases):

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from tests.models import numbered
 from tests.properties.random_graphs import draw_case
 
 import credo
@@ -74,14 +75,10 @@ def leaves_first(edges, n, root):
 
 def as_graph(edges, sizes, nodes=(), seed=0):
     rng = np.random.default_rng(seed)
-    graph = credo.FactorGraph()
-    for v, k in enumerate(sizes):
-        graph.variable(v, k)
     scopes = [*edges, *((v,) for v in nodes)]
     tables = [(scope, rng.uniform(0.1, 2.0, [sizes[v] for v in scope])) for scope in scopes]
-    for scope, table in tables:
-        graph.factor(list(scope), table)
-    return graph, [(s, {place: t[place] for place in np.ndindex(t.shape)}) for s, t in tables]
+    cells = [(s, {place: t[place] for place in np.ndindex(t.shape)}) for s, t in tables]
+    return numbered(sizes, tables), cells
 
 
 @given(tree=trees(), data=st.data())

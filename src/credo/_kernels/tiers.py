@@ -223,7 +223,7 @@ def _compiler() -> Any:
                     warnings.warn(text, CompilingWarning, stacklevel=2)
 
         def on_end(self, event: Any) -> None:
-            """Nothing to say."""
+            """Do nothing."""
 
     event.register("numba:compile", Told())
     return njit(cache=_KEEPS, error_model="numpy", nogil=True)

@@ -83,8 +83,8 @@ class LearningCurves(Drawable):
     def mean_log_losses(self) -> F64:
         """Mean log loss over the repeats that are not separable, (2, S); NaN if all are.
 
-        Of separable rows the discriminative classifier has no log loss to speak of: it depends on
-        where its search for a largest likelihood was given up.
+        For separable rows the likelihood of the discriminative classifier has no maximum: its log
+        loss is that of a small ridge, and says more about the ridge than about the rows.
         """
         kept = ~self.separated
         sums = np.where(kept, self.log_losses, 0.0).sum(axis=2)

@@ -30,7 +30,7 @@ class Explanation:
     values : tuple
         What the row holds there.
     contributions : ndarray of shape (n_features,)
-        What each adds to the log odds of a; negative ones speak for b.
+        What each adds to the log odds of a; negative ones favour b.
     prior : float
         What the priors add.
 

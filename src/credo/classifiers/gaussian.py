@@ -110,7 +110,7 @@ class GaussianModel(LearnsFromSummary):
         if not fit.converged:
             warn_user(
                 f"{names.owner}: EM stopped after max_iter={recipe.max_iter} steps before the "
-                f"log-likelihood stood still to tol={recipe.tol:g}. Raise max_iter or tol.",
+                f"log-likelihood settled to tol={recipe.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
         return fit
@@ -253,8 +253,8 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
     random.
     Fitting costs O(N D²), or O(N D) without correlations, plus O(K D³), and never copies more
     than a block of the rows. Rank is decided on the correlation scale. Rows of weight zero count
-    as absent. Units change no answer; a column whose variance float64 cannot hold to full digits,
-    of deviations below 1.5e-154 or above about 1e150, is refused by name.
+    as absent. Units change no answer; a column whose variance float64 cannot hold to full
+    precision, of deviations below 1.5e-154 or above about 1e150, is refused by name.
 
     References
     ----------

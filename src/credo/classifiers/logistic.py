@@ -102,7 +102,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     fit_intercept : bool
         Whether there are intercepts.
     separation : {"warn", "error"}
-        Whether separation, without a penalty, is told by a ``SeparationWarning`` or refused. After
+        Whether separation, without a penalty, gives a ``SeparationWarning`` or an error. After
         the warning, coefficients minimise the summed loss with a ridge of 0.01 on columns at one
         scale.
     tol : float
@@ -572,7 +572,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         return reason
 
     def _unconverged(self, found: Solution) -> str:
-        """Word which criterion was not met, by which number, and why the search ended."""
+        """Say which criterion was not met, by which number, and why the search ended."""
         loss, limit = found.place.loss, f"tol={self.tol:g}"
         if loss < 1:
             limit = f"{self.tol * loss:.2g}, {limit} of the mean loss {loss:.2g}"

@@ -200,7 +200,7 @@ _NO_PART = 1e-9
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
-    r"""Tell that the likelihood has no maximum, and along which direction it rises for ever.
+    r"""Tell that the likelihood has no maximum, and along which direction it keeps rising.
 
     With scores :math:`s_k(x) = d_k^T x + c_k` of the direction, every row's own class scores at
     least as high as every other: strictly higher if ``kind`` is ``"complete"``, else with ties.
@@ -267,8 +267,8 @@ class Separation:
 
     def __str__(self) -> str:
         return (
-            f"{self.kind} separation: {self._whom()} by {self._what()}. The likelihood rises for "
-            "ever along this direction and has no maximum"
+            f"{self.kind} separation: {self._whom()} by {self._what()}. The likelihood keeps "
+            "rising along this direction and has no maximum"
         )
 
     def __repr__(self) -> str:

@@ -162,7 +162,7 @@ class Reader:
         names = self.coefficient_names
         if not names:
             raise InputError(
-                f"{OWNER}: every column has one category only, so none tells anything."
+                f"{OWNER}: every column has only one category, so none carries information."
             )
         name, times = Counter(names).most_common(1)[0]
         if times > 1:
@@ -211,7 +211,7 @@ class Reader:
         if codes.min() < 0:
             raise InputError(
                 f"{OWNER}: column {name!r} has no value in row {int(codes.argmin())}, and a model "
-                "that only knows p(y | x) cannot do without. Fill it in, or use credo.NaiveBayes."
+                "of p(y | x) alone cannot leave it out. Fill it in, or use credo.NaiveBayes."
             )
         if codes.max() == len(coding.categories):
             row = int(codes.argmax())
@@ -231,8 +231,8 @@ class Reader:
             if np.isnan(column).any():
                 raise InputError(
                     f"{OWNER}: X contains NaN in column {names[j]!r} (row "
-                    f"{int(np.isnan(column).argmax())}). Scores given x say nothing of x itself, "
-                    "so missing values cannot be marginalised. Impute them, or use "
+                    f"{int(np.isnan(column).argmax())}). This model knows p(y | x), not p(x), "
+                    "so it cannot marginalise missing values. Impute them, or use "
                     "credo.GaussianClassifier or credo.NaiveBayes, which can."
                 )
             if np.isinf(column).any():

@@ -350,8 +350,8 @@ class NaiveSummary:
                 for one in (mine, theirs)
             ]
             raise InputError(
-                f"{owner}: the columns have other families: {shown[0]} and {shown[1]}. Pass the "
-                "same families= to both."
+                f"{owner}: the columns have different families: {shown[0]} and {shown[1]}. Pass "
+                "the same families= to both."
             )
         classes, here, there = union_of(self.classes, other.classes, owner)
         weights = join_weights(self.weights, other.weights, here, there)

@@ -202,7 +202,7 @@ def _chosen(
     for place, name in enumerate(chosen):
         check.position(name, names, "column", _FIT)
         if name in taken:
-            raise InputError(f"{_FIT}: column {name!r} is the target or the weight, no feature.")
+            raise InputError(f"{_FIT}: column {name!r} is the target or the weight, not a feature.")
         if name in chosen[:place]:
             raise InputError(f"{_FIT}: the features name column {name!r} twice.")
     if not chosen:

@@ -394,7 +394,7 @@ class TextClassifier(TermClassifier):
         return self._explain(self._rows([document]), a, b)
 
     def top_words(self, n: int = 10) -> dict[Label, list[Any]]:
-        r"""Return the words that speak most for each class.
+        r"""Return the words that favour each class most.
 
         They have the largest :math:`\theta_{kw} \log(\theta_{kw} / \bar\theta_w)`, the terms of the
         divergence of a class from the mixture of all: frequent in the class, and more than

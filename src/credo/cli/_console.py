@@ -31,7 +31,7 @@ _PATIENCE = 1.0
 @contextmanager
 def destination(out: Path | None) -> Iterator[IO[str]]:
     """Open a stream that reaches the file, or the standard output, only if all goes well."""
-    if out is not None and str(out) != "-":
+    if out is not None:
         with written_whole(out) as stream:
             yield stream
         return
@@ -68,19 +68,26 @@ def note(text: str) -> None:
 
 
 def check_out(
-    out: Path | None, inputs: Mapping[str, str | Path | Sequence[Path] | None] | None = None
-) -> None:
+    out: Path | None,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    or_stream: bool = False,
+) -> Path | None:
     """Refuse a file that cannot be written, or is an input, or lies in a folder of inputs.
 
-    ``inputs`` are by their role.
+    ``inputs``, each a path or several, are by their role. Return the file, or None for the
+    standard output.
     """
-    if out is None or str(out) == "-":
-        return
+    if out is None or (or_stream and str(out) == "-"):
+        return None
     folder = out.resolve().parent
-    if not folder.is_dir():
-        raise InputError(f"Cannot write {out}: the folder {folder} does not exist.")
-    if out.is_dir():
-        raise InputError(f"Cannot write {out}: it is a folder. Name a file in it.")
+    reasons = {
+        "the result is a file, which needs a name.": str(out) == "-",
+        f"the folder {folder} does not exist. Make it first.": not folder.is_dir(),
+        "it is a folder. Name a file in it.": out.is_dir(),
+    }
+    for reason in (reason for reason, holds in reasons.items() if holds):
+        raise InputError(f"Cannot write {out}: {reason}")
     for role, given in (inputs or {}).items():
         for path in map(Path, [given] if isinstance(given, (str, Path)) else given or ()):
             if out.is_file() and path.exists() and out.samefile(path):
@@ -90,6 +97,7 @@ def check_out(
                     f"The output {out} would lie in the folder {path}, which is {role}. Choose "
                     "another place."
                 )
+    return out
 
 
 def _jsonable(value: Any) -> Any:
@@ -156,7 +164,7 @@ class Wait:
         self._timer.daemon = True
         self._lock = threading.RLock()
         self._bar: Any = None
-        self._begun = self._pass_begun = time.perf_counter()
+        self._entered = self._begun = self._pass_begun = time.perf_counter()
         self._took: float | None = None
 
     def __enter__(self) -> Self:
@@ -173,6 +181,10 @@ class Wait:
             if self._bar is not None:
                 self._bar.stop()
 
+    def start_clock(self) -> None:
+        """Start the clock anew, now that all is loaded; the bar goes on."""
+        self._begun = self._pass_begun = time.perf_counter()
+
     def rows(self, rows: int, share: float | None) -> None:
         """Report how many rows of a table were read, and their share of all if it is known."""
         if rows < self.done:  # fewer than before begin a new pass
@@ -180,12 +192,13 @@ class Wait:
             self.passes += 1
             self._pass_begun = time.perf_counter()
         self.done = rows
-        text = f"{rows} rows, {_three(self.rate)} rows/s"
-        if share:
+        text = f"{rows} rows, {_three(self.rate)} rows/s" if rows else ""
+        if share and share < 1:
             left = (time.perf_counter() - self._pass_begun) * (1 / share - 1)
             text += f", {share:.0%}, {timedelta(seconds=round(left))} left"
         name = self._what if self.passes == 1 else f"{self._what}, pass {self.passes}"
-        self._report(name, text if rows else "", share or 0.0, None if share is None else 1.0)
+        ends = share is None or share >= 1  # nobody knows how long what follows the rows takes
+        self._report(name, text, share or 0.0, None if ends else 1.0)
 
     def sweeps(self, number: int, residual: float) -> None:
         """Report a sweep, and what still changes; nobody knows how many there will be."""
@@ -223,6 +236,7 @@ class Wait:
         with self._lock:
             self._facts = facts
             if self._bar is not None:
+                self._bar.tasks[0].total = total  # of an update, none would leave the old one
                 self._bar.update(self._bar.task_ids[0], **facts)
             elif self._watched and self.seconds >= _PATIENCE:
                 self._show()
@@ -237,9 +251,14 @@ class Wait:
                 words = TextColumn("{task.description}"), TextColumn("{task.fields[text]}")
                 columns = (words[0], BarColumn(), words[1], TimeElapsedColumn())
                 self._bar = Progress(
-                    *columns, console=Console(stderr=True), transient=True, redirect_stdout=False
+                    *columns,
+                    console=Console(stderr=True),
+                    transient=True,
+                    redirect_stdout=False,
+                    get_time=time.perf_counter,
                 )
                 self._bar.add_task(**self._facts)
+                self._bar.tasks[0].start_time = self._entered
                 self._bar.start()
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,24 +52,26 @@ class Network:
 
     def chosen(self, texts: Sequence[str] | None, option: str) -> list[Any] | None:
         """Read the variables of an option that lists names; None if there are none."""
-        return [self.name(text) for text in names_in(texts, option)] or None
+        with _blaming(option):
+            return [self.name(text) for text in names_in(texts, option)] or None
 
     def evidence(self, texts: Sequence[str] | None) -> dict[Any, Any]:
         """Read the findings of all ``--evidence`` options; each variable once."""
         found: dict[Any, Any] = {}
         for variable, words in (each for t in texts or () for each in findings_in(t, "--evidence")):
-            name = self.name(variable.text)
-            if name in found:
-                raise InputError(
-                    f"--evidence names {variable.text!r} twice. For several states write "
-                    f"{variable.text}=state|state."
-                )
-            whole = "|".join(word.text for word in words)
-            plain = not any(word.quoted for word in words)
-            if len(words) == 1 or (plain and whole in self.states(name)):
-                found[name] = self.state(name, whole)
-            else:
-                found[name] = [self.state(name, word.text) for word in words]
+            with _blaming("--evidence"):
+                name = self.name(variable.text)
+                if name in found:
+                    raise InputError(
+                        f"--evidence names {variable.text!r} twice. For several states write "
+                        f"{variable.text}=state|state."
+                    )
+                whole = "|".join(word.text for word in words)
+                plain = not any(word.quoted for word in words)
+                if len(words) == 1 or (plain and whole in self.states(name)):
+                    found[name] = self.state(name, whole)
+                else:
+                    found[name] = [self.state(name, word.text) for word in words]
         return found
 
     def weights(self, path: Path | None) -> dict[Any, Any] | None:
@@ -77,10 +80,7 @@ class Network:
             return None
         with path.open("rb") as stream:
             is_json = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
-        try:
-            return self._json_weights(path) if is_json else self._table_weights(path)
-        except LabelError as error:
-            raise FileFormatError(str(error), str(path)) from error
+        return self._json_weights(path) if is_json else self._table_weights(path)
 
     def _table_weights(self, path: Path) -> dict[Any, Any]:
         """Read one weight per row."""
@@ -97,8 +97,11 @@ class Network:
             for number, (variable, state, weight) in enumerate(cells, 1):
                 if None in (variable, state, weight):
                     raise rows.fault_at("a cell is empty. Each row names a weight.", number)
-                name = self.name(variable)
-                weights, label = found.setdefault(name, {}), self.state(name, state)
+                try:
+                    name = self.name(variable)
+                    weights, label = found.setdefault(name, {}), self.state(name, state)
+                except LabelError as error:
+                    raise rows.fault_at(str(error), number) from None
                 if label in weights:
                     reason = f"there is a weight for {variable!r}, state {state!r}, already."
                     raise rows.fault_at(reason, number)
@@ -109,16 +112,25 @@ class Network:
         """Read an object whose values are lists, or objects by state."""
         found: dict[Any, Any] = {}
         for variable, weights in _object(path).items():
-            name, by_state = self.name(variable), isinstance(weights, dict)
+            by_state = isinstance(weights, dict)
             values = list(weights.values()) if by_state else weights
             if not isinstance(values, list) or not {type(each) for each in values} <= {int, float}:
                 reason = f"the weights of {variable!r} must be numbers, in a list or by state."
                 raise FileFormatError(reason, str(path))
-            if by_state:
-                found[name] = {self.state(name, state): each for state, each in weights.items()}
-            else:
-                found[name] = values
+            with _blaming(path):
+                name = self.name(variable)
+                states = [self.state(name, state) for state in weights] if by_state else None
+            found[name] = values if states is None else dict(zip(states, values, strict=True))
         return found
+
+
+@contextmanager
+def _blaming(place: object) -> Iterator[None]:
+    """Say in which option or file there is a name that is not known."""
+    try:
+        yield
+    except LabelError as error:
+        raise LabelError(f"{place}: {error}") from None
 
 
 def _by_text(labels: Iterable[Any], what: str) -> dict[str, Any]:

@@ -14,10 +14,14 @@ import typer
 from credo.exceptions import InputError
 from credo.inference.engines import OPTIONS, Engine, lookup
 
+#: The panels of options in the help of every command, in this order.
+READ, ASK, MODEL, METHOD = "What to read", "The question", "The model", "The method"
+DECISIONS, PLACE, OUTPUT = "Decisions", "Where it runs", "Output"
 
-def opt(told: str, *names: str, **more: Any) -> Any:
+
+def opt(told: str, panel: str, *names: str, **more: Any) -> Any:
     """Return an option of a command."""
-    return typer.Option(*names, help=told, **more)
+    return typer.Option(*names, help=told, rich_help_panel=panel, **more)
 
 
 def arg(told: str, metavar: str, **more: Any) -> Any:
@@ -25,8 +29,14 @@ def arg(told: str, metavar: str, **more: Any) -> Any:
     return typer.Argument(help=told, metavar=metavar, show_default=False, **more)
 
 
-AsJson: TypeAlias = Annotated[bool, opt("Print the result as JSON.", "--json")]
-Quiet: TypeAlias = Annotated[bool, opt("Say nothing but warnings and errors; no bar.", "--quiet")]
+AsJson: TypeAlias = Annotated[bool, opt("Print the result as JSON.", OUTPUT, "--json")]
+_QUIET = "Say nothing but warnings and errors; no bar."
+Quiet: TypeAlias = Annotated[bool, opt(_QUIET, OUTPUT, "--quiet")]
+ROWS_OUT = (
+    "write to this file: .csv, .csv.gz, .tsv, .parquet, .arrow or .feather; CSV to the terminal by "
+    "default."
+)
+RowsOut: TypeAlias = Annotated[Path | None, opt(f"W{ROWS_OUT[1:]}", OUTPUT, "--out")]
 
 _NETWORK = "The network: .bif, .xml, .bifxml, .xmlbif, .net, .xdsl or .uai, also with .gz."
 NetworkFile: TypeAlias = Annotated[Path, arg(_NETWORK, "NETWORK")]
@@ -34,17 +44,17 @@ _EVIDENCE = (
     "What was observed: variable=state,variable=state. One of several states is "
     "variable=state|state; names with commas go in double quotes. Repeatable."
 )
-Evidence: TypeAlias = Annotated[list[str] | None, opt(_EVIDENCE, "--evidence")]
+Evidence: TypeAlias = Annotated[list[str] | None, opt(_EVIDENCE, ASK, "--evidence")]
 _QUERY = "Variables that are wanted, a,b; all by default."
-Query: TypeAlias = Annotated[list[str] | None, opt(_QUERY, "--query")]
+Query: TypeAlias = Annotated[list[str] | None, opt(_QUERY, ASK, "--query")]
 _LIKELIHOOD = (
     "Uncertain evidence: weights on states, as JSON {variable: {state: weight}} or as CSV with "
     "columns variable, state, weight."
 )
-Likelihood: TypeAlias = Annotated[Path | None, opt(_LIKELIHOOD, "--likelihood")]
+Likelihood: TypeAlias = Annotated[Path | None, opt(_LIKELIHOOD, ASK, "--likelihood")]
 _BUDGET = "Memory for the tables, such as 500MB; 'none' for no limit."
-Budget: TypeAlias = Annotated[str, opt(_BUDGET, "--budget")]
-Seed: TypeAlias = Annotated[int, opt("Seed of whatever is random.", "--seed")]
+Budget: TypeAlias = Annotated[str, opt(_BUDGET, METHOD, "--budget")]
+Seed: TypeAlias = Annotated[int, opt("Seed of whatever is random.", METHOD, "--seed")]
 
 _TABLES = (
     "The rows: CSV (also .gz or .tsv), Parquet, Arrow or Feather; a folder of such files, or "
@@ -52,8 +62,8 @@ _TABLES = (
 )
 TableFiles: TypeAlias = Annotated[list[Path], arg(_TABLES, "TABLE")]
 ModelFile: TypeAlias = Annotated[Path, arg("The model, as credo fit writes it.", "MODEL")]
-_LOSS = "Loss matrix: acts in the first line, a truth at the start of the others."
-LossFile: TypeAlias = Annotated[Path | None, opt(_LOSS, "--loss")]
+LOSS = "Loss matrix: acts in the first line, a true class at the start of the others."
+LossFile: TypeAlias = Annotated[Path | None, opt(LOSS, DECISIONS, "--loss")]
 
 
 def _finite(text: str) -> float:
@@ -65,19 +75,19 @@ def _finite(text: str) -> float:
 
 _REJECT = "Add a reject act with this cost."
 RejectCost: TypeAlias = Annotated[
-    float | None, opt(_REJECT, "--reject", parser=_finite, metavar="COST")
+    float | None, opt(_REJECT, DECISIONS, "--reject", parser=_finite, metavar="COST")
 ]
 _MISSING = (
     "Cell of a text file that means missing, such as ?; empty, NA and NaN always do. Repeatable."
 )
-MissingWords: TypeAlias = Annotated[list[str] | None, opt(_MISSING, "--missing")]
+MissingWords: TypeAlias = Annotated[list[str] | None, opt(_MISSING, READ, "--missing")]
 _DASK = (
     "Work on a Dask cluster: the address of its scheduler, tcp://host:8786, or local to start one "
     "here."
 )
-DaskAddress: TypeAlias = Annotated[str | None, opt(_DASK, "--dask")]
+DaskAddress: TypeAlias = Annotated[str | None, opt(_DASK, PLACE, "--dask")]
 _SPARK = "Work on Spark: its master, spark://host:7077, or local[2] for two processes here."
-SparkMaster: TypeAlias = Annotated[str | None, opt(_SPARK, "--spark")]
+SparkMaster: TypeAlias = Annotated[str | None, opt(_SPARK, PLACE, "--spark")]
 
 
 def as_budget(text: str) -> str | None:
@@ -157,41 +167,46 @@ def _fault(text: str, option: str, reason: str) -> InputError:
 def method_options(
     *registries: Mapping[str, Engine], without: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add an option for each that an engine of the registries has, under its own name.
-
-    The command is called with those that were given, as ``options``.
-    """
+    """Add the options that engines of the registries have."""
     engines = [engine for registry in registries for engine in registry.values()]
-    owners = {
-        name: dict.fromkeys(engine.name for engine in engines if name in engine.options)
-        for name in OPTIONS
-        if name not in without
-    }
-    names = [name for name in owners if owners[name]]
+    told = {}
+    for name in OPTIONS:
+        owners = dict.fromkeys(engine.name for engine in engines if name in engine.options)
+        if owners and name not in without:
+            told[name] = f"Of {', '.join(owners)}: {OPTIONS[name]}."
+    return value_options(told, "Options of methods")
+
+
+def value_options(
+    told: Mapping[str, str], panel: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add options by their names and what they mean, in the place of a command's ``options``.
+
+    The command is called with those that were given, as ``options``, and by keywords.
+    """
+    added = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[str | None, opt(text, panel, metavar="VALUE")],
+        )
+        for name, text in told.items()
+    ]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(**given: Any) -> None:
-            texts = {name: given.pop(name) for name in names}
+            texts = {name: given.pop(name) for name in told}
             options = {name: value_in(text) for name, text in texts.items() if text is not None}
             command(**given, options=options)
 
-        own, hints = inspect.signature(command), get_type_hints(command, include_extras=True)
-        parameters = [
-            each.replace(annotation=hints[each.name], kind=each.KEYWORD_ONLY)
-            for each in own.parameters.values()
-            if each.name != "options"
-        ]
-        for name in names:
-            told = f"Of {', '.join(owners[name])}: {OPTIONS[name]}."
-            option = opt(told, metavar="VALUE", rich_help_panel="Options of methods")
-            kind = Annotated[str | None, option]
-            parameters.append(
-                inspect.Parameter(
-                    name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind
-                )
-            )
+        hints = get_type_hints(command, include_extras=True)
+        parameters = []
+        for each in inspect.signature(command).parameters.values():
+            own = [each.replace(annotation=hints[each.name])]
+            parameters += added if each.name == "options" else own
         run.__name__, run.__doc__ = command.__name__, command.__doc__
-        run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         return run
 

@@ -1,18 +1,18 @@
-"""Files of rows as ``decide`` and ``infer --rows`` take and write them."""
+"""Files of rows as ``decide``, ``infer --rows`` and ``predict`` take and write them."""
 
 from __future__ import annotations
 
-import csv
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, Literal
+from typing import Any
 
+from credo.cli._console import destination, plural
 from credo.exceptions import InputError
 
 
@@ -52,25 +52,26 @@ def column_of(batch: Any, name: str, kind: Any) -> Any:
         return in_types(batch.select([name]), pa.schema([(name, kind)])).column(0)
 
 
-def texts_of(batch: Any, names: Sequence[str]) -> list[list[str]]:
-    """Return the cells of some columns, row by row, as text; empty where missing."""
-    import pyarrow as pa
+@contextmanager
+def place_for(out: Path | None) -> Iterator[Path]:
+    """Return the file to write to; what is for a stream goes there when it is complete."""
+    if out is not None and (out.is_file() or not out.exists()):
+        yield out
+        return
+    with TemporaryDirectory(prefix="credo-") as folder:
+        place = Path(folder, "rows.csv")
+        yield place
+        with place.open(encoding="utf-8", newline="") as rows, destination(out) as stream:
+            shutil.copyfileobj(rows, stream)
 
-    cells = [column_of(batch, name, pa.string()).fill_null("").to_pylist() for name in names]
-    return [list(row) for row in zip(*cells, strict=True)] or [[]] * batch.num_rows
 
+def write_rows(place: Path, schema: Any, batches: Iterable[Any]) -> None:
+    """Write batches of rows; the ending of the name tells the format."""
+    from credo.tables import open_sink
 
-def check_csv(out: Path | None) -> Path | None:
-    """Refuse names that promise another format; return None for the standard output."""
-    from credo.tables.source import ENDINGS
-
-    if out is None or str(out) == "-":
-        return None
-    if out.suffix == ".gz":
-        raise InputError(f"--out writes plain text. Name it {out.with_suffix('')}.")
-    if out.name.lower().endswith((*ENDINGS["Parquet"], *ENDINGS["Arrow"])):
-        raise InputError(f"--out writes CSV. Name it {out.with_suffix('.csv')}.")
-    return out
+    with open_sink(place, schema) as sink:
+        for batch in batches:
+            sink.write(batch)
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -83,8 +84,33 @@ def check_names(names: Sequence[str]) -> None:
             )
 
 
-def write_csv(stream: IO[str], lines: Sequence[Sequence[Any]]) -> None:
-    """Write lines; only quotes around all text keep a carriage return."""
-    odd = any("\r" in cell for line in lines for cell in line if isinstance(cell, str))
-    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if odd else csv.QUOTE_MINIMAL
-    csv.writer(stream, lineterminator="\n", quoting=quoting).writerows(lines)
+def count_rows(
+    batches: Iterable[Any],
+    acts: Sequence[Any],
+    risk: str,
+    record: dict[str, Any],
+    text: Callable[[Any], str] = str,
+) -> Iterator[Any]:
+    """Hand batches on; count rows and acts in a record, if any, with the mean of their risks."""
+    import pyarrow.compute as pc
+
+    total, counts = 0.0, Counter(dict.fromkeys(map(text, acts), 0))
+    record |= {"rows": 0, "acts": counts, "mean_risk": None} if acts else {"rows": 0}
+    for batch in batches:
+        record["rows"] += batch.num_rows
+        if acts and batch.num_rows:
+            for pair in batch.column("act").value_counts().to_pylist():
+                counts[text(pair["values"])] += pair["counts"]
+            total += pc.sum(batch.column(risk)).as_py()
+            record["mean_risk"] = total / record["rows"]
+        yield batch
+
+
+def counts_text(record: dict[str, Any]) -> str:
+    """Write the counts of a record in a line."""
+    rows = plural(record["rows"], "row")
+    if "acts" not in record:
+        return rows
+    acts = ", ".join(f"{act} {count}" for act, count in record["acts"].items())
+    mean = record["mean_risk"]
+    return f"{rows}: {acts}" + ("" if mean is None else f"; mean risk {mean:.6g}")

@@ -122,11 +122,11 @@ def listed(texts: Iterable[str], most: int) -> str:
 # --- losses ---------------------------------------------------------------------------------------
 
 
-def read_loss(path: Path | None, reject: float | None) -> Loss | None:
-    """Read a loss and add the reject act; None if there is no file."""
+def read_loss(path: Path, reject: float | None) -> Loss:
+    """Read a loss and add the reject act."""
     from credo.decisions import Loss
 
-    return None if path is None else _with_reject(Loss.from_csv(path), reject, str(path))
+    return _with_reject(Loss.from_csv(path), reject, str(path))
 
 
 def refuse_loss(learner: Any) -> None:
@@ -143,7 +143,8 @@ def loss_of(model: Any, path: Path | None, reject: float | None) -> Loss | None:
     if path is None and reject is None:
         return own
     refuse_loss(learner)
-    return loss_for(learner.classes_.tolist(), read_loss(path, reject), own, reject)
+    given = None if path is None else read_loss(path, reject)
+    return loss_for(learner.classes_.tolist(), given, own, reject)
 
 
 def loss_for(

@@ -5,30 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from credo.cli import _options as given
 from credo.cli._console import Wait, bound_text, say, say_json, table_text
 from credo.cli._networks import Network
-from credo.cli._options import (
-    AsJson,
-    Evidence,
-    Likelihood,
-    NetworkFile,
-    Query,
-    Seed,
-    method_options,
-)
+from credo.cli._options import method_options
 from credo.inference.engines import BOUNDS
 
 
 @method_options({"bounds": BOUNDS})
 def bounds(
-    network: NetworkFile,
-    evidence: Evidence = None,
-    query: Query = None,
-    likelihood: Likelihood = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
     *,
+    network: given.NetworkFile,
+    evidence: given.Evidence = None,
+    query: given.Query = None,
+    likelihood: given.Likelihood = None,
+    seed: given.Seed = 0,
     options: dict[str, Any],
+    as_json: given.AsJson = False,
 ) -> None:
     """Bound the probability of the evidence, and with --query those of a few variables."""
     from credo.inference import bounds as make

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from credo.cli._console import Wait, check_out, note, say, say_json, table_text
-from credo.cli._options import AsJson, arg, opt, value_in
+from credo.cli._options import DECISIONS, METHOD, MODEL, OUTPUT, AsJson, arg, opt, value_in
 from credo.exceptions import CredoError, InputError
 
 if TYPE_CHECKING:
@@ -25,50 +25,53 @@ _SHOWN = (1, 2, 5, 10, 20)
 #: Pixels of the strip: between pictures, above them, and the least and the most of a picture.
 _GAP, _HEAD, _LEAST, _MOST = 4, 18, 96, 512
 
+_NOISY = "The noisy image: PNG, PGM, PPM, PBM, BMP, TIFF, JPEG, GIF or WebP; or a folder."
+_METHOD = (
+    "sum-product for the most probable pixels; max-product; or graph-cut for the best picture as a "
+    "whole, which is exact for two values."
+)
+_STRIP = "Write a strip: noisy, after sweeps 1, 2, 5, 10 and 20, and the uncertainty."
+
 
 def denoise(
-    noisy: Annotated[
-        Path,
-        arg(
-            "The noisy image: PNG, PGM, PPM, PBM, BMP, TIFF, JPEG, GIF or WebP; or a folder.",
-            "NOISY",
-        ),
-    ],
+    noisy: Annotated[Path, arg(_NOISY, "NOISY")],
     clean: Annotated[
         Path, arg("The file to write, whose ending tells the format; or a folder.", "CLEAN")
     ],
     flip_probability: Annotated[
-        str, opt("Probability that a pixel was flipped, or estimate.", "--flip", metavar="NUMBER")
+        str,
+        opt("Share of pixels that were flipped, or estimate.", MODEL, "--flip", metavar="NUMBER"),
     ] = "estimate",
     coupling: Annotated[
-        str, opt("How alike neighbours are (J), or estimate.", metavar="NUMBER")
+        str, opt("How alike neighbours are (J), or estimate.", MODEL, metavar="NUMBER")
     ] = "estimate",
-    sweeps: Annotated[int, opt("Sweeps of messages.", min=1)] = 20,
-    tolerance: Annotated[float | None, opt("Stop when no message changes by more.", min=0)] = None,
-    momentum: Annotated[float, opt("Share of the new message, above 0 and at most 1.")] = 0.5,
     method: Annotated[
-        Literal["sum-product", "max-product", "graph-cut"],
-        opt(
-            "sum-product for the most probable pixels; max-product; or graph-cut for the best "
-            "picture as a whole, which is exact for two values."
-        ),
+        Literal["sum-product", "max-product", "graph-cut"], opt(_METHOD, METHOD, metavar="NAME")
     ] = "sum-product",
+    sweeps: Annotated[int, opt("Sweeps of messages.", METHOD, min=1)] = 20,
+    tolerance: Annotated[
+        float | None, opt("Stop when no message changes by more.", METHOD, min=0)
+    ] = None,
+    momentum: Annotated[
+        float, opt("Share of the new message, above 0 and at most 1.", METHOD)
+    ] = 0.5,
+    threads: Annotated[
+        int, opt("Threads; the answer is the same for any number.", METHOD, min=1)
+    ] = 1,
     loss: Annotated[
         float | None,
-        opt("Cost of leaving a pixel open, where a wrong one costs 1.", "--reject", min=0),
+        opt("Cost of leaving a pixel open; a wrong one costs 1.", DECISIONS, "--reject", min=0),
+    ] = None,
+    compare: Annotated[
+        Path | None, opt("The true image: say how far the others are.", OUTPUT)
     ] = None,
     rejected: Annotated[
-        Path | None, opt("With --reject: write the pixels left open, in white.")
+        Path | None, opt("With --reject: write the pixels left open, in white.", OUTPUT)
     ] = None,
     posterior: Annotated[
-        Path | None, opt("Write the probability of the lighter value as grey levels.")
+        Path | None, opt("Write the probability of the lighter value as grey levels.", OUTPUT)
     ] = None,
-    compare: Annotated[Path | None, opt("The true image: say how far the others are.")] = None,
-    strip: Annotated[
-        Path | None,
-        opt("Write a strip: noisy, after sweeps 1, 2, 5, 10 and 20, and the uncertainty."),
-    ] = None,
-    threads: Annotated[int, opt("Threads; the answer is the same for any number.", min=1)] = 1,
+    strip: Annotated[Path | None, opt(_STRIP, OUTPUT)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Restore a noisy image, or all images of a folder.

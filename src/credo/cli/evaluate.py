@@ -5,43 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+from credo.cli import _options as given
 from credo.cli._console import Wait, check_out, plural, say, say_json, table_text
-from credo.cli._options import (
-    AsJson,
-    DaskAddress,
-    LossFile,
-    ModelFile,
-    Quiet,
-    RejectCost,
-    SparkMaster,
-    TableFiles,
-    opt,
-)
-from credo.cli._tables import (
-    MOST_CLASSES,
-    classes_text,
-    engine_of,
-    loss_of,
-    open_model,
-    source_of,
-)
+from credo.cli._options import opt
+from credo.cli._tables import MOST_CLASSES, classes_text, engine_of, loss_of, open_model, source_of
+from credo.exceptions import InputError
+
+_TARGET = "Column of labels, if it is called otherwise than in the table that was fitted."
+_WEIGHT = "Column of weights; rows count the same by default."
+_REPORT = "Also write a page with figures: report.html."
 
 
 def evaluate(
-    model: ModelFile,
-    tables: TableFiles,
-    loss: LossFile = None,
-    reject: RejectCost = None,
-    target: Annotated[
-        str | None,
-        opt("Column of labels, if it is called otherwise than in the table that was fitted."),
-    ] = None,
-    weight: Annotated[str | None, opt("Column of weights; rows count the same by default.")] = None,
-    report: Annotated[Path | None, opt("Also write a page with figures: report.html.")] = None,
-    dask: DaskAddress = None,
-    spark: SparkMaster = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    model: given.ModelFile,
+    tables: given.TableFiles,
+    target: Annotated[str | None, opt(_TARGET, given.READ)] = None,
+    weight: Annotated[str | None, opt(_WEIGHT, given.READ)] = None,
+    loss: given.LossFile = None,
+    reject: given.RejectCost = None,
+    dask: given.DaskAddress = None,
+    spark: given.SparkMaster = None,
+    report: Annotated[Path | None, opt(_REPORT, given.OUTPUT)] = None,
+    quiet: given.Quiet = False,
+    as_json: given.AsJson = False,
 ) -> None:
     """Measure the decisions and the probabilities of a model on labelled rows.
 
@@ -49,20 +35,23 @@ def evaluate(
     certain, and always the best single act.
     """
     check_out(report, {"a table": tables, "the model": model, "the loss": loss})
+    if report is not None and report.suffix.lower() not in {".html", ".htm"}:
+        raise InputError(f"--report writes HTML. Name it {report.with_suffix('.html')}.")
+    with Wait("evaluating", quiet=quiet) as wait:
+        from credo.tables import evaluate_table
 
-    from credo.tables import evaluate_table
-
-    known = open_model(model)
-    with engine_of(dask, spark) as engine, Wait("evaluating", quiet=quiet) as wait:
-        found = evaluate_table(
-            known,
-            source_of(tables),
-            target=target,
-            loss=loss_of(known, loss, reject),
-            weight=weight,
-            engine=engine,
-            progress=wait.rows,
-        )
+        known = open_model(model)
+        wait.start_clock()
+        with engine_of(dask, spark) as engine:
+            found = evaluate_table(
+                known,
+                source_of(tables),
+                target=target,
+                loss=loss_of(known, loss, reject),
+                weight=weight,
+                engine=engine,
+                progress=wait.rows,
+            )
         if report is not None:
             from credo.plots import write_report
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from credo.cli import _options as given
 from credo.cli._console import Wait, say, say_json
 from credo.cli._networks import Network
-from credo.cli._options import AsJson, Budget, Evidence, Likelihood, NetworkFile, as_budget, opt
+from credo.cli._options import as_budget, opt
+
+_STATE = "One of its states; the most probable by default."
 
 
 def explain(
-    network: NetworkFile,
-    target: Annotated[str, opt("The variable to explain.")],
-    evidence: Evidence = None,
-    state: Annotated[str | None, opt("One of its states; the most probable by default.")] = None,
-    likelihood: Likelihood = None,
-    budget: Budget = "4GB",
-    as_json: AsJson = False,
+    network: given.NetworkFile,
+    target: Annotated[str, opt("The variable to explain.", given.ASK)],
+    state: Annotated[str | None, opt(_STATE, given.ASK)] = None,
+    evidence: given.Evidence = None,
+    likelihood: given.Likelihood = None,
+    budget: given.Budget = "4GB",
+    as_json: given.AsJson = False,
 ) -> None:
     """Weigh each finding for or against a state of a variable, in log10 odds (bans)."""
     from credo.inference import explain as weigh, infer

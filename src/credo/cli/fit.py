@@ -7,91 +7,67 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from credo.cli import _options as given
 from credo.cli._console import Wait, check_out
-from credo.cli._options import (
-    AsJson,
-    DaskAddress,
-    LossFile,
-    MissingWords,
-    Quiet,
-    RejectCost,
-    SparkMaster,
-    TableFiles,
-    names_in,
-    opt,
-    value_in,
-    words_in,
-)
+from credo.cli._options import names_in, opt, value_options, words_in
 from credo.cli._tables import engine_of, loss_for, read_loss, refuse_loss, source_of, tell_fit
 from credo.exceptions import InputError, LabelError
 
 if TYPE_CHECKING:
     from credo.decisions import Loss
 
+_MODEL = (
+    "gaussian for correlated numbers; naive-bayes for columns of all kinds, with missing values; "
+    "logistic for log odds; text for documents; regression for a target that is a number. There is "
+    "no default, since each assumes something else of the columns."
+)
+_FAMILIES = (
+    "Of naive-bayes: families of columns, visits=poisson,income=gamma; the others are chosen by "
+    "their values. Repeatable."
+)
+_NO_SUMMARY = (
+    "Of gaussian and regression: leave out what update and merge continue from; half the size."
+)
+#: Parameters of models that take a word or a number.
+_OPTIONS = {
+    "covariance": "Of gaussian: full (the default), tied, diagonal, tied_diagonal, spherical, "
+    "tied_spherical or proportional.",
+    "shrinkage": "Of gaussian and regression: shrink correlations by this share, or by oas's own.",
+    "smoothing": "Of naive-bayes and text: artificial observations; 1 by default.",
+    "penalty": "Of logistic: none (the default), l2 or l1.",
+    "strength": "Of logistic: strength of the penalty; 1.",
+    "priors": "Of gaussian, naive-bayes and text: uniform for equal ones; the frequencies by "
+    "default.",
+}
 
+
+@value_options(_OPTIONS, given.MODEL)
 def fit(
-    tables: TableFiles,
-    target: Annotated[str, opt("Column of labels.")],
-    model: Annotated[
-        str,
-        opt(
-            "gaussian for correlated numbers; naive-bayes for columns of all kinds, with missing "
-            "values; logistic for log odds; text for documents; regression for a target that is a "
-            "number. There is no default, since each assumes something else of the columns."
-        ),
-    ],
-    out: Annotated[Path, opt("The file to write, such as m.credo.")],
+    *,
+    tables: given.TableFiles,
+    target: Annotated[str, opt("Column of labels.", given.READ)],
     features: Annotated[
-        list[str] | None, opt("Columns to learn from, a,b; all but target and weight by default.")
-    ] = None,
-    drop: Annotated[list[str] | None, opt("Columns to leave out, such as an id: a,b.")] = None,
-    weight: Annotated[
-        str | None, opt("Column of weights: 2 counts as the row twice, 0 as no row.")
-    ] = None,
-    missing: MissingWords = None,
-    loss: LossFile = None,
-    reject: RejectCost = None,
-    covariance: Annotated[
-        str | None,
-        opt(
-            "Of gaussian: full (the default), tied, diagonal, tied_diagonal, spherical, "
-            "tied_spherical or proportional."
-        ),
-    ] = None,
-    shrinkage: Annotated[
-        str | None,
-        opt("Of gaussian and regression: shrink correlations by this share, or by oas's own."),
-    ] = None,
-    families: Annotated[
         list[str] | None,
-        opt(
-            "Of naive-bayes: families of columns, visits=poisson,income=gamma; the others are "
-            "chosen by their values. Repeatable."
-        ),
+        opt("Columns to learn from, a,b; all but target and weight by default.", given.READ),
     ] = None,
-    smoothing: Annotated[
-        float | None, opt("Of naive-bayes and text: artificial observations; 1 by default.")
+    drop: Annotated[
+        list[str] | None, opt("Columns to leave out, such as an id: a,b.", given.READ)
     ] = None,
-    penalty: Annotated[str | None, opt("Of logistic: none (the default), l2 or l1.")] = None,
-    strength: Annotated[float | None, opt("Of logistic: strength of the penalty; 1.")] = None,
-    priors: Annotated[
-        str | None,
-        opt(
-            "Of gaussian, naive-bayes and text: uniform for equal ones; the frequencies by default."
-        ),
+    weight: Annotated[
+        str | None, opt("Column of weights: 2 counts as the row twice, 0 as no row.", given.READ)
     ] = None,
-    no_summary: Annotated[
-        bool,
-        opt(
-            "Of gaussian and regression: leave out what update and merge continue from; half the "
-            "size.",
-            "--no-summary",
-        ),
-    ] = False,
-    dask: DaskAddress = None,
-    spark: SparkMaster = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    missing: given.MissingWords = None,
+    model: Annotated[str, opt(_MODEL, given.MODEL)],
+    families: Annotated[list[str] | None, opt(_FAMILIES, given.MODEL)] = None,
+    options: dict[str, Any],
+    loss: given.LossFile = None,
+    reject: given.RejectCost = None,
+    dask: given.DaskAddress = None,
+    spark: given.SparkMaster = None,
+    out: Annotated[Path, opt("The file to write, such as m.credo.", given.OUTPUT)],
+    no_summary: Annotated[bool, opt(_NO_SUMMARY, given.OUTPUT, "--no-summary")] = False,
+    quiet: given.Quiet = False,
+    as_json: given.AsJson = False,
 ) -> None:
     """Fit a model to a table, which may be larger than the memory.
 
@@ -99,58 +75,50 @@ def fit(
     taken as they are, text as categories.
     """
     check_out(out, {"a table to learn from": tables, "the loss": loss})
+    with Wait("fitting", quiet=quiet) as wait:
+        from credo.classifiers import DecisionClassifier
+        from credo.storage import save
+        from credo.tables import fit_table, open_source
 
-    from credo.classifiers import DecisionClassifier
-    from credo.storage import save
-    from credo.tables import fit_table, open_source
-
-    options = {
-        "covariance": covariance,
-        "shrinkage": shrinkage,
-        "families": families,
-        "smoothing": smoothing,
-        "penalty": penalty,
-        "strength": strength,
-        "priors": priors,
-    }
-    fitted = _model(model, {name: value for name, value in options.items() if value is not None})
-    if loss is not None or reject is not None:
-        refuse_loss(fitted)
-        fitted = DecisionClassifier(fitted)
-    given, source, words = read_loss(loss, reject), source_of(tables), missing or []
-    chosen, dropped = names_in(features, "--features") or None, names_in(drop, "--drop")
-    with engine_of(dask, spark) as engine, Wait("fitting", quiet=quiet) as wait:
-        if given is not None or dropped:
-            rows = (open_source if engine is None else engine.open)(source, missing=words)
-            chosen = _features(rows, chosen, dropped, (target, weight))
-            _check_first_labels(rows, target, given)
-        fit_table(
-            *(fitted, source, target, chosen, weight),
-            missing=words,
-            engine=engine,
-            progress=wait.rows,
-        )
-    if isinstance(fitted, DecisionClassifier):
-        fitted.set_params(loss=loss_for(fitted.classes_.tolist(), given, None, reject))
-    save(fitted, out, summary=not no_summary)
+        fitted = _model(model, options | ({"families": _families(families)} if families else {}))
+        if loss is not None or reject is not None:
+            refuse_loss(fitted)
+            fitted = DecisionClassifier(fitted)
+        table = None if loss is None else read_loss(loss, reject)
+        source, words = source_of(tables), missing or []
+        chosen, dropped = names_in(features, "--features") or None, names_in(drop, "--drop")
+        wait.start_clock()
+        with engine_of(dask, spark) as engine:
+            if table is not None or dropped:
+                rows = (open_source if engine is None else engine.open)(source, missing=words)
+                chosen = _features(rows, chosen, dropped, (target, weight))
+                _check_first_labels(rows, target, table)
+            fit_table(
+                *(fitted, source, target, chosen, weight),
+                missing=words,
+                engine=engine,
+                progress=wait.rows,
+            )
+        if isinstance(fitted, DecisionClassifier):
+            fitted.set_params(loss=loss_for(fitted.classes_.tolist(), table, None, reject))
+        save(fitted, out, summary=not no_summary)
     tell_fit(fitted, wait, out, quiet=quiet, as_json=as_json)
 
 
-def _model(name: str, given: dict[str, Any]) -> Any:
+def _model(name: str, options: dict[str, Any]) -> Any:
     """Make a model, with its options, which are its parameters; those of others are refused."""
     from credo import _checks as check, classifiers
 
     kinds: list[Any] = [each for each in vars(classifiers).values() if isinstance(each, type)]
     known = {each.command: each for each in kinds if vars(each).get("command")}
     parameters = {each: inspect.signature(made).parameters for each, made in known.items()}
-    check.one_of(name, tuple(known), "--model of credo fit")
-    for option in given:
+    name = check.one_of(name.lower().replace("_", "-"), tuple(known), "--model of credo fit")
+    for option in options:
         if option not in parameters[name]:
             *owners, last = (each for each in known if option in parameters[each])
             told = f"{', '.join(owners)} and {last}" if owners else last
             raise InputError(f"--{option} is an option of --model {told}, not of {name}.")
-    readers: dict[type, Any] = {str: value_in, list: _families, float: float}
-    return known[name](**{option: readers[type(text)](text) for option, text in given.items()})
+    return known[name](**options)
 
 
 def _families(texts: Sequence[str]) -> dict[str, str]:

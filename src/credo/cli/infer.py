@@ -10,11 +10,11 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from credo.cli import _options as given
 from credo.cli._console import (
     Wait,
     bound_text,
     check_out,
-    destination,
     note,
     plural,
     say,
@@ -23,20 +23,8 @@ from credo.cli._console import (
     table_text,
 )
 from credo.cli._networks import Network
-from credo.cli._options import (
-    AsJson,
-    Budget,
-    Evidence,
-    Likelihood,
-    NetworkFile,
-    Query,
-    Seed,
-    as_budget,
-    engine_of_method,
-    method_options,
-    opt,
-)
-from credo.cli._rows import check_csv, check_names, column_of, open_rows, texts_of, write_csv
+from credo.cli._options import as_budget, engine_of_method, method_options, opt
+from credo.cli._rows import check_names, column_of, open_rows, place_for, write_rows
 from credo.exceptions import ImpossibleEvidence, InputError, LabelError
 from credo.inference.engines import ENGINES, ROW_ENGINES, promising
 
@@ -46,7 +34,7 @@ _TOLD = {
     "worst_r_hat": "worst R-hat",
     "least_effective_sample_size": "effective draws",
 }
-#: Cells of a block of rows, in and out together: some tens of megabytes as Python objects.
+#: Cells of a block of rows, in and out together: some tens of megabytes.
 _BLOCK_CELLS = 2**20
 #: Width of the lines where nobody watches, so that the output is the same everywhere.
 _WIDTH = 100
@@ -61,6 +49,7 @@ _ROWS = (
 _KEEP = "With --rows: column to hand through, such as an id; repeatable."
 _IGNORE = "With --rows: column that is no evidence, such as a truth; repeatable."
 _MISSING = "With --rows: text that means not observed, as ? or NA; repeatable."
+_OUT = f"With --rows: {given.ROWS_OUT}"
 _IMPOSSIBLE = "With --rows: 'error' stops at an impossible row, 'blank' leaves it empty."
 _METHOD = (
     f"Exact: {promising(ENGINES, 'exact')}, or exact for the cheapest. Approximate: "
@@ -72,24 +61,24 @@ _FAILURE = "If sweeps do not settle: 'warn', 'raise' an error, or 'return' in si
 
 @method_options(ENGINES, ROW_ENGINES, without=("start",))
 def infer(
-    network: NetworkFile,
-    evidence: Evidence = None,
-    query: Query = None,
-    likelihood: Likelihood = None,
-    jeffrey: Annotated[Path | None, opt(_JEFFREY)] = None,
-    rows: Annotated[str | None, opt(_ROWS)] = None,
-    out: Annotated[Path | None, opt("With --rows: write to this file.")] = None,
-    keep: Annotated[list[str] | None, opt(_KEEP)] = None,
-    ignore: Annotated[list[str] | None, opt(_IGNORE)] = None,
-    missing: Annotated[list[str] | None, opt(_MISSING)] = None,
-    on_impossible: Annotated[Literal["error", "blank"], opt(_IMPOSSIBLE)] = "error",
-    method: Annotated[str, opt(_METHOD)] = "auto",
-    seed: Seed = 0,
-    on_failure: Annotated[Literal["warn", "raise", "return"], opt(_FAILURE)] = "warn",
-    budget: Budget = "4GB",
-    as_json: AsJson = False,
     *,
+    network: given.NetworkFile,
+    rows: Annotated[str | None, opt(_ROWS, given.READ)] = None,
+    ignore: Annotated[list[str] | None, opt(_IGNORE, given.READ)] = None,
+    missing: Annotated[list[str] | None, opt(_MISSING, given.READ)] = None,
+    evidence: given.Evidence = None,
+    query: given.Query = None,
+    likelihood: given.Likelihood = None,
+    jeffrey: Annotated[Path | None, opt(_JEFFREY, given.ASK)] = None,
+    method: Annotated[str, opt(_METHOD, given.METHOD)] = "auto",
+    seed: given.Seed = 0,
+    on_failure: Annotated[Literal["warn", "raise", "return"], opt(_FAILURE, given.METHOD)] = "warn",
+    budget: given.Budget = "4GB",
     options: dict[str, Any],
+    keep: Annotated[list[str] | None, opt(_KEEP, given.OUTPUT)] = None,
+    on_impossible: Annotated[Literal["error", "blank"], opt(_IMPOSSIBLE, given.OUTPUT)] = "error",
+    out: Annotated[Path | None, opt(_OUT, given.OUTPUT)] = None,
+    as_json: given.AsJson = False,
 ) -> None:
     """Compute the probabilities of a network's variables, given evidence.
 
@@ -108,9 +97,10 @@ def infer(
         _answer_one(network, query, one, {**options, "on_failure": on_failure}, as_json)
     else:
         _refuse({**one, "on-failure": on_failure != "warn"}, "does not go with --rows")
-        if as_json and check_csv(out) is None:
+        out = check_out(out, {"the network": network, "the file of rows": rows}, or_stream=True)
+        if as_json and out is None:
             raise InputError("With --rows, --json prints a summary. Pass --out for the posteriors.")
-        _answer_rows(network, rows, check_csv(out), query, many, on_impossible, options, as_json)
+        _answer_rows(network, rows, out, query, many, on_impossible, options, as_json)
 
 
 def _refuse(given: dict[str, Any], reason: str) -> None:
@@ -210,7 +200,8 @@ def _marginals_text(marginals: dict[Any, dict[Any, float]]) -> str:
         shown(name): [f"{shown(state)} {p:.6g}" for state, p in states.items()]
         for name, states in marginals.items()
     }
-    line = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
+    watched = sys.stdout is not None and sys.stdout.isatty()
+    line = shutil.get_terminal_size().columns if watched else _WIDTH
     first = max(len("variable"), *map(len, cells))
     room = max(1, (line - first) // (max(len(each) for row in cells.values() for each in row) + 2))
     rows = [["variable", *[""] * room]]
@@ -234,15 +225,13 @@ def _answer_rows(
     """Answer each row of a file and write the posteriors to a file or to the standard output."""
     import pyarrow as pa
 
-    check_out(out, {"the network": network, "the file of rows": path})
-    with destination(out) as stream, Wait("inferring") as wait:
+    with place_for(out) as place, Wait("inferring") as wait:
         net = Network(network)
         types = dict.fromkeys([*net.names, *columns["keep"]], pa.string())
         with open_rows(path, types) as rows:
             chosen = net.chosen(query, "--query")
             job = _Rows(net, rows, chosen, columns, on_impossible == "blank", options)
-            for lines in job.lines(wait):
-                write_csv(stream, lines)
+            write_rows(place, job.schema, job.answers(wait))
     record = job.record()
     if as_json:
         say_json({**record, "out": str(out)})
@@ -264,6 +253,8 @@ class _Rows:
         blank: bool,
         options: dict[str, Any],
     ) -> None:
+        import pyarrow as pa
+
         from credo.inference import ManyEngine
 
         self.net, self.rows, self.keep, self.blank = net, rows, columns["keep"], blank
@@ -278,8 +269,9 @@ class _Rows:
                 )
         self.query = list(net.model.names) if query is None else query
         answers = [f"{name}={state}" for name in self.query for state in net.states(name)]
-        self.names = [*self.keep, *answers, "ln P(evidence)"]
-        check_names(self.names)
+        check_names([*self.keep, *answers, "ln P(evidence)"])
+        numbers = [(name, pa.float64()) for name in (*answers, "ln P(evidence)")]
+        self.schema = pa.schema([(name, pa.string()) for name in self.keep] + numbers)
         self.engine = ManyEngine(net.model, query=query, on_impossible="nan", **options)
         self.budget = options["budget"]
         self.n_rows = self.n_impossible = self.n_unsettled = 0
@@ -303,12 +295,12 @@ class _Rows:
                     ) from None
         return [name for name in used if name in self.net.names]
 
-    def lines(self, wait: Wait) -> Iterator[list[list[Any]]]:
-        """Answer block by block; the first line is the header."""
+    def answers(self, wait: Wait) -> Iterator[Any]:
+        """Answer block by block."""
         import numpy as np
+        import pyarrow as pa
 
-        yield [self.names]
-        size = max(1, min(2**14, _BLOCK_CELLS // (len(self.names) + len(self.columns))))
+        size = max(1, min(2**14, _BLOCK_CELLS // (len(self.schema) + len(self.columns))))
         wanted = list(dict.fromkeys([*self.keep, *self.columns]))
         for batch in self.rows.batches(wanted, wait.rows):
             for start in range(0, batch.num_rows, size):
@@ -316,14 +308,14 @@ class _Rows:
                 codes = self._codes(block)
                 found = self.engine.run(codes, columns=self.variables)
                 self.n_unsettled += int((found.statuses == "MAX_SWEEPS").sum())
-                answers = [found.probabilities(name) for name in self.query]
-                lines = np.hstack([*answers, found.log_evidence[:, None]]).tolist()
-                for i in np.flatnonzero(found.log_evidence == -math.inf).tolist():
+                cannot_be = found.log_evidence == -math.inf
+                for i in np.flatnonzero(cannot_be).tolist():
                     self._check_impossible(codes[i].tolist(), self.n_rows + i + 1)
-                    lines[i] = [""] * len(lines[i])
-                self.n_rows += len(lines)
-                kept = texts_of(block, self.keep)
-                yield [[*cells, *line] for cells, line in zip(kept, lines, strict=True)]
+                self.n_rows += block.num_rows
+                numbers = [each for name in self.query for each in found.probabilities(name).T]
+                cells = [column_of(block, name, pa.string()) for name in self.keep]
+                cells += [pa.array(each, mask=cannot_be) for each in (*numbers, found.log_evidence)]
+                yield pa.RecordBatch.from_arrays(cells, schema=self.schema)
 
     def _codes(self, block: Any) -> Any:
         """Find the states of a block's cells by their text, -1 where nothing was observed."""
@@ -336,7 +328,7 @@ class _Rows:
             cells = column_of(block, column, pa.string())
             words = pc.utf8_trim_whitespace(cells.fill_null(""))
             found = pc.index_in(words, pa.array(self.net.states(name), pa.string()))
-            codes[:, j] = np.from_dlpack(found.fill_null(-1))  # an array would load pandas
+            codes[:, j] = found.fill_null(-1).to_numpy()
             known = pc.or_(found.is_valid(), pc.is_in(words, pa.array(self.missing)))
             if (first := pc.index(known, False).as_py()) >= 0:
                 try:

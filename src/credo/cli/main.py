@@ -19,6 +19,7 @@ from typer.core import TyperCommand
 
 from credo._version import __version__
 from credo.cli._console import note
+from credo.cli._options import OUTPUT
 from credo.cli.bounds import bounds
 from credo.cli.convert import convert
 from credo.cli.decide import decide
@@ -51,15 +52,37 @@ _COMMANDS = {
 _GIVEN = re.compile(r"\b(\w+)=(?:'([^']*)'|\[[^\]]*\]|True\b|(\w[\w.+-]*\b)|(?=[\s,.;)]))")
 #: A parameter by its name alone, where only a parameter can be meant.
 _NAMED = re.compile(
-    r"\bThe (\w+)(?= of [\w ]+? (?:must|is|needs)\b)|(?<=: )(\w+)(?= (?:must|needs)\b)"
+    r"\bThe (\w+)(?= of [\w -]+? (?:must|is|needs|name)\b)|(?<=: )(\w+)(?= (?:must|needs)\b)"
     r"|(?<=eave )(\w+)(?= out\b)|(?<=use )(\w+)(?=[.,;])|(?<!')\b(None)\b(?!')"
 )
 #: Functions of the library, and the commands that call them.
-_FUNCTIONS = re.compile(r"\b(?:credo\.)?(?:(fit|predict|evaluate|update)_table|(merge)_models)\b")
+_FUNCTIONS = re.compile(
+    r"\b(?:credo\.)?(?:(fit|predict|evaluate|update)_table|(merge)_models)\b|\bcredo\.(mpe)\b"
+)
+#: Functions that raise, named before the reason: whoever typed a command knows it.
+_RAISERS = re.compile(
+    r"(?:^|(?<=: ))(?:[a-z]+_(?:table|models|best|map|many|noise)|ManyEngine\.run"
+    r"|bounds|decide|denoise|explain|infer|mpe|plan): "
+)
 
 
 class _Command(TyperCommand):
     """A command whose warnings and errors are sentences, and speak of options as typed."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        if self.help:  # lines end where the terminal does
+            self.help = re.sub(r"(?<!\n)\n(?!\n)", " ", self.help)
+        for each in self.params:
+            if getattr(each, "is_flag", False):
+                each.metavar = ""  # it takes no value
+            elif getattr(each, "multiple", False):
+                each.metavar = "<str>"
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option: Any = super().get_help_option(ctx)
+        option.rich_help_panel, option.metavar = OUTPUT, ""
+        return option
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -80,8 +103,8 @@ class _Command(TyperCommand):
             code = NOT_CONVERGED if isinstance(error, NumericalError) else BAD_INPUT
             return code, self._as_typed(str(error))
         if isinstance(error, OSError):
-            named = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            return BAD_INPUT, named
+            reason = error.strerror or str(error)
+            return BAD_INPUT, f"{error.filename}: {reason}" if error.filename else reason
         where = "Set CREDO_TRACEBACK=1 to see where, and report it."
         return INTERNAL, f"internal error: {type(error).__name__}: {error}. {where}"
 
@@ -122,8 +145,8 @@ class _Command(TyperCommand):
                 "none" if found[0] == "None" else options.get(found[found.lastindex or 0], found[0])
             )
 
-        text = _NAMED.sub(named, _GIVEN.sub(given, text))
-        return _FUNCTIONS.sub(lambda found: f"credo {found[1] or found[2]}", text)
+        text = _RAISERS.sub("", _NAMED.sub(named, _GIVEN.sub(given, text)))
+        return _FUNCTIONS.sub(lambda found: f"credo {found[found.lastindex or 0]}", text)
 
 
 app = typer.Typer(
@@ -149,7 +172,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which Credo.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, metavar="", help="Say which Credo."
+        ),
     ] = False,
 ) -> None:
     """Credo: from evidence to decisions."""

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from credo.cli import _options as given
 from credo.cli._console import Wait, bound_text, say, say_json, shown, table_text
 from credo.cli._networks import Network
-from credo.cli._options import (
-    AsJson,
-    Budget,
-    Evidence,
-    Likelihood,
-    NetworkFile,
-    Seed,
-    as_budget,
-    engine_of_method,
-    method_options,
-    opt,
-)
+from credo.cli._options import as_budget, engine_of_method, method_options, opt
 from credo.exceptions import InputError
 from credo.inference.engines import MAXIMISERS, promising
 
@@ -30,17 +20,17 @@ _METHOD = (
 
 @method_options(MAXIMISERS)
 def mpe(
-    network: NetworkFile,
-    evidence: Evidence = None,
-    variables: Annotated[list[str] | None, opt(_VARIABLES)] = None,
-    k: Annotated[int, opt("How many configurations, best first.", "--k", min=1)] = 1,
-    method: Annotated[str, opt(_METHOD)] = "auto",
-    likelihood: Likelihood = None,
-    seed: Seed = 0,
-    budget: Budget = "4GB",
-    as_json: AsJson = False,
     *,
+    network: given.NetworkFile,
+    evidence: given.Evidence = None,
+    likelihood: given.Likelihood = None,
+    variables: Annotated[list[str] | None, opt(_VARIABLES, given.ASK)] = None,
+    k: Annotated[int, opt("How many configurations, best first.", given.ASK, "--k", min=1)] = 1,
+    method: Annotated[str, opt(_METHOD, given.METHOD)] = "auto",
+    seed: given.Seed = 0,
+    budget: given.Budget = "4GB",
     options: dict[str, Any],
+    as_json: given.AsJson = False,
 ) -> None:
     """Find the most probable states of all variables together, or of some."""
     from credo import inference
@@ -48,10 +38,10 @@ def mpe(
     engine = engine_of_method(method, options, MAXIMISERS, "credo mpe")
     if variables and k != 1:
         raise InputError("--k counts configurations of all variables. Leave out --variables.")
-    given = ["method"] * (engine.name != "auto") + [name.replace("_", "-") for name in options]
-    if given and (variables or k != 1):
+    typed = ["method"] * (engine.name != "auto") + [name.replace("_", "-") for name in options]
+    if typed and (variables or k != 1):
         other = "variables" if variables else "k"
-        raise InputError(f"--{given[0]} does not go with --{other}, which is exact. Leave it out.")
+        raise InputError(f"--{typed[0]} does not go with --{other}, which is exact. Leave it out.")
     with Wait("searching") as wait:
         net = Network(network)
         asked: dict[str, Any] = {

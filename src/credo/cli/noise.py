@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from credo.cli._console import check_out, note
-from credo.cli._options import arg, opt
+from credo.cli._options import MODEL, arg, opt
 from credo.exceptions import InputError
 
 #: Kinds of noise that take an option.
@@ -22,17 +22,19 @@ def noise(
     picture: Annotated[Path, arg("The image file.", "IN")],
     out: Annotated[Path, arg("The file to write.", "OUT")],
     flip_probability: Annotated[
-        float | None, opt("Mean share of pixels that are hit; 0.1 by default.", "--flip")
+        float | None, opt("Mean share of pixels that are hit; 0.1 by default.", MODEL, "--flip")
     ] = None,
     kind: Annotated[
         Literal["independent", "burst", "varying", "salt-and-pepper", "gaussian"],
-        opt("How pixels are hit."),
+        opt("How pixels are hit.", MODEL),
     ] = "independent",
     sigma: Annotated[
-        float | None, opt("Of gaussian: standard deviation in grey levels; 20 by default.")
+        float | None, opt("Of gaussian: standard deviation in grey levels; 20 by default.", MODEL)
     ] = None,
-    length: Annotated[float | None, opt("Of burst: mean length in pixels; 8 by default.")] = None,
-    seed: Annotated[int, opt("Seed of what is drawn.", min=0)] = 0,
+    length: Annotated[
+        float | None, opt("Of burst: mean length in pixels; 8 by default.", MODEL)
+    ] = None,
+    seed: Annotated[int, opt("Seed of what is drawn.", MODEL, min=0)] = 0,
 ) -> None:
     """Add noise to a picture: flips of single pixels, bursts, salt and pepper, or Gaussian."""
     given = {"--flip": flip_probability, "--sigma": sigma, "--length": length}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from credo.cli._console import Wait, check_out, say
-from credo.cli._options import Budget, arg, as_budget, opt
+from credo.cli._console import Wait, check_out
+from credo.cli._options import ASK, OUTPUT, Budget, arg, as_budget, opt
+from credo.cli._rows import place_for
 from credo.exceptions import InputError
 
 _QUERY = "The variables of MMAP: their number, then each of them."
@@ -23,9 +23,9 @@ def uai(
     evidence: Annotated[
         Path | None, arg("What was observed, .evid; nothing by default.", "EVIDENCE")
     ] = None,
-    query_file: Annotated[Path | None, opt(_QUERY)] = None,
-    out: Annotated[Path | None, opt("Write to this file instead of the terminal.")] = None,
+    query_file: Annotated[Path | None, opt(_QUERY, ASK)] = None,
     budget: Budget = "4GB",
+    out: Annotated[Path | None, opt("Write to this file instead of the terminal.", OUTPUT)] = None,
 ) -> None:
     """Solve a task of the UAI inference competitions and write the result as they do."""
     from credo.formats import read_uai, read_uai_evidence, write_uai_result
@@ -36,19 +36,15 @@ def uai(
             if task == "MMAP"
             else f"--query-file is for MMAP. Leave it out with {task}."
         )
-    check_out(out, {"the model": model, "the evidence": evidence, "the query": query_file})
+    roles = {"the model": model, "the evidence": evidence, "the query": query_file}
+    out = check_out(out, roles, or_stream=True)
     with Wait("solving"):
         net = read_uai(model)
         findings = {} if evidence is None else read_uai_evidence(evidence, net)
         chosen = [] if query_file is None else _query(query_file, list(net.names))
         value = _solved(task, net, findings, chosen, as_budget(budget))
-    if out is not None and str(out) != "-":
-        write_uai_result(out, task, value)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        written = Path(folder, "result")
-        write_uai_result(written, task, value)
-        say(written.read_text(encoding="utf-8").removesuffix("\n"))
+    with place_for(out) as place:
+        write_uai_result(place, task, value)
 
 
 def _solved(task: str, net: Any, findings: Any, chosen: list[Any], budget: str | None) -> Any:

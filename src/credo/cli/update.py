@@ -5,32 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from credo.cli import _options as given
 from credo.cli._console import Wait, check_out
-from credo.cli._options import (
-    AsJson,
-    DaskAddress,
-    ModelFile,
-    Quiet,
-    SparkMaster,
-    TableFiles,
-    arg,
-    opt,
-)
+from credo.cli._options import arg, opt
 from credo.cli._tables import engine_of, open_model, source_of, tell_fit
 from credo.exceptions import InputError
 
+_OUT = "Write to this file and leave the model as it is; by default it is replaced."
+_MODELS = "Two or more models, fitted with the same options to the same columns of different rows."
+
 
 def update(
-    model: ModelFile,
-    tables: TableFiles,
-    out: Annotated[
-        Path | None,
-        opt("Write to this file and leave the model as it is; by default it is replaced."),
-    ] = None,
-    dask: DaskAddress = None,
-    spark: SparkMaster = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    model: given.ModelFile,
+    tables: given.TableFiles,
+    dask: given.DaskAddress = None,
+    spark: given.SparkMaster = None,
+    out: Annotated[Path | None, opt(_OUT, given.OUTPUT)] = None,
+    quiet: given.Quiet = False,
+    as_json: given.AsJson = False,
 ) -> None:
     """Add the rows of a table to a model, as if it had been fitted to all of them.
 
@@ -38,29 +30,23 @@ def update(
     """
     place = out or model
     check_out(place, {"a table to learn from": tables})
+    with Wait("updating", quiet=quiet) as wait:
+        from credo.storage import save
+        from credo.tables import update_table
 
-    from credo.storage import save
-    from credo.tables import update_table
-
-    known = open_model(model)
-    with engine_of(dask, spark) as engine, Wait("updating", quiet=quiet) as wait:
-        update_table(known, source_of(tables), engine=engine, progress=wait.rows)
-    save(known, place)
+        known = open_model(model)
+        wait.start_clock()
+        with engine_of(dask, spark) as engine:
+            update_table(known, source_of(tables), engine=engine, progress=wait.rows)
+        save(known, place)
     tell_fit(known, wait, place, update=True, quiet=quiet, as_json=as_json)
 
 
 def merge(
-    models: Annotated[
-        list[Path],
-        arg(
-            "Two or more models, fitted with the same options to the same columns of different "
-            "rows.",
-            "MODEL",
-        ),
-    ],
-    out: Annotated[Path, opt("The file to write.")],
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    models: Annotated[list[Path], arg(_MODELS, "MODEL")],
+    out: Annotated[Path, opt("The file to write.", given.OUTPUT)],
+    quiet: given.Quiet = False,
+    as_json: given.AsJson = False,
 ) -> None:
     """Merge models into one, as if it had been fitted to the rows of all.
 
@@ -70,11 +56,10 @@ def merge(
     first, *others = models
     if not others:
         raise InputError("credo merge needs two or more models. Got one.")
-
-    from credo.storage import save
-    from credo.tables import merge_models
-
     with Wait("merging", quiet=quiet) as wait:
+        from credo.storage import save
+        from credo.tables import merge_models
+
         merged = open_model(first)
         for number, path in enumerate(others, 1):
             wait.steps("merging", number, len(models))

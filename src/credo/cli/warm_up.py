@@ -18,8 +18,12 @@ def warm_up() -> None:
     n, fresh = len(CALLS), get_context("spawn")  # threads of ours do not go along
     with Wait("Compiling") as wait, ProcessPoolExecutor(_cores(), fresh) as pool:
         calls = as_completed([pool.submit(compile_for, name) for name in CALLS])
-        for done, call in enumerate(calls, 1):
-            wait.steps(f"Compiled {call.result()}", done, n)
+        try:
+            for done, call in enumerate(calls, 1):
+                wait.steps(f"Compiled {call.result()}", done, n)
+        except BaseException:  # whoever stops it does not wait for what was not begun
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     say(f"Everything is compiled, in {wait.seconds:.0f} s.")
 
 

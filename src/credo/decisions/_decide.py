@@ -30,7 +30,7 @@ def decide(posterior: Any, loss: Loss, labels: Iterable[Any] | None = None) -> D
     posterior : Posterior, or array-like of shape (K,) or (n, K)
         Probabilities. Rows of an array must sum to one to six decimals.
     loss
-        Losses by truth and act. Truths are matched with the labels by name, in any order.
+        Losses by true class and act. Truths are matched with the labels by name, in any order.
     labels : iterable of K names, optional
         Names of the columns, if ``posterior`` is an array. A data frame brings its own.
 
@@ -231,7 +231,7 @@ class Decisions(Immutable):
 
         ``losses`` are Σ p L, ``totals`` Σ p and ``sizes`` Σ p |L|, which is ``losses`` itself if no
         loss is negative. The arrays are overwritten by the next block. With ``verify``, rows that
-        are no distributions are refused.
+        are not distributions are refused.
         """
         (n_labels, n_acts), per_row = self.loss.matrix.shape[-2:], self.loss.is_per_row
         off_one = check.tolerance(n_labels)

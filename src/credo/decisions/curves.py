@@ -130,11 +130,11 @@ def risk_coverage(
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     posterior : Posterior
         Probabilities of each row.
     loss
-        Losses by truth and act; zero-one by default, so that the risk is the error rate.
+        Losses by true class and act; zero-one by default, so that the risk is the error rate.
     sample_weight : array-like of shape (n,), optional
         Weight of each row.
 
@@ -340,13 +340,13 @@ def net_benefit(
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     posterior : Posterior
         Probabilities of two labels.
     loss
         A loss with two acts, a reject act aside, to mark its threshold.
     positive
-        The label to act on. By default the one that is dearer to miss; the last label if there is
+        The label to act on. By default the one that costs more to miss; the last label if there is
         no loss or both are alike.
     thresholds : array-like, optional
         Values in [0, 1); by default 0.01, 0.02, …, 0.99.
@@ -434,13 +434,13 @@ def cost_curve(
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row; both labels must occur.
+        The true class of each row; both labels must occur.
     posterior : Posterior
         Probabilities of two labels, made with priors like the frequencies of ``y``.
     loss
         A loss with two acts, a reject act aside.
     positive
-        The label to act on; by default the one that is dearer to miss.
+        The label to act on; by default the one that costs more to miss.
     conditions : array-like, optional
         Probability-costs in [0, 1]; by default 0, 0.005, …, 1.
     sample_weight : array-like of shape (n,), optional
@@ -542,7 +542,7 @@ def _grid(values: Any, what: str) -> F64:
 
 
 def _positive(labels: Labels, positive: Label | None, regrets: F64 | None, who: str) -> int:
-    """Choose the positive label: the one given, else the dearer to miss, else the last."""
+    """Choose the positive label: as given, else the one that costs more to miss, or the last."""
     if positive is not None:
         return check.position(positive, labels, "label", who)
     return 0 if regrets is not None and regrets[0] > regrets[1] else 1

@@ -34,7 +34,7 @@ def _act_index(acts: Any, known: Labels, n_rows: int, who: str) -> Int:
         index = index_of(named, known, "act", who)
     if len(index) != n_rows:
         raise ShapeError(
-            f"{who}: there are {n_rows} truths and {len(index)} acts; one act per row is needed."
+            f"{who}: y has {n_rows} rows and there are {len(index)} acts. Pass one act per row."
         )
     return index
 
@@ -107,11 +107,11 @@ def expected_loss(  # noqa: PLR0913 - the three settings of the bootstrap belong
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     acts : Decisions, or array-like of shape (n,)
         The act taken in each row, by name.
     loss
-        Losses by truth and act; one matrix, or one per row.
+        Losses by true class and act; one matrix, or one per row.
     sample_weight : array-like of shape (n,), optional
         How much each row counts. Rows of weight zero are left out.
     level
@@ -229,12 +229,12 @@ def _bootstrap_means(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confusion(Drawable, Plain):
-    """Counts of rows by truth and act. Made by ``confusion_matrix``.
+    """Counts of rows by true class and act. Made by ``confusion_matrix``.
 
     Attributes
     ----------
     counts : ndarray of shape (K, A)
-        Rows are truths, columns are acts; sums of weights if there were weights.
+        Rows are true classes, columns are acts; sums of weights if there were weights.
     truths, acts
         Names of the rows and columns.
     reject
@@ -317,14 +317,14 @@ def confusion_matrix(
     sample_weight: Any = None,
     labels: Iterable[Any] | None = None,
 ) -> Confusion:
-    r"""Count the rows by truth and act.
+    r"""Count the rows by true class and act.
 
     .. math:: N_{ka} = \sum_i w_i\, [y_i = k]\, [a_i = a]
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     acts : Decisions, or array-like of shape (n,)
         The act taken in each row, by name. Decisions bring their loss with them.
     loss
@@ -389,7 +389,7 @@ def confusion_matrix(
 
 
 def _count(truth: Int, act: Int, weight: F64, truths: Labels, acts: Labels) -> F64:
-    """Sum up the weights by truth and act."""
+    """Sum up the weights by true class and act."""
     flat = np.bincount(truth * len(acts) + act, weight, len(truths) * len(acts))
     return check.frozen(flat.reshape(len(truths), len(acts)))
 
@@ -432,7 +432,7 @@ class Evaluation(Drawable, Plain):
     by_act
         The same two numbers for each act that was taken.
     confusion
-        Rows by truth and act.
+        Rows by true class and act.
     calibration
         Confidence next to accuracy, and the proper scores.
     risk_coverage
@@ -450,14 +450,14 @@ class Evaluation(Drawable, Plain):
 
     @property
     def gap(self) -> float:
-        """Mean loss minus predicted risk: what the posterior kept quiet about."""
+        """Mean loss minus predicted risk: by how much the posterior was too optimistic."""
         return self.expected_loss.value - self.predicted_risk
 
     def __repr__(self) -> str:
         lost, sure, curve = self.expected_loss, self.calibration, self.risk_coverage
         table, right = self.confusion, self.confusion.accuracy
         ratio = "" if lost.normalised is None else f" (normalised {number(lost.normalised)})"
-        note = f" ({sure.n_impossible} truths had probability 0)" if sure.n_impossible else ""
+        note = f" ({sure.n_impossible} true classes had probability 0)" if sure.n_impossible else ""
         share = "" if table.reject is None else f" of the {100 * table.coverage:.4g} % not rejected"
         lines = {
             "mean loss": f"{number(lost.value)} ({lost.interval()})",
@@ -481,9 +481,9 @@ class Evaluation(Drawable, Plain):
             return ""
         slack = 1e-9 * (abs(low) + abs(high))  # sums in another order differ by less
         if self.predicted_risk < low - slack:
-            return ", below that interval: the posterior promises too much"
+            return ", below that interval: the posterior is too optimistic"
         if self.predicted_risk > high + slack:
-            return ", above that interval: the posterior fears too much"
+            return ", above that interval: the posterior is too pessimistic"
         return ", within that interval"
 
 
@@ -510,11 +510,11 @@ def evaluate(  # noqa: PLR0913 - five inputs and the two settings of the bootstr
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     posterior : Posterior
         Probabilities of each row.
     loss
-        Losses by truth and act; by default that of ``acts`` if they are Decisions, else zero-one.
+        Losses by true class and act; default: that of ``acts`` if they are Decisions, or zero-one.
     acts : Decisions, or array-like of shape (n,), optional
         The acts taken; by default those of ``decide(posterior, loss)``.
     sample_weight : array-like of shape (n,), optional
@@ -562,7 +562,7 @@ def evaluate(  # noqa: PLR0913 - five inputs and the two settings of the bootstr
     >>> print(evaluate(y, credo.Posterior.from_probabilities(rows, ["a", "b"])))
     Evaluation of 100 rows
       mean loss           0.2 (95 % interval 0.13 to 0.29)
-      predicted risk      0.05, below that interval: the posterior promises too much
+      predicted risk      0.05, below that interval: the posterior is too optimistic
       best constant act   'a' at 0.5 (normalised 0.4)
       calibration error   0.15 (largest 0.15)
       Brier score         0.365

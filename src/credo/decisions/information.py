@@ -32,7 +32,7 @@ def value_of_perfect_information(
     posterior : Posterior, or array-like of shape (K,) or (n, K)
         What is believed now.
     loss
-        Losses by truth and act.
+        Losses by true class and act.
     labels
         Names of the columns, if ``posterior`` is an array.
 
@@ -148,7 +148,7 @@ def value_of_test(
     posterior : Posterior, or array-like of shape (K,) or (n, K)
         What is believed before the test.
     loss
-        Losses by truth and act, the same for all rows.
+        Losses by true class and act, the same for all rows.
     likelihood : {truth: {outcome: p}} or array-like of shape (K, O)
         Probability of each outcome under each truth; an array has its rows in the order of the
         posterior's labels.

@@ -202,7 +202,7 @@ def bhattacharyya_bound(densities: Mapping[Any, Any], priors: PerLabel) -> float
     p = check.priors(priors, tuple(classes), f"priors of {who}")
     for name, each in classes.items():
         if not isinstance(each, MultivariateGaussian):
-            raise InputError(f"{who} is for Gaussians only, and the density of {name!r} is none.")
+            raise InputError(f"{who} is for Gaussians, and the density of {name!r} is not one.")
     pairs = combinations(zip(classes.values(), p, strict=True), 2)
     total = sum(np.sqrt(v * w) * np.exp(-_distance(a, b)) for (a, v), (b, w) in pairs)
     return float(min(total, 1 - p.max()))

@@ -236,7 +236,7 @@ def regions(
     priors : {truth: p}, or K numbers in the order of the densities
         Probability of each truth.
     loss
-        Losses by truth and act, reject acts included. Truths are matched by name.
+        Losses by true class and act, reject acts included. Truths are matched by name.
     support : (low, high), optional
         Where the densities live. By default as far as any of them reaches.
 

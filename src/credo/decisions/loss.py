@@ -33,7 +33,7 @@ _SHOWN = 20
 class Loss(Immutable, Storable):
     r"""Hold the loss :math:`L_{ka}` of taking act :math:`a` when the truth is :math:`k`.
 
-    Rows are truths, columns are acts, both named. There may be more acts than truths or fewer.
+    Rows are true classes, columns are acts (actions), both named; their numbers may differ.
 
     Parameters
     ----------
@@ -524,7 +524,7 @@ class Dominance:
 
 
 def _single(own: F64, others: F64) -> F64 | None:
-    """Choose a single act that is nowhere dearer, as shares of the others."""
+    """Choose a single act that never costs more, as shares of the others."""
     better = np.flatnonzero((others <= own[:, None]).all(axis=0))
     return np.eye(others.shape[1])[better[0]] if better.size else None
 

@@ -297,7 +297,7 @@ class Quantiles(Immutable):
             a, b = np.atleast_2d(cuts)[row, i : i + 2]
             raise InputError(
                 f"The values of Quantiles must not fall from one level to the next. Got {a:g} "
-                f"before {b:g}{f' (row {row})' * (cuts.ndim == 2)}. Sort each row to mend crossing "
+                f"before {b:g}{f' (row {row})' * (cuts.ndim == 2)}. Sort each row to fix crossing "
                 "quantiles."
             )
         self._set(levels=check.frozen(grid), values=check.frozen(cuts))
@@ -620,7 +620,7 @@ class _Continuous:
         inner = np.unique(cuts[np.isfinite(cuts)])
         if inner.size < 2:
             raise NumericalError(
-                "decide_value: the quantiles of the predictive are all alike. Shift it towards 0."
+                "decide_value: the quantiles of the predictive are all equal. Shift it towards 0."
             )
         return inner
 

@@ -70,7 +70,7 @@ class Calibration(Drawable, Plain):
 
     def __repr__(self) -> str:
         what = "the most probable label" if self.label is None else repr(self.label)
-        lost = f" ({self.n_impossible} truths had probability 0)" if self.n_impossible else ""
+        lost = f" ({self.n_impossible} true classes had probability 0)" if self.n_impossible else ""
         head = (
             f"Calibration of {what} on {self.n_rows} rows\n"
             f"calibration error {number(self.expected_calibration_error)}, "
@@ -113,7 +113,7 @@ def calibration(
     Parameters
     ----------
     y : array-like of shape (n,)
-        The truth of each row.
+        The true class of each row.
     posterior : Posterior
         Probabilities of each row.
     label

@@ -45,7 +45,7 @@ def decide_value(predictive: Any, loss: Any) -> ValueDecision:
         If a callable does not give one loss for each truth.
     NumericalError
         If the best value does not exist: no variance for the squared loss, no exponential moment
-        for ``Linex``, a callable whose expectation diverges or falls for ever.
+        for ``Linex``, a callable whose expectation diverges or keeps falling.
 
     See Also
     --------
@@ -389,8 +389,8 @@ class AsymmetricLinear(Immutable):
             self._set(**{name: price})
         if not 0 < self._level < 1 or np.isinf(self.under + self.over):
             raise InputError(
-                f"AsymmetricLinear({self.under:g}, {self.over:g}): one side is so much dearer that "
-                "the best value is as good as infinite. Use numbers nearer to each other."
+                f"AsymmetricLinear({self.under:g}, {self.over:g}): one side costs so much more "
+                "that the best value is practically infinite. Use numbers nearer to each other."
             )
 
     @property
@@ -466,7 +466,7 @@ class Linex(Immutable):
 
     .. math:: L(v, t) = e^{a (v - t)} - a (v - t) - 1
 
-    For :math:`a > 0` a value above the truth is dear, for :math:`a < 0` one below it. The best
+    For :math:`a > 0` a value above the truth costs more, for :math:`a < 0` one below it. The best
     value is :math:`-\tfrac{1}{a} \log \mathrm{E}[e^{-a t}]`.
 
     Parameters

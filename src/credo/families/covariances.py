@@ -48,7 +48,7 @@ class SingularCovarianceError(NumericalError):
         self.fault, self.remedy = fault, remedy
 
     def __reduce__(self) -> tuple[type[SingularCovarianceError], tuple[str, str]]:
-        """Survive the way back from another process."""
+        """Return what pickle rebuilds the error from."""
         return SingularCovarianceError, (self.fault, self.remedy)
 
 
@@ -358,7 +358,7 @@ def check_spread(moments: ClassMoments, shape: Shape, active: Bool, names: Names
             which = f"column {names.features[int(wrong.any(axis=0).argmax())]!r}"
             raise InputError(
                 f"{names.owner}: {which} varies so {what} that float64 does not hold its variance "
-                f"to full digits. Rescale the column: {remedy} it by 1e170, say."
+                f"to full precision. Rescale the column: {remedy} it by 1e170, say."
             )
 
 

@@ -32,7 +32,7 @@ class Projection:
         gaps = moments.means - centre
         total = moments.pooled() + (moments.weights[:, None] * gaps).T @ gaps
         if not np.isfinite(total).all():
-            raise InputError(f"{owner}: the columns spread too far to be told apart. Rescale them.")
+            raise InputError(f"{owner}: the scales of the columns are too far apart. Rescale them.")
         values, vectors = np.linalg.eigh(0.5 * (total + total.T))
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
         if not values.sum() > 0:

@@ -81,7 +81,7 @@ def _faults(part: Declared, by_name: dict[str, Declared]) -> Iterator[str]:
 
 
 def _odd_rows(part: Declared, *, weights: bool = False) -> Bool:
-    """Tell which rows are no distributions; with ``weights``, which cannot be made one."""
+    """Tell which rows are not distributions; with ``weights``, which cannot be made one."""
     rows = part.values.reshape(-1, len(part.states))
     with np.errstate(over="ignore", invalid="ignore"):
         sums = rows.sum(axis=1)
@@ -92,7 +92,7 @@ def _odd_rows(part: Declared, *, weights: bool = False) -> Bool:
 def _refuse_row(
     parts: Sequence[Declared], by_name: dict[str, Declared], path: str, *, weights: bool
 ) -> None:
-    """Name the first row that is no distribution, or cannot be made one, if there is one."""
+    """Name the first row that is not a distribution, or cannot be made one, if there is one."""
     for part in parts:
         odd = _odd_rows(part, weights=weights)
         if odd.any():

@@ -172,7 +172,7 @@ _SIGN, _BLANK = re.compile(r"[{}()\[\];]"), re.compile(r"[\x00-\x20,|]*")
 class BlockFile(TextFile):
     """The text of ``head { statement; statement; } …``, the shape of BIF and Hugin NET files.
 
-    Comments are blank, and quoted names hold no blanks or punctuation: in the place of each such
+    Comments are blank, and quoted names hold no blanks or punctuation: in place of each such
     character stands a lone surrogate, which no decoded file can hold, until ``name`` turns it back.
     Offsets are those of the file.
     """
@@ -192,7 +192,7 @@ class BlockFile(TextFile):
         return source
 
     def hide(self, found: re.Match[str]) -> str:
-        """Return what stands in the place of a quoted name or a comment."""
+        """Return what stands in place of a quoted name or a comment."""
         if found[1]:
             return f'"{found[1][1:-1].translate(_HIDE)}"'
         if found[0] == '"':

@@ -87,7 +87,7 @@ class _Lists:
         if self._columns.sum() != self.row_weights.sum():
             reason = (
                 f"The weights of the columns add up to {self._columns.sum()}, those of the rows to "
-                f"{self.row_weights.sum()}. Both count the ones of the matrix; mend one of them."
+                f"{self.row_weights.sum()}. Both count the ones of the matrix; correct one of them."
             )
             found.fail(_HEADER, reason)
         first += self.n_rows

@@ -135,7 +135,7 @@ def write_bif(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        If the model is no Bayesian network.
+        If the model is not a Bayesian network.
 
     See Also
     --------
@@ -145,7 +145,7 @@ def write_bif(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     -----
     Numbers are written so that they are read back bit for bit, names in quotes where they need
     them. Labels that are not text are written as their text and come back as text; control
-    characters become underscores. Rules (noisy-OR and its kin) are written out.
+    characters become underscores. Rules (such as noisy-OR) are written out.
 
     Examples
     --------
@@ -521,7 +521,7 @@ def _parts(tables: Sequence[_Table]) -> list[Declared]:
 def _numbers(cut: Sequence[tuple[_Table, str, list[int]]]) -> dict[str, F64]:
     """Read the numbers of all tables at once; nothing if there is something odd in them.
 
-    Each row begins with inf, in the place of its labels, and ends with nan, in the place of its
+    Each row begins with inf, in place of its labels, and ends with nan, in place of its
     semicolon, so that one look at the numbers tells whether all rows have their shape.
     """
     text = " ".join([numbers for _, numbers, _ in cut])

@@ -97,7 +97,7 @@ def write_net(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        If the model is no Bayesian network.
+        If the model is not a Bayesian network.
 
     See Also
     --------
@@ -107,7 +107,7 @@ def write_net(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     -----
     Numbers are written so that they are read back bit for bit. In names, signs other than letters,
     digits and underscores become underscores; ``label`` has the name in full. States that are not
-    text are written as their text and come back as text. Rules (noisy-OR and its kin) are written
+    text are written as their text and come back as text. Rules (such as noisy-OR) are written
     out.
 
     Examples

@@ -473,7 +473,7 @@ def _unpacked(value: Any) -> Any:
         return tuple(_unpacked(part) for part in value)
     if _is_plain(value):
         return value
-    raise ValueError(f"{value!r} is no label")
+    raise ValueError(f"{value!r} is not a label")
 
 
 def _is_plain(value: object) -> bool:
@@ -514,7 +514,7 @@ def read_uai_evidence(path: str | os.PathLike[str], model: Model) -> dict[Label,
     Notes
     -----
     The number of observed variables is followed by pairs of variable and state. A file that starts
-    with 0 has no evidence, whatever comes after it. Files of before 2010, in which a number of sets
+    with 0 has no evidence, whatever follows. Files from before 2010, in which a number of sets
     comes first, are refused.
 
     Examples
@@ -531,8 +531,8 @@ def read_uai_evidence(path: str | os.PathLike[str], model: Model) -> dict[Label,
     if count and len(found) != 1 + 2 * count:
         reason = (
             f"Evidence on {count} variables takes {1 + 2 * count} numbers. Got {len(found)}. "
-            "Write the number of pairs, then variable and state for each; the number of sets that "
-            "files of before 2010 begin with goes."
+            "Write the number of pairs, then variable and state for each. Files from before 2010 "
+            "begin with a number of sets: remove it."
         )
         found.fail(0, reason)
     evidence: dict[Label, Label] = {}
@@ -662,7 +662,7 @@ def read_uai_result(path: str | os.PathLike[str]) -> UaiResult:
     Notes
     -----
     A file may hold better and better solutions, each after a line ``-BEGIN-``: the last is taken.
-    Files of before 2010, in which a number of sets of evidence comes first, are refused.
+    Files from before 2010, in which a number of sets of evidence comes first, are refused.
 
     Examples
     --------
@@ -807,7 +807,7 @@ def _number(value: Any) -> int:
     """Check the number of a variable or a state."""
     number = int(value)
     if number != value or number < 0:
-        raise ValueError(f"{value!r} is no number of a variable or state")
+        raise ValueError(f"{value!r} is not the number of a variable or state")
     return number
 
 

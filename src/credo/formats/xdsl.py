@@ -39,7 +39,7 @@ def read_xdsl(path: str | os.PathLike[str]) -> BayesianNetwork:
     ------
     FileFormatError
         If the file is damaged, if a node is a decision, a utility or of another kind that is not
-        read, or if a row is no distribution; the text names the file, the line and the column.
+        read, or if a row is not a distribution; the text names the file, the line and the column.
 
     See Also
     --------
@@ -99,7 +99,7 @@ def write_xdsl(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        If the model is no Bayesian network.
+        If the model is not a Bayesian network.
 
     See Also
     --------
@@ -110,7 +110,7 @@ def write_xdsl(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     Numbers are written so that they are read back bit for bit. GeNIe wants parents before their
     children, and names and states that are words of letters, digits and underscores: variables
     are put in that order, and other signs in names and states become underscores. GeNIe shows the
-    names in full. Rules (noisy-OR and its kin) are written out.
+    names in full. Rules (such as noisy-OR) are written out.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def read_xmlbif(path: str | os.PathLike[str]) -> BayesianNetwork:
     ------
     FileFormatError
         If the file is damaged, if it declares entities, if a variable is a decision or a utility,
-        or if a row is no distribution; the text names the file, the line and the column.
+        or if a row is not a distribution; the text names the file, the line and the column.
 
     See Also
     --------
@@ -95,7 +95,7 @@ def write_xmlbif(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        If the model is no Bayesian network.
+        If the model is not a Bayesian network.
 
     See Also
     --------
@@ -105,7 +105,7 @@ def write_xmlbif(model: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     -----
     Numbers are written so that they are read back bit for bit. Labels that are not text are
     written as their text and come back as text; control characters become underscores. Rules
-    (noisy-OR and its kin) are written out.
+    (such as noisy-OR) are written out.
 
     Examples
     --------

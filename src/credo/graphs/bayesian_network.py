@@ -160,7 +160,7 @@ class BayesianNetwork(AbstractRuleModel):
         ShapeError
             If the axes do not fit the states.
         InputError
-            If a row is no distribution, names its parents' states; if the child has one already.
+            If a row is not a distribution, names its parents' states; if the child has one already.
         LabelError
             If a variable or a state is not known.
 

@@ -45,7 +45,7 @@ def chain(
     observations : array_like of int, shape (T,), optional
         The symbols that were seen, as numbers from 0 to m - 1; needs ``emission``.
     log_likelihood : array_like of shape (T, k), optional
-        Log density of what was seen at each step under each state, in the place of ``emission``;
+        Log density of what was seen at each step under each state, in place of ``emission``;
         for observations of any kind. A row of zeros is a step at which nothing was seen.
 
     Returns
@@ -60,7 +60,7 @@ def chain(
     ShapeError
         If the arrays do not fit together.
     InputError
-        If a row is no distribution; names it.
+        If a row is not a distribution; names it.
 
     See Also
     --------
@@ -253,7 +253,7 @@ def parity_graph(checks: Any, syndrome: Any = None) -> FactorGraph:
             graph.parity([bits[bit] for bit in scope.tolist()], even=not odd)
         elif odd:
             raise InputError(
-                f"parity_graph: row {row} of the matrix has no one, and can not be odd. Set "
+                f"parity_graph: row {row} of the matrix has no ones, so it cannot be odd. Set "
                 f"syndrome[{row}] to 0, or leave the row out."
             )
     return graph

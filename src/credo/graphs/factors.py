@@ -241,7 +241,7 @@ def divide_rows(
     lengths: Int64,
     tolerance: float,
     who: Callable[[int], str],
-    remedy: str = "Mend the row, or pass a larger tolerance.",
+    remedy: str = "Correct the row, or pass a larger tolerance.",
 ) -> F64:
     """Divide contiguous rows of the given lengths by their sums, which must be nearly one.
 

@@ -76,7 +76,7 @@ class Coordinates(Sequence[Pixel]):
             place = int(np.ravel_multi_index(value, self.shape))
             if place in self._places[start:stop]:
                 return place
-        raise ValueError(f"{value!r} is no pixel of {self.shape}")
+        raise ValueError(f"{value!r} is not a pixel of {self.shape}")
 
 
 def pixel_at(place: int, shape: Shape) -> Pixel:

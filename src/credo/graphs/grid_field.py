@@ -241,7 +241,7 @@ class GridField(MarkovNetwork):
         Returns
         -------
         float
-            The energy as the lecture has it: the larger the more probable. A pixel that is certain
+            The energy, larger for more probable pictures. A pixel that is certain
             counts 0 if the map agrees; if not, the energy is minus infinity.
 
         Raises
@@ -570,7 +570,7 @@ class GridField(MarkovNetwork):
         LabelError
             If the image has another value; names the pixel.
         InputError
-            If a row of the confusion is no distribution.
+            If a row of the confusion is not a distribution.
 
         Examples
         --------
@@ -682,7 +682,7 @@ def odds_energy(half: Floats, positions: Any) -> float:
 
 
 def _certain_is_zero(logs: Floats) -> Floats:
-    """Put 0 in the place of plus infinity."""
+    """Put 0 in place of plus infinity."""
     if math.isinf(logs.max()):
         logs[np.isposinf(logs)] = 0
     return logs

@@ -107,7 +107,7 @@ class MarkovNetwork(AbstractModel):
         >>> net
         <MarkovNetwork: 3 variables, 5 factors, open>
         """
-        array = check.floats(node_potentials, "node potentials of A MarkovNetwork")
+        array = check.floats(node_potentials, "node potentials of a MarkovNetwork")
         if array.ndim != 2 or not array.shape[1]:
             raise ShapeError(
                 f"The node potentials must have shape (n_nodes, n_states). Got {array.shape}."
@@ -121,7 +121,7 @@ class MarkovNetwork(AbstractModel):
                 f"Got {len(labels)} and {len(every)}."
             )
         pairs = _as_edges(edges, n)
-        links = check.floats(edge_potentials, "edge potentials of A MarkovNetwork")
+        links = check.floats(edge_potentials, "edge potentials of a MarkovNetwork")
         if links.shape not in ((k, k), (len(pairs), k, k)):
             raise ShapeError(
                 f"A MarkovNetwork of {k} states needs edge potentials of shape {(k, k)}, shared by "

@@ -416,7 +416,7 @@ class AbstractRuleModel(AbstractModel):
         Raises
         ------
         LabelError
-            If the function gives what is no state of the child; names the states of the parents.
+            If the function returns no state of the child; names the states of the parents.
         InputError
             If the table would have more than 2**24 cells.
 

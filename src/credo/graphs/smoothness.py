@@ -1,4 +1,4 @@
-"""How strongly neighbours want to be alike: the log potentials of edges, and their strengths."""
+"""How strongly neighbours prefer equal labels: the log potentials of edges, and their strengths."""
 
 from __future__ import annotations
 

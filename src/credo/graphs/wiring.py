@@ -216,7 +216,7 @@ class Wiring:
                 )
 
     def tabulated(self, sum_product: bool) -> Wiring:  # noqa: FBT001 - the kind of product
-        """Return the same model with tables in the place of structured factors.
+        """Return the same model with tables in place of structured factors.
 
         Parameters
         ----------

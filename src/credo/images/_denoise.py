@@ -13,17 +13,17 @@ import numpy.typing as npt
 
 from credo import _checks as check
 from credo._results import Drawable
-from credo._types import F64, Bool, Int, Labels
+from credo._types import F64, Bool, Labels
 from credo.decisions import Loss, decide
-from credo.exceptions import InputError, LabelError, ShapeError
+from credo.exceptions import InputError, LabelError
 from credo.graphs import GridField, TruncatedLinear
 from credo.graphs.grid_coordinates import neighbours_in
 from credo.images.coding import CodedImage, Plane, read_image
 from credo.images.cut import best_by_cut
 from credo.images.estimate import (
     DEFAULT_LEVELS,
-    LEAST_IMPULSE,
     MOST_LEVELS,
+    MOST_PIXELS,
     GreyValues,
     Sample,
     Watch,
@@ -31,6 +31,7 @@ from credo.images.estimate import (
     estimate_grey,
     grey_levels,
 )
+from credo.images.noise import per_pixel
 from credo.inference.grids.engine import (
     GridSettings,
     Messages,
@@ -168,84 +169,41 @@ def denoise(  # noqa: PLR0913, PLR0917 - one parameter per setting
     settings_for(any_field, "sum-product", momentum, schedule, dtype, "denoise")
     check.count(threads, "threads of denoise")
     check_callback({"callback": callback}, "denoise")
-    _check_numbers(flip_probability, coupling, tolerance)
-    _check_loss(method, loss)
+    _check_settings(coupling, tolerance, method, loss)
     kinds: dict[str, Any] = {"auto": None, "flip": "binary", "gaussian": "grey"}
     coded = read_image(image, "denoise", kinds[noise])
     watch = None if callback is None else partial(callback, 0, math.nan)
-    channels = []
+    numbers, channels = (flip_probability, coupling, sigma), []
     for plane in coded.planes:
-        if coded.kind == "binary":
-            _check_binary(plane, flip_probability, sigma, levels)
-            model = _model_flips(plane, coded.labels, flip_probability, coupling, around, watch)
+        if coded.labels is None:
+            model = _model_grey(plane, method, levels, numbers, around, budget, watch)
         else:
-            _check_grey(plane, method, levels, around, budget)
-            model = _model_grey(plane, levels, (flip_probability, coupling, sigma), around, watch)
+            model = _model_flips(plane, coded.labels, levels, numbers, around, watch)
         if method == "graph-cut":
-            channels.append(_cut(model))
+            best, sure = best_by_cut(model.field), np.zeros(plane.shape, dtype=np.bool_)
+            channels.append(Channel(*model, best, sure))
             continue
         settings = settings_for(model.field, method, momentum, schedule, dtype, "denoise")
+        weighed = loss_for(loss, model.field.labels, "denoise")
         is_heard = callback is not None or tolerance is not None
         check_memory(model.field, settings, budget, "denoise", is_watched=is_heard)
         messages = messages_on(model.field, settings, threads)
         run = messages.run(count, tolerance, callback)
-        channels.append(_decide(model, messages.posterior(), settings, run, loss))
+        channels.append(_decide(model, messages.posterior(), settings, run, weighed))
     return Restoration(coded, tuple(channels), method)
 
 
-def _check_loss(method: str, loss: Any) -> None:
-    """Refuse a loss where nobody knows how sure a pixel is."""
+def _check_settings(coupling: Any, tolerance: Any, method: str, loss: Any) -> None:
+    """Check what can be checked whatever the image."""
+    if tolerance is not None:
+        check.number(tolerance, "tolerance of denoise", 0)
+    if coupling is None or isinstance(coupling, str):
+        check.one_of(coupling, ("estimate",), "coupling of denoise")
     if method != "sum-product" and loss is not None:
         raise InputError(
             f"denoise: {method} looks for the best image as a whole and does not know how "
             "sure a pixel is, so it cannot weigh a loss. Use method='sum-product' or loss=None."
         )
-
-
-def _check_numbers(flip_probability: Any, coupling: Any, tolerance: float | None) -> None:
-    """Check the numbers that are given, whatever the image."""
-    if tolerance is not None:
-        check.number(tolerance, "tolerance of denoise", 0)
-    for what, value in (("flip_probability", flip_probability), ("coupling", coupling)):
-        if value is None or isinstance(value, str):
-            check.one_of(value, ("estimate",), f"{what} of denoise")
-    if isinstance(flip_probability, str):
-        return
-    values = check.floats(flip_probability, "flip_probability of denoise")
-    good = (values >= 0) & (values <= 1)
-    if not good.all():
-        raise InputError(
-            "The flip_probability of denoise must be between 0 and 1, or 'estimate'. Got "
-            f"{values[~good].flat[0]:g}."
-        )
-
-
-def _check_binary(plane: Plane, flip_probability: Any, sigma: Any, levels: Any) -> None:
-    """Refuse what does not go with a plane of two values."""
-    if levels is not None or not isinstance(sigma, str):
-        raise InputError(
-            "denoise: sigma and levels are for grey images, and this one has two values. Leave "
-            "them out, or pass noise='gaussian'."
-        )
-    if np.ndim(flip_probability) and np.shape(flip_probability) != plane.shape:
-        raise ShapeError(
-            "The flip_probability of denoise must be one number, or one per pixel, in shape "
-            f"{plane.shape}. Got shape {np.shape(flip_probability)}."
-        )
-
-
-def _check_grey(plane: Plane, method: str, levels: Any, neighbours: int, budget: Any) -> None:
-    """Refuse what does not go with a plane of grey levels, and one that does not fit a budget."""
-    if method == "graph-cut":
-        raise InputError(
-            "denoise: graph cuts are for images of two values, and this one is grey. Use "
-            "method='max-product' or 'sum-product'."
-        )
-    count = DEFAULT_LEVELS if levels is None else check.count(levels, "levels of denoise", 2)
-    if count > MOST_LEVELS:
-        raise InputError(f"The levels of denoise are {MOST_LEVELS} at most. Got {count}.")
-    each = 4 * count * (neighbours + 4)  # messages, twice potentials, beliefs, their mean
-    refuse_memory(plane.size, each, count, budget, "denoise")
 
 
 # --- planes and their fields ----------------------------------------------------------------------
@@ -266,35 +224,48 @@ class _Model(NamedTuple):
     seen: Plane  #: the labels of the noisy plane
     field: GridField
     learnt: Learnt
-    levels: F64 | None = None  #: of a grey plane
+    mean: F64 | None = None  #: the levels whose posterior mean the image shows, if it does
 
 
 def learn_flips(
-    states: Any, sample: Sample, numbers: tuple[Any, Any], neighbours: int, watch: Watch | None
+    plane: Any, labels: Any, flip: Any, coupling: Any, neighbours: int, watch: Watch | None = None
 ) -> tuple[Any, Any, str]:
-    """Return flip probability and coupling, learnt from sampled states where ``"estimate"``.
+    """Return flip probability and coupling, learnt from some of the pixels where ``"estimate"``.
 
-    A map of flip probabilities must be sampled too; it comes back as it is.
+    The plane, and a map of flip probabilities, are anything that can be sliced. What is given
+    comes back as it is.
     """
-    flip, coupling = (None if isinstance(number, str) else number for number in numbers)
+    flip_given, coupling_given = (None if isinstance(n, str) else n for n in (flip, coupling))
+    if flip_given is not None and coupling_given is not None:
+        return flip, coupling, "GIVEN"
+    is_per_edge = np.iterable(coupling) and any(np.ndim(each) for each in coupling)
+    sample = Sample.of(plane.shape, math.prod(plane.shape) if is_per_edge else MOST_PIXELS)
+    states = np.where(np.asarray(sample.take(plane)) == labels[1], np.int8(1), np.int8(-1))
+    if getattr(flip, "shape", ()):
+        flip_given = np.asarray(sample.take(flip))
     found = estimate_flips(
-        states, sample, flip=flip, coupling=coupling, neighbours=neighbours, watch=watch
+        states, sample, flip=flip_given, coupling=coupling_given, neighbours=neighbours, watch=watch
     )
-    return found.noise[0] if flip is None else flip, found.smoothness[0], found.status
+    return found.noise[0] if flip_given is None else flip, found.smoothness[0], found.status
 
 
 def _model_flips(
-    plane: Plane, labels: Any, flip: Any, coupling: Any, neighbours: int, watch: Watch | None
+    plane: Plane, labels: Any, levels: Any, numbers: Any, neighbours: int, watch: Watch | None
 ) -> _Model:
     """Return the field of a plane of two values whose pixels were flipped."""
-    status = "GIVEN"
-    if isinstance(flip, str) or isinstance(coupling, str):
-        is_per_edge = np.iterable(coupling) and any(np.ndim(each) for each in coupling)
-        sample = Sample(None, None) if is_per_edge else Sample.of(plane.shape)
-        states = np.where(sample.take(plane) == labels[1], np.int8(1), np.int8(-1))
-        numbers = sample.take(np.asarray(flip)) if np.ndim(flip) else flip, coupling
-        found, coupling, status = learn_flips(states, sample, numbers, neighbours, watch)
-        flip = found if isinstance(flip, str) else flip
+    flip, coupling, sigma = numbers
+    if levels is not None or not isinstance(sigma, str):
+        raise InputError(
+            "denoise: sigma and levels are for grey images, and this one has two values. Leave "
+            "them out, or pass noise='gaussian'."
+        )
+    what = "flip_probability of denoise"
+    if isinstance(flip, str):
+        check.one_of(flip, ("estimate",), what)
+    else:
+        each = per_pixel(flip, plane.shape, what, 1.0)
+        flip = each if each.ndim else flip
+    flip, coupling, status = learn_flips(plane, labels, flip, coupling, neighbours, watch)
     field = GridField.from_flips(plane, flip, coupling, labels=labels, neighbours=neighbours)
     learnt = Learnt(_own(flip), _own(coupling), None, status)
     return _Model(check.frozen(plane.copy()), field, learnt)
@@ -307,33 +278,38 @@ def _own(given: Any) -> Any:
     return tuple(map(_own, given)) if isinstance(given, (list, tuple)) else given
 
 
-def _model_grey(
-    plane: Plane, count: int | None, numbers: tuple[Any, Any, Any], neighbours: int, watch: Any
+def _model_grey(  # noqa: PLR0913, PLR0917 - one parameter per setting
+    plane: Plane, method: str, levels: Any, numbers: Any, neighbours: int, budget: Any, watch: Any
 ) -> _Model:
     """Return the field of a plane of grey levels with Gaussian noise and impulses."""
-    levels = grey_levels(plane, DEFAULT_LEVELS if count is None else count)
-    impulse = _grey_number(numbers[0], "flip_probability", above=None)
+    if method == "graph-cut":
+        raise InputError(
+            "denoise: graph cuts are for images of two values, and this one is grey. Use "
+            "method='max-product' or 'sum-product'."
+        )
+    count = DEFAULT_LEVELS if levels is None else check.count(levels, "levels of denoise", 2)
+    if count > MOST_LEVELS:
+        raise InputError(f"The levels of denoise are {MOST_LEVELS} at most. Got {count}.")
+    each = 4 * count * (neighbours + 4)  # messages, twice potentials, beliefs, their mean
+    refuse_memory(plane.size, each, count, budget, "denoise")
+    names = "flip_probability", "coupling", "sigma"
+    impulse, slope, sigma = map(_grey_number, numbers, names)
+    span = grey_levels(plane, count)
     found = estimate_grey(
-        plane,
-        levels,
-        sigma=_grey_number(numbers[2], "sigma"),
-        impulse=None if impulse is None else min(max(impulse, LEAST_IMPULSE), 1 - LEAST_IMPULSE),
-        slope=_grey_number(numbers[1], "coupling"),
-        neighbours=neighbours,
-        watch=watch,
+        plane, span, sigma=sigma, impulse=impulse, slope=slope, neighbours=neighbours, watch=watch
     )
     sigma, share = found.noise[0], found.noise[1] if impulse is None else impulse
-    logs = GreyValues.of(plane, levels).log_potentials(sigma, share)
+    logs = GreyValues.of(plane, span).log_potentials(sigma, share)
     smoothness = TruncatedLinear(*found.smoothness)
-    field = GridField(logs, smoothness, labels=levels.tolist(), neighbours=neighbours)
-    nearest = np.rint((plane.astype(np.float64) - levels[0]) / (levels[1] - levels[0]))
-    seen = levels[np.clip(nearest, 0, len(levels) - 1).astype(np.intp)]
+    field = GridField(logs, smoothness, labels=span.tolist(), neighbours=neighbours)
+    nearest = np.rint((plane.astype(np.float64) - span[0]) / (span[1] - span[0]))
+    seen = span[np.clip(nearest, 0, count - 1).astype(np.intp)]
     learnt = Learnt(share, found.smoothness[0], sigma, found.status)
-    return _Model(check.frozen(seen), field, learnt, levels)
+    return _Model(check.frozen(seen), field, learnt, span)
 
 
-def _grey_number(value: Any, what: str, above: float | None = 0.0) -> float | None:
-    """Check a number, which must be above another; None if it is to be learnt."""
+def _grey_number(value: Any, what: str) -> float | None:
+    """Check a number for a grey plane; None if it is to be learnt."""
     if isinstance(value, str):
         check.one_of(value, ("estimate",), f"{what} of denoise")
         return None
@@ -342,11 +318,11 @@ def _grey_number(value: Any, what: str, above: float | None = 0.0) -> float | No
             f"denoise: the {what} of a grey image must be one number, or 'estimate'. Got an array "
             f"of shape {np.shape(value)}. Make a GridField of it for infer_grid."
         )
+    if what == "flip_probability":
+        return check.number(value, f"{what} of denoise", 0, 1)
     number = check.number(value, f"{what} of denoise")
-    if above is not None and number <= above:
-        raise InputError(
-            f"The {what} of denoise must be above {above:g} for a grey image. Got {number:g}."
-        )
+    if number <= 0:
+        raise InputError(f"The {what} of denoise must be above 0 for a grey image. Got {number:g}.")
     return number
 
 
@@ -369,24 +345,30 @@ class Trace(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Channel:
-    """One plane of a restoration."""
+    """One plane of a restoration: its model, and what was found."""
 
     seen: Plane  #: the labels of the noisy plane
-    labels: Plane  #: the labels decided on
-    values: Plane  #: what the image shows: the labels, or for grey levels the posterior mean
-    posterior: PosteriorMap | None
-    rejected: Bool
     field: GridField
-    settings: GridSettings | None  #: how messages were passed; None if none were
-    sweeps: int  #: how many times
-    status: str  #: and how that ended
     learnt: Learnt
-    mean: Any = None  #: the levels whose mean is shown; None shows the labels
-    loss: Any = None  #: what the labels were decided with
+    mean: F64 | None  #: the levels whose mean the image shows; None shows the labels
+    labels: Plane  #: the labels decided on
+    rejected: Bool
+    sweeps: int = 0
+    status: str = "EXACT"
+    posterior: PosteriorMap | None = None
+    settings: GridSettings | None = None  #: how messages were passed; None if none were
+    loss: Loss | None = None  #: what the labels were decided with
 
-    def energies(self) -> Energies:
-        """Return U before and after."""
-        return Energies(self.field.energy(self.seen), self.field.energy(self.labels))
+    @property
+    def values(self) -> Plane:
+        """What the image shows: the labels, or for grey levels the posterior mean."""
+        return self.labels if self.mean is None else self.show(self.posterior)
+
+    def show(self, posterior: Any) -> Plane:
+        """Return the mean of levels, which has the least squared error, or labels decided on."""
+        if self.mean is None:
+            return decide_map(posterior, self.loss).labels
+        return np.einsum("...k,k->...", posterior.probabilities, self.mean, dtype=np.float64)
 
 
 @final
@@ -426,12 +408,7 @@ class Restoration(Drawable):
     True
     """
 
-    def __init__(
-        self,
-        coded: CodedImage,
-        channels: tuple[Channel, ...],
-        method: str,
-    ) -> None:
+    def __init__(self, coded: CodedImage, channels: tuple[Channel, ...], method: str) -> None:
         self._coded = coded
         self.image: npt.NDArray[Any] = coded.restore([channel.values for channel in channels])
         self.channels = channels
@@ -492,8 +469,9 @@ class Restoration(Drawable):
     @cached_property
     def energy(self) -> Energies:
         """The energy U of the noisy image and of the restored one, over all channels."""
-        each = [channel.energies() for channel in self.channels]
-        return Energies(sum(e.noisy for e in each), sum(e.restored for e in each))
+        pairs = [(channel.field, channel.seen, channel.labels) for channel in self.channels]
+        noisy = sum(field.energy(seen) for field, seen, _ in pairs)
+        return Energies(noisy, sum(field.energy(labels) for field, _, labels in pairs))
 
     @cached_property
     def trace(self) -> Trace:
@@ -549,7 +527,7 @@ class Restoration(Drawable):
                     continue
                 messages.advance(number - made[place])
                 made[place] = number
-                planes.append(_values(messages.posterior(), channel.mean, channel.loss))
+                planes.append(channel.show(messages.posterior()))
             found.append(self._coded.restore(planes))
         return found
 
@@ -574,39 +552,16 @@ class Restoration(Drawable):
         return found[0] if len(found) == 1 else found
 
 
-def _values(posterior: PosteriorMap, mean: Any, loss: Any) -> Plane:
-    """Return the mean of levels, which has the least expected squared error, or decided labels."""
-    if mean is None:
-        return decide_map(posterior, loss, "denoise").labels
-    return np.einsum("...k,k->...", posterior.probabilities, mean, dtype=np.float64)
-
-
 def _decide(
-    model: _Model, posterior: PosteriorMap, settings: GridSettings, run: Run, loss: Any
+    model: _Model, posterior: PosteriorMap, settings: GridSettings, run: Run, loss: Loss | None
 ) -> Channel:
-    """Decide about the pixels of a plane: under a loss, or for grey levels by their mean."""
-    choice = decide_map(posterior, loss, "denoise")
-    mean = model.levels if loss is None and not settings.maximum else None
+    """Decide about the pixels of a plane."""
+    choice = decide_map(posterior, loss)
+    if settings.maximum or loss is not None:
+        model = model._replace(mean=None)
     return Channel(
-        model.seen,
-        choice.labels,
-        choice.labels if mean is None else _values(posterior, mean, None),
-        posterior,
-        choice.rejected,
-        model.field,
-        settings,
-        run.sweeps,
-        run.status,
-        model.learnt,
-        mean,
-        loss,
+        *model, choice.labels, choice.rejected, run.sweeps, run.status, posterior, settings, loss
     )
-
-
-def _cut(model: _Model) -> Channel:
-    """Find the best plane of two values."""
-    best, sure = best_by_cut(model.field), np.zeros(model.field.shape, dtype=np.bool_)
-    return Channel(model.seen, best, best, None, sure, model.field, None, 0, "EXACT", model.learnt)
 
 
 # --- maps decided under a loss --------------------------------------------------------------------
@@ -620,7 +575,7 @@ class MapDecision(NamedTuple):
     risk: Plane  #: expected loss of the act chosen, in the floating type of the map
 
 
-def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> MapDecision:
+def decide_map(posterior: PosteriorMap, loss: Loss | None) -> MapDecision:
     r"""Choose the act with the least expected loss for each pixel of a map.
 
     .. math:: a^*(i) = \arg\min_a \sum_k L_{ka}\, p_i(k)
@@ -630,22 +585,12 @@ def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> 
     posterior
         Probabilities of the labels, for each pixel.
     loss
-        None for the most probable label; a number for zero-one losses with a reject act of that
-        cost; or a loss with the labels for truths, whose acts are labels or its reject act.
-    who
-        Name of the caller, for messages.
+        None for the most probable label; or a loss, as ``loss_for`` returns it.
 
     Returns
     -------
     MapDecision
         Labels, rejected pixels and expected loss. Rejected pixels keep their most probable label.
-
-    Raises
-    ------
-    LabelError
-        If the truths are not the labels, or an act is neither a label nor the reject act.
-    InputError
-        If the loss is none, or a cost is negative.
 
     See Also
     --------
@@ -653,9 +598,7 @@ def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> 
 
     Notes
     -----
-    Time O(n K A), and a few megabytes beyond the map and the answer. For two labels and a cost
-    there is one comparison per pixel, of the smaller probability with the cost; only the few pixels
-    within rounding of a tie are decided in full.
+    Time O(n K A), and a few megabytes beyond the map and the answer.
 
     References
     ----------
@@ -664,10 +607,10 @@ def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> 
 
     Examples
     --------
-    >>> from credo.images._denoise import decide_map
+    >>> from credo.images._denoise import decide_map, loss_for
     >>> from credo.posterior import PosteriorMap
     >>> row = PosteriorMap([[[0.9, 0.1], [0.45, 0.55], [0.2, 0.8]]], ["sky", "sea"])
-    >>> choice = decide_map(row, 0.3, "example")
+    >>> choice = decide_map(row, loss_for(0.3, row.labels, "example"))
     >>> choice.labels
     array([['sky', 'sea', 'sea']], dtype='<U3')
     >>> choice.rejected
@@ -675,25 +618,34 @@ def decide_map(posterior: PosteriorMap, loss: Loss | float | None, who: str) -> 
     >>> choice.risk.round(3)
     array([[0.1, 0.3, 0.2]])
     """
+    labels, rejected = posterior.best, np.zeros(posterior.shape, dtype=np.bool_)
     if loss is None:
-        sure = np.zeros(posterior.shape, dtype=np.bool_)
-        return MapDecision(posterior.best, sure, 1 - posterior.confidence)
-    planes = [posterior.of(label).reshape(-1) for label in posterior.labels]
-    pixels = _Pixels(planes, loss_for(loss, posterior.labels, who), posterior.labels)
-    choice = MapDecision(
-        posterior.best.reshape(-1),
-        np.empty(pixels.n, dtype=np.bool_),
-        np.empty(pixels.n, dtype=planes[0].dtype),
-    )
-    if isinstance(loss, Loss) or len(planes) != 2:
-        pixels.decide_all(choice)
-    else:
-        pixels.weigh(float(loss), choice)
-    return MapDecision(*(each.reshape(posterior.shape) for each in choice))
+        return MapDecision(labels, rejected, 1 - posterior.confidence)
+    names = posterior.labels
+    # what stands in the map for each act: its label, or anything for the reject act
+    known = [names.index(act) if act != loss.reject else 0 for act in loss.acts]
+    shown = check.names_array(names)[known]
+    planes = [posterior.of(label).reshape(-1) for label in names]
+    risk = np.empty(posterior.shape, dtype=planes[0].dtype)
+    best, left, cost = (each.reshape(-1) for each in (labels, rejected, risk))
+    for block in check.blocks(best.size, check.block_rows(3 * len(planes))):
+        rows = np.stack([plane[block] for plane in planes], axis=1, dtype=np.float64)
+        far = np.abs(sum(rows.T) - 1).max()  # column by column, which is fast for few
+        if far > check.tolerance(len(names)):  # float32 that was worked on
+            rows /= rows.sum(axis=1, keepdims=True)
+        decided = decide(rows, loss, names)
+        left[block], cost[block] = decided.rejected, decided.risk
+        best[block] = np.where(decided.rejected, best[block], shown[decided.act_index])
+    return MapDecision(labels, rejected, risk)
 
 
-def loss_for(loss: Loss | float, labels: Labels, who: str) -> Loss:
-    """Make a loss of the cost of rejecting, or check one for the labels of a map."""
+def loss_for(loss: Loss | float | None, labels: Labels, who: str) -> Loss | None:
+    """Return the zero-one loss with a cost of rejecting, or a loss checked for a map's labels.
+
+    The truths of a loss must be the labels; its acts are labels, or its reject act.
+    """
+    if loss is None:
+        return None
     if not isinstance(loss, Loss):
         cost = check.number(loss, f"loss of {who}")
         if cost < 0:
@@ -713,53 +665,3 @@ def loss_for(loss: Loss | float, labels: Labels, who: str) -> Loss:
             "the reject act with Loss(…, reject=…), or add one with Loss.with_reject(cost)."
         )
     return loss
-
-
-class _Pixels:
-    """Planes of probabilities, flat, and a loss to decide them under."""
-
-    def __init__(self, planes: list[Plane], loss: Loss, labels: Labels) -> None:
-        self._planes, self._loss, self._labels = planes, loss, labels
-        self.n = planes[0].size
-        # what stands in the map for each act: its label, or anything for the reject act
-        known = [labels.index(act) if act != loss.reject else 0 for act in loss.acts]
-        self._names = check.names_array(labels)[known]
-
-    def decide_all(self, choice: MapDecision) -> None:
-        """Decide all pixels in full."""
-        for block in check.blocks(self.n, check.block_rows(3 * len(self._planes))):
-            choice.risk[block] = self._decide(block, choice)
-
-    def _decide(self, where: slice | Int, choice: MapDecision) -> F64:
-        """Decide some pixels from their probabilities, and return their expected loss."""
-        rows = np.stack([plane[where] for plane in self._planes], axis=1).astype(np.float64)
-        totals = rows.sum(axis=1, keepdims=True)
-        if np.abs(totals - 1).max() > check.tolerance(
-            len(self._labels)
-        ):  # float32 that was worked on
-            rows /= totals
-        decided = decide(rows, self._loss, self._labels)
-        rejected = choice.rejected[where] = decided.rejected
-        chosen = self._names[decided.act_index]
-        choice.labels[where] = np.where(rejected, choice.labels[where], chosen)
-        return decided.risk
-
-    def weigh(self, cost: float, choice: MapDecision) -> None:
-        """Compare the risk of the better of two labels with the cost of rejecting.
-
-        The smaller probability over the sum of both, and the cost, are off by at most a unit of
-        rounding each; ``decide`` takes acts for tied that are within four units or so. What is
-        further than eight units from a tie is therefore decided alike; the rest is left to it.
-        """
-        kind = choice.risk.dtype
-        limit, near = kind.type(cost), 8 * np.finfo(kind).eps
-        for block in check.blocks(self.n, check.block_rows(4)):
-            first, second = (plane[block] for plane in self._planes)
-            risk = np.minimum(first, second)
-            risk /= first + second
-            np.greater(risk, limit, out=choice.rejected[block])
-            np.minimum(risk, limit, out=choice.risk[block])
-            tied = np.abs(risk - limit) <= near
-            tied |= risk >= 0.5 - near
-            if tied.any():
-                self._decide(block.start + np.flatnonzero(tied), choice)

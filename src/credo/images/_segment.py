@@ -172,14 +172,13 @@ def segment(  # noqa: PLR0913 - one per option, all but the first two by name
             "probabilities to weigh a loss with. Use method='sum-product', or leave the loss out."
         )
     field = _field(posterior, Potts(coupling), shape, priors, weight, neighbours)
-    if loss is not None:
-        loss_for(loss, field.labels, "segment")
+    weighed = loss_for(loss, field.labels, "segment")
     settings = settings_for(field, method, momentum, schedule, dtype, "segment")
     check_memory(field, settings, budget, "segment")
     messages = messages_on(field, settings, check.count(threads, "threads of segment"))
     messages.advance(check.count(sweeps, "sweeps of segment", 0))
     smoothed = messages.posterior()
-    choice = decide_map(smoothed, loss, "segment")
+    choice = decide_map(smoothed, weighed)
     before = _before(posterior, field)
     labels, rejected, risk = (check.frozen(each) for each in choice)
     return Segmentation(labels, rejected, risk, smoothed, check.frozen(before), field)

@@ -33,10 +33,8 @@ class CodedImage:
 
     Attributes
     ----------
-    kind
-        ``"binary"`` if the image has two values, ``"grey"`` if it has levels.
     labels
-        The two values in order, for a binary image; None for a grey one.
+        The two values in order, for a binary image; None for a grey one, which has levels.
     span
         The darkest value and the lightest that the coding has: the two labels; the range of an
         integer type of 8 or 16 bits; 0 and 1 for floats between them; otherwise the least value
@@ -52,7 +50,6 @@ class CodedImage:
         Whether the image has an axis of channels.
     """
 
-    kind: Kind
     labels: Labels | None
     span: tuple[Any, Any]
     planes: tuple[Plane, ...]
@@ -79,28 +76,11 @@ class CodedImage:
         -------
         ndarray
             A new array of the image's shape and type.
-
-        Raises
-        ------
-        ShapeError
-            If the planes are not as many, or not as large, as those of the image.
         """
-        shapes = [np.shape(plane) for plane in planes]
-        if shapes != [self.shape] * len(self.planes):
-            raise ShapeError(
-                f"CodedImage.restore needs {len(self.planes)} of shape {self.shape}, one plane per "
-                f"channel. Got {len(shapes)} of shapes {', '.join(map(str, shapes))}."
-            )
         typed = [_as_type(np.asarray(plane), self.dtype) for plane in planes]
         if not self.has_channels:
             return np.array(typed[0])
         return np.stack(typed if self.alpha is None else [*typed, self.alpha], -1, dtype=self.dtype)
-
-    def __repr__(self) -> str:
-        height, width = self.shape
-        values = "grey" if self.labels is None else "binary {}, {}".format(*self.labels)
-        many = f"{len(self.planes)} planes" if len(self.planes) > 1 else "1 plane"
-        return f"<CodedImage: {height}x{width} pixels, {values}, {many} of {self.dtype}>"
 
 
 def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
@@ -149,8 +129,8 @@ def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
     >>> import numpy as np
     >>> from credo.images.coding import read_image
     >>> seen = read_image(np.array([[0, 255], [255, 255]], dtype=np.uint8), "example")
-    >>> seen
-    <CodedImage: 2x2 pixels, binary 0, 255, 1 plane of uint8>
+    >>> seen.labels
+    (0, 255)
     >>> seen.restore([np.array([[255, 0], [0, 0]])])
     array([[255,   0],
            [  0,   0]], dtype=uint8)
@@ -164,9 +144,9 @@ def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
     alpha = planes.pop() if len(planes) in _WITH_ALPHA else None
     low = min(low for low, _ in ends[: len(planes)])
     high = max(high for _, high in ends[: len(planes)])
-    found, labels = _tell(planes, (low, high), who, kind)
+    labels = _tell(planes, (low, high), who, kind)
     span = _span(low, high, array.dtype) if labels is None else (labels[0], labels[1])
-    return CodedImage(found, labels, span, tuple(planes), alpha, array.dtype, array.ndim == 3)
+    return CodedImage(labels, span, tuple(planes), alpha, array.dtype, array.ndim == 3)
 
 
 def _as_pixels(image: Any, who: str) -> npt.NDArray[Any]:
@@ -242,30 +222,30 @@ def _ends(plane: Plane, who: str) -> tuple[Any, Any]:
 
 def _tell(
     planes: Sequence[Plane], ends: tuple[Any, Any], who: str, wanted: Kind | None
-) -> tuple[Kind, Labels | None]:
-    """Tell the kind of an image and, for two values, which they are."""
+) -> Labels | None:
+    """Return the two values of an image, or None if it is grey."""
     dtype = planes[0].dtype
     if wanted == "grey" and dtype.kind == "b":
         raise InputError(
             f"{who} needs a grey image. Got booleans. Convert them, with image.astype(float)."
         )
     if wanted == "grey":
-        return "grey", None
+        return None
     pair = _pair_with(ends[0], dtype) if ends[0] == ends[1] else ends
     if pair is None:
         raise InputError(
             f"{who} cannot tell whether the image is binary or grey: all its pixels are "
             f"{ends[0]!r}. Pass one with two values or more, or code the single one as 0 or 1."
         )
-    third = _third_value(planes, pair)
+    third = third_value(planes, pair)
     if third is None:
-        return "binary", pair
+        return pair
     if wanted == "binary":
         raise InputError(
             f"{who} needs an image of two values. Got {pair[0]!r}, {pair[1]!r} and {third!r} at "
             "least. Threshold it first, for example with image > image.mean()."
         )
-    return "grey", None
+    return None
 
 
 def _pair_with(value: Any, dtype: np.dtype[Any]) -> tuple[Any, Any] | None:
@@ -277,7 +257,7 @@ def _pair_with(value: Any, dtype: np.dtype[Any]) -> tuple[Any, Any] | None:
     return next(((own(a), own(b)) for a, b in (*whole, *_PAIRS) if value in (a, b)), None)
 
 
-def _third_value(planes: Sequence[Plane], pair: tuple[Any, Any]) -> Any:
+def third_value(planes: Sequence[Plane], pair: tuple[Any, Any]) -> Any:
     """Find a value other than the two, or None; as a rule it is in the first block."""
     for plane in planes:
         for rows in row_blocks(plane):

@@ -27,13 +27,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from credo._types import F64, Int
+from credo._types import F64
 from credo.graphs import GridField, TruncatedLinear
 from credo.graphs.grid_coordinates import axes_of, lower_pixels, upper_pixels
+from credo.images.coding import Plane
 from credo.inference.grids.engine import messages_on, settings_for
 from credo.posterior import PosteriorMap
 
-Plane: TypeAlias = npt.NDArray[Any]
 #: Called before each run of messages, so that nobody waits in silence.
 Watch: TypeAlias = Callable[[], Any]
 
@@ -112,75 +112,50 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Hold which rows and columns of a plane are taken, and which of these are counted.
+    """Hold which pieces of a plane's sides are taken, and which parts of these are counted.
 
     All of a small plane; of others tiles in a fixed lattice, the same for both dimensions, so that
     a picture and its transpose are sampled alike.
     """
 
-    taken: tuple[Int, ...] | None
-    counted: tuple[Int, ...] | None
+    taken: tuple[list[slice], list[slice]]
+    counted: tuple[list[slice], list[slice]]
 
     @classmethod
     def of(cls, shape: tuple[int, ...], most: int = MOST_PIXELS) -> Self:
-        """Choose from a plane of some shape; from a small one everything."""
-        if math.prod(shape) <= most:
-            return cls(None, None)
-        pairs = list(zip(shape, _count_tiles(shape, most), strict=True))
-        return cls(
-            tuple(_taken(length, tiles) for length, tiles in pairs),
-            tuple(_counted(length, tiles) for length, tiles in pairs),
-        )
+        """Choose from a plane of some shape; from a small one everything.
 
-    def take(self, plane: Plane) -> Plane:
-        """Return the pixels taken, tile beside tile."""
-        return plane if self.taken is None else plane[np.ix_(*self.taken)]
+        The shorter side comes first and leaves what it does not use to the other.
+        """
+        short = min((0, 1), key=lambda dimension: shape[dimension])
+        room = max(TILE, math.isqrt(most))
+        rest = max(TILE, most // min(shape[short], room))
+        rooms = (rest, room) if short else (room, rest)
+        (rows, counted_rows), (columns, counted_columns) = map(_spread, shape, rooms)
+        return cls((rows, columns), (counted_rows, counted_columns))
+
+    def take(self, plane: Any) -> Any:
+        """Return the pixels taken, tile beside tile, of anything that can be sliced."""
+        return _join(plane, *self.taken)
 
     def count(self, plane: Plane) -> Plane:
         """Return the pixels counted of those taken."""
-        return plane if self.counted is None else plane[np.ix_(*self.counted)]
-
-    def windows(self, shape: tuple[int, int]) -> list[list[tuple[slice, slice]]]:
-        """Return the pieces of the plane that are taken, rows of them."""
-        if self.taken is None:
-            return [[(slice(0, shape[0]), slice(0, shape[1]))]]
-        rows, columns = (
-            [slice(0, length)]
-            if len(taken) == length
-            else [slice(start, start + TILE) for start in taken[::TILE].tolist()]
-            for taken, length in zip(self.taken, shape, strict=True)
-        )
-        return [[(row, column) for column in columns] for row in rows]
+        return _join(plane, *self.counted)
 
 
-def _count_tiles(shape: tuple[int, ...], most: int) -> list[int | None]:
-    """Return how many tiles to take along each dimension; None for all of a short one.
-
-    Short dimensions come first and leave what they do not use to the others.
-    """
-    tiles: list[int | None] = [None] * len(shape)
-    order = sorted(range(len(shape)), key=lambda dimension: shape[dimension])
-    for used, dimension in enumerate(order):
-        side = int(round(most ** (1 / (len(shape) - used)), 9))
-        if shape[dimension] > max(side, TILE):
-            tiles[dimension] = max(1, side // TILE)
-        most //= min(shape[dimension], max(side, TILE))
-    return tiles
+def _spread(length: int, room: int) -> tuple[list[slice], list[slice]]:
+    """Spread tiles evenly along a side that is longer than there is room; return taken, counted."""
+    if length <= room:
+        return [slice(0, length)], [slice(0, length)]
+    tiles = range(room // TILE)
+    starts = [(length - TILE) * (2 * i + 1) // (2 * len(tiles)) for i in tiles]
+    counted = [slice(TILE * i + _SEAM, TILE * (i + 1) - _SEAM) for i in tiles]
+    return [slice(start, start + TILE) for start in starts], counted
 
 
-def _taken(length: int, tiles: int | None) -> Int:
-    """Return the indices that tiles take along a dimension, evenly spread."""
-    if tiles is None:
-        return np.arange(length)
-    starts = (length - TILE) * (2 * np.arange(tiles) + 1) // (2 * tiles)
-    return (starts[:, None] + np.arange(TILE)).ravel()
-
-
-def _counted(length: int, tiles: int | None) -> Int:
-    """Return the places, among the indices taken, that are not at a seam."""
-    if tiles is None:
-        return np.arange(length)
-    return (TILE * np.arange(tiles)[:, None] + np.arange(_SEAM, TILE - _SEAM)).ravel()
+def _join(plane: Any, rows: list[slice], columns: list[slice]) -> Any:
+    """Put pieces of a plane side by side."""
+    return np.concatenate([np.concatenate([plane[r, c] for c in columns], axis=1) for r in rows])
 
 
 # --- the climb ------------------------------------------------------------------------------------
@@ -275,40 +250,34 @@ class Climb:
         is_least = here - below < _NARROW * step  # then both sides are above
         sides = (here + step / 2 if is_least else below), here + step
         ends = [self.at(self.here.noise, side).objective for side in sides]
-        parabola = Parabola(
-            (scale.place(sides[0]), scale.place(here), scale.place(sides[1])),
-            (ends[0], self.here.objective, ends[1]),
-        )
+        places = [scale.place(pull) for pull in (sides[0], here, sides[1])]
         low, high = max(here - 2 * step, scale.least), min(here + 2 * step, scale.most)
-        there = scale.pull(parabola.top(*sorted((scale.place(low), scale.place(high)))))
+        span = sorted((scale.place(low), scale.place(high)))
+        place, height = find_top(places, [ends[0], self.here.objective, ends[1]], *span)
+        there = scale.pull(place)
         self.step = max(abs(there - here), scale.least_step)
-        return there, parabola(scale.place(there)) - self.here.objective
+        return there, height - self.here.objective
 
 
-class Parabola(NamedTuple):
-    """Three places and the heights there."""
+def find_top(
+    places: list[float], heights: list[float], low: float, high: float
+) -> tuple[float, float]:
+    """Return the highest place of a range on the parabola through three points, and its height.
 
-    places: tuple[float, float, float]
-    heights: tuple[float, float, float]
+    It is one of the ends of the range if the parabola has no top.
+    """
+    (a, b, c), (f, g, h) = places, heights
+    first = (g - f) / (b - a)  # Newton's divided differences
+    second = ((h - g) / (c - b) - first) / (c - a)
 
-    def _rates(self) -> tuple[float, float]:
-        """Return the divided differences of Newton's form."""
-        (a, b, c), (f, g, h) = self.places, self.heights
-        first = (g - f) / (b - a)
-        return first, ((h - g) / (c - b) - first) / (c - a)
+    def height(place: float) -> float:
+        return f + (place - a) * (first + second * (place - b))
 
-    def __call__(self, place: float) -> float:
-        """Return the height at a place."""
-        first, second = self._rates()
-        (a, b, _), start = self.places, self.heights[0]
-        return start + (place - a) * (first + second * (place - b))
-
-    def top(self, low: float, high: float) -> float:
-        """Return the highest place of a range; one of its ends if the parabola has no top."""
-        first, second = self._rates()
-        if second >= 0:
-            return max(low, high, key=self.__call__)
-        return min(max((self.places[0] + self.places[1] - first / second) / 2, low), high)
+    if second >= 0:
+        top = max(low, high, key=height)
+    else:
+        top = min(max((a + b - first / second) / 2, low), high)
+    return top, height(top)
 
 
 def _believe(field: GridField, sweeps: int, watch: Watch | None) -> PosteriorMap:
@@ -538,6 +507,8 @@ def estimate_grey(  # noqa: PLR0913 - one for each parameter that may be given
         neighbours: the defaults.
     """
     unit = (len(levels) - 1) / 63 * neighbours / 4
+    if impulse is not None:
+        impulse = min(max(impulse, LEAST_IMPULSE), 1 - LEAST_IMPULSE)
 
     def smooth(pull: float) -> tuple[float, float]:
         steep = math.exp(pull) / unit if slope is None else slope

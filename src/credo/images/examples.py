@@ -14,7 +14,7 @@ from credo.exceptions import ShapeError
 
 #: Whether a shape is white, and the points on its outline, in units of the drawing.
 Shape: TypeAlias = tuple[bool, F64]
-Points: TypeAlias = Sequence[tuple[float, float]]
+Points: TypeAlias = Sequence[tuple[float, float]] | F64
 
 _BLACK, _WHITE = False, True
 #: Side of the drawing's own square; x runs to the right, y down.
@@ -191,8 +191,7 @@ def _stroke(width: float, points: Points) -> F64:
 def _disc(x: float, y: float, radius: float) -> F64:
     """Outline a disc, by a curve through eight points."""
     angle = np.arange(8) * (np.pi / 4)
-    round_it = np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle)], axis=1)
-    return _curve([(px, py) for px, py in round_it.tolist()])
+    return _curve(np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle)], axis=1))
 
 
 def _fill(canvas: npt.NDArray[np.bool_], outline: F64, *, ink: bool) -> None:

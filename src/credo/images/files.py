@@ -14,29 +14,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageOps
-from PIL.ImageFile import ImageFile
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from credo._files import write_bytes_whole
 from credo.exceptions import CredoError, CredoWarning, FileFormatError, InputError
-from credo.images.coding import row_blocks
+from credo.images.coding import row_blocks, third_value
 
 #: Pixels of the largest picture that is decoded, 16384 × 16384: the size up to which restoring is
 #: measured. Decoded, it takes 0.3 GB if grey and 2 GB if coloured. A file of a few kilobytes can
 #: claim thousands of times more; the claim is checked before anything is unpacked.
 MOST_PIXELS = 2**28
 
-#: How files begin. Others of Pillow's formats are not tried: some start programs.
-_BEGINNINGS = (
-    (b"\x89PNG\r\n\x1a\n", "PNG"),
-    *((b"P%d" % i, "PPM") for i in range(1, 7)),
-    (b"Pf", "PPM"),
-    (b"BM", "BMP"),
-    (b"GIF8", "GIF"),
-    (b"\xff\xd8\xff", "JPEG"),
-    *((start, "TIFF") for start in (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")),
-)
-_KNOWN = "PNG, PGM, PPM, PBM, BMP, TIFF, JPEG, GIF and WebP"
+#: Formats that are read. Others of Pillow's are not tried: some start programs.
+_FORMATS = ("PNG", "PPM", "BMP", "TIFF", "JPEG", "GIF", "WEBP")
 
 #: Modes of Pillow as people call them.
 _WORDS = {
@@ -54,9 +44,6 @@ _WORDS = {
 _KEPT = ("1", "L", "P", "RGB", "I", "F")
 #: Types of pixels that any reader of pictures expects, and those of which few formats know.
 _USUAL, _RARE = (np.bool_, np.uint8, np.uint16), {"I": np.int32, "F": np.float32}
-
-#: Rows that are looked at together, so that what is found early costs little.
-_ROWS = 256
 
 #: Format and modes by the ending of a name.
 _ENDINGS = {
@@ -161,9 +148,14 @@ def open_image(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], ImageInf
            [0, 0, 1]])
     """
     name = os.fspath(path)
-    kind = _kind(Path(path), name)
-    with _decoding(name), Image.open(name, formats=(kind,)) as image:
-        _check(image, name)
+    start = _beginning(Path(path), name)
+    with _decoding(name, start), Image.open(name, formats=_FORMATS) as image:
+        is_preview = image.format == "MPO"  # a camera's JPEG, whose second picture is a preview
+        kind, frames = "JPEG" if is_preview else str(image.format), getattr(image, "n_frames", 1)
+        if frames > 1 and not is_preview:
+            raise FileFormatError(
+                f"There are {frames} pictures in the file. Save one of them.", name
+            )
         deep = any(";16" in str(tile[3]) for tile in image.tile) and image.mode[:3] == "RGB"
         turned = image.getexif().get(_ORIENTATION, 1) != 1
         array, info = _read(ImageOps.exif_transpose(image) if turned else image, kind)
@@ -218,12 +210,12 @@ def save_image(
     """
     name, pixels = os.fspath(path), np.asarray(array)
     kind = image_format(path)
-    if kind == "JPEG" and two_values(pixels) is not None:
+    image = _fit(_draw(pixels, like, name), name)
+    if kind == "JPEG" and _has_two_values(pixels):
         raise InputError(
             f"Cannot write {name}: JPEG blurs a picture of two values. "
             f"Name it {Path(path).with_suffix('.png')}."
         )
-    image = _fit(_draw(pixels, like, name), name)
     encoded = io.BytesIO()
     try:
         image.save(encoded, kind, **_OPTIONS.get(kind, {}))
@@ -242,49 +234,43 @@ def image_format(path: str | os.PathLike[str]) -> str:
     return _ENDINGS[suffix][0]
 
 
-def _kind(path: Path, name: str) -> str:
-    """Tell an image's format from the first bytes of its file."""
-    start = _beginning(path, name)
-    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
-        return "WEBP"
-    for beginning, kind in _BEGINNINGS:
-        if start.startswith(beginning):
-            return kind
-    raise FileFormatError(f"This is no image. Known are {_KNOWN}; it begins {start!r}.", name)
-
-
 def _beginning(path: Path, name: str) -> bytes:
     """Read the first bytes of a file, or say why that cannot be done."""
-    if path.is_dir():
-        raise InputError(f"{name} is a folder. Name an image file in it.")
     if not path.exists():
         raise InputError(f"{name}: There is no such file.")
     if not path.is_file():
-        raise InputError(f"{name} is a pipe or a device. Save the image to a file first.")
+        what = "a folder" if path.is_dir() else "a pipe or a device"
+        raise InputError(f"{name} is {what}. Name an image file.")
     try:
         with path.open("rb") as stream:
-            start = stream.read(16)
+            return stream.read(16)
     except OSError as error:
         raise InputError(f"Cannot read {name}: {error.strerror}.") from error
-    if not start:
-        raise FileFormatError("The file is empty. Save the image again.", name)
-    return start
 
 
 @contextmanager
-def _decoding(name: str) -> Iterator[None]:
+def _decoding(name: str, start: bytes) -> Iterator[None]:
     """Set Pillow's limit to ours, and word whatever a decoder may raise."""
-    bombs = (Image.DecompressionBombWarning, Image.DecompressionBombError)
     with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of odd but harmless metadata
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        usual, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, MOST_PIXELS
+        # Pillow refuses what has more than twice as many pixels as its limit
+        usual, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, MOST_PIXELS // 2
         try:
             yield
         except CredoError:
             raise
-        except bombs:
-            raise _too_large(name) from None
+        except Image.DecompressionBombError:
+            raise FileFormatError(
+                f"The image claims too many pixels; at most {MOST_PIXELS} (16384 × 16384) are "
+                "decoded. Cut it into pieces, or restore a memory-mapped array by tiles.",
+                name,
+            ) from None
+        except UnidentifiedImageError:
+            raise FileFormatError(
+                f"This is not an image, or its header is damaged: it begins {start!r}. Known are "
+                "PNG, PGM, PPM, PBM, BMP, TIFF, JPEG, GIF and WebP. Save it again as one of them.",
+                name,
+            ) from None
         except MemoryError:
             raise InputError(f"{name}: There is not enough memory to decode this image.") from None
         except Exception as error:
@@ -293,27 +279,6 @@ def _decoding(name: str) -> Iterator[None]:
             ) from error
         finally:
             Image.MAX_IMAGE_PIXELS = usual
-
-
-def _too_large(name: str, size: tuple[int, int] | None = None) -> FileFormatError:
-    """Word the error on a picture with too many pixels."""
-    claimed = "more" if size is None else f"{size[0]} × {size[1]}"
-    return FileFormatError(
-        f"The image claims {claimed} pixels; at most {MOST_PIXELS} (16384 × 16384) are decoded. "
-        "Cut it into pieces, or restore a memory-mapped array by tiles.",
-        name,
-    )
-
-
-def _check(image: ImageFile, name: str) -> None:
-    """Refuse what the header promises and we do not want."""
-    if image.width * image.height > MOST_PIXELS:
-        raise _too_large(name, image.size)
-    if not image.width or not image.height:
-        raise FileFormatError(f"The image has no pixels: {image.width} × {image.height}.", name)
-    frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
-    if frames > 1:  # a camera's file has a preview as its second picture
-        raise FileFormatError(f"There are {frames} pictures in the file. Save one of them.", name)
 
 
 def _read(image: Image.Image, kind: str) -> tuple[npt.NDArray[Any], ImageInfo]:
@@ -344,7 +309,8 @@ def _read_colours(
     pixels = np.asarray(image)
     colours: Any = [colour for _, colour in image.getcolors(2) or ()]
     if len(colours) == 2:
-        darker, lighter = sorted(colours, key=_lightness)
+        # by the lightness that Pillow gives them (ITU-R 601-2)
+        darker, lighter = sorted(colours, key=lambda c: (np.dot((299, 587, 114), c), c))
         parts = [(pixels[rows] == lighter).all(axis=2) for rows in row_blocks(pixels)]
         return np.concatenate(parts), mode, (darker, lighter)
     if all((pixels[rows] == pixels[rows, :, :1]).all() for rows in row_blocks(pixels)):
@@ -352,25 +318,9 @@ def _read_colours(
     return pixels, "RGB", None
 
 
-def _lightness(colour: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    """Order colours by the lightness that Pillow gives them (ITU-R 601-2)."""
-    red, green, blue = colour
-    return 299 * red + 587 * green + 114 * blue, colour
-
-
-def two_values(pixels: npt.NDArray[Any]) -> list[Any] | None:
-    """Return the values of a picture, in order of place; None if there are more than two."""
-    seen: list[Any] = []
-    for start in range(0, len(pixels), _ROWS):
-        left = pixels[start : start + _ROWS].ravel()
-        for value in seen:
-            left = left[left != value]
-        while left.size:
-            if len(seen) == 2:
-                return None
-            seen.append(left[0])
-            left = left[left != left[0]]
-    return seen
+def _has_two_values(pixels: npt.NDArray[Any]) -> bool:
+    """Tell whether a picture has two values, or one."""
+    return third_value([pixels], (pixels.min(), pixels.max())) is None
 
 
 def _draw(pixels: npt.NDArray[Any], like: ImageInfo | None, name: str) -> Image.Image:
@@ -402,9 +352,8 @@ def _storable(pixels: npt.NDArray[Any], like: ImageInfo | None, name: str) -> np
     rare = None if like is None else _RARE.get(like.mode)
     if pixels.dtype.type in _USUAL or pixels.dtype.type is rare:
         return pixels
-    values = two_values(pixels)
-    if values is not None:
-        return pixels == max(values)
+    if _has_two_values(pixels):
+        return pixels == pixels.max()
     if pixels.dtype.kind == "f":
         return pixels.astype(np.float32)
     raise InputError(

@@ -121,14 +121,19 @@ def add_noise(
                 f"{who} needs sigma for kind='gaussian': the standard deviation in the image's "
                 "units."
             )
-        spread = _per_pixel(sigma, seen.shape, f"sigma of {who}")
+        spread = per_pixel(sigma, seen.shape, f"sigma of {who}")
         return seen.restore([p + spread * draws.standard_normal(p.shape) for p in seen.planes])
     if sigma is not None:
         raise InputError(f"The sigma of {who} is for kind='gaussian'. Got kind={kind!r}.")
     flips = "independent" if kind == "salt_and_pepper" else kind
-    hit = _drawn(_rates(seen.shape, flip_probability, flips, length, draws, who), seen.shape, draws)
-    values = _of_two_ends(seen, hit, draws) if flips != kind else _flipped(seen, hit, draws)
-    return seen.restore([_with(p, hit, new) for p, new in zip(seen.planes, values, strict=True)])
+    rates = _rates(seen.shape, flip_probability, flips, length, draws, who)
+    each, hit = np.broadcast_to(rates, seen.shape), np.empty(seen.shape, dtype=np.bool_)
+    for rows in row_blocks(hit):
+        hit[rows] = draws.random(hit[rows].shape) < each[rows]
+    noisy = [plane.copy() for plane in seen.planes]
+    for plane, values in zip(noisy, _draw_values(seen, hit, kind, draws), strict=True):
+        plane[hit] = values
+    return seen.restore(noisy)
 
 
 def flip_map(
@@ -226,19 +231,27 @@ def _rates(
 ) -> npt.NDArray[Any]:
     """Return flip probabilities that broadcast to the shape."""
     if kind == "independent":
-        return _per_pixel(flip_probability, shape, f"flip_probability of {who}", 1.0)
+        return per_pixel(flip_probability, shape, f"flip_probability of {who}", 1.0)
     mean = check.number(flip_probability, f"flip_probability of {who}", 0, 1)
     if mean > 0.5:
         raise InputError(
             f"The flip_probability of {who} must be at most 0.5 for kind={kind!r}, as "
             f"{_AT_MOST_HALF[kind]}. Got {mean:g}."
         )
-    if kind == "burst":
-        return np.float32(0.5) * _bursts(shape, 2 * mean, _burst_length(length, mean, who), draws)
-    return np.linspace(0.0, 2 * mean, shape[1]) if shape[1] > 1 else np.array([mean])
+    if kind == "varying":
+        return np.linspace(0.0, 2 * mean, shape[1]) if shape[1] > 1 else np.array([mean])
+    run = check.number(length, f"length of {who}", 1)
+    most = run / (run + 1) / 2
+    if most < mean < 0.5:
+        raise InputError(
+            f"The flip_probability of {who} must be at most {most:g} for bursts of mean length "
+            f"{run:g}, so that there is a pixel between two of them. Got {mean:g}. Take longer "
+            "bursts or fewer flips."
+        )
+    return np.float32(0.5) * _bursts(shape, 2 * mean, run, draws)
 
 
-def _per_pixel(values: Any, shape: tuple[int, int], what: str, most: float = math.inf) -> F64:
+def per_pixel(values: Any, shape: tuple[int, int], what: str, most: float = math.inf) -> F64:
     """Check one number, or one per pixel, that is at least 0."""
     if not np.ndim(values):
         return np.array(check.number(values, what, 0, most))
@@ -256,19 +269,6 @@ def _per_pixel(values: Any, shape: tuple[int, int], what: str, most: float = mat
             f"The {what} must be {span}. Got {found[row, column]:g} at pixel ({row}, {column})."
         )
     return found
-
-
-def _burst_length(length: float, mean: float, who: str) -> float:
-    """Check that bursts of a length leave room for the gaps between them."""
-    number = check.number(length, f"length of {who}", 1)
-    most = number / (number + 1) / 2
-    if most < mean < 0.5:
-        raise InputError(
-            f"The flip_probability of {who} must be at most {most:g} for bursts of mean length "
-            f"{number:g}, so that there is a pixel between two of them. Got {mean:g}. Take longer "
-            "bursts or fewer flips."
-        )
-    return number
 
 
 def _bursts(
@@ -304,35 +304,14 @@ def _chain(uniform: F64, enter: float, stay: float, *, state: bool) -> Bool:
     return result[1:]
 
 
-def _drawn(rates: npt.NDArray[Any], shape: tuple[int, int], draws: np.random.Generator) -> Bool:
-    """Draw which pixels are hit."""
-    hit = np.empty(shape, dtype=np.bool_)
-    each = np.broadcast_to(rates, shape)
-    for rows in row_blocks(hit):
-        hit[rows] = draws.random(hit[rows].shape) < each[rows]
-    return hit
-
-
-def _flipped(seen: CodedImage, hit: Bool, draws: np.random.Generator) -> list[Plane]:
-    """Return new values for the pixels that are hit: the other of two, or any level."""
-    low, high = seen.span
-    if seen.kind == "binary":
+def _draw_values(seen: CodedImage, hit: Bool, kind: str, draws: np.random.Generator) -> list[Plane]:
+    """Return new values for the pixels that are hit: an end, the other of two, or any level."""
+    (low, high), n_hit, dtype = seen.span, int(hit.sum()), seen.planes[0].dtype
+    if kind == "salt_and_pepper":  # in all channels alike
+        return [np.where(draws.random(n_hit) < 0.5, high, low)] * len(seen.planes)
+    if seen.labels is not None:
         return [np.where(plane[hit] == low, high, low) for plane in seen.planes]
-    n_hit, dtype = int(hit.sum()), seen.planes[0].dtype
     if dtype.kind == "f":
         uniform = [draws.random(n_hit) for _ in seen.planes]
         return [low * (1 - u) + high * u for u in uniform]
     return [draws.integers(low, high, n_hit, dtype, endpoint=True) for _ in seen.planes]
-
-
-def _of_two_ends(seen: CodedImage, hit: Bool, draws: np.random.Generator) -> list[Plane]:
-    """Return the pixels that are hit the darkest value or the lightest, in all channels alike."""
-    is_light = draws.random(int(hit.sum())) < 0.5
-    return [np.where(is_light, seen.span[1], seen.span[0])] * len(seen.planes)
-
-
-def _with(plane: Plane, hit: Bool, values: Plane) -> Plane:
-    """Return a copy of the plane with new values where it was hit."""
-    noisy = plane.copy()
-    noisy[hit] = values
-    return noisy

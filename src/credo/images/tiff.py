@@ -8,12 +8,12 @@ import os
 import tempfile
 import threading
 import zlib
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeAlias, final
+from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,8 @@ from credo.exceptions import (
 )
 
 #: Rows and columns.
-Window: TypeAlias = tuple[slice, slice]
-Shape: TypeAlias = tuple[int, int]
+Window: TypeAlias = tuple[slice, ...]
+Shape: TypeAlias = tuple[int, ...]
 
 #: Bytes of unpacked strips or tiles that are kept, so that tiles of another size than theirs find
 #: them again: a band of 2048 rows of a picture 65536 wide.
@@ -113,8 +113,8 @@ class TiffSource:
         self._bit_order: Any = "little" if int(page.fillorder) == 2 else "big"
         self._places = list(zip(page.dataoffsets, page.databytecounts, strict=True))
         self._decode = page.decode
-        self._kept: OrderedDict[int, npt.NDArray[Any]] = OrderedDict()
-        self._most_kept = max(1, _KEPT // (math.prod(self._segment) * self.dtype.itemsize))
+        size = math.prod(self._segment) * self.dtype.itemsize
+        self._unpacked = lru_cache(max(1, _KEPT // size))(self._unpack)
         self._lock = threading.Lock()
         self._is_closed = False
         self._lines: Any = None  #: the rows of a file that is mapped; of 1-bit pixels, as bytes
@@ -134,7 +134,7 @@ class TiffSource:
             found[:] = self._mapped(rows, columns)
         else:
             across = -(-self.shape[1] // self._segment[1])
-            for row, column, there, here in _pieces((rows, columns), self._segment):
+            for row, column, there, here in pieces((rows, columns), self._segment):
                 found[there] = self._unpacked(row * across + column)[here]
         # from black to white, where the file counts from white to black
         return np.invert(found, out=found) if self._is_inverted else found
@@ -147,12 +147,9 @@ class TiffSource:
         bits = np.unpackbits(self._lines[rows, first:last], axis=1, bitorder=self._bit_order)
         return bits[:, columns.start - 8 * first : columns.stop - 8 * first]
 
-    def _unpacked(self, index: int) -> npt.NDArray[Any]:
-        """Return the pixels of a strip or tile, from the file if they are not at hand."""
+    def _unpack(self, index: int) -> npt.NDArray[Any]:
+        """Read the pixels of a strip or tile from the file."""
         with self._lock:
-            if index in self._kept:
-                self._kept.move_to_end(index)
-                return self._kept[index]
             self.reads += 1
         offset, count = self._places[index]
         if not count:
@@ -168,10 +165,6 @@ class TiffSource:
             raise FileFormatError(
                 f"Strip or tile {index} is damaged: {error}. Save the image again.", self.filename
             ) from error
-        with self._lock:
-            self._kept[index] = found
-            while len(self._kept) > self._most_kept:
-                self._kept.popitem(last=False)
         return found
 
     def let_go(self) -> None:
@@ -182,7 +175,7 @@ class TiffSource:
         """Let go of the file; it cannot be read any more."""
         self._is_closed = True
         self._lines = None
-        self._kept.clear()
+        self._unpacked.cache_clear()
 
     def __enter__(self) -> Self:
         return self
@@ -478,7 +471,7 @@ class TiffTarget:
         size = tuple(side.stop - side.start for side in where)
         part = np.broadcast_to(np.asarray(values), size).astype(self.dtype, copy=False)
         with self._lock:
-            for row, column, there, here in _pieces(where, (self._tile, self._tile)):
+            for row, column, there, here in pieces(where, (self._tile, self._tile)):
                 self._put(row, column, here, part[there])
 
     def _put(self, row: int, column: int, here: Window, part: npt.NDArray[Any]) -> None:
@@ -520,8 +513,13 @@ class TiffTarget:
         if self._stream.closed:
             return
         with self._stack:  # gives the file its name, or removes it after an error
-            if len(self._places) < self._total:
-                raise self._incomplete()
+            missing = [index for index in range(self._total) if index not in self._places]
+            if missing:
+                row, column = (self._tile * number for number in divmod(missing[0], self._across))
+                raise InputError(
+                    f"{self.filename} is not complete: {len(missing)} of {self._total} tiles lack "
+                    f"pixels, the first the one at pixel ({row}, {column}). No file was written."
+                )
             self._tifffile.imwrite(
                 self._stream,
                 self._tiles(),
@@ -535,15 +533,6 @@ class TiffTarget:
                 metadata=None,
                 software=False,
             )
-
-    def _incomplete(self) -> InputError:
-        """Return the error on pixels that were not written."""
-        first = next(index for index in range(self._total) if index not in self._places)
-        row, column = (self._tile * number for number in divmod(first, self._across))
-        return InputError(
-            f"{self.filename} is not complete: {self._total - len(self._places)} of {self._total} "
-            f"tiles lack pixels, the first the one at pixel ({row}, {column}). No file was written."
-        )
 
     def __enter__(self) -> Self:
         return self
@@ -582,20 +571,15 @@ def _as_window(index: Any, shape: Shape, who: str) -> Window:
     return rows, columns
 
 
-class _Piece(NamedTuple):
-    """Where a window and a cell of a raster meet."""
+def pieces(window: Window, cell: Shape) -> Iterator[tuple[int, int, Window, Window]]:
+    """Cut a window along a raster of cells of equal size, row by row.
 
-    row: int  #: which cell
-    column: int
-    there: Window  #: the pixels, from the corner of the window
-    here: Window  #: the same pixels, from the corner of the cell
-
-
-def _pieces(window: Window, cell: Shape) -> Iterator[_Piece]:
-    """Cut a window along a raster of cells of equal size, row by row."""
+    Yield row and column of each cell, the pixels as seen from the corner of the window, and the
+    same pixels as seen from the corner of the cell.
+    """
     for row, there_rows, here_rows in _cut(window[0], cell[0]):
         for column, there_columns, here_columns in _cut(window[1], cell[1]):
-            yield _Piece(row, column, (there_rows, there_columns), (here_rows, here_columns))
+            yield row, column, (there_rows, there_columns), (here_rows, here_columns)
 
 
 def _cut(side: slice, size: int) -> Iterator[tuple[int, slice, slice]]:

@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -25,8 +24,7 @@ from credo.graphs.grid_coordinates import Axis, edge_energy
 from credo.graphs.grid_field import odds_energy
 from credo.images._denoise import Energies, learn_flips
 from credo.images.coding import read_image
-from credo.images.estimate import Sample
-from credo.images.tiff import Shape, Window, let_go
+from credo.images.tiff import Shape, Window, let_go, pieces
 from credo.inference.grids.engine import GridSettings, messages_on, settings_for
 
 #: Called with the number of tiles done, and of all tiles.
@@ -208,22 +206,16 @@ def denoise_tiled(  # noqa: PLR0913 - one parameter per setting
     pictures = _Pictures(seen, plane, target, posterior)
     _check_outputs(pictures, shape)
     size, count = check.count(tile, f"tile of {who}"), check.count(threads, f"threads of {who}")
-    make = partial(
-        Restorer.of, neighbours=neighbours, sweeps=sweeps, momentum=momentum, method=method,
-        dtype=dtype, who=who,
-    )  # fmt: skip
-    _check_coupling(make, coupling, who)
+    passing = neighbours, sweeps, momentum, method, dtype
+    Restorer.of(who, passing, 0.5, coupling)  # refuses wrong settings before anything is read
     names, ends = _survey(pictures, cut_tiles(shape, size), labels)
     _check_holds(target, names, "target")
-    if isinstance(flips, str) or isinstance(coupling, str):
-        mosaics = [_mosaic(each, shape) for each in (seen, plane) if each is not None]
-        flips, coupling = _learn(mosaics, shape, names, (flips, coupling), neighbours, who)
-    restorer = make(ends or flips, coupling, names)
-    energy, changed, tiles = _restore_all(pictures, restorer, shape, size, count, callback)
+    flips, coupling, _ = learn_flips(seen, names, flips, coupling, neighbours)
+    restorer = Restorer.of(who, passing, ends or flips, coupling, names)
+    energy, changed, tiles = _restore_all(pictures, restorer, size, count, callback)
     return TiledRestoration(
-        target, posterior, names, energy, flip_probability if plane is not None else flips,
-        restorer.coupling, restorer.sweeps, tiles, changed,
-    )  # fmt: skip
+        target, posterior, names, energy, flips, restorer.coupling, restorer.sweeps, tiles, changed
+    )
 
 
 def denoise_dask(  # noqa: PLR0913 - one parameter per setting
@@ -332,18 +324,12 @@ def denoise_dask(  # noqa: PLR0913 - one parameter per setting
     planes = [image]
     if hasattr(flips, "shape"):
         planes.append(arrays.asarray(flips, chunks=image.chunks).rechunk(image.chunks))
-    make = partial(
-        Restorer.of, neighbours=neighbours, sweeps=sweeps, momentum=momentum, method=method,
-        dtype=dtype, who=who,
-    )  # fmt: skip
-    _check_coupling(make, coupling, who)
+    passing = neighbours, sweeps, momentum, method, dtype
+    Restorer.of(who, passing, 0.5, coupling)  # refuses wrong settings before anything is computed
     names, ends = _survey_blocks(arrays, planes, labels)
-    if isinstance(flips, str) or isinstance(coupling, str):
-        windows = Sample.of(shape).windows(shape)
-        lazy = [arrays.block([[each[w] for w in row] for row in windows]) for each in planes]
-        mosaics = list(arrays.compute(*lazy))
-        flips, coupling = _learn(mosaics, shape, names, (flips, coupling), neighbours, who)
-    restorer = make(ends or flips, coupling, names)
+    flips = planes[1] if ends else flips
+    flips, coupling, _ = learn_flips(image, names, flips, coupling, neighbours)
+    restorer = Restorer.of(who, passing, ends or flips, coupling, names)
     kind = np.dtype(restorer.settings.dtype) if posterior else image.dtype
     depth = {axis: min(restorer.sweeps, length) for axis, length in enumerate(shape)}
     # along a side no longer than the halo blocks are merged; Dask merges other small ones
@@ -419,21 +405,15 @@ class Restorer:
     who: str
 
     @classmethod
-    def of(  # noqa: PLR0913 - one parameter per setting
-        cls,
-        flips: float | tuple[float, float],
-        coupling: Any,
-        labels: Labels = (),
-        *,
-        neighbours: Any,
-        sweeps: Any,
-        momentum: Any,
-        method: Any,
-        dtype: Any,
-        who: str,
+    def of(
+        cls, who: str, passing: tuple[Any, ...], flips: Any, coupling: Any, labels: Labels = ()
     ) -> Restorer:
-        """Check all settings, for a flip probability or the ends of a map of them."""
+        """Check how messages are passed, for a flip probability or the ends of a map of them."""
+        neighbours, sweeps, momentum, method, dtype = passing
         count = check.count(sweeps, f"sweeps of {who}", 0)
+        if isinstance(coupling, str):  # still to be learnt
+            check.one_of(coupling, ("estimate",), f"coupling of {who}")
+            coupling = 0.0
         smooth = Ising(coupling)
         if isinstance(smooth.strength, tuple) and any(map(np.ndim, smooth.strength)):
             raise InputError(
@@ -485,11 +465,10 @@ class Restorer:
 
 def _with_upper(inside: Window, axis: Axis) -> Window:
     """Widen a window by the upper pixels of the edges along an axis, as far as there are any."""
-    rows, columns = (
+    return tuple(
         slice(max(0, side.start + min(step, 0)), side.stop + max(step, 0))
         for side, step in zip(inside, axis, strict=True)
     )
-    return rows, columns
 
 
 def _name(second: Bool, labels: Labels, dtype: Any) -> Part:
@@ -525,23 +504,20 @@ class Tile(NamedTuple):
     core: Window
     outer: Window
     inside: Window  #: the core, as seen from the corner of the outer window
-    ends_row: bool  #: whether no tile is to its right
 
 
 def cut_tiles(shape: Shape, size: int, halo: int = 0) -> Iterator[Tile]:
     """Cut a picture into tiles of at most ``size`` rows and columns, row by row."""
-    for rows, wide_rows, inner_rows in _stretches(shape[0], size, halo):
-        for columns, wide_columns, inner_columns in _stretches(shape[1], size, halo):
-            outer, inside = (wide_rows, wide_columns), (inner_rows, inner_columns)
-            yield Tile((rows, columns), outer, inside, columns.stop == shape[1])
-
-
-def _stretches(length: int, size: int, halo: int) -> Iterator[tuple[slice, slice, slice]]:
-    """Cut a side, widen each piece by the halo as far as there are pixels, and find it in there."""
-    for start in range(0, length, size):
-        stop, first = min(start + size, length), max(0, start - halo)
-        wide = slice(first, min(length, stop + halo))
-        yield slice(start, stop), wide, slice(start - first, stop - first)
+    for _, _, core, _ in pieces((slice(0, shape[0]), slice(0, shape[1])), (size, size)):
+        outer = tuple(
+            slice(max(0, side.start - halo), min(length, side.stop + halo))
+            for side, length in zip(core, shape, strict=True)
+        )
+        inside = tuple(
+            slice(side.start - wide.start, side.stop - wide.start)
+            for side, wide in zip(core, outer, strict=True)
+        )
+        yield Tile(core, outer, inside)
 
 
 class _Pictures(NamedTuple):
@@ -552,70 +528,55 @@ class _Pictures(NamedTuple):
     target: Any
     posterior: Any
 
-    def write(self, done: _Done, labels: Labels) -> None:
-        """Write what was found for a tile."""
-        self.target[done.tile.core] = _name(done.restored, labels, self.target.dtype)
-        if self.posterior is not None:
-            self.posterior[done.tile.core] = done.second
-        self.let_go(done.tile)
+    def read(self, window: Window) -> tuple[Part, Part | None]:
+        """Read a part of the picture, and of the map if there is one."""
+        return _read(self.seen, window), None if self.flips is None else _read(self.flips, window)
 
     def let_go(self, tile: Tile) -> None:
         """Tell the system after a row of tiles that files in memory are not needed for now."""
-        for each in self if tile.ends_row else ():
-            let_go(each)
-
-
-class _Done(NamedTuple):
-    """A tile and what was found."""
-
-    tile: Tile
-    restored: Bool
-    second: Part | None  #: probabilities, if anybody wants them
-    energy: Energies
-    changed: int
+        if tile.core[1].stop == self.seen.shape[1]:
+            for each in self:
+                let_go(each)
 
 
 def _restore_all(
-    pictures: _Pictures,
-    restorer: Restorer,
-    shape: Shape,
-    size: int,
-    threads: int,
-    callback: TileCallback | None,
+    pictures: _Pictures, restorer: Restorer, size: int, threads: int, callback: TileCallback | None
 ) -> tuple[Energies, int, int]:
     """Restore all tiles and write them as they come; return energies, changes, number of tiles."""
-    total = math.ceil(shape[0] / size) * math.ceil(shape[1] / size)
-    energies: list[Energies] = []
+    shape = tuple(pictures.seen.shape)
+    total = math.prod(-(-length // size) for length in shape)
+    energies: list[list[float]] = []
     changed = 0
 
     def read() -> Iterator[tuple[Tile, Part, Part | None]]:
         # one pixel more than sweeps, for the edges that lead out of a tile
         for tile in cut_tiles(shape, size, restorer.sweeps + 1):
-            flips = None if pictures.flips is None else _read(pictures.flips, tile.outer)
-            yield tile, _read(pictures.seen, tile.outer), flips
+            yield tile, *pictures.read(tile.outer)
 
-    def work(job: tuple[Tile, Part, Part | None]) -> _Done:
+    def work(job: tuple[Tile, Part, Part | None]) -> tuple[Tile, Bool, Any, list[float], int]:
         tile, seen, flips = job
         inside = tile.inside
         second, field, beliefs = restorer.restore(seen, flips, tile.outer)
         restored: Bool = beliefs > 0.5  # ties go to the first label
-        energy = Energies(*(restorer.energy(field, second, x, inside) for x in (second, restored)))
-        kept = None if pictures.posterior is None else beliefs[inside].copy()
+        energy = [restorer.energy(field, second, x, inside) for x in (second, restored)]
         moved = int(np.count_nonzero(restored[inside] != second[inside]))
-        return _Done(tile, restored[inside].copy(), kept, energy, moved)
+        kept = None if pictures.posterior is None else beliefs[inside].copy()
+        return tile, restored[inside].copy(), kept, energy, moved
 
     try:
-        for done in map_in_order(work, read(), threads):
-            pictures.write(done, restorer.labels)
-            energies.append(done.energy)
-            changed += done.changed
+        for tile, restored, beliefs, energy, moved in map_in_order(work, read(), threads):
+            pictures.target[tile.core] = _name(restored, restorer.labels, pictures.target.dtype)
+            if pictures.posterior is not None:
+                pictures.posterior[tile.core] = beliefs
+            pictures.let_go(tile)
+            energies.append(energy)
+            changed += moved
             if callback is not None:
                 callback(len(energies), total)
     except BaseException as error:
         error.add_note(f"denoise_tiled has written {len(energies)} of {total} tiles, row by row.")
         raise
-    noisy, restored = (math.fsum(each) for each in zip(*energies, strict=True))
-    return Energies(noisy, restored), changed, total
+    return Energies(*map(math.fsum, zip(*energies, strict=True))), changed, total
 
 
 # --- what is read and written ---------------------------------------------------------------------
@@ -651,14 +612,6 @@ def _as_flips(flips: Any, shape: Shape, who: str) -> Any:
             f"shape {tuple(plane.shape)}."
         )
     return plane
-
-
-def _check_coupling(make: Callable[..., Restorer], coupling: Any, who: str) -> None:
-    """Refuse settings that cannot be right, whatever the numbers that are still to be learnt."""
-    if isinstance(coupling, str):
-        check.one_of(coupling, ("estimate",), f"coupling of {who}")
-        coupling = 0.0
-    make(0.5, coupling)
 
 
 def _check_outputs(pictures: _Pictures, shape: Shape) -> None:
@@ -740,13 +693,13 @@ def _survey(
     known: list[Any] = [] if labels is None else list(_as_two(labels, who))
     ends: list[float] = []
     for tile in tiles:
-        part = _read(pictures.seen, tile.core)
+        part, flips = pictures.read(tile.core)
         for value in (part.min().item(), part.max().item()):
             if len(known) < 2 and not math.isnan(value) and value not in known:
                 known.append(value)
         _is_second(part, known, who, tile.core)
-        if pictures.flips is not None:
-            ends += _ends(_read(pictures.flips, tile.core), tile.core)
+        if flips is not None:
+            ends += _ends(flips, tile.core)
         pictures.let_go(tile)
     names = tuple(known) if labels is not None else _two_of(known, pictures.seen.dtype, who)
     return names, (min(ends), max(ends)) if ends else None
@@ -775,32 +728,3 @@ def _as_two(labels: Any, who: str) -> Labels:
     if len(names) != 2 or not all(isinstance(name, (bool, int, float)) for name in names):
         raise InputError(f"{who} needs two numbers as labels. Got {check.listing(names)}.")
     return names
-
-
-# --- learning without reading all -----------------------------------------------------------------
-
-
-def _mosaic(source: Any, shape: Shape) -> Part:
-    """Put the pixels that are learnt from side by side."""
-    windows = Sample.of(shape).windows(shape)
-    return np.block([[_read(source, window) for window in row] for row in windows])
-
-
-def _learn(
-    mosaics: list[Part],
-    shape: Shape,
-    labels: Labels,
-    numbers: tuple[Any, Any],
-    neighbours: int,
-    who: str,
-) -> tuple[Any, Any]:
-    """Learn the flip probability and the coupling as from the whole picture.
-
-    ``mosaics`` are the sampled pixels, and those of a map of flip probabilities if there is one;
-    ``numbers`` what is given, or ``"estimate"``.
-    """
-    states = np.where(_is_second(mosaics[0], labels, who), np.int8(1), np.int8(-1))
-    flips = mosaics[1] if len(mosaics) > 1 else numbers[0]
-    given = flips, numbers[1]
-    found, coupling, _ = learn_flips(states, Sample.of(shape), given, neighbours, None)
-    return found, coupling

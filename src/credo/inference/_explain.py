@@ -1,4 +1,4 @@
-"""``explain``: how much each finding speaks for a state; and which findings cannot all be true."""
+"""``explain``: how much each finding weighs for a state; and which findings cannot all be true."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def impossible(
     budget: Budget = "4GB",
     judge: Callable[[Evidence], bool] | None = None,
 ) -> InputError:
-    """Word the error for evidence of probability zero, with a smallest conflicting set.
+    """Return the error for evidence of probability zero, with a smallest conflicting set.
 
     Parameters
     ----------

@@ -296,7 +296,7 @@ def _describe_end(post: GraphPosterior) -> str:
     if post.status in _SETTLED:
         return ""
     if not post.sweeps:
-        return f"{who} found no place to begin from, and gives what it began with."
+        return f"{who} found no possible state to start from, and returns its starting beliefs."
     moved = float(post.residuals[-1])
     last = (
         f"the last one changed a probability by {moved:.2g}"

@@ -140,7 +140,7 @@ class MaxMarginals:
     See Also
     --------
     credo.max_marginals : Makes one.
-    credo.infer : Sums in the place of maxima.
+    credo.infer : Sums in place of maxima.
 
     Notes
     -----

@@ -143,7 +143,7 @@ OPTIONS = {
     "draws": "sweeps of each chain that count",
     "burn_in": "sweeps of each chain before that",
     "chains": "how many",
-    "thin": "take every so-many-th sweep",
+    "thin": "keep every n-th sweep",
     "log_z": "ais estimates log Z by annealing; none leaves it out",
     "start": "where moves begin: single, random or annealed",
     "until": "converged, or satisfied: stop once all rules hold",

@@ -264,7 +264,7 @@ def fit_jeffrey(
 
 
 def _contradiction(apart: float) -> NumericalError:
-    """Word the error for posteriors that do not go together."""
+    """Return the error for posteriors that do not go together."""
     return NumericalError(
         f"infer: the posteriors asked for by jeffrey could not be fitted together in {_ROUNDS} "
         f"rounds; they are still {apart:.1e} apart. They may contradict each other."

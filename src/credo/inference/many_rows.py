@@ -266,7 +266,8 @@ def _variables(wiring: Wiring, names: Iterable[Any], owner: str) -> list[int]:
         return wiring.variables.find_each(names, f"{owner}: the list of columns")
     except LabelError as error:
         raise LabelError(
-            f"{owner}: a column is no variable. {error} Drop columns that the model does not know."
+            f"{owner}: a column is not a variable. {error} Drop columns that the model does not "
+            "know."
         ) from None
 
 
@@ -361,7 +362,7 @@ def _list_cells(column: Any, name: Any, owner: str) -> list[Any]:
 def _find_codes(
     wiring: Wiring, variable: int, column: Any, owner: str, rows: Sequence[int] | None = None
 ) -> Any:
-    """Find the state of each cell, -1 for none; name the first that is no state, and its row."""
+    """Find the state of each cell, -1 for none; name the first that is not a state, and its row."""
     states, name = tuple(wiring.states[variable]), wiring.names[variable]
     if None in states:
         raise InputError(

@@ -258,7 +258,7 @@ def pass_messages(
     Exact, in time and memory linear in the cells of all factors; nothing recurses. A tree of n
     variables joined by edges takes :math:`2 (n - 1)` messages, one per direction of an edge, from
     the deepest nodes upwards and back. A factor of three variables or more is a node of its own: it
-    hears a message from each of its variables and sends one to each.
+    receives a message from each of its variables and sends one to each.
 
     Messages include every potential and all evidence on the sender's side. If evidence had to cut
     cycles, an observed variable sends the edge alone; its own potential counts once, in

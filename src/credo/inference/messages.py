@@ -46,15 +46,15 @@ class Message:
               = \text{values}(x_j) \, e^{\text{log\_scale}}
 
     with the evidence in :math:`\psi_i`. For maxima the sum is a maximum. A factor of three
-    variables or more is a node of its own: a variable sends it the product of what it hears from
-    others, and the factor sends the sum of its table times what it hears from others.
+    variables or more is a node of its own: a variable sends it the product of what it receives from
+    others, and the factor sends the sum of its table times what it receives from others.
 
     Attributes
     ----------
     source : Hashable
         Name of the variable or factor that sends.
     target : Hashable
-        Name of the variable or factor that hears.
+        Name of the variable or factor that receives.
     states : tuple
         States of the variable that the message is about: the target, or the source if the target
         is a factor.
@@ -132,7 +132,7 @@ class TreeRun:
         one, two = (getattr(node, "name", node) for node in (source, target))
         is_factor = [name in factors and name not in known for name in (one, two)]
         if all(is_factor):
-            raise InputError(f"{one!r} and {two!r} are both factors, which never talk.")
+            raise InputError(f"{one!r} and {two!r} are both factors: no message links them.")
         if any(is_factor):
             factor, name = (one, two) if is_factor[0] else (two, one)
             link = self._link(factors[factor], known.find(name), factor, name)
@@ -141,7 +141,7 @@ class TreeRun:
         return self.spoken(link, is_factor[1], one, two)
 
     def spoken(self, link: int, is_said: bool, source: Label, target: Label) -> Message:  # noqa: FBT001 - one of two ways
-        """Return what the variable of a link says along it, or what it hears."""
+        """Return what the variable of a link sends along it, or what it receives."""
         slot = 2 * self.forest.n + link + is_said * len(self.forest.scope)
         if np.isnan(self.cells[self.start[slot]]):
             raise InputError(
@@ -170,9 +170,9 @@ class TreeRun:
         return values, float(log_scales[0])
 
     def sent(self) -> Iterator[tuple[int, bool]]:
-        """Yield all messages in order, as a link and whether its variable says or hears it.
+        """Yield all messages in order, as a link and whether its variable sends or receives it.
 
-        Between the two variables of an edge there is one: what the other end hears.
+        Between the two variables of an edge there is one: what the other end receives.
         """
         arity, n = np.diff(self.wiring.scope_start).tolist(), self.forest.n
         scopes, _, factor, var_start, links, order, up = (array.tolist() for array in self.forest)
@@ -211,7 +211,7 @@ class TreeRun:
         )
 
     def _edge(self, i: int, j: int, source: Label, target: Label) -> int:
-        """Return the link through which variable j hears from i: of a factor of these two."""
+        """Return the link through which variable j receives from i: of a factor of these two."""
         around = self.forest.factor[self.wiring.scope == i].tolist()
         shared = [f for f in around if sorted(self.scope_of(f)) == sorted((i, j))]
         if len(shared) == 1:

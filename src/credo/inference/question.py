@@ -124,7 +124,7 @@ class Question:
         return self.evidence is not self.findings
 
     def tabulated(self) -> Question:
-        """Ask the same of tables in the place of rules."""
+        """Ask the same of tables in place of rules."""
         wiring = self.wiring.tabulated(sum_product=True)
         return self if wiring is self.wiring else replace(self, wiring=wiring)
 
@@ -187,7 +187,7 @@ def indices(
 
 
 def not_asked(name: Any, variables: Sequence[Label]) -> InputError:
-    """Word the error for a variable that is in the model and not in the query."""
+    """Return the error for a variable that is in the model and not in the query."""
     return InputError(
         f"{name!r} was not asked for; query has {check.listing(variables) or 'nothing'}. Add it to "
         "query, or leave query out for all marginals."

@@ -5,6 +5,7 @@ Networks, whose figures are larger, are in ``credo.plots.networks``.
 
 from __future__ import annotations
 
+import math
 from functools import singledispatch
 from typing import Any
 
@@ -26,9 +27,11 @@ from credo.exceptions import InputError
 from credo.images import Restoration, Segmentation
 
 #: Okabe and Ito's eight colours, told apart by colour-blind readers too.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 #: What is not a class of its own: reference lines, the reject band.
 GREY = "#8C8C8C"
+#: Inches that a line of text takes, and most inches of the cells or bars of many classes.
+_LINE, _MOST_INCHES = 0.17, 13.0
 #: Above so many cells of a confusion matrix the counts would be too small to read.
 _MOST_CELLS_WITH_TEXT = 150
 #: More letters below a confusion matrix are turned, so that they do not run into each other.
@@ -72,12 +75,13 @@ def _without_box(ax: Any) -> Any:
 
 
 def one_line(value: Any, longest: int) -> str:
-    """Write a value in one line: no control characters, no halves of characters, not too long."""
+    """Write a value in one line, without control characters; of a long one both ends."""
     text = str(value).encode("utf-8", "replace").decode("utf-8")
     text = "".join(
         c if c.isprintable() or c == "\xa0" else "\N{REPLACEMENT CHARACTER}" for c in text
     )
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    tail = longest // 3
+    return text if len(text) <= longest else f"{text[: longest - 1 - tail]}…{text[-tail:]}"
 
 
 def name_of(label: Any, longest: int = 28) -> str:
@@ -85,11 +89,22 @@ def name_of(label: Any, longest: int = 28) -> str:
     return one_line(label, longest).replace("$", r"\$")
 
 
-def _legend_above(ax: Any, n_lines: int) -> None:
+def inches_of(ax: Any) -> Any:
+    """Return width and height of axes in inches, as far as they are known before drawing."""
+    return ax.get_window_extent().size / ax.figure.dpi
+
+
+def _with_room(names: list[str], inches: float) -> tuple[range, list[str]]:
+    """Return places and names for an axis: all of them, or every second, third ... of too many."""
+    step = math.ceil(len(names) * _LINE / inches)
+    return range(0, len(names), step), names[::step]
+
+
+def _legend_above(ax: Any) -> None:
     """Put the legend above the curves, where room is made for it."""
     low, high = ax.get_ylim()
-    ax.set_ylim(low, high + 0.09 * n_lines * (high - low))
-    ax.legend(frameon=False, fontsize="small", loc="upper left")
+    legend = ax.legend(frameon=False, fontsize="small", loc="upper left")
+    ax.set_ylim(low, high + (0.05 + 0.08 * len(legend.get_texts())) * (high - low))
 
 
 # --- evaluation -----------------------------------------------------------------------------------
@@ -98,7 +113,7 @@ def _legend_above(ax: Any, n_lines: int) -> None:
 @draw.register
 def _(result: Calibration, ax: Any = None) -> Any:
     """Draw observed frequencies over predicted probabilities, and where the cases are."""
-    ax = axes_for(ax, (5.4, 5.0))
+    ax = axes_for(ax, (5.4, 5.8))
     left, right = result.edges.T
     # A quantile bin may hold one repeated value; half a hundredth keeps its bar visible.
     width, share = np.maximum(right - left, 0.005), result.weight / result.weight.sum()
@@ -106,30 +121,19 @@ def _(result: Calibration, ax: Any = None) -> Any:
     ax.bar((left + right) / 2, share, width, label="share of the cases", **style)
     ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="perfectly calibrated")
     error = np.stack([result.observed - result.low, result.high - result.observed])
-    ax.errorbar(
-        result.predicted,
-        result.observed,
-        yerr=np.maximum(error, 0.0),
-        color=COLOURS[0],
-        marker="o",
-        markersize=5,
-        linewidth=1.5,
-        elinewidth=1,
-        capsize=2.5,
-        label="observed, 95 % interval",
-    )
+    style = {"color": COLOURS[0], "marker": "o", "markersize": 5, "elinewidth": 1, "capsize": 2.5}
+    points = result.predicted, result.observed, np.maximum(error, 0.0)
+    ax.errorbar(*points, label="observed, 95 % interval", **style)
     named, seen = "the most probable class", "share of the cases where it was right"
     if result.label is not None:
         named = name_of(result.label)
         seen = f"observed frequency of {named}"
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.03), yticks=np.arange(6) / 5)
     ax.set(xlabel=f"predicted probability of {named}", ylabel=seen)
-    ax.set_title(
-        f"Calibration error {result.expected_calibration_error:.3f}, "
-        f"Brier score {result.brier:.3f}",
-        fontsize="medium",
-    )
-    _legend_above(ax, 3)
+    ax.spines["left"].set_bounds(-0.02, 1.03)
+    errors = f"error {result.expected_calibration_error:.3f}, Brier score {result.brier:.3f}"
+    ax.set_title(f"{result.n_rows:,} cases: calibration {errors}", fontsize="medium")
+    _legend_above(ax)
     return ax
 
 
@@ -139,24 +143,29 @@ def _(result: Confusion, ax: Any = None) -> Any:
     n_truths, n_acts = result.counts.shape
     is_written = result.counts.size <= _MOST_CELLS_WITH_TEXT
     wide, high = (0.9, 0.7) if is_written else (0.34, 0.3)
-    ax = axes_for(ax, (1.8 + wide * n_acts, 1.4 + high * n_truths))
+    size = min(wide * n_acts, _MOST_INCHES), min(high * n_truths, _MOST_INCHES)
+    ax = axes_for(ax, (1.8 + size[0], 1.4 + size[1]))
+    width, height = inches_of(ax)
     share = result.normalised("truth")
     ax.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     if is_written:
-        for (k, a), count in np.ndenumerate(result.counts):
+        texts = {cell: f"{count:.6g}" for cell, count in np.ndenumerate(result.counts)}
+        letters = min(10.0, 100 * width / n_acts / max(map(len, texts.values())))  # points
+        for (k, a), text in texts.items():
             ink = "white" if share[k, a] > 0.6 else "black"
-            ax.text(a, k, f"{count:.6g}", ha="center", va="center", color=ink)
+            ax.text(a, k, text, ha="center", va="center", color=ink, fontsize=letters)
     acts = [name_of(act) for act in result.acts]
     is_upright = sum(map(len, acts)) <= _MOST_LETTERS_UPRIGHT
     turn = 0 if is_upright else 40 if n_acts <= 12 else 90
-    ax.set_xticks(range(n_acts), acts, rotation=turn, ha="right" if turn == 40 else "center")
-    ax.set_yticks(range(n_truths), [name_of(truth) for truth in result.truths])
+    side = "right" if turn == 40 else "center"
+    ax.set_xticks(*_with_room(acts, width), rotation=turn, ha=side)
+    ax.set_yticks(*_with_room([name_of(truth) for truth in result.truths], height))
     shades = "" if is_written else " (the darker, the larger its share of the true class)"
     ax.set(xlabel=f"act{shades}", ylabel="true class")
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     if result.reject is not None:
-        ax.axvline(result.acts.index(result.reject) - 0.5, color=GREY, linestyle=":", linewidth=1.5)
+        ax.axvline(result.acts.index(result.reject) - 0.5, color="0.25", linestyle=":")
     return ax
 
 
@@ -175,7 +184,7 @@ def _(result: RiskCoverage, ax: Any = None) -> Any:
         ax.plot([own.coverage], [own.risk], "o", color=COLOURS[1], label=rejecting)
     ax.set(xlim=(0, 1.01), ylabel="mean loss of these cases")
     ax.set_xlabel("share of the cases decided, the surest first")
-    _legend_above(ax, 3)
+    _legend_above(ax)
     return ax
 
 
@@ -220,14 +229,14 @@ def _(result: CostCurve, ax: Any = None) -> Any:
     top = max(0.5, 1.05 * float(result.curve.max()), 1.05 * own)
     ax.set(xlim=(0, 1), ylim=(0, top), ylabel="expected cost, as a share of the worst")
     ax.set_xlabel(f"weight of {name_of(result.positive)} (probability × cost)")
-    _legend_above(ax, 4)
+    _legend_above(ax)
     return ax
 
 
 @draw.register
 def _(result: Evaluation, ax: Any = None) -> Any:
     """Draw calibration, loss and coverage, the confusion matrix, and losses by act."""
-    lower = max(4.2, 2.2 + 0.25 * len(result.by_act))
+    lower = min(max(4.2, 2.2 + 0.25 * len(result.by_act)), _MOST_INCHES)
     ax = axes_for(ax, (11.0, 4.2 + lower))
     place = ax.get_subplotspec()
     if place is None:
@@ -264,11 +273,11 @@ def _draw_by_act(result: Evaluation, ax: Any) -> None:
     ends = [result.expected_loss.low, result.expected_loss.high]
     if None not in ends:
         shown += ax.plot(ends, [0.19, 0.19], color="black", linewidth=1.5, label="its interval")
-    ax.set_yticks(y, names)
+    ax.set_yticks(*_with_room(names, inches_of(ax)[1]))
     ax.set_ylim(len(names) - 0.5 + max(0.9, 0.08 * len(names)), -0.6)  # room for the legend
     ax.axvline(0.0, color=GREY, linewidth=1)
     ax.set_xlabel("loss per case")
-    ax.set_title("Loss expected, and loss that came", fontsize="medium")
+    ax.set_title("Expected loss, and loss that came", fontsize="medium")
     ax.legend(handles=shown, frameon=False, fontsize="small", loc="lower right", ncols=3)
 
 
@@ -287,12 +296,15 @@ def _(result: LearningCurves, ax: Any = None) -> Any:
         low, middle, high = np.nanquantile(bare, quarters, axis=1, method="nearest")
         ax.plot(sizes, middle, color=colour, marker="o", linewidth=2, label=name_of(name))
         ax.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)
-    ax.set(xscale="log", yscale="log", xlabel="training rows", ylabel="log loss on test rows")
+    ax.set(xscale="log", yscale="log", ylabel="log loss on test rows")
+    ax.set_xlabel(f"training rows (median of {kept.shape[1]} repeats; shaded: the middle half)")
     # Plain numbers, few enough not to run into each other.
-    for axis, steps in ((ax.xaxis, (1, 2, 5)), (ax.yaxis, (1, 2, 3, 4, 6, 8))):
-        axis.set_major_locator(ticker.LogLocator(subs=steps))
+    for axis in (ax.xaxis, ax.yaxis):
+        low, high = axis.get_view_interval()
+        few = ticker.MaxNLocator(5, steps=[1, 2, 5, 10])
+        axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)) if high > 8 * low else few)
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(ticker.NullFormatter())
+        axis.set_minor_locator(ticker.NullLocator())
     ax.legend(frameon=False, fontsize="small")
     return ax
 
@@ -302,11 +314,14 @@ def _(result: LearningCurves, ax: Any = None) -> Any:
 
 @draw.register
 def _(result: Restoration, ax: Any = None) -> Any:
-    """Draw the noisy image, the restored one, and where it is unsure; of colours the first."""
-    channel = result.channels[0]
-    panels = {"noisy": _greys(channel.seen), "restored": _greys(channel.values)}
-    if channel.posterior is not None:
-        panels |= _sureness(channel.posterior.confidence, channel.field.n_labels)
+    """Draw the noisy image, the restored one, and where a channel is unsure."""
+    channels = result.channels
+    seen, restored = zip(*((each.seen, each.values) for each in channels), strict=True)
+    panels = {"noisy": _shades(np.stack(seen, axis=-1))}
+    panels["restored"] = _shades(np.stack(restored, axis=-1))
+    sure = [each.posterior.confidence for each in channels if each.posterior is not None]
+    if sure:
+        panels |= _sureness(np.min(sure, axis=0), channels[0].field.n_labels)
     return _draw_row(panels, result.rejected, ax)
 
 
@@ -315,13 +330,14 @@ def _(result: Segmentation, ax: Any = None) -> Any:
     """Draw the labels before smoothing, those after it, and where they are unsure."""
     places = {label: k for k, label in enumerate(result.posterior.labels)}
     number = np.vectorize(places.__getitem__)
-    panels = {"before": _greys(number(result.before)), "smoothed": _greys(number(result.labels))}
+    panels = {"before": number(result.before), "smoothed": number(result.labels)}
+    panels = {name: _shades(numbers[..., np.newaxis]) for name, numbers in panels.items()}
     panels |= _sureness(result.posterior.confidence, result.field.n_labels)
     return _draw_row(panels, result.rejected, ax)
 
 
-def _greys(values: Any) -> F64:
-    """Bring values between black and white."""
+def _shades(values: Any) -> F64:
+    """Bring values, with channels on the last axis, between black and white."""
     plane = np.asarray(values, dtype=np.float64)
     low, high = float(plane.min()), float(plane.max())
     return (plane - low) / (high - low) if high > low else np.full(plane.shape, 1.0 * (high > 0))
@@ -329,29 +345,29 @@ def _greys(values: Any) -> F64:
 
 def _sureness(confidence: Any, n_labels: int) -> dict[str, F64]:
     """Return a panel from black, where all labels are alike, to white, where the surest is."""
-    above = np.asarray(confidence) - 1 / n_labels
-    return {"unsure": above / (float(above.max()) or 1.0)}
+    above = np.asarray(confidence)[..., np.newaxis] - 1 / n_labels
+    return {"dark: unsure": above / (float(above.max()) or 1.0)}
 
 
 def _draw_row(panels: dict[str, F64], rejected: Any, ax: Any) -> Any:
     """Draw pictures side by side; rejected pixels of the second one are coloured."""
-    pictures = list(panels.values())
-    if pictures[0].ndim != 2:
+    if rejected.ndim != 2:
         raise InputError(
-            f"Only pictures of two dimensions are drawn. Got shape {pictures[0].shape}; draw a "
+            f"Only pictures of two dimensions are drawn. Got shape {rejected.shape}; draw a "
             "slice of it with imshow."
         )
-    height, width = pictures[0].shape
-    ax = axes_for(ax, (2.6 * len(panels), 2.6 * height / width + 0.6))
-    gap = np.ones((height, max(1, width // 32)))
-    picture = np.hstack([part for each in pictures for part in (each, gap)][:-1])
+    height, width = rejected.shape
+    inches = min(2.6, _MOST_INCHES * width / height)
+    names = list(panels)
+    names[1] += "\norange: rejected" * bool(rejected.any())
+    ax = axes_for(ax, (inches * len(panels), inches * height / width + 0.45))
+    gap = np.ones((height, max(1, width // 32), 3))
+    colours = [np.broadcast_to(each, (height, width, 3)) for each in panels.values()]
+    inks = np.hstack([part for each in colours for part in (each, gap)][:-1])
     start = width + gap.shape[1]
-    inks = np.repeat(picture[..., np.newaxis], 3, axis=2)
     inks[:, start : start + width][rejected] = colors.to_rgb(COLOURS[1])
-    marks = ["dark: unsure"] * ("unsure" in panels) + ["orange: rejected"] * bool(np.any(rejected))
-    ax.set_xlabel(", ".join(marks))
     ax.imshow(inks, interpolation="nearest")
-    ax.set_xticks([width / 2 + i * start for i in range(len(panels))], [*panels])
+    ax.set_xticks([width / 2 + i * start for i in range(len(panels))], names)
     ax.set_yticks([])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
@@ -379,15 +395,17 @@ def _(result: Regions, ax: Any = None, *, x_range: tuple[float, float] | None = 
     heights = np.minimum(result.weighted_densities(x), 10 * top)
     shown = []
     for k, truth in enumerate(result.truths):
-        label, ink = f"p(x, {name_of(truth)})", _colour(truth, result)
-        shown += ax.plot(x, heights[:, k], color=ink, linewidth=2, zorder=3, label=label)
+        style = {"color": _colour(truth, result), "linestyle": "-" if k < len(COLOURS) else "--"}
+        label = f"p(x, {name_of(truth)})"
+        shown += ax.plot(x, heights[:, k], linewidth=2, zorder=3, label=label, **style)
     shown += _shade(ax, result, low, high)
     for threshold in result.thresholds:
         if low < threshold < high:
             ax.axvline(threshold, color="0.25", linewidth=0.8, linestyle=(0, (4, 3)), zorder=2)
     ax.set(xlim=(low, high), xlabel="x", ylabel="prior × density")
     ax.set_ylim(0, 1.08 * top if top > 0 else 1)
-    ax.legend(handles=shown, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    ax.legend(handles=shown, frameon=False, ncols=math.ceil(len(shown) / 16), **place)
     return ax
 
 
@@ -404,8 +422,7 @@ def _view(result: Regions) -> tuple[float, float]:
     start, stop = min(low for low, _ in ends), max(high for _, high in ends)
     width = stop - start
     near = [t for t in result.thresholds.tolist() if start - width / 2 < t < stop + width / 2]
-    margin = 0.05 * width
-    return min([start, *(t - margin for t in near)]), max([stop, *(t + margin for t in near)])
+    return min([start, *near]) - 0.05 * width, max([stop, *near]) + 0.05 * width
 
 
 def _points(result: Regions, low: float, high: float) -> tuple[F64, F64]:

@@ -7,18 +7,21 @@ from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib import ticker
+from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch, Rectangle
 from matplotlib.path import Path
+from matplotlib.textpath import TextPath
 
 from credo import _checks as check
 from credo._types import F64, Label
 from credo.exceptions import InputError
 from credo.graphs import Wiring
 from credo.inference import GraphPosterior, WeightOfEvidence, infer
-from credo.plots.figures import COLOURS, axes_for, draw, name_of
+from credo.plots.figures import COLOURS, axes_for, draw, inches_of, name_of
 from credo.plots.layout import Arc, Layers, arrange
 
-BELIEVED, OBSERVED, BEFORE = COLOURS[0], COLOURS[1], "#B3B3B3"
+BELIEVED, OBSERVED, BEFORE, _PALE = COLOURS[0], COLOURS[1], "#B3B3B3", "#FFF6EE"
 _INK, _FRAME, _LINK = "#222222", "#9A9A9A", "#6E6E6E"
 #: States shown of one variable.
 _SHOWN = 5
@@ -31,11 +34,11 @@ _WIDTH, _HEAD, _LINE, _FOOT = 1.9, 0.28, 0.23, 0.07
 #: Where the bars of a box begin and end.
 _BARS = 0.68, 1.4
 #: Between rows, and below them for the legend.
-_BELOW, _LEGEND = 0.45, 0.4
+_BELOW, _LEGEND = 0.45, 0.5
 #: Widths of a box and of the bend of a link, with the room beside them.
 _WIDTHS = _WIDTH + 0.25, 0.35
-#: Letters that fit into the head, and before the bars.
-_TITLE, _LETTERS = 22, 9
+#: Most letters of a name in the head, and before the bars.
+_TITLE, _LETTERS = 22, 10
 
 
 class _Box(NamedTuple):
@@ -135,8 +138,10 @@ def _draw_residuals(result: GraphPosterior, ax: Any) -> Any:
     point = "." if result.sweeps <= _MOST_POINTS else ""
     axes.plot(sweeps[seen], result.residuals[seen], color=COLOURS[0], marker=point)
     axes.set_yscale("log")
-    axes.set_xlabel("look at the beliefs" if is_sampled else "sweep")
-    axes.set_ylabel(f"largest change of a {'belief' if is_sampled else 'message'}")
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
+    axes.set_xlabel(f"part of the draws (of {result.sweeps})" if is_sampled else "sweep")
+    is_belief = is_sampled or "mean_field" in result.engine
+    axes.set_ylabel(f"largest change of a {'belief' if is_belief else 'message'}")
     period = f", every {result.period} sweeps" if result.period else ""
     axes.set_title(f"{result.engine}: {result.status}{period}", fontsize=10)
     return axes
@@ -213,8 +218,7 @@ def _draw_boxes(ax: Any, boxes: list[_Box], layers: Layers, *, arrows: bool) -> 
     axes.set(xlim=(left, right), ylim=(bottom, 0.1), aspect="equal")
     axes.axis("off")
     # Inches on the page of an inch in the drawing.
-    page = axes.get_window_extent().size / axes.figure.dpi
-    scale = float(min(page / [right - left, 0.1 - bottom]))
+    scale = float(min(inches_of(axes) / [right - left, 0.1 - bottom]))
     sizes = [box.height for box in boxes]
     sizes += [heights[row] for row in layers.row_of[len(boxes) :]]
     stops = [
@@ -225,28 +229,33 @@ def _draw_boxes(ax: Any, boxes: list[_Box], layers: Layers, *, arrows: bool) -> 
         _draw_link(axes, [stops[v] for v in route], "-|>" if arrows else "-", scale)
     for box, stop in zip(boxes, stops, strict=False):
         _draw_box(axes, box, stop, scale)
+    kinds, has_prior = {box.finding for box in boxes}, boxes[0].lines[0][2] is not None
+    weighted: dict[str, Any] = {"facecolor": _PALE, "edgecolor": OBSERVED, "linestyle": "--"}
+    believed = "posterior" if has_prior or kinds != {""} else "probability"
     is_drawn = {
-        ("posterior", BELIEVED): any(box.finding != "state" for box in boxes),
-        ("observed", OBSERVED): any(box.finding for box in boxes),
-        ("prior", BEFORE): any(box.lines[0][2] is not None for box in boxes),
+        Patch(facecolor=BELIEVED, label=believed): kinds != {"state"},
+        Patch(facecolor=OBSERVED, label="observed"): "state" in kinds,
+        Patch(**weighted, label="observed with weights"): "weights" in kinds,
+        Patch(facecolor=BEFORE, label="prior"): has_prior,
     }
-    handles = [Patch(facecolor=ink, label=name) for (name, ink), drawn in is_drawn.items() if drawn]
-    style: dict[str, Any] = {"loc": "lower center", "ncols": 3, "borderaxespad": 0.1}
+    handles = [patch for patch, drawn in is_drawn.items() if drawn]
+    style: dict[str, Any] = {"loc": "lower center", "ncols": 4, "borderaxespad": 0.1}
     axes.legend(handles=handles, frameon=False, fontsize=9 * scale, **style)
     return axes
 
 
 def _draw_link(axes: Any, stops: list[_Stop], arrow: str, scale: float) -> None:
     """Draw a smooth line down the stops, which turns between rows only."""
-    first, last = stops[0], stops[-1]
-    path, codes = [(first.x, first.top - first.height)], [Path.MOVETO]
+    path, codes = [(stops[0].x, stops[0].top - stops[0].height)], [Path.MOVETO]
     for upper, lower in pairwise(stops):
         floor = upper.top - upper.row_height
-        turn = (floor + lower.top) / 2
-        path += [(upper.x, floor), (upper.x, turn), (lower.x, turn), (lower.x, lower.top)]
+        is_beside = upper.top == lower.top  # then below the boxes between
+        end = lower.top - lower.height * is_beside
+        turn = floor - 0.3 if is_beside else (floor + end) / 2
+        path += [(upper.x, floor), (upper.x, turn), (lower.x, turn), (lower.x, end)]
         codes += [Path.LINETO] + [Path.CURVE4] * 3
-    if first.top == last.top:  # in the same row: behind the boxes
-        path, codes = [(s.x, s.top - s.height / 2) for s in stops], [Path.MOVETO, Path.LINETO]
+        if is_beside and abs(upper.x - lower.x) < 1.5 * _WIDTHS[0]:  # with no box between
+            path, codes = [(s.x, s.top - s.height / 2) for s in stops], [Path.MOVETO, Path.LINETO]
     style: dict[str, Any] = {"arrowstyle": arrow, "mutation_scale": 11 * scale, "zorder": 1}
     style |= {"color": _LINK, "linewidth": 1.1 * scale, "shrinkA": 0, "shrinkB": 0}
     axes.add_patch(FancyArrowPatch(path=Path(path, codes), **style))
@@ -256,7 +265,7 @@ def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float) -> None:
     """Draw the frame, the name, and for each state its name, bars and percentage."""
     x, top = stop.x - _WIDTH / 2, stop.top
     frame: dict[str, Any] = {
-        "facecolor": "#FFF6EE" if box.finding else "white",
+        "facecolor": _PALE if box.finding else "white",
         "edgecolor": OBSERVED if box.finding else _FRAME,
         "linestyle": "--" if box.finding == "weights" else "-",
         "linewidth": (1.6 if box.finding else 0.9) * scale,
@@ -265,10 +274,11 @@ def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float) -> None:
     }
     corner = x + 0.05, top - box.height + 0.05
     axes.add_patch(FancyBboxPatch(corner, _WIDTH - 0.1, box.height - 0.1, **frame))
+    bold, plain = FontProperties(size=9.5, weight="bold"), FontProperties(size=8)
     text: dict[str, Any] = {"va": "center_baseline", "color": _INK, "zorder": 5}
-    head: dict[str, Any] = {"ha": "center", "fontsize": 9.5 * scale, "weight": "bold"}
-    axes.text(stop.x, top - _HEAD / 2, name_of(box.name, _TITLE), **text, **head)
-    text |= {"ha": "right", "fontsize": 8 * scale}
+    head = name_of(box.name, _TITLE)
+    size = scale * _size(head, bold, _WIDTH - 0.1)
+    axes.text(stop.x, top - _HEAD / 2, head, ha="center", size=size, weight="bold", **text)
     start, length = x + _BARS[0], _BARS[1] - _BARS[0]
     ink = OBSERVED if box.finding == "state" else BELIEVED
     for i, (state, p, before) in enumerate(box.lines):
@@ -278,5 +288,15 @@ def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float) -> None:
         for low, height, value, colour, layer in bars:
             style: dict[str, Any] = {"facecolor": colour, "zorder": layer, "linewidth": 0}
             axes.add_patch(Rectangle((start, y + low), length * value, height, **style))
-        axes.text(start - 0.06, y, name_of(state, _LETTERS), **text)
-        axes.text(x + _WIDTH - 0.08, y, _percent(p), **text)
+        for right, words in (
+            (start - 0.06, name_of(state, _LETTERS)),
+            (x + _WIDTH - 0.08, _percent(p)),
+        ):
+            size = scale * _size(words, plain, _BARS[0] - 0.12)
+            axes.text(right, y, words, ha="right", size=size, **text)
+
+
+def _size(text: str, font: FontProperties, inches: float) -> float:
+    """Return the size of a font, in points, or a smaller one at which a text is so wide."""
+    width = TextPath((0, 0), text, prop=font).get_extents().width / 72
+    return font.get_size_in_points() * min(1.0, inches / max(width, 1e-9))

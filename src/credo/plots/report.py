@@ -29,7 +29,7 @@ from credo.plots.figures import COLOURS, GREY, draw, one_line
 #: Standard errors to either side of a 95 % interval.
 _SIDE = 1.96
 #: Characters of a text from the data that are shown.
-_LONGEST = 120
+_LONGEST = 80
 #: Numbers outside of these are written with an exponent.
 _SMALLEST, _LARGEST = 1e-5, 1e9
 #: Shares below this are not written out.

@@ -35,7 +35,7 @@ class PosteriorMap(Immutable):
     Raises
     ------
     InputError
-        If a pixel's probabilities are no distribution (the pixel is named), or labels repeat.
+        If a pixel's probabilities are not distributions (the pixel is named), or labels repeat.
     ShapeError
         If the last axis has not one entry per label, or there is no pixel.
 

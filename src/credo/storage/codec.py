@@ -151,7 +151,7 @@ class Shelf:
         array = self.arrays[name]
         if by_columns:
             if array.ndim < 2:
-                raise Fault(f"{path} is no matrix")
+                raise Fault(f"{path} is not a matrix")
             array = array.mT
         return array
 
@@ -159,7 +159,7 @@ class Shelf:
         """Find an array of one axis and of a type."""
         array = self.array(reference, path)
         if array.dtype != dtype or array.ndim != 1:
-            raise Fault(f"{path} is no list of numbers")
+            raise Fault(f"{path} is not a list of numbers")
         return array
 
 
@@ -282,7 +282,7 @@ def _read_fields(form: Form, node: Json, path: str, scopes: list[Scope]) -> list
 def check_fields(node: Json, known: AbstractSet[str], needed: AbstractSet[str], path: str) -> None:
     """Refuse a table with fields that are not known, or without one that is needed."""
     if not isinstance(node, dict):
-        raise Fault(f"{path} is no table of fields")
+        raise Fault(f"{path} is not a table of fields")
     if not node.keys() <= known:
         strange = min(node.keys() - known)
         raise Fault(f"{path} has the field {strange[:80]!r}, which is not known")
@@ -409,10 +409,10 @@ def _read_numbers(what: Declaration, node: Json, path: str, scopes: list[Scope])
         _check_numbers(arrays[0], what, path)
     else:
         if not isinstance(node, list) or len(node) != 2:
-            raise Fault(f"{path} is no stack of arrays")
+            raise Fault(f"{path} is not a stack of arrays")
         cells, shapes = (shelf.array(reference, path) for reference in node)
         if cells.ndim != 1 or shapes.dtype != np.int64 or shapes.shape[:-1] != (len(scopes),):
-            raise Fault(f"{path} is no stack of arrays")
+            raise Fault(f"{path} is not a stack of arrays")
         _check_numbers(cells, what, path)
         listed = [tuple(n for n in row if n >= 0) for row in shapes.tolist()]
         pieces = zip(_cut(cells, [*map(math.prod, listed)], path), listed, strict=True)
@@ -457,7 +457,7 @@ def _read_plain(what: Declaration, node: Json, path: str, scopes: list[Scope]) -
     if len(scopes) == 1:
         found = [found]
     elif type(found) is not list or len(found) != len(scopes):
-        raise Fault(f"{path} is no list of {len(scopes)}")
+        raise Fault(f"{path} is not a list of {len(scopes)}")
     if what.holds != "value":
         check = _check_labels if what.holds == "labels" else _check_single
         for value, scope in zip(found, scopes, strict=True):
@@ -481,7 +481,7 @@ def _check_labels(labels: Any, what: Declaration, path: str, scope: Scope) -> No
     try:
         twice = len(set(items)) < len(items)
     except TypeError:
-        raise Fault(f"{path} holds what is no label") from None
+        raise Fault(f"{path} holds something that is not a label") from None
     if twice and (in_array or "distinct" in what.marks):
         raise Fault(f"{path} holds a label twice")
 
@@ -493,7 +493,7 @@ def _check_single(value: Any, what: Declaration, path: str, scope: Scope) -> Non
             raise Fault(f"{path} is none of {', '.join(what.of)}")
     elif what.of == (int,):
         if type(value) is not int or not 0 <= value < _MOST_WHOLE:
-            raise Fault(f"{path} is no whole number from 0")
+            raise Fault(f"{path} is not a whole number from 0")
         if what.dims is not None:
             scope.bind(str(what.dims), (value,), path)
     elif type(value) is not what.of[0]:  # a boolean is no number
@@ -598,7 +598,7 @@ def read_value(node: Json, path: str, shelf: Shelf, depth: int = 0) -> Any:
     try:
         return _FORMS[form](value, path, shelf, depth + 1)
     except (KeyError, OverflowError, TypeError, ValueError):
-        raise Fault(f"{path} is no proper value of the kind {form!r}") from None
+        raise Fault(f"{path} is not a valid value of the kind {form!r}") from None
 
 
 def _only(node: Json) -> tuple[str, Json]:
@@ -626,7 +626,7 @@ def _read_items(node: Json, path: str, shelf: Shelf, depth: int) -> list[Any]:
 def _read_sequence(form: str, array: Any, path: str, shelf: Shelf) -> list[Any]:
     """Read the numbers, the lines of text, or the list in JSON that an array holds."""
     if array.ndim != 1 or array.dtype.str[1:] not in _SEQUENCES.get(form, ()):
-        raise Fault(f"{path} is no sequence of a known kind")
+        raise Fault(f"{path} is not a sequence of a known kind")
     shelf.spend(len(array), path)
     if form == "numbers":
         return list(array.tolist())
@@ -636,7 +636,7 @@ def _read_sequence(form: str, array: Any, path: str, shelf: Shelf) -> list[Any]:
         raise Fault(f"{path} holds a text that is not UTF-8") from None
     found = text.split("\n") if form == "texts" else parse(text, path)
     if not isinstance(found, list):
-        raise Fault(f"{path} is no list")
+        raise Fault(f"{path} is not a list")
     return found
 
 
@@ -666,9 +666,9 @@ def _read_wide(value: Json, path: str, shelf: Shelf, depth: int) -> Any:  # noqa
     """Read text of fixed width from its code points."""
     codes = shelf.array(value, path)
     if codes.dtype != np.uint32 or codes.ndim != 2 or not codes.shape[1]:
-        raise Fault(f"{path} is no array of texts")
+        raise Fault(f"{path} is not an array of texts")
     if codes.max(initial=0) > _MOST_CODE:
-        raise Fault(f"{path} holds what is no character")
+        raise Fault(f"{path} holds something that is not a character")
     if not codes.size:
         return np.empty(len(codes), dtype=f"U{codes.shape[1]}")
     return np.ascontiguousarray(codes).view(f"<U{codes.shape[1]}").reshape(len(codes))

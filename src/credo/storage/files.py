@@ -166,7 +166,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     FileFormatError
-        If the description is damaged, or it is no model file.
+        If the description is damaged, or it is not a model file.
 
     See Also
     --------
@@ -337,7 +337,7 @@ def _read_description(text: str) -> dict[str, Json]:
     """Check and parse the description of a model."""
     end = _CHECK.search(text)
     if end is None or int(end[1], 16) != zlib.crc32(text[:-_CHECK_LENGTH].encode()):
-        raise Fault("it is damaged: the checksum of its description is another")
+        raise Fault("it is damaged: the checksum of its description does not match")
     tree = codec.parse(text, "its description")
     version = tree.get("format") if isinstance(tree, dict) else None
     if type(version) is not int or version < 1:
@@ -352,7 +352,7 @@ def _read_description(text: str) -> dict[str, Json]:
         raise Fault("its description is too long")
     codec.check_fields(tree, _FIELDS, _FIELDS, "the description")
     if not isinstance(tree["checks"], dict) or not isinstance(tree["about"], dict):
-        raise Fault("its description is not as it must be")
+        raise Fault("its description is malformed")
     return dict(tree)
 
 
@@ -400,20 +400,20 @@ def _read_header(content: Content) -> tuple[str, dict[str, Json], int]:
     length: int = struct.unpack("<Q", content[:8])[0]
     if length > _MOST_HEADER:
         raise Fault(
-            f"it is no model file: where these have the length of a header, at most {_MOST_HEADER} "
-            f"bytes, it has {length}"
+            f"it is not a model file: its first bytes, the length of a header, say {length}, "
+            f"above {_MOST_HEADER}"
         )
     if 8 + length > size:
         raise Fault(f"it is cut short: {8 + length} bytes of header, but {size} bytes in all")
     text = content[8 : 8 + length]
     if not text.startswith(b"{") or not text.rstrip(b" ").endswith(b"}") or len(text) % 8:
-        raise Fault("it is no model file: the header is not in the safetensors format")
+        raise Fault("it is not a model file: the header is not in the safetensors format")
     table = codec.parse(text, "the header")
     metadata = table.pop("__metadata__", None)
     if not isinstance(metadata, dict) or set(metadata) != {"credo"}:
         raise Fault("it is a safetensors file, but not a model file of Credo")
     if not isinstance(metadata["credo"], str):
-        raise Fault("it is no model file: its description is not a text")
+        raise Fault("it is not a model file: its description is not text")
     return metadata["credo"], table, 8 + length
 
 
@@ -421,16 +421,16 @@ def _read_entry(name: str, value: Any) -> tuple[np.dtype[Any], list[int], list[i
     """Check the entry of one array: its type, its shape, and where it begins and ends."""
     what = f"the array {name[:80]!r}"
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
-        raise Fault(f"the entry of {what} is not as it must be")
+        raise Fault(f"the entry of {what} is malformed")
     kind, shape, places = value["dtype"], value["shape"], value["data_offsets"]
     if not isinstance(kind, str) or kind not in DTYPES:
         raise Fault(f"{what} is of a type that model files do not have")
     for counts in (shape, places):
         if not isinstance(counts, list) or not all(type(n) is int and n >= 0 for n in counts):
-            raise Fault(f"{what} has no proper shape or place")
+            raise Fault(f"{what} has no valid shape or place")
     dtype = DTYPES[kind]
     if len(places) != 2 or places[0] % dtype.itemsize:
-        raise Fault(f"{what} has no proper shape or place")
+        raise Fault(f"{what} has no valid shape or place")
     n_bytes = math.prod(shape) * dtype.itemsize
     if len(shape) > _MOST_AXES or n_bytes != places[1] - places[0]:
         raise Fault(f"the shape of {what} does not fit its length")
@@ -442,14 +442,14 @@ def _read_entry(name: str, value: Any) -> tuple[np.dtype[Any], list[int], list[i
 def _check_arrays(arrays: Mapping[str, Any], sums: Mapping[str, Any], size: int) -> None:
     """Compare the checksum of each array; of large files, two at a time."""
     if set(sums) != set(arrays):
-        raise Fault("its arrays are not those that its description tells of")
+        raise Fault("its arrays are not those that its description lists")
     found: Iterator[int] = map(checksum, arrays, arrays.values())
     if size >= _LARGE:
         with ThreadPoolExecutor(2) as pool:
             found = pool.map(checksum, arrays, arrays.values())
     for name, check in zip(arrays, found, strict=True):
         if sums[name] != check:
-            raise Fault(f"it is damaged: the checksum of the array {name[:80]!r} is another")
+            raise Fault(f"it is damaged: the checksum of the array {name[:80]!r} does not match")
         array = arrays[name]
         if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
             raise Fault(f"the array {name[:80]!r} has booleans other than 0 and 1")
@@ -469,7 +469,7 @@ def _content(path: str | os.PathLike[str]) -> Content:
     """Read a file, or map a large one; only a plain file has a size."""
     mode = Path(path).stat().st_mode  # asked first: a pipe would wait for a writer
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening says what a folder is
-        raise Fault("it is no plain file")
+        raise Fault("it is not a regular file")
     with Path(path).open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         if size <= _LARGE:
@@ -489,10 +489,10 @@ def _blame(path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError:
         raise
     except CredoError as error:
-        raise FileFormatError(f"it holds no proper model: {error}", os.fspath(path)) from error
+        raise FileFormatError(f"it holds no valid model: {error}", os.fspath(path)) from error
     except Exception as error:
         kind = type(error).__name__
-        reason = f"it holds no proper model ({kind}: {str(error)[:200]}). Save the model again."
+        reason = f"it holds no valid model ({kind}: {str(error)[:200]}). Save the model again."
         raise FileFormatError(reason, os.fspath(path)) from error
 
 

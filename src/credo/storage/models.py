@@ -190,7 +190,7 @@ class Decision:
         make: Any = StoredModel.known.get(self.estimator)
         proper = make is not None and isinstance(self.options, dict)
         if not proper or not set(parameter_names(make)).issuperset(self.options):
-            raise InputError("The DecisionClassifier has no proper estimator.")
+            raise InputError("The DecisionClassifier has no valid estimator.")
         if not isinstance(self.loss, Loss | None):
             raise InputError("The DecisionClassifier has no Loss.")
         if not isinstance(self.fitted, ScoredClassifier):
@@ -243,15 +243,15 @@ class Vectorizer:
     def made(self) -> Any:
         """Make the vectorizer; check options as scikit-learn does before it fits, and lengths."""
         if not isinstance(self.options, dict) or set(self.options) != set(_OPTIONS[self.kind]):
-            raise InputError("The vectorizer has other options than it can have.")
+            raise InputError("The vectorizer has options that its class does not have.")
         made = type(_VECTORIZERS[self.kind])(**self.options)
         try:
             made._validate_params()  # noqa: SLF001 - what fit does first
         except ValueError as error:
-            raise InputError(f"The vectorizer has an option that is none: {error}.") from None
+            raise InputError(f"The vectorizer has an option that is not valid: {error}.") from None
         lengths = made.ngram_range
         if [type(each) for each in lengths] != [int, int] or not 1 <= lengths[0] <= lengths[1]:
-            raise InputError("The vectorizer counts words in groups of no proper size.")
+            raise InputError("The vectorizer counts words in groups of a size that is not valid.")
         return made
 
 

@@ -74,7 +74,7 @@ class Rule:
         if len(self.chances) != n_chances or len(self.answers) != n_answers:
             raise InputError("A rule of the network does not fit its variables.")
         if not all(0 <= chance <= 1 for chance in (self.leak, *self.chances.tolist())):
-            raise InputError("A noisy gate of the network has a chance that is none.")
+            raise InputError("A noisy gate of the network has a probability below 0 or above 1.")
         parts: dict[str, Any] = {"even": self.even, "leak": self.leak}
         parts |= {"probabilities": self.chances}
         if kind is not Deterministic:
@@ -183,7 +183,7 @@ class StoredNetwork:
         if self.pixels is not None:
             shape = self.pixels.tolist()
             if len(shape) not in (2, 3) or min(shape) < 1 or math.prod(shape) >= 2**62:
-                raise InputError("The network has no proper shape of a picture.")
+                raise InputError("The network has no valid shape of a picture.")
             return Coordinates(tuple(shape))
         names: Any = self.names
         return names if isinstance(names, range) or not names else check.labels(names, "names")
@@ -191,7 +191,7 @@ class StoredNetwork:
     def _states(self, n: int) -> tuple[Sequence[Labels], Int64]:
         """Return the states of each variable, and how many they are."""
         if not isinstance(self.states, tuple) or not set(map(type, self.states)) <= {tuple}:
-            raise InputError("The network has no proper lists of states.")
+            raise InputError("The network has no valid lists of states.")
         lists = [as_states(each, f"of list {i}") for i, each in enumerate(self.states)]
         if self.which is not None:
             if len(self.which) != n or set(self.which.tolist()) != set(range(len(lists))):
@@ -246,7 +246,7 @@ def _check_directed(wiring: Wiring, tolerance: float) -> None:
     if len(children) != n or (children != numbers).any() or (wiring.owner != numbers).any():
         raise InputError("A variable of the network has no conditional probabilities, or two.")
     if not all(rule.is_conditional for rule in wiring.structured):
-        raise InputError("A rule of the network is no conditional probability.")
+        raise InputError("A rule of the network is not a conditional probability.")
     parts = zip(ends[:-1].tolist(), (ends[1:] - 1).tolist(), strict=True)
     check_acyclic([wiring.scope[a:b].tolist() for a, b in parts], wiring.names)
     used = wiring.table >= 0

@@ -112,7 +112,7 @@ def infer_partitions(
     Raises
     ------
     LabelError
-        If a column is no variable. A cell that is no state is found when its partition is
+        If a column is not a variable. A cell that is not a state is found when its partition is
         computed.
 
     See Also
@@ -183,7 +183,7 @@ class Asking:
             if name not in {*known, *keep, *ignore}:
                 variables = tuple(known)
                 raise LabelError(
-                    f"{_ASKER}: the column {name!r} is no variable. The network has "
+                    f"{_ASKER}: the column {name!r} is not a variable. The network has "
                     f"{check.listing(variables)}.{check.hint(name, variables)} Pass "
                     f"keep=[{name!r}] to hand it on, or ignore=[{name!r}]."
                 )

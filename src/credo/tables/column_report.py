@@ -206,7 +206,7 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class WordWeight:
-    """A word that speaks for a class.
+    """A word that favours a class.
 
     Attributes
     ----------
@@ -320,7 +320,7 @@ def _without(
 
 
 def telling_words(model: Any) -> Contributions:
-    r"""List the words that speak most for each class, with their log odds against the others.
+    r"""List the words that favour each class most, with their log odds against the others.
 
     .. math:: \log \theta_{kw} - \tfrac{1}{K - 1} \sum_{j \ne k} \log \theta_{jw}
     """
@@ -331,5 +331,5 @@ def telling_words(model: Any) -> Contributions:
         for (label, telling), row in zip(model.top_words(_WORDS).items(), log_p, strict=True)
         for word, w in ((word, places[word]) for word in telling)
     ]
-    reason = "" if words else "No word speaks for one class more than for another."
+    reason = "" if words else "No word favours one class over another."
     return Contributions(None, (), words=tuple(words), reason=reason)

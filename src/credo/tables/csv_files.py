@@ -199,8 +199,8 @@ class TextRows(RowPiece):
         value = found["value"] if len(found["value"]) <= 40 else f"{found['value'][:40]}…"
         return (
             f"column {column!r} must be {kind} in every row, as in the first ones. Got {value!r}. "
-            f"Name it as missing=[{value!r}] (--missing {value!r} in a terminal) if it means that, "
-            "or give the column another type."
+            f"If it stands for a missing value, pass missing=[{value!r}] (--missing {value!r} in a "
+            "terminal); if not, give the column another type."
         )
 
     def fault_at(self, reason: str, row: int) -> FileFormatError:

@@ -26,9 +26,7 @@ _CONNECT = 10.0
 #: How Dask begins to say that a scheduler or worker cannot import what it is sent.
 _UNREAD = "Error during deserialization"
 _NAME = "the Dask data frame"
-_LOST = (
-    "The connection to the Dask scheduler was lost. Look whether it still runs, and run this again."
-)
+_LOST = "The connection to the Dask scheduler was lost. Check that it runs, and try again."
 
 
 @final

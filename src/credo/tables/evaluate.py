@@ -383,7 +383,7 @@ class Measures:
     informed
         The best act for the true class itself: no model can cost less.
     reliability
-        Calibration of the label that is dearer to miss, if there are two; else that of
+        Calibration of the label that costs more to miss, if there are two; else that of
         ``outcome``.
     cost_curve
         For two labels; None if there is none.
@@ -492,7 +492,7 @@ def _reliability(
     outcome: Evaluation,
     weight: F64 | None,
 ) -> Calibration:
-    """Look at the dearer of two labels, or at the most probable one of many."""
+    """Choose the label that costs more to miss, of two, or at the most probable one of many."""
     if len(labels) != 2:
         return outcome.calibration
     k = 1 if curve is None else labels.index(curve.positive)

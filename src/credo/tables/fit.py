@@ -317,8 +317,7 @@ def _check_schemas(first: TableSchema, second: TableSchema) -> None:
     odd = [name for name in (*kinds[0], *kinds[1]) if name not in kinds[0] or name not in kinds[1]]
     if odd:
         raise InputError(
-            f"{_MERGE} needs the same columns in both. One has {check.listing(odd)}, the other has "
-            "not."
+            f"{_MERGE} needs the same columns in both. Only one of them has {check.listing(odd)}."
         )
     for name, kind in kinds[0].items():
         if kinds[1][name] != kind:

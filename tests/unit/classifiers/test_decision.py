@@ -1,24 +1,17 @@
 """``DecisionClassifier``: the acts of least expected loss of any classifier."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 import sklearn
 from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import (
-    GridSearchCV,
     StratifiedKFold,
-    cross_val_predict,
-    cross_val_score,
     cross_validate,
 )
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from credo import DecisionClassifier, Loss, decide, expected_loss_scorer
 from credo.exceptions import InputError, LabelError, ShapeError
@@ -91,28 +84,6 @@ def test_the_score_is_minus_the_mean_loss(policy):
     assert policy.score(X, Y, weights) == pytest.approx(-np.average(losses, weights=weights))
 
 
-def test_the_scorer_works_in_cross_validation():
-    policy = DecisionClassifier(GaussianNB(), LOSS)
-    scores = cross_val_score(policy, X, Y, cv=5, scoring=expected_loss_scorer(LOSS))
-    acts = cross_val_predict(policy, X, Y, cv=5)
-    mean = np.mean([LOSS[truth, act] for truth, act in zip(Y, acts, strict=True)])
-    assert scores.mean() == pytest.approx(-mean)  # five folds of equal size
-
-
-def test_a_grid_search_tells_policies_apart_by_what_they_do():
-    turned = Loss(LOSS.matrix[:, ::-1], NAMES, LOSS.acts[::-1])
-    eager = LOSS.with_reject(-9, name="never right")
-    grid = GridSearchCV(
-        Pipeline([("scale", StandardScaler()), ("act", DecisionClassifier(GaussianNB()))]),
-        {"act__loss": [LOSS, turned, eager]},
-        scoring=expected_loss_scorer(LOSS.with_reject(5, name="never right")),
-        cv=3,
-    ).fit(X, Y)
-    scores = grid.cv_results_["mean_test_score"]
-    assert scores[0] == pytest.approx(scores[1])
-    assert scores[2] == pytest.approx(-5)
-
-
 def test_the_scorer_can_decide_for_a_plain_classifier():
     model = GaussianNB().fit(X, Y)
     scorer = expected_loss_scorer(LOSS, from_probabilities=True)
@@ -130,15 +101,6 @@ def test_one_against_the_rest_keeps_our_threshold():
     inner = wrapped.estimators_[0]
     np.testing.assert_array_equal(inner.predict(X), alone.predict(X))
     assert (inner.predict(X) != GaussianNB().fit(X, Y == "virginica").predict(X)).any()
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-def test_data_frames_pass_through(frame, policy):
-    table = frame(dict(zip(IRIS.feature_names, X.T, strict=True)))
-    fitted = DecisionClassifier(GaussianNB(), LOSS).fit(table, Y)
-    assert fitted.feature_names_in_.tolist() == IRIS.feature_names
-    assert fitted.n_features_in_ == 4
-    np.testing.assert_array_equal(fitted.predict(table), policy.predict(X))
 
 
 def test_a_failed_fit_leaves_the_policy_as_it_was(policy):

@@ -76,13 +76,6 @@ def test_linear_scores_follow_the_formula(shape, n_classes):
         np.testing.assert_allclose(softmax, model.predict_proba(X), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("shape", ["full", "diagonal", "spherical", "proportional"])
-def test_shapes_that_are_not_linear_have_no_linear_scores(shape):
-    model = GaussianClassifier("tied").fit(X, Y).set_params(covariance=shape).fit(X, Y)
-    assert not hasattr(model, "coef_")
-    assert not hasattr(model, "intercept_")
-
-
 @pytest.mark.parametrize(
     ("shape", "size", "number"),
     [
@@ -96,8 +89,9 @@ def test_shapes_that_are_not_linear_have_no_linear_scores(shape):
     ],
 )
 def test_covariances_are_parsimonious_and_parameters_are_counted(shape, size, number):
-    model = GaussianClassifier(shape).fit(X, Y)
+    model = GaussianClassifier("tied").fit(X, Y).set_params(covariance=shape).fit(X, Y)
     assert np.shape(model.covariances_) == size
+    assert hasattr(model, "coef_") == hasattr(model, "intercept_") == (shape in oracle.LINEAR)
     assert model.n_parameters_ == number
     assert hasattr(model, "proportions_") == (shape == "proportional")
     if shape == "proportional":
@@ -118,21 +112,12 @@ def test_the_log_likelihood_is_the_sum_of_log_joints_at_the_labels(shape, weight
 
 
 @SHAPES
-def test_points_on_a_boundary_have_equal_posteriors(shape):
+def test_a_boundary_is_where_the_log_odds_are_zero(shape):
     model = GaussianClassifier(shape, priors=PRIORS).fit(X, Y)
     surface = model.boundary("cat", "ant")
     assert type(surface).__name__ == ("Hyperplane" if shape in oracle.LINEAR else "Quadric")
     joint = model.log_joint(X)
     np.testing.assert_allclose(surface(X), joint[:, 2] - joint[:, 0], rtol=1e-8, atol=1e-8)
-    # walk from a mean to the other and stop where the log odds change their sign
-    start, end = model.means_[2], model.means_[0]
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        inside = surface((start + middle * (end - start))[None])[0] > 0
-        low, high = (middle, high) if inside else (low, middle)
-    p = model.predict_proba((start + low * (end - start))[None])[0]
-    assert p[0] == pytest.approx(p[2], rel=1e-8)
 
 
 def test_a_boundary_needs_two_known_classes():
@@ -143,32 +128,15 @@ def test_a_boundary_needs_two_known_classes():
         model.with_priors([0.0, 0.5, 0.5]).boundary("ant", "bee")
 
 
-def test_samples_have_labels_by_the_priors_and_repeat_with_the_seed():
+def test_samples_repeat_with_the_seed():
     model = GaussianClassifier(priors=PRIORS).fit(X, Y)
-    rows, labels = model.sample(20_000, random_state=7)
-    again, _ = model.sample(20_000, random_state=np.random.default_rng(7))
+    rows, labels = model.sample(20, random_state=7)
+    again, _ = model.sample(20, random_state=np.random.default_rng(7))
     np.testing.assert_array_equal(rows, again)
-    for name, prior, mean, covariance in zip(
-        NAMES, PRIORS, model.means_, model.covariances_, strict=True
-    ):
-        own = rows[labels == name]
-        error = np.sqrt(prior * (1 - prior) / 20_000)
-        assert len(own) / 20_000 == pytest.approx(prior, abs=6 * error)
-        bound = 6 * np.sqrt(np.diag(covariance) / len(own))
-        assert (np.abs(own.mean(axis=0) - mean) < bound).all()
+    assert set(labels) <= set(NAMES)
     assert model.sample()[0].shape == (1, 3)
     with pytest.raises(InputError, match="GaussianClassifier.sample must be a whole number"):
         model.sample(0)
-
-
-def test_names_of_columns_are_used_in_messages():
-    frame = pd.DataFrame(X, columns=["age", "height", "weight"])
-    frame["copy"] = 2 * frame["age"]
-    with pytest.raises(CredoError, match="'copy'.*'age'|'age'.*'copy'"):
-        GaussianClassifier(singular="error").fit(frame, CODES)
-    frame["age"] = np.nan
-    with pytest.raises(InputError, match="class 0 has no observed value in column 'age'"):
-        GaussianClassifier().fit(frame, CODES)
 
 
 @pytest.mark.parametrize("fitted", [False, True])
@@ -192,17 +160,6 @@ def _interrupt(*_):
 
 
 @pytest.mark.parametrize("shape", oracle.LINEAR)
-def test_linear_scores_far_from_the_origin_keep_what_double_precision_allows(shape):
-    """A score of features near 1e6 is rounded at 1e6 eps = 2e-10, and so may the weights be."""
-    rows = CODES < 2
-    far = X[rows] + 1e6
-    model = GaussianClassifier(shape).fit(far, CODES[rows])
-    logs = model.predict_log_proba(far)
-    scores = far @ model.coef_[0] + model.intercept_[0]
-    np.testing.assert_allclose(scores, logs[:, 1] - logs[:, 0], atol=1e-6)
-
-
-@pytest.mark.parametrize("shape", oracle.LINEAR)
 def test_a_class_far_away_does_not_blur_the_others(shape):
     rows, y = np.vstack([X, X[:5] + 1e7]), np.append(CODES, [3] * 5)
     model = GaussianClassifier(shape).fit(rows, y)
@@ -213,21 +170,6 @@ def test_a_class_far_away_does_not_blur_the_others(shape):
     expected += np.log(model.priors_[1] / model.priors_[0])
     table = model.predict_log_proba(X)
     np.testing.assert_allclose(table[:, 1] - table[:, 0], expected, atol=1e-6)
-
-
-@SHAPES
-def test_rows_far_away_have_finite_probabilities(shape):
-    model = GaussianClassifier(shape).fit(X, CODES)
-    rows = np.outer([1e2, 1e4, 1e8], [-1.0, 2.0, 3.0])
-    proba, logs = model.predict_proba(rows), model.predict_log_proba(rows)
-    assert np.isfinite(proba).all()
-    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-14)
-    assert np.isfinite(logs).all()
-    assert (logs <= 0).all()
-    assert np.isfinite(model.log_density(rows)).all()
-    np.testing.assert_array_equal(model.predict(rows), proba.argmax(axis=1))
-    rows[:, 2] = np.nan
-    assert np.isfinite(model.predict_log_proba(rows)).all()
 
 
 def test_scores_of_ten_thousand_neither_overflow_nor_vanish():
@@ -277,15 +219,6 @@ def test_single_precision_rows_have_single_precision_probabilities(shape, units)
         rtol=1e-3,
         atol=7e-5,
     )
-
-
-@SHAPES
-def test_a_row_has_the_same_posterior_alone_and_among_others(shape):
-    model = GaussianClassifier(shape).fit(X, CODES)
-    holes = oracle.with_holes(X, 6)
-    together = model.predict_proba(holes)
-    alone = np.vstack([model.predict_proba(row[None]) for row in holes])
-    np.testing.assert_allclose(alone, together, rtol=1e-10, atol=1e-14)
 
 
 def test_a_million_rows_with_missing_values_are_scored_at_their_own_places():
@@ -343,21 +276,6 @@ def test_auto_shrinkage_says_why_it_has_no_streams():
         auto.fit(X, Y).merge(GaussianClassifier().fit(X, Y))
 
 
-def test_models_of_other_shapes_do_not_merge():
-    tied, full = (GaussianClassifier(shape).fit(X, Y) for shape in ("tied", "full"))
-    with pytest.raises(InputError, match="'tied' scatter cannot be merged with 'full'.*'full'"):
-        tied.merge(full)
-
-
-def test_a_mean_of_a_hundred_million_keeps_ten_digits_in_a_stream():
-    far = X + 1e8
-    model = GaussianClassifier("full")
-    for rows in np.array_split(np.arange(len(Y))[::-1], 3):
-        model.partial_fit(far[rows], Y[rows])
-    exact = [oracle.exact_moments(far[name == Y])[1] for name in NAMES]
-    np.testing.assert_allclose(model.covariances_, exact, rtol=1e-10, atol=1e-10)
-
-
 DATA = {"iris": load_iris(return_X_y=True), "wine": load_wine(return_X_y=True)}
 #: Since 1.9 the 'svd' solvers divide the scatter by N, as maximum likelihood does. Before, that
 #: of LDA divided by N - K and that of QDA by n - 1, and probabilities differ from ours by it.
@@ -406,19 +324,7 @@ def test_auto_shrinkage_of_full_is_ledoit_wolf_of_each_class(data):
         assert_like_the_peer(ours, peer, X)
 
 
-WHOLE = np.random.default_rng(171).integers(0, 3, len(Y)).astype(float)
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
-
-
-@SHAPES
-def test_a_summary_holds_counts_weights_and_means(shape):
-    summary = credo.summarise(X, Y, WHOLE, covariance=shape)
-    found = oracle.class_moments(X, Y, WHOLE)
-    assert summary.classes.tolist() == ["ant", "bee", "cat"]
-    assert summary.n_rows == (WHOLE > 0).sum()
-    np.testing.assert_array_equal(summary.counts, [m.count for m in found.values()])
-    np.testing.assert_allclose(summary.weights, [m.weight for m in found.values()])
-    np.testing.assert_allclose(summary.means, [m.mean for m in found.values()], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -460,45 +366,63 @@ def test_names_of_columns_are_kept_and_must_agree():
     assert summary.merge(polar).n_rows == 2 * len(Y)
 
 
-def test_what_does_not_fit_together_does_not_merge():
-    summary = credo.summarise(X, Y)
-    with pytest.raises(ShapeError, match="3 columns cannot be merged with 2"):
-        summary.merge(credo.summarise(X[:, :2], Y))
-    with pytest.raises(InputError, match="of two kinds"):
-        summary.merge(credo.summarise(X, CODES))
-    with pytest.raises(InputError, match="'full'.*'tied'"):
-        summary.merge(credo.summarise(X, Y, covariance="tied"))
-    with pytest.raises(InputError, match="ClassSummary.merge needs a ClassSummary. Got ndarray"):
-        summary.merge(X)
-    with pytest.raises(InputError, match="fit_summary needs a ClassSummary. Got ndarray"):
-        GaussianClassifier().fit_summary(X)
+@pytest.mark.parametrize("shape", oracle.LINEAR)
+def test_linear_scores_far_from_the_origin_keep_what_double_precision_allows(shape):
+    """A score of features near 1e6 is rounded at 1e6 eps = 2e-10, and so may the weights be."""
+    rows = CODES < 2
+    far = X[rows] + 1e6
+    model = GaussianClassifier(shape).fit(far, CODES[rows])
+    logs = model.predict_log_proba(far)
+    scores = far @ model.coef_[0] + model.intercept_[0]
+    np.testing.assert_allclose(scores, logs[:, 1] - logs[:, 0], atol=1e-6)
 
 
-def test_missing_values_are_summarised_without_correlations_only():
-    holes = oracle.with_holes(X, 1)
-    summary = credo.summarise(holes, Y, covariance="diagonal")
-    model = GaussianClassifier("diagonal").fit_summary(summary)
-    expected = GaussianClassifier("diagonal").fit(holes, Y)
-    np.testing.assert_allclose(model.log_joint(X), expected.log_joint(X), rtol=1e-12)
-    for shape in oracle.CORRELATED:
-        with pytest.raises(InputError, match=f"NaN, and covariance='{shape}'.*'diagonal'"):
-            credo.summarise(holes, Y, covariance=shape)
-
-
-def test_what_cannot_be_summarised_is_refused():
-    with pytest.raises(InputError, match="infinity, in column 1"):
-        credo.summarise(np.where(np.arange(3) == 1, np.inf, X), Y)
-    with pytest.raises(InputError, match="covariance of summarise must be one of"):
-        credo.summarise(X, Y, covariance="oval")
-    with pytest.raises(ShapeError, match="one sample weight per row"):
-        credo.summarise(X, Y, [1.0])
-    with pytest.raises(ValueError, match="."):
-        credo.summarise(X[:, 0], Y)
-    with pytest.raises(ValueError, match="."):
-        credo.summarise(X, Y[:4])
-
-
-def test_a_summary_shows_its_size():
-    summary = credo.summarise(X, Y, covariance="tied")
-    assert repr(summary) == "ClassSummary(105 rows, 3 classes, 3 features, tied)"
+def test_a_summary_shows_what_it_holds():
+    weights = np.arange(len(Y)) % 3.0
+    summary = credo.summarise(X, Y, weights, covariance="tied")
+    found = oracle.class_moments(X, Y, weights)
+    assert repr(summary) == "ClassSummary(70 rows, 3 classes, 3 features, tied)"
     assert isinstance(summary, ClassSummary)
+    np.testing.assert_array_equal(summary.counts, [m.count for m in found.values()])
+    np.testing.assert_allclose(summary.weights, [m.weight for m in found.values()])
+    np.testing.assert_allclose(summary.means, [m.mean for m in found.values()], rtol=1e-12)
+
+
+HOLES, SUMMARY = oracle.with_holes(X, 1), credo.summarise(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: SUMMARY.merge(credo.summarise(X[:, :2], Y)),
+            ShapeError,
+            "cannot be merged with 2",
+        ),
+        (lambda: SUMMARY.merge(credo.summarise(X, CODES)), InputError, "of two kinds"),
+        (
+            lambda: SUMMARY.merge(credo.summarise(X, Y, covariance="tied")),
+            InputError,
+            "'full' scatter cannot be merged with 'tied'.*'full'",
+        ),
+        (lambda: SUMMARY.merge(X), InputError, "merge needs a ClassSummary. Got ndarray"),
+        (lambda: GaussianClassifier().fit_summary(X), InputError, "needs a ClassSummary"),
+        (lambda: credo.summarise(np.where(X[4, 1] == X, np.inf, X), Y), InputError, "in column 1"),
+        (lambda: credo.summarise(X, Y, covariance="oval"), InputError, "summarise must be one of"),
+        (lambda: credo.summarise(X, Y, [1.0]), ShapeError, "one sample weight per row"),
+        (lambda: credo.summarise(X[:, 0], Y), ValueError, r"\w"),
+        (lambda: credo.summarise(X, Y[:4]), ValueError, r"\w"),
+        *(
+            (
+                lambda shape=shape: credo.summarise(HOLES, Y, covariance=shape),
+                InputError,
+                f"NaN, and covariance='{shape}'.*'diagonal'",
+            )
+            for shape in oracle.CORRELATED
+        ),
+    ],
+    ids=range(13),
+)
+def test_what_cannot_be_summarised_or_merged_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

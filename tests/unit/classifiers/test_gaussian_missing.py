@@ -12,7 +12,6 @@ X, CODES = oracle.rows_of(110, counts=(30, 35, 40), n_features=4)
 NAMES = np.array(["ant", "bee", "cat"])
 Y = NAMES[CODES]
 PRIORS = [0.5, 0.3, 0.2]
-INDEPENDENT = tuple(shape for shape in oracle.SHAPES if shape not in oracle.CORRELATED)
 
 
 def as_model(model):
@@ -112,16 +111,6 @@ def test_the_rows_to_fill_stay_as_they_are():
     assert filled.dtype == np.float64
 
 
-@pytest.mark.parametrize("shape", INDEPENDENT)
-def test_independent_features_learn_from_their_observed_entries_without_em(shape):
-    holes = oracle.with_holes(X, 3)
-    model = GaussianClassifier(shape).fit(holes, Y)
-    own = oracle.log_joint(holes, as_model(model))[np.arange(len(Y)), CODES]
-    assert model.log_likelihood_ == pytest.approx(own.sum(), rel=1e-10)
-    assert model.n_iter_ == 1
-    assert model.summary_ is not None
-
-
 @pytest.mark.parametrize("shape", oracle.CORRELATED)
 def test_correlated_features_are_learned_by_em(shape):
     holes = oracle.with_holes(X, 4)
@@ -152,25 +141,6 @@ def test_missing_entries_of_weight_zero_leave_the_closed_form(shape):
     )
 
 
-@pytest.mark.parametrize("shape", oracle.CORRELATED)
-def test_missing_values_in_a_constant_feature_leave_the_complete_fit(shape):
-    wide = np.column_stack([X, np.full(len(X), 3.0)])
-    wide[::3, 4] = np.nan
-    model, plain = GaussianClassifier(shape).fit(wide, Y), GaussianClassifier(shape).fit(X, Y)
-    np.testing.assert_allclose(model.means_[:, :4], plain.means_, rtol=1e-8)
-    np.testing.assert_allclose(model.log_joint(wide), plain.log_joint(X), rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.parametrize("shape", oracle.CORRELATED)
-def test_a_row_without_entries_counts_for_its_class_only(shape):
-    holes = oracle.with_holes(X, 5)
-    rows = np.vstack([holes, np.full((5, 4), np.nan)])
-    model = GaussianClassifier(shape).fit(rows, np.append(Y, ["ant"] * 5))
-    plain = GaussianClassifier(shape).fit(holes, Y)
-    np.testing.assert_allclose(model.priors_, np.array([35, 35, 40]) / 110)
-    np.testing.assert_allclose(model.means_, plain.means_, atol=1e-3)
-
-
 @pytest.mark.parametrize("shape", oracle.SHAPES)
 def test_a_class_without_any_value_of_a_column_is_named_with_it(shape):
     rows = X.copy()
@@ -186,18 +156,6 @@ def test_stopping_early_is_said_and_kept():
     assert model.converged_ is False
     assert model.n_iter_ == 2
     assert len(model.log_likelihood_trace_) == 3
-
-
-@pytest.mark.parametrize("shape", oracle.CORRELATED)
-def test_shrinkage_works_with_missing_values(shape):
-    holes = oracle.with_holes(X, 7)
-    model = GaussianClassifier(shape, shrinkage=0.3).fit(holes, Y)
-    assert np.all(model.shrinkage_ == 0.3)
-    # fourth moments are not known: OAS stands in for Ledoit and Wolf
-    auto = GaussianClassifier(shape, shrinkage="auto").fit(holes, Y)
-    oas = GaussianClassifier(shape, shrinkage="oas").fit(holes, Y)
-    np.testing.assert_array_equal(auto.shrinkage_, oas.shrinkage_)
-    np.testing.assert_array_equal(auto.covariances_, oas.covariances_)
 
 
 @pytest.mark.parametrize("shape", oracle.CORRELATED)

@@ -96,15 +96,6 @@ def test_more_features_than_rows_are_refused_with_the_number_needed(shape):
         assert np.isfinite(model.log_joint(rows)).all()
 
 
-@pytest.mark.parametrize("shape", ["full", "diagonal", "spherical", "proportional"])
-def test_a_class_of_one_row_is_named(shape):
-    rows, y = np.vstack([X, [1.0, 2.0, 3.0]]), np.append(Y, "dog")
-    text, model = refused(shape, rows, y)
-    assert "'dog'" in text
-    assert "1 rows" in text
-    np.testing.assert_array_equal(model.means_[3], [1.0, 2.0, 3.0])
-
-
 def test_classes_along_different_axes_have_no_proportional_covariances():
     """Their likelihood has no bound; the repair gives the factors a finite place."""
     rng = np.random.default_rng(2)
@@ -115,43 +106,12 @@ def test_classes_along_different_axes_have_no_proportional_covariances():
     assert model.proportions_.max() / model.proportions_.min() < 1e6
 
 
-@pytest.mark.parametrize("shape", oracle.LINEAR)
-def test_a_class_of_one_row_is_fine_if_the_covariance_is_shared(shape):
-    rows, y = np.vstack([X, [1.0, 2.0, 3.0]]), np.append(Y, "dog")
-    model = GaussianClassifier(shape, singular="error").fit(rows, y)
-    twin = oracle.fit(rows, y, shape)
-    np.testing.assert_allclose(model.log_joint(X), oracle.log_joint(X, twin), rtol=1e-9)
-
-
 @SHAPES
 def test_nothing_is_learned_from_constants_only(shape):
     with pytest.raises(InputError, match="every feature is constant"):
         GaussianClassifier(shape).fit(np.full_like(X, 0.3), Y)
     with pytest.raises(InputError, match="every feature is constant"):
         GaussianClassifier(shape).fit(X[:1], Y[:1])
-
-
-@pytest.mark.parametrize("shape", oracle.CORRELATED)
-@pytest.mark.parametrize("rubbish", [[np.nan] * 4, [-np.inf, 0, 0, 1e300]])
-def test_rows_of_weight_zero_do_not_disturb_the_shrinkage(shape, rubbish):
-    wide = np.column_stack([X, np.ones(len(X))])  # a constant column has scale zero
-    rows, y = np.vstack([wide, [rubbish]]), np.append(Y, "bee")
-    model = GaussianClassifier(shape, shrinkage="auto")
-    model.fit(rows, y, np.append(np.ones(len(Y)), 0.0))
-    plain = GaussianClassifier(shape, shrinkage="auto").fit(wide, Y)
-    np.testing.assert_allclose(model.shrinkage_, plain.shrinkage_, rtol=1e-12)
-
-
-def test_repairs_warn_on_streams_too_and_end_with_the_model_of_all_rows():
-    model = GaussianClassifier("full")
-    with pytest.warns(SingularWarning, match="'ant'"):
-        model.partial_fit(X[Y == "ant"][:3], Y[Y == "ant"][:3])
-    assert np.isfinite(model.log_density(X)).all()
-    rest = np.ones(len(Y), dtype=bool)
-    rest[np.flatnonzero(Y == "ant")[:3]] = False
-    model.partial_fit(X[rest], Y[rest])
-    whole = GaussianClassifier("full").fit(X, Y)
-    np.testing.assert_allclose(model.log_joint(X), whole.log_joint(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize("shape", ["tied", "diagonal"])
@@ -197,18 +157,6 @@ def test_em_keeps_a_repair_and_tells_of_it():
     assert model.converged_
     assert 0 < model.shrinkage_ < 1
     assert np.linalg.cond(model.covariances_) < 1e6
-
-
-def test_signed_and_unsigned_labels_stay_integers():
-    labels = np.where(THIRDS > 0, 2**62 + 1, 2**62)
-    model = (
-        GaussianClassifier().partial_fit(NOISE, labels).partial_fit(NOISE, labels.astype(np.uint64))
-    )
-    assert model.classes_.tolist() == [2**62, 2**62 + 1]
-    large = summarise(NOISE, np.where(THIRDS > 0, np.uint64(2**63 + 1), np.uint64(0)))
-    assert summarise(NOISE, THIRDS).merge(large).classes.tolist() == [0, 1, 2, 2**63 + 1]
-    with pytest.raises(InputError, match="two kinds"):
-        summarise(NOISE, THIRDS).merge(summarise(NOISE, THIRDS.astype("datetime64[D]")))
 
 
 @pytest.mark.parametrize("method", ["impute", "conditional"])
@@ -285,16 +233,6 @@ def test_linear_scores_are_in_terms_of_the_features(shape):
     np.testing.assert_allclose(gaps - gaps[:, :1], 0, atol=1e-9)
 
 
-def test_samples_lie_in_the_subspace():
-    model = GaussianClassifier("full", subspace=2).fit(WIDE, WIDE_CODES)
-    rows, labels = model.sample(50, random_state=0)
-    assert rows.shape == (50, 5)
-    centred = rows - WIDE.mean(axis=0)
-    rest = centred - centred @ model.components_.T @ model.components_
-    np.testing.assert_allclose(rest, 0, atol=1e-12)
-    assert set(labels) <= {0, 1, 2}
-
-
 def test_missing_values_cannot_be_projected():
     holes = oracle.with_holes(WIDE, 0)
     with pytest.raises(InputError, match="NaN, which cannot be projected on a subspace"):
@@ -342,24 +280,6 @@ def test_shrinkage_is_that_of_the_projected_rows():
         assert model.shrinkage_[k] == pytest.approx(oracle.ledoit_wolf(Z), rel=1e-8)
 
 
-def test_a_subspace_mends_more_features_than_rows():
-    rng = np.random.default_rng(1)
-    rows, y = rng.normal(size=(20, 50)), np.repeat(["a", "b"], 10)
-    model = GaussianClassifier("full", subspace=3, singular="error").fit(rows, y)
-    assert np.isfinite(model.log_joint(rows)).all()
-    # two classes, three components: 2 priors, 6 means, 12 covariances
-    assert model.n_parameters_ == 20
-
-
-def test_a_mean_of_a_hundred_million_keeps_the_components():
-    near = GaussianClassifier("full", subspace=2).fit(WIDE, WIDE_CODES)
-    far = GaussianClassifier("full", subspace=2).fit(WIDE + 1e8, WIDE_CODES)
-    np.testing.assert_allclose(far.components_, near.components_, atol=1e-6)
-    np.testing.assert_allclose(
-        far.predict_log_proba(WIDE + 1e8), near.predict_log_proba(WIDE), rtol=1e-5, atol=1e-5
-    )
-
-
 @pytest.mark.parametrize("shape", oracle.SHAPES)
 def test_a_column_that_is_constant_within_each_class_takes_part_in_the_components(shape):
     rng = np.random.default_rng(0)
@@ -372,3 +292,34 @@ def test_a_column_that_is_constant_within_each_class_takes_part_in_the_component
     first = np.linalg.eigh(total)[1][:, -1]
     assert abs(model.components_[0] @ first) == pytest.approx(1.0, abs=1e-9)
     assert model.score(X, y) == 1.0
+
+
+def test_signed_and_unsigned_labels_stay_integers():
+    labels = np.where(THIRDS > 0, 2**62 + 1, 2**62)
+    model = (
+        GaussianClassifier().partial_fit(NOISE, labels).partial_fit(NOISE, labels.astype(np.uint64))
+    )
+    assert model.classes_.tolist() == [2**62, 2**62 + 1]
+    large = summarise(NOISE, np.where(THIRDS > 0, np.uint64(2**63 + 1), np.uint64(0)))
+    assert summarise(NOISE, THIRDS).merge(large).classes.tolist() == [0, 1, 2, 2**63 + 1]
+    with pytest.raises(InputError, match="two kinds"):
+        summarise(NOISE, THIRDS).merge(summarise(NOISE, THIRDS.astype("datetime64[D]")))
+
+
+def test_samples_lie_in_the_subspace():
+    model = GaussianClassifier("full", subspace=2).fit(WIDE, WIDE_CODES)
+    rows, labels = model.sample(50, random_state=0)
+    assert rows.shape == (50, 5)
+    centred = rows - WIDE.mean(axis=0)
+    rest = centred - centred @ model.components_.T @ model.components_
+    np.testing.assert_allclose(rest, 0, atol=1e-12)
+    assert set(labels) <= {0, 1, 2}
+
+
+def test_a_mean_of_a_hundred_million_keeps_the_components():
+    near = GaussianClassifier("full", subspace=2).fit(WIDE, WIDE_CODES)
+    far = GaussianClassifier("full", subspace=2).fit(WIDE + 1e8, WIDE_CODES)
+    np.testing.assert_allclose(far.components_, near.components_, atol=1e-6)
+    np.testing.assert_allclose(
+        far.predict_log_proba(WIDE + 1e8), near.predict_log_proba(WIDE), rtol=1e-5, atol=1e-5
+    )

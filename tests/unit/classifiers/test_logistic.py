@@ -93,27 +93,6 @@ def test_the_table_of_symmetric_coefficients_follows_from_that_of_differences():
     assert table.reference is None
 
 
-def test_the_sign_turns_with_the_reference_of_two_classes():
-    model = LogisticClassifier().fit(X2, NAMES[Y2])
-    forth, back = (model.coefficient_table(reference=name) for name in ("ant", "bee"))
-    assert (forth.classes, back.classes) == (("bee",), ("ant",))
-    np.testing.assert_allclose(forth.estimate, -back.estimate)
-    np.testing.assert_allclose(forth.lower, -back.upper)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_there_may_be_no_intercept(case):
-    X, y = CASES[case]
-    model = LogisticClassifier(fit_intercept=False).fit(X, y)
-    expected, covariance = oracle.newton(X, y, intercept=False)
-    np.testing.assert_allclose(against_first(model)[:, :-1], expected, rtol=1e-8)
-    assert not model.intercept_.any()
-    errors = np.sqrt(np.diag(covariance)).reshape(expected.shape)
-    table = model.coefficient_table(reference=0)
-    np.testing.assert_allclose(table.standard_error, errors, rtol=1e-7)
-    assert table.features == (0, 1, 2)
-
-
 @pytest.mark.parametrize("strength", [0.01, 50.0])
 @pytest.mark.parametrize("case", CASES)
 def test_l2_agrees_with_scikit_learn(case, strength):
@@ -295,38 +274,37 @@ SCALED = {n: (X / X.std(axis=0), y) for n, (X, y) in SCALED.items()}
 
 
 @pytest.mark.parametrize("n_classes", SCALED)
-class TestPath:
-    def test_of_l1_starts_where_a_feature_enters_and_meets_the_conditions(self, n_classes):
-        X, y = SCALED[n_classes]
-        path = LogisticClassifier("l1").path(X, y, n=12)
-        assert path.n_nonzero[0] == 0
-        assert path.n_nonzero[1] >= 1
-        residuals = np.bincount(y) / len(y) - np.eye(n_classes)[y]
-        assert path.strengths[0] == pytest.approx(np.abs(residuals.T @ X).max())
-        assert path.strengths[-1] == pytest.approx(path.strengths[0] / 1000)
-        assert path.converged.all()
-        assert (np.diff(path.log_likelihoods) > 0).all()
-        for strength, coef, intercept in zip(
-            path.strengths, path.coefs, path.intercepts, strict=True
-        ):
-            slope = oracle.gradient(X, y, coef, intercept)[:, :-1]
-            zero = coef == 0
-            np.testing.assert_allclose(slope[~zero], -strength * np.sign(coef[~zero]), atol=1e-5)
-            assert (np.abs(slope[zero]) <= strength + 1e-5).all()
+def test_a_path_of_l1_starts_where_a_feature_enters_and_meets_the_conditions(n_classes):
+    X, y = SCALED[n_classes]
+    path = LogisticClassifier("l1").path(X, y, n=12)
+    assert path.n_nonzero[0] == 0
+    assert path.n_nonzero[1] >= 1
+    residuals = np.bincount(y) / len(y) - np.eye(n_classes)[y]
+    assert path.strengths[0] == pytest.approx(np.abs(residuals.T @ X).max())
+    assert path.strengths[-1] == pytest.approx(path.strengths[0] / 1000)
+    assert path.converged.all()
+    assert (np.diff(path.log_likelihoods) > 0).all()
+    for strength, coef, intercept in zip(path.strengths, path.coefs, path.intercepts, strict=True):
+        slope = oracle.gradient(X, y, coef, intercept)[:, :-1]
+        zero = coef == 0
+        np.testing.assert_allclose(slope[~zero], -strength * np.sign(coef[~zero]), atol=1e-5)
+        assert (np.abs(slope[zero]) <= strength + 1e-5).all()
 
-    @pytest.mark.parametrize("penalty", ["l1", "l2"])
-    def test_equals_single_fits(self, n_classes, penalty):
-        X, y = SCALED[n_classes]
-        strengths = [0.1, 10.0, 1.0]
-        path = LogisticClassifier(penalty).path(X, y, strengths)
-        np.testing.assert_array_equal(path.strengths, [10.0, 1.0, 0.1])
-        for i, strength in enumerate(path.strengths):
-            model = LogisticClassifier(penalty, strength=strength).fit(X, y)
-            np.testing.assert_allclose(path.coefs[i], model.coef_, atol=1e-6)
-            np.testing.assert_allclose(path.intercepts[i], model.intercept_, atol=1e-6)
-            # the penalised sum is at its minimum, the likelihood alone has slope `strength`
-            slack = 1e-6 * strength + 1e-9
-            assert path.log_likelihoods[i] == pytest.approx(model.log_likelihood_, abs=slack)
+
+@pytest.mark.parametrize("n_classes", SCALED)
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_a_path_equals_single_fits(n_classes, penalty):
+    X, y = SCALED[n_classes]
+    strengths = [0.1, 10.0, 1.0]
+    path = LogisticClassifier(penalty).path(X, y, strengths)
+    np.testing.assert_array_equal(path.strengths, [10.0, 1.0, 0.1])
+    for i, strength in enumerate(path.strengths):
+        model = LogisticClassifier(penalty, strength=strength).fit(X, y)
+        np.testing.assert_allclose(path.coefs[i], model.coef_, atol=1e-6)
+        np.testing.assert_allclose(path.intercepts[i], model.intercept_, atol=1e-6)
+        # the penalised sum is at its minimum, the likelihood alone has slope `strength`
+        slack = 1e-6 * strength + 1e-9
+        assert path.log_likelihoods[i] == pytest.approx(model.log_likelihood_, abs=slack)
 
 
 def test_a_path_of_many_rows_takes_its_metric_from_a_sample():
@@ -338,14 +316,6 @@ def test_a_path_of_many_rows_takes_its_metric_from_a_sample():
         slope = oracle.gradient(X, y, coef, intercept)
         slope[:, :-1] += strength * coef
         assert np.abs(slope).max() / len(y) < 1e-7
-
-
-def test_a_path_leaves_the_classifier_as_it_was():
-    X, y = SCALED[3]
-    model = LogisticClassifier("l2")
-    model.path(X, y, n=3)
-    assert not hasattr(model, "classes_")
-    assert not hasattr(model, "n_features_in_")
 
 
 def test_a_path_can_be_read_and_taken_of_sparse_rows():
@@ -514,3 +484,24 @@ def test_extreme_units_are_no_matter_without_a_penalty(unit):
     plain = LogisticClassifier().fit(X3, Y3)
     np.testing.assert_allclose(model.coef_ * unit, plain.coef_, rtol=1e-9)
     np.testing.assert_allclose(model.coefficient_table().z, plain.coefficient_table().z, rtol=1e-8)
+
+
+def test_the_sign_turns_with_the_reference_of_two_classes():
+    model = LogisticClassifier().fit(X2, NAMES[Y2])
+    forth, back = (model.coefficient_table(reference=name) for name in ("ant", "bee"))
+    assert (forth.classes, back.classes) == (("bee",), ("ant",))
+    np.testing.assert_allclose(forth.estimate, -back.estimate)
+    np.testing.assert_allclose(forth.lower, -back.upper)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_there_may_be_no_intercept(case):
+    X, y = CASES[case]
+    model = LogisticClassifier(fit_intercept=False).fit(X, y)
+    expected, covariance = oracle.newton(X, y, intercept=False)
+    np.testing.assert_allclose(against_first(model)[:, :-1], expected, rtol=1e-8)
+    assert not model.intercept_.any()
+    errors = np.sqrt(np.diag(covariance)).reshape(expected.shape)
+    table = model.coefficient_table(reference=0)
+    np.testing.assert_allclose(table.standard_error, errors, rtol=1e-7)
+    assert table.features == (0, 1, 2)

@@ -109,16 +109,6 @@ class TestQuasiCompleteSeparation:
         with pytest.warns(SeparationWarning, match="quasi-complete separation: 0 from 1 by 4"):
             LogisticClassifier().fit_batches(batches)
 
-    def test_by_a_threshold_with_ties_is_told(self):
-        rows = np.round(X, 1)
-        y = (rows[:, 3] > 0).astype(int)
-        rows = np.vstack([rows, [[0.3, 1, 1, 0], [0.4, -1, 0, 0]] * 3])
-        y = np.append(y, [0, 0, 1, 1, 0, 1])
-        assert oracle.separation(rows, y) == "quasi-complete"
-        model, _ = separated(rows, y)
-        assert model.separation_.kind == "quasi-complete"
-        assert model.separation_.features[0] == 3
-
     def test_of_one_class_from_two_that_overlap_is_told(self):
         y = (X[:, 0] + RNG.normal(size=120) > 0).astype(int)
         y[X[:, 2] > 1.0] = 2
@@ -172,15 +162,6 @@ class TestNoSeparation:
         assert model.separation_ is None
         slope = oracle.gradient(rows, codes, model.coef_, model.intercept_)
         assert np.abs(slope).max() < 1e-6
-
-    def test_is_claimed_of_rare_but_mixed_indicators(self):
-        y = RNG.integers(0, 2, 500)
-        flag = np.zeros(500)
-        flag[np.flatnonzero(y == 1)[:20]] = 1.0
-        flag[np.flatnonzero(y == 0)[0]] = 1.0
-        model = LogisticClassifier().fit(flag[:, None], y)
-        assert model.separation_ is None
-        assert model.coef_[0, 0] + model.intercept_[0] == pytest.approx(np.log(20.0))
 
     def test_is_claimed_because_of_rows_without_weight(self):
         y = (X[:, 1] > 0.2).astype(int)

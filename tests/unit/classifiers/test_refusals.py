@@ -2,8 +2,6 @@
 
 import datetime as dt
 import re
-from decimal import Decimal
-from fractions import Fraction
 from functools import partial, reduce
 from itertools import product
 
@@ -12,14 +10,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_allclose
-from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
 from tests.oracles import gaussians as oracle
 
 import credo
 from credo import GaussianClassifier, GaussianRegressor, NaiveBayes, TextClassifier
-from credo.exceptions import CredoError, InputError, SingularWarning
+from credo.exceptions import CredoError, InputError
 
 X, CODES = oracle.rows_of(190, counts=(30, 34, 36), gap=1.0)
 Y = np.array(["ant", "bee", "cat"])[CODES]
@@ -32,18 +28,9 @@ ROWS = {
     NaiveBayes: (FRAME, Y),
     TextClassifier: (WORDS, Y),
 }
-PRIORS = [
-    *("flat", "", 3, True, [], {}, [[0.2, 0.3, 0.5]], ["x", "y", "z"], [0.5, 0.6], [1.2, -0.2]),
-    *([np.nan, 0.5, 0.5], [np.inf, 0.5, 0.5], [0.5, 0.6, 0.1], [1.5, -0.25, -0.25]),
-    {"ant": 0.5, "bee": 0.6},
-    {"ant": 1.5, "bee": -0.5},
-    {"ant": "half", "bee": 0.5},
-    {"ant": np.nan, "bee": 1.0},
-]
 NUMBERS = {
     "smoothing": [-1, -1e-9, np.nan, np.inf, "much", None, [1.0]],
     "smoothing_target": ["mean", None, 3, ["uniform"]],
-    "priors": PRIORS,
 }
 SHARED = {
     "shrinkage": ["lots", -0.1, 1.5, np.nan, True, [0.1]],
@@ -56,7 +43,6 @@ WRONG = {
     GaussianClassifier: {
         "covariance": ["round", None, 3, ["full"]],
         "subspace": [0, -1, 1.0, 0.0, 2.5, True, np.nan, "two"],
-        "priors": PRIORS,
         **SHARED,
     },
     GaussianRegressor: SHARED,
@@ -79,7 +65,7 @@ WRONG = {
 
 def assert_refused(model, method, rows, name):
     before = dict(vars(model))
-    said = {"families": "famil", "priors": "prior"}.get(name, name)
+    said = {"families": "famil"}.get(name, name)
     with pytest.raises(InputError, match=said) as caught:
         getattr(model, method)(*rows)
     assert type(model).__name__ in str(caught.value)
@@ -153,44 +139,7 @@ def test_a_parameter_that_is_set_wrongly_on_the_way_leaves_the_stream_as_it_was(
     np.testing.assert_allclose(model.predict_proba(ROWS[kind][0]).sum(axis=1), 1)
 
 
-#: Columns that are no numbers, by container.
-DAYS = pd.date_range("2020", periods=6)
-OTHERS = {
-    "dates": pd.Series(DAYS),
-    "durations": pd.Series(DAYS - DAYS[0]),
-    "periods": pd.Series(DAYS.to_period("M")),
-    "dates as objects": pd.Series(DAYS.to_pydatetime(), dtype=object),
-    "text": pd.Series(list("abcdef")),
-    "categories": pd.Series(list("abcdef"), dtype="category"),
-    "lists": pd.Series([[1]] * 6),
-    "records": pd.Series([{"x": 1}] * 6),
-    "Arrow dates": pa.array(DAYS),
-    "Arrow dictionary": pa.array(list("abcdef")).dictionary_encode(),
-    "Arrow lists": pa.array([[1]] * 6),
-    "Arrow records": pa.array([{"x": 1}] * 6),
-    "Polars dates": pl.Series(DAYS.to_numpy()),
-    "Polars lists": pl.Series([[1]] * 6),
-}
 SIZES = np.array([1.0, 2, 4, 3, 7, 5])
-
-
-def in_frame(column):
-    """A table of a column of numbers, and another one."""
-    make = {pd.Series: pd.DataFrame, pl.Series: pl.DataFrame}.get(type(column), pa.table)
-    return make({"size": SIZES, "other": column})
-
-
-@pytest.mark.parametrize("column", OTHERS.values(), ids=OTHERS)
-def test_a_column_that_holds_no_numbers_is_named(column):
-    table, rows, target = in_frame(column), in_frame(pd.Series(SIZES**2)), np.arange(6) % 2
-    models = GaussianClassifier("tied"), GaussianRegressor()
-    for learn in (credo.summarise, *(model.fit for model in models)):
-        with pytest.raises(InputError, match=r"column 'other'.* holds .* Turn it into numbers"):
-            learn(table, target)
-    for model in models:
-        model.fit(rows, target)
-        with pytest.raises(InputError, match=r"column 'other'.* holds .* Turn it into numbers"):
-            model.predict(table)
 
 
 HOUSING = ["own", "rent", "own", "free", "own", "rent"]
@@ -216,24 +165,6 @@ def test_text_is_refused_with_the_models_that_take_it(rows, said, learn):
         learn(rows, np.arange(6) % 2)
 
 
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        (pd.DataFrame(np.ones((6, 2)), columns=["a", "a"]), "column names must differ.*Rename"),
-        (np.ones((6, 2)) * 1j, "Complex data not supported. Split it into real and imaginary"),
-        ([[1.0, 2.0]] * 5 + [[1.0]], r"rows of X must be equally long.*lengths \[1, 2\]. Use None"),
-        (RAGGED, r"rows of X must be equally long.*lengths \[2, 3\]. Use None"),
-        (pl.LazyFrame({"a": SIZES}), "lazy frame has no rows yet. Use its collect"),
-        (csr_array(np.ones((6, 2))), "X is sparse.*toarray"),
-    ],
-    ids=["names", "complex", "lists", "arrays", "lazy", "sparse"],
-)
-@pytest.mark.parametrize("kind", [GaussianClassifier, GaussianRegressor])
-def test_what_is_no_table_of_numbers_is_refused_in_a_sentence(kind, rows, said):
-    with pytest.raises(InputError, match=f"{kind.__name__}.*{said}"):
-        kind().fit(rows, np.arange(6) % 2)
-
-
 def test_numbers_written_as_text_are_numbers():
     rows = np.array([["1", "2.5"], ["3", None], ["2", "0"], ["2.5", "1"]] * 3, dtype=object)
     numbers, target = np.array(rows, dtype=float), np.arange(12) // 6
@@ -249,21 +180,6 @@ def test_an_array_of_dates_is_no_array_of_numbers(dtype, make):
     dates = make(np.arange(12).reshape(6, 2).astype(dtype))
     with pytest.raises(InputError, match="column 0 holds dates or durations"):
         GaussianClassifier("diagonal").fit(dates, np.arange(6) % 2)
-
-
-@pytest.mark.parametrize(
-    "column",
-    [pa.array([Decimal(i * i) for i in range(6)]), pd.Series([Fraction(i, 3) for i in range(6)])],
-    ids=["decimals", "fractions"],
-)
-@pytest.mark.parametrize("shape", ["tied", "diagonal"])
-def test_exact_numbers_are_numbers(column, shape):
-    table, target = in_frame(column), np.arange(6) % 2
-    rows = in_frame(pd.Series(np.asarray(table)[:, 1].astype(float)))
-    for model in GaussianClassifier(shape), GaussianRegressor():
-        expected = model.fit(rows, target).predict(rows)
-        assert_allclose(model.predict(table), expected, rtol=1e-12)
-        assert_allclose(model.fit(table, target).predict(table), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("none", [0, 0.0, np.float32(0)], ids=repr)
@@ -386,27 +302,6 @@ def test_a_unit_changes_no_posterior_or_is_refused_with_its_column(shape, where)
             ask = partial(lambda rows, way: way(make, rows, Y).predict_log_proba(rows), rows)
             owner = "NaiveBayes" if shape == "naive" else ""
             assert_same_or_named(partial(ask, WAYS[way]), expected, WHERE[where], owner)
-
-
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("where", ["features", "one", "target"])
-@pytest.mark.parametrize("way", ["fit", "partial_fit"])
-@pytest.mark.parametrize("amount", [None, 0.2], ids=["plain", "shrunk"])
-def test_a_unit_changes_no_regression_or_is_refused_with_its_column(amount, way, where, unit):
-    columns = {"features": ["a", "b"], "one": ["b"], "target": []}[where]
-    rows = FRAME[["a", "b"]].assign(**{column: FRAME[column] * unit for column in columns})
-    target = unit if where == "target" else 1.0
-    make = partial(GaussianRegressor, shrinkage=amount)
-    expected = make().fit(FRAME[["a", "b"]], X[:, 2]).predict(FRAME[["a", "b"]], return_std=True)
-    assert_same_or_named(
-        lambda: (
-            np.array(WAYS[way](make, rows, X[:, 2] * target).predict(rows, return_std=True))
-            / target
-        ),
-        expected,
-        columns or ["y"],
-        "",
-    )
 
 
 GOOD = [[1.0, "x", 1, 3], [2.0, "y", 0, 1], [4.0, "x", 1, 0], [7.0, None, 0, 2]]
@@ -557,14 +452,6 @@ def test_a_family_that_cannot_be_estimated_names_its_columns():
     bits = pd.DataFrame({"v": [None, None, 1.0, 0.0]})
     with pytest.raises(InputError, match=r"NaiveBayes, bernoulli of 'v'"):
         NaiveBayes("bernoulli", smoothing=0).fit(bits, PAIRS)
-
-
-@pytest.mark.parametrize("family", ["gaussian", "laplace"])
-def test_a_class_without_values_takes_the_distribution_over_all_classes(family):
-    rows = [[None], [None], [2.0], [3.0], [7.0]]
-    with pytest.warns(SingularWarning, match=r"unknown in class 'a': 0"):
-        model = NaiveBayes(family).fit(rows, list("aabbb"))
-    np.testing.assert_allclose(model.predict_proba([[2.5], [40.0]]), [[0.4, 0.6]] * 2)
 
 
 def test_columns_may_be_named_by_numbers_of_numpy():

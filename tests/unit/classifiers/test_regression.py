@@ -59,17 +59,6 @@ def test_mean_and_covariance_are_maximum_likelihood():
     assert model.n_iter_ == 1
 
 
-def test_missing_features_are_marginalised_exactly():
-    model = GaussianRegressor().fit(X, Y)
-    mean, std = model.predict(HOLES, return_std=True)
-    expected = np.array([conditional(*joint_moments(X, Y), row) for row in HOLES])
-    np.testing.assert_allclose(mean, expected[:, 0], rtol=1e-10)
-    np.testing.assert_allclose(std**2, expected[:, 1], rtol=1e-10)
-    assert mean[0] == pytest.approx(Y.mean())
-    assert std[0] == pytest.approx(Y.std())
-    assert std[1] == std.min() == np.sqrt(model.variance_)
-
-
 @pytest.mark.parametrize("noise", [1e-2, 1e-4])
 def test_missing_features_keep_their_digits_among_nearly_collinear_ones(noise):
     rng = np.random.default_rng(3)
@@ -221,25 +210,6 @@ def equation_23(table):
     return ((1 - 2 / p) * trace + p**2) / ((n + 1 - 2 / p) * (trace - p))
 
 
-def test_em_climbs_to_the_maximum_that_monotone_data_have_in_closed_form():
-    rng = np.random.default_rng(11)
-    t = rng.normal(size=80)
-    x = 1.5 * t + rng.normal(size=80) + 4
-    seen = rng.random(80) < 0.6
-    # Anderson (1957): t from all rows, x given t from those where it was observed.
-    slope, start = np.polyfit(t[seen], x[seen], 1)
-    left = np.mean((x[seen] - start - slope * t[seen]) ** 2)
-    both = slope * t.var()
-    covariance = [[left + slope * both, both], [both, t.var()]]
-    steps = []
-    model = GaussianRegressor(tol=1e-14, progress=lambda *step: steps.append(step))
-    model.fit(np.where(seen, x, np.nan)[:, None], t)
-    np.testing.assert_allclose(model.mean_, [start + slope * t.mean(), t.mean()], rtol=1e-5)
-    np.testing.assert_allclose(model.covariance_, covariance, rtol=1e-5)
-    assert [value for _, value in steps] == model.log_likelihood_trace_.tolist()
-    assert model.n_iter_ == len(steps) - 1
-
-
 def test_em_maximises_the_likelihood_of_what_was_observed():
     model = GaussianRegressor().fit(HOLES, Y)
     table = np.column_stack([HOLES, Y])
@@ -289,19 +259,6 @@ def test_em_refuses_what_has_no_maximum():
     assert auto.shrinkage_ == oas_amount.shrinkage_ > 0
 
 
-@pytest.mark.parametrize("rows", [X, HOLES], ids=["complete", "missing"])
-def test_rows_of_weight_zero_are_absent_whatever_they_hold(rows):
-    rows = rows.copy()
-    rows[:2] = np.inf
-    rows[2] = np.nan
-    weights = np.ones(len(rows))
-    weights[:3] = 0
-    model = GaussianRegressor().fit(rows, Y, weights)
-    plain = GaussianRegressor().fit(rows[3:], Y[3:])
-    np.testing.assert_array_equal(model.covariance_, plain.covariance_)
-    assert model.log_likelihood_ == plain.log_likelihood_
-
-
 def test_partial_fit_tells_what_is_lacking_until_it_has_come():
     model = GaussianRegressor(singular="error").partial_fit(X[:1], Y[:1])
     with pytest.raises(NumericalError, match="no covariance. Add rows"):
@@ -317,21 +274,13 @@ def test_partial_fit_tells_what_is_lacking_until_it_has_come():
     assert model.summary_.counts.tolist() == [442]
 
 
-def test_merge_refuses_what_does_not_fit_together():
-    model = GaussianRegressor().fit(X, Y)
-    with pytest.raises(InputError, match="Got LinearRegression"):
-        model.merge(LinearRegression().fit(X, Y))
-    with pytest.raises(ShapeError, match="10 features cannot be merged with 9"):
-        model.merge(GaussianRegressor().fit(X[:, :9], Y))
-    with pytest.raises(InputError, match="fitted to missing values by EM"):
-        model.merge(GaussianRegressor().fit(HOLES, Y))
-
-
 def test_summaries_have_no_missing_values_and_no_fourth_moments():
     with pytest.raises(InputError, match="X contains NaN, .* Use fit"):
         GaussianRegressor().partial_fit(HOLES, Y)
     with pytest.raises(InputError, match="fitted to missing values by EM"):
         GaussianRegressor().fit(HOLES, Y).partial_fit(X, Y)
+    with pytest.raises(InputError, match="fitted to missing values by EM"):
+        GaussianRegressor().fit(X, Y).merge(GaussianRegressor().fit(HOLES, Y))
     with pytest.raises(InputError, match="'auto' .* which a summary does not give"):
         GaussianRegressor(shrinkage="auto").partial_fit(X, Y)
 
@@ -405,3 +354,16 @@ def test_too_few_rows_are_repaired_with_a_warning_that_tells_the_amount():
     expected = equation_23(np.column_stack([X, Y])[:8])
     assert model.shrinkage_ == pytest.approx(expected, rel=1e-12)
     assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("rows", [X, HOLES], ids=["complete", "missing"])
+def test_rows_of_weight_zero_are_absent_whatever_they_hold(rows):
+    rows = rows.copy()
+    rows[:2] = np.inf
+    rows[2] = np.nan
+    weights = np.ones(len(rows))
+    weights[:3] = 0
+    model = GaussianRegressor().fit(rows, Y, weights)
+    plain = GaussianRegressor().fit(rows[3:], Y[3:])
+    np.testing.assert_array_equal(model.covariance_, plain.covariance_)
+    assert model.log_likelihood_ == plain.log_likelihood_

@@ -46,22 +46,6 @@ def test_mutual_information_is_the_double_sum(model, weights):
     np.testing.assert_allclose(fitted.mutual_information(), expected, rtol=1e-10, atol=1e-15)
 
 
-def test_it_is_that_of_the_chosen_words_computed_from_all():
-    everything = TextClassifier().fit(DOCS, LABELS)
-    values = dict(zip(everything.words_, everything.mutual_information(), strict=True))
-    few = TextClassifier(vocabulary="relevant", max_words=4).fit(DOCS, LABELS)
-    assert few.mutual_information().tolist() == [values[word] for word in few.words_]
-
-
-@MODELS
-def test_stop_words_are_left_out(model):
-    fitted = TextClassifier(model, vocabulary="no_stop_words").fit(DOCS, LABELS)
-    assert fitted.words_ == tuple(w for w in COUNTS if w not in ENGLISH_STOP_WORDS)
-    without = [" ".join(w for w in oracle.tokens(d) if w not in ENGLISH_STOP_WORDS) for d in DOCS]
-    plain = TextClassifier(model).fit(without, LABELS)
-    np.testing.assert_array_equal(fitted.predict_proba(DOCS), plain.predict_proba(without))
-
-
 @pytest.mark.parametrize(
     "stop_words",
     [["dog", "the"], ("dog", "the"), {"dog", "the"}, np.array(["dog", "the"])],
@@ -86,18 +70,6 @@ def test_frequent_words_are_those_that_occur_most(model, size):
     assert fitted.words_ == tuple(sorted(best))
 
 
-@MODELS
-@pytest.mark.parametrize("size", [1, 3])
-def test_relevant_words_have_the_largest_mutual_information(model, size):
-    everything = TextClassifier(model).fit(DOCS, LABELS)
-    values = dict(zip(everything.words_, everything.mutual_information(), strict=True))
-    fitted = TextClassifier(model, vocabulary="relevant", max_words=size).fit(DOCS, LABELS)
-    assert len(fitted.words_) == size
-    left = [values[w] for w in values if w not in fitted.words_]
-    assert min(values[w] for w in fitted.words_) >= max(left) - 1e-15
-    assert fitted.words_ == tuple(sorted(fitted.words_))
-
-
 def test_at_most_a_thousand_words_are_chosen_unless_told():
     words = [f"w{i:04d}" for i in range(1500)]
     documents = [" ".join(words), " ".join(words[:1200]), " ".join(words[:700])]
@@ -117,20 +89,6 @@ def test_max_words_takes_the_most_frequent_of_the_others(vocabulary):
     assert fitted.words_ == tuple(sorted(best))
     every = TextClassifier(vocabulary=vocabulary, max_words=10_000).fit(DOCS, LABELS)
     assert every.words_ == tuple(left)
-
-
-@pytest.mark.parametrize(
-    ("model", "peer"), [("multinomial", MultinomialNB), ("bernoulli", BernoulliNB)]
-)
-@pytest.mark.parametrize("vocabulary", ["no_stop_words", "frequent", "relevant"])
-def test_a_chosen_vocabulary_is_the_model_of_these_words_alone(model, peer, vocabulary):
-    fitted = TextClassifier(model, vocabulary=vocabulary, max_words=5).fit(DOCS, LABELS)
-    reader = CountVectorizer(vocabulary=list(fitted.words_))
-    theirs = peer().fit(reader.transform(DOCS), LABELS)
-    new = [*DOCS, "", "the dog of the dog", "unknown words only"]
-    np.testing.assert_allclose(
-        fitted.predict_proba(new), theirs.predict_proba(reader.transform(new)), rtol=1e-10
-    )
 
 
 @MODELS
@@ -162,13 +120,6 @@ def test_any_count_vectorizer_does_as_in_a_pipeline(model, reader):
         fitted.predict_proba(new), peer.predict_proba(reader.transform(new)), rtol=1e-10
     )
     assert set(fitted.words_) == set(reader.get_feature_names_out())
-
-
-def test_the_given_vectorizer_stays_as_it_was():
-    reader = CountVectorizer(ngram_range=(1, 2), lowercase=False)
-    before = dict(vars(reader))
-    TextClassifier(vectorizer=reader, vocabulary="no_stop_words").fit(DOCS, LABELS).predict(DOCS)
-    assert vars(reader) == before
 
 
 @pytest.mark.parametrize(
@@ -331,20 +282,6 @@ def test_a_vectorizer_that_chooses_words_itself_is_refused_in_a_stream(choice):
         fitted.merge(fitted)
 
 
-def test_the_choice_of_words_is_made_again_when_more_come():
-    model = TextClassifier(vocabulary="frequent", max_words=1)
-    assert model.partial_fit(["lion lion", "bus"], [0, 1]).words_ == ("lion",)
-    assert model.partial_fit(["bus bus"], [1]).words_ == ("bus",)
-
-
-def test_a_stream_leaves_an_older_copy_of_the_model_as_it_was():
-    model = TextClassifier().fit(*part(range(4)))
-    older = model.with_priors("uniform")
-    before = older.predict_proba(ZOO)
-    model.partial_fit(*part(range(4, 8)))
-    np.testing.assert_array_equal(older.predict_proba(ZOO), before)
-
-
 @pytest.mark.parametrize(
     ("one", "other", "message"),
     [
@@ -367,3 +304,39 @@ def test_a_hashed_stream_never_holds_words():
     assert model.summary_.counts.shape == (2, 32)
     assert model.summary_.counts.sum() == 150
     assert model.summary_.documents.tolist() == [50, 50]
+
+
+def test_it_is_that_of_the_chosen_words_computed_from_all():
+    everything = TextClassifier().fit(DOCS, LABELS)
+    values = dict(zip(everything.words_, everything.mutual_information(), strict=True))
+    few = TextClassifier(vocabulary="relevant", max_words=4).fit(DOCS, LABELS)
+    assert few.mutual_information().tolist() == [values[word] for word in few.words_]
+
+
+@pytest.mark.parametrize(
+    ("model", "peer"), [("multinomial", MultinomialNB), ("bernoulli", BernoulliNB)]
+)
+@pytest.mark.parametrize("vocabulary", ["no_stop_words", "frequent", "relevant"])
+def test_a_chosen_vocabulary_is_the_model_of_these_words_alone(model, peer, vocabulary):
+    fitted = TextClassifier(model, vocabulary=vocabulary, max_words=5).fit(DOCS, LABELS)
+    reader = CountVectorizer(vocabulary=list(fitted.words_))
+    theirs = peer().fit(reader.transform(DOCS), LABELS)
+    new = [*DOCS, "", "the dog of the dog", "unknown words only"]
+    np.testing.assert_allclose(
+        fitted.predict_proba(new), theirs.predict_proba(reader.transform(new)), rtol=1e-10
+    )
+
+
+def test_the_given_vectorizer_stays_as_it_was():
+    reader = CountVectorizer(ngram_range=(1, 2), lowercase=False)
+    before = dict(vars(reader))
+    TextClassifier(vectorizer=reader, vocabulary="no_stop_words").fit(DOCS, LABELS).predict(DOCS)
+    assert vars(reader) == before
+
+
+def test_a_stream_leaves_an_older_copy_of_the_model_as_it_was():
+    model = TextClassifier().fit(*part(range(4)))
+    older = model.with_priors("uniform")
+    before = older.predict_proba(ZOO)
+    model.partial_fit(*part(range(4, 8)))
+    np.testing.assert_array_equal(older.predict_proba(ZOO), before)

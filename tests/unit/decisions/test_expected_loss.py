@@ -11,7 +11,6 @@ from tests.strategies import LETTERS, whole_losses
 
 from credo import Loss, Posterior, decide
 from credo.decisions import expected_loss
-from credo.exceptions import InputError, LabelError, ShapeError
 
 LOSS = Loss([[0, 20, 3], [1, 0, 3]], ["fraud", "fair"], ["stop", "pass", "ask"], reject="ask")
 Y = ["fraud", "fair", "fair", "fraud", "fair"]
@@ -45,52 +44,6 @@ def test_it_equals_the_slow_twin(problem):
     assert result.constant_loss == pytest.approx(least, abs=1e-12)
     assert result.constant_act == loss.acts[best]
     assert result.n_rows == np.count_nonzero(weights)
-
-
-@given(taken())
-def test_a_weight_is_the_row_so_many_times(problem):
-    y, acts, weights, loss = named(problem)
-    weighted = expected_loss(y, acts, loss, sample_weight=weights, n_bootstrap=0)
-    repeated = expected_loss(np.repeat(y, weights), np.repeat(acts, weights), loss, n_bootstrap=0)
-    assert weighted.value == pytest.approx(repeated.value, abs=1e-12)
-    assert weighted.constant_loss == pytest.approx(repeated.constant_loss, abs=1e-12)
-
-
-@given(taken())
-def test_the_same_matrix_for_each_row_is_the_one_matrix(problem):
-    y, acts, weights, loss = named(problem)
-    per_row = loss.per_row(np.repeat(loss.matrix[None], len(y), axis=0))
-    one = expected_loss(y, acts, loss, sample_weight=weights, n_bootstrap=0)
-    many = expected_loss(y, acts, per_row, sample_weight=weights, n_bootstrap=0)
-    assert one.value == pytest.approx(many.value, abs=1e-12)
-    assert one.constant_loss == pytest.approx(many.constant_loss, abs=1e-12)
-
-
-@given(taken())
-def test_no_constant_act_costs_less_than_the_best_one(problem):
-    y, _, weights, loss = named(problem)
-    for act in loss.acts:
-        result = expected_loss(y, [act] * len(y), loss, sample_weight=weights, n_bootstrap=0)
-        assert result.value >= result.constant_loss - 1e-12
-        if act == result.constant_act and result.normalised is not None:
-            assert result.normalised == pytest.approx(1.0)
-
-
-@given(taken(), st.randoms())
-def test_the_order_of_truths_and_acts_in_the_loss_does_not_matter(problem, random):
-    y, acts, weights, loss = named(problem)
-    rows, columns = list(range(len(loss.truths))), list(range(len(loss.acts)))
-    random.shuffle(rows)
-    random.shuffle(columns)
-    turned = Loss(
-        loss.matrix[np.ix_(rows, columns)],
-        [loss.truths[k] for k in rows],
-        [loss.acts[a] for a in columns],
-    )
-    one = expected_loss(y, acts, loss, sample_weight=weights, n_bootstrap=0)
-    other = expected_loss(y, acts, turned, sample_weight=weights, n_bootstrap=0)
-    assert other.value == pytest.approx(one.value, abs=1e-12)
-    assert other.constant_loss == pytest.approx(one.constant_loss, abs=1e-12)
 
 
 def test_losses_per_row_are_charged_row_by_row():
@@ -212,37 +165,3 @@ def test_it_prints_in_words_and_travels_as_json():
 
 
 # --- mistakes ---------------------------------------------------------------------------------
-
-
-def test_an_unknown_truth_or_act_is_named_with_its_row():
-    with pytest.raises(LabelError, match=r"no truth 'fruad' \(row 1\).*mean 'fraud'"):
-        expected_loss(["fair", "fruad"], ["stop", "stop"], LOSS)
-    with pytest.raises(LabelError, match=r"no act 'halt' \(row 0\)"):
-        expected_loss(["fair"], ["halt"], LOSS)
-    other = decide([0.9, 0.1], Loss.zero_one(["fraud", "fair"]), labels=["fraud", "fair"])
-    with pytest.raises(LabelError, match=r"no act 'fraud' \(row 0\)"):
-        expected_loss(["fair"], other, LOSS)
-
-
-def test_lengths_that_differ_are_named():
-    with pytest.raises(ShapeError, match="2 truths and 1 acts"):
-        expected_loss(["fair", "fair"], ["stop"], LOSS)
-    with pytest.raises(ShapeError, match="one sample weight per row, 1"):
-        expected_loss(["fair"], ["stop"], LOSS, sample_weight=[1, 2])
-    with pytest.raises(ShapeError, match="2 matrices for 1 rows"):
-        expected_loss(["fair"], ["stop"], LOSS.per_row(np.zeros((2, 2, 3))))
-
-
-def test_no_rows_and_odd_settings_are_refused():
-    with pytest.raises(InputError, match="at least one row"):
-        expected_loss([], [], LOSS)
-    with pytest.raises(InputError, match="strictly between 0 and 1"):
-        expected_loss(Y, ACTS, LOSS, level=1.0)
-    with pytest.raises(InputError, match="whole number, at least 0"):
-        expected_loss(Y, ACTS, LOSS, n_bootstrap=-1)
-
-
-def test_a_seed_must_be_one():
-    loss = Loss.zero_one(["a", "b"])
-    with pytest.raises(InputError, match="random_state of expected_loss must be a seed"):
-        expected_loss(["a", "b"], ["a", "a"], loss, random_state=-1)

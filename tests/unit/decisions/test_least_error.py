@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from scipy import integrate, stats
 
 from credo.decisions import BayesError, bayes_error, bhattacharyya_bound
-from credo.exceptions import InputError, ShapeError
+from credo.exceptions import InputError
 from credo.families import Gaussian
 
 ROUND = np.eye(2)
@@ -157,7 +157,7 @@ def test_the_interval_covers_as_often_as_it_says():
 
 
 def test_the_same_seed_gives_the_same_estimate():
-    densities = {"a": ([0, 0], ROUND), "b": ([1, 0], TILTED)}
+    densities = dict(TWO)
     first, again = (bayes_error(densities, [0.5, 0.5], random_state=7) for _ in range(2))
     assert first == again
     assert first != bayes_error(densities, [0.5, 0.5], random_state=8)
@@ -246,32 +246,29 @@ def test_what_is_not_a_density_is_refused_by_name(function, density, message):
         function({"a": ([0, 0], ROUND), "b": density}, [0.5, 0.5])
 
 
-def test_the_bound_is_for_gaussians_only():
-    with pytest.raises(InputError, match="the density of 'b' is none"):
-        bhattacharyya_bound({"a": (0, 1), "b": stats.laplace()}, [0.5, 0.5])
-
-
-def test_densities_must_have_names():
-    with pytest.raises(InputError, match="by label"):
-        bayes_error([([0, 0], ROUND)], [1])
-
-
-def test_draws_of_the_wrong_width_are_refused():
-    with pytest.raises(ShapeError, match=r"Got \[2, 3\]"):
-        bayes_error({"a": ([0, 0], ROUND), "b": Opaque([0, 0, 0], np.eye(3))}, [0.5, 0.5])
+TWO = {"a": ([0, 0], ROUND), "b": ([1, 0], TILTED)}
+WIDER = {"a": ([0, 0], ROUND), "b": Opaque([0, 0, 0], np.eye(3))}
+ODD = {"a": stats.dirichlet([1, 2, 3]), "b": stats.dirichlet([3, 2, 1])}
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("densities", "options", "message"),
     [
-        ({"n_samples": 3}, "at least 4"),
-        ({"level": 1.0}, "strictly between 0 and 1"),
-        ({"level": 0.0}, "strictly between 0 and 1"),
+        ([([0, 0], ROUND)], {}, "by label"),
+        (WIDER, {}, r"Got \[2, 3\]"),
+        (ODD, {}, "the logpdf of 'a' must take rows of draws"),
+        (TWO, {"n_samples": 3}, "at least 4"),
+        (TWO, {"level": 1.0}, "strictly between 0 and 1"),
+        (TWO, {"level": 0.0}, "strictly between 0 and 1"),
+        (TWO, {"random_state": -1}, "random_state of bayes_error must be a seed"),
     ],
+    ids=range(7),
 )
-def test_settings_out_of_range_are_refused(options, message):
+def test_what_has_no_error_is_refused(densities, options, message):
     with pytest.raises(InputError, match=message):
-        bayes_error({"a": ([0, 0], ROUND), "b": ([1, 0], TILTED)}, [0.5, 0.5], **options)
+        bayes_error(densities, [0.5, 0.5], **options)
+    with pytest.raises(InputError, match="the density of 'b' is not one"):
+        bhattacharyya_bound({"a": (0, 1), "b": stats.laplace()}, [0.5, 0.5])
 
 
 @pytest.mark.parametrize("stretch", [1 + 1e-12, 1.0001])
@@ -296,18 +293,6 @@ def test_what_draws_may_have_missed_widens_the_interval_of_other_densities():
     far = {"a": stats.multivariate_t([0, 0], df=5), "b": stats.multivariate_t([1e6, 0], df=5)}
     result = bayes_error(far, [0.5, 0.5], n_samples=1000)
     assert result.high >= np.log(40) / 1000 * 0.99
-
-
-def test_a_logpdf_that_takes_other_shapes_is_named():
-    odd = {"a": stats.dirichlet([1, 2, 3]), "b": stats.dirichlet([3, 2, 1])}
-    with pytest.raises(InputError, match="the logpdf of 'a' must take rows of draws"):
-        bayes_error(odd, [0.5, 0.5])
-
-
-def test_a_seed_must_be_one():
-    clouds = {"a": ([0, 0], np.eye(2)), "b": ([1, 0], 2 * np.eye(2))}
-    with pytest.raises(InputError, match="random_state of bayes_error must be a seed"):
-        bayes_error(clouds, [0.5, 0.5], random_state=-1)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
-import json
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
@@ -13,11 +11,8 @@ from tests.strategies import LETTERS, dyadic_rows
 
 from credo import Posterior
 from credo.decisions import calibration
-from credo.exceptions import InputError, LabelError, ShapeError
 
 SCORES = ("brier", "reliability", "resolution", "uncertainty", "within_bin")
-BINS = ("edges", "predicted", "observed", "weight")
-ERRORS = ("expected_calibration_error", "maximum_calibration_error")
 
 
 @st.composite
@@ -58,16 +53,19 @@ def assert_same(one, other, fields):
 # --- bins -------------------------------------------------------------------------------------
 
 
-@given(labelled(), st.integers(1, 12))
-def test_the_bins_of_a_label_equal_the_slow_twin(rows, n_bins):
+@given(labelled(), st.integers(1, 12), st.sampled_from([None, "b"]))
+def test_the_bins_equal_the_slow_twin(rows, n_bins, label):
+    """Without a label, confidence is compared with being right."""
     p, truth, weights = rows
-    report = calibration(
-        named(truth), posterior(p), label="b", n_bins=n_bins, sample_weight=weights
-    )
+    options = {"label": label, "n_bins": n_bins, "sample_weight": weights}
+    report = calibration(named(truth), posterior(p), **options)
     kept = [i for i, w in enumerate(weights) if w]
-    edges = [b / n_bins for b in range(n_bins + 1)]
+    chosen = [list(p[i]).index(max(p[i])) if label is None else 1 for i in kept]
     slow = oracle.bins(
-        [p[i, 1] for i in kept], [truth[i] == 1 for i in kept], [weights[i] for i in kept], edges
+        [p[i, k] for i, k in zip(kept, chosen, strict=True)],
+        [truth[i] == k for i, k in zip(kept, chosen, strict=True)],
+        [weights[i] for i in kept],
+        [b / n_bins for b in range(n_bins + 1)],
     )
     found = zip(*report.edges.T, report.weight, report.predicted, report.observed, strict=True)
     np.testing.assert_allclose(list(found), slow, atol=1e-12)
@@ -75,21 +73,6 @@ def test_the_bins_of_a_label_equal_the_slow_twin(rows, n_bins):
     assert report.maximum_calibration_error == pytest.approx(max(gaps))
     mean = oracle.mean(gaps, [w for _, _, w, _, _ in slow])
     assert report.expected_calibration_error == pytest.approx(mean)
-
-
-@given(labelled())
-def test_without_a_label_confidence_is_compared_with_being_right(rows):
-    p, truth, weights = rows
-    report = calibration(named(truth), posterior(p), sample_weight=weights)
-    kept = [i for i, w in enumerate(weights) if w]
-    slow = oracle.bins(
-        [max(p[i]) for i in kept],
-        [list(p[i]).index(max(p[i])) == truth[i] for i in kept],
-        [weights[i] for i in kept],
-        [b / 10 for b in range(11)],
-    )
-    found = zip(*report.edges.T, report.weight, report.predicted, report.observed, strict=True)
-    np.testing.assert_allclose(list(found), slow, atol=1e-12)
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
@@ -150,13 +133,8 @@ def test_the_decomposition_of_the_brier_score_adds_up(rows, n_bins, strategy, on
     total = report.reliability - report.resolution + report.uncertainty + report.within_bin
     assert report.brier == pytest.approx(total, abs=1e-12)
     assert min(report.reliability, report.resolution, report.uncertainty) >= 0
-
-
-@given(labelled())
-def test_the_brier_score_equals_the_slow_twin(rows):
-    p, truth, weights = rows
-    report = calibration(named(truth), posterior(p), sample_weight=weights)
-    assert report.brier == pytest.approx(oracle.brier(p, truth, weights), abs=1e-12)
+    if not one:
+        assert report.brier == pytest.approx(oracle.brier(p, truth, weights), abs=1e-12)
 
 
 @given(labelled(), st.integers(1, 5))
@@ -198,7 +176,7 @@ def test_an_impossible_truth_makes_the_log_loss_infinite_and_is_counted():
     p = posterior(np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]]))
     report = calibration(["a", "b", "b"], p)
     assert (report.log_loss, report.n_impossible) == (math.inf, 1)
-    assert "1 truths had probability 0" in repr(report)
+    assert "1 true classes had probability 0" in repr(report)
     assert report.to_dict()["log_loss"] is None
     one = calibration(["a", "b", "b"], p, label="b")
     assert (one.log_loss, one.n_impossible) == (math.inf, 1)
@@ -216,78 +194,12 @@ def test_a_truth_of_tiny_probability_has_a_finite_log_loss():
 # --- laws -------------------------------------------------------------------------------------
 
 
-@given(labelled(), strategies)
-def test_a_weight_is_the_row_so_many_times(rows, strategy):
-    p, truth, weights = rows
-    for label in (None, "a"):
-        weighted = calibration(
-            named(truth), posterior(p), label=label, strategy=strategy, sample_weight=weights
-        )
-        repeated = calibration(
-            np.repeat(named(truth), weights),
-            posterior(np.repeat(p, weights, axis=0)),
-            label=label,
-            strategy=strategy,
-        )
-        assert_same(weighted, repeated, [*BINS, *SCORES, *ERRORS])
-
-
-@given(labelled(), strategies, st.randoms())
-def test_the_order_of_labels_and_rows_does_not_matter(rows, strategy, random):
-    p, truth, weights = rows
-    columns, order = list(range(p.shape[1])), list(range(len(p)))
-    random.shuffle(columns)
-    random.shuffle(order)
-    turned = Posterior.from_probabilities(p[order][:, columns], [LETTERS[k] for k in columns])
-    options = {"label": "a", "strategy": strategy}
-    one = calibration(named(truth), posterior(p), sample_weight=weights, **options)
-    other = calibration(
-        np.array(named(truth))[order], turned, sample_weight=np.array(weights)[order], **options
-    )
-    assert_same(one, other, [*BINS, *SCORES, *ERRORS])
-    whole = calibration(named(truth), posterior(p), strategy=strategy)
-    again = calibration(np.array(named(truth))[order], turned, strategy=strategy)
-    assert_same(whole, again, SCORES)
-
-
-def test_new_names_change_nothing_else():
-    p, truth = realistic(100)
-    one = calibration(named(truth), posterior(p))
-    other = calibration(pd.Series(truth), Posterior.from_probabilities(p, [0, 1, 2]))
-    assert_same(one, other, [*BINS, *SCORES, *ERRORS])
-
-
 def test_a_single_case_with_a_single_label_is_calibrated():
     report = calibration([7], Posterior.from_probabilities([1.0], [7]), label=7)
     assert (report.expected_calibration_error, report.brier, report.log_loss) == (0.0, 0.0, 0.0)
 
 
 # --- reading it, and mistakes -----------------------------------------------------------------
-
-
-def test_it_prints_as_a_table_and_travels_as_json():
-    p, truth = realistic(100)
-    report = calibration(named(truth), posterior(p), label="a", n_bins=4)
-    lines = repr(report).splitlines()
-    assert lines[0] == "Calibration of 'a' on 100 rows"
-    assert lines[5].startswith(" 0.000 to 0.250")
-    assert len(lines) == 5 + len(report.weight)
-    assert json.loads(json.dumps(report.to_dict()))["weight"] == report.weight.tolist()
-    assert "most probable label" in repr(calibration(named(truth), posterior(p)))
-
-
-def test_mistakes_are_named():
-    p = posterior(np.array([[0.9, 0.1], [0.6, 0.4]]))
-    with pytest.raises(LabelError, match=r"no label 'c' \(row 1\)"):
-        calibration(["a", "c"], p)
-    with pytest.raises(LabelError, match="calibration has no label 'c'"):
-        calibration(["a", "a"], p, label="c")
-    with pytest.raises(ShapeError, match="y has 1 rows and the posterior 2"):
-        calibration(["a"], p)
-    with pytest.raises(InputError, match="one of 'uniform', 'quantile'. Got 'even'"):
-        calibration(["a", "a"], p, strategy="even")
-    with pytest.raises(InputError, match="n_bins of calibration must be a whole number"):
-        calibration(["a", "a"], p, n_bins=0)
 
 
 def test_intervals_are_drawn_from_their_low_to_their_high_ends():

@@ -1,26 +1,17 @@
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from tests.strategies import LETTERS, dyadic_rows, simplices
+from tests.strategies import LETTERS, simplices
 
-from credo import Loss, Posterior, decide
+from credo import Loss, Posterior
 from credo.decisions import (
     likelihood_ratio_test,
     likelihood_ratio_threshold,
-    maximum_posterior,
     reject_below,
 )
 from credo.exceptions import InputError
 
 LOSS = Loss([[1, 30], [4, 2]], ["sick", "well"], ["treat", "send home"])
-
-
-@given(st.integers(2, 5).flatmap(dyadic_rows))
-def test_maximum_posterior_is_the_argmax(p):
-    labels = list(LETTERS[: p.shape[1]])
-    choice = maximum_posterior(p, labels)
-    assert choice.acts.tolist() == [labels[k] for k in p.argmax(axis=1)]
-    np.testing.assert_allclose(choice.risk, 1 - p.max(axis=1))
 
 
 @given(st.integers(2, 5).flatmap(simplices), st.floats(0.0, 1.0))
@@ -57,16 +48,6 @@ def test_the_ratio_test_is_a_threshold_on_the_ratio(log_ratio, prior):
     choice = likelihood_ratio_test(log_ratio, LOSS, priors)
     if abs(log_ratio - np.log(threshold)) > 1e-9:
         assert (choice.acts == "treat") == (log_ratio > np.log(threshold))
-
-
-def test_the_ratio_test_agrees_with_decide_on_the_posterior():
-    ratio = np.linspace(-8, 8, 401)
-    posterior = Posterior.from_bayes(
-        {"sick": 0.1, "well": 0.9}, {"sick": ratio, "well": np.zeros(401)}, log=True
-    )
-    by_ratio = likelihood_ratio_test(ratio, LOSS, {"well": 0.9, "sick": 0.1})
-    np.testing.assert_array_equal(by_ratio.acts, decide(posterior, LOSS).acts)
-    np.testing.assert_allclose(by_ratio.risk, decide(posterior, LOSS).risk)
 
 
 def test_an_infinite_ratio_is_certainty():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, norm
+from scipy.stats import chi2
 from tests.oracles import gaussians as oracle
 
 from credo.exceptions import InputError, ShapeError
@@ -45,35 +45,6 @@ def test_scores_are_those_of_a_loop_over_observed_entries(shape, gap):
         np.testing.assert_allclose(
             found - found[0], densities - densities[0], rtol=1e-7, atol=1e-7 + scale
         )
-
-
-@shapes
-@pytest.mark.parametrize("size", [1, 9])
-def test_any_number_of_features_and_classes_works(shape, size):
-    model, ours, X = setting(shape, counts=(15, 20), size=size)
-    expected = oracle.table(X, model, oracle.log_density).T
-    np.testing.assert_allclose(ours.log_densities(X), expected, rtol=1e-9)
-    assert (ours.n_classes, ours.n_features) == (2, size)
-
-
-@shapes
-def test_a_mean_of_a_hundred_million_keeps_ten_digits(shape):
-    _, ours, X = setting(shape)
-    X = np.round(X * 2**20) / 2**20  # 1e8 needs 27 bits: adding it is exact
-    means = np.round(ours.means * 2**20) / 2**20
-    near, far = replace(ours, means=means), replace(ours, means=means + 1e8)
-    for rows in (X, with_every_pattern(X)):
-        expected = near.scores(rows, "densities")
-        np.testing.assert_allclose(far.scores(rows + 1e8, "densities"), expected, rtol=1e-10)
-
-
-@shapes
-def test_infinity_is_refused_with_its_row_and_column(shape):
-    _, ours, rows = setting(shape)
-    rows[11] = [0.0, np.nan, -np.inf, 1.0]
-    for kind in ("densities", "discriminants", "distances"):
-        with pytest.raises(InputError, match="infinity, in row 111, column 2"):
-            ours.scores(rows, kind, first_row=100)
 
 
 @shapes
@@ -180,17 +151,6 @@ def models(shape):
     return model, oracle.as_class_gaussians(model, shape)
 
 
-@pytest.mark.parametrize("shape", oracle.LINEAR)
-def test_a_hyperplane_follows_the_formula(shape):
-    model, ours = models(shape)
-    surface = boundary_between(ours, np.log(PRIORS), 2, 0, "Owner")
-    gap = model.means[2] - model.means[0]
-    w = np.linalg.inv(model.covariances[0]) @ gap
-    x0 = (model.means[2] + model.means[0]) / 2 - np.log(0.5 / 0.2) / (gap @ w) * gap
-    np.testing.assert_allclose(surface.normal, w, rtol=1e-10)
-    np.testing.assert_allclose(surface.point, x0, rtol=1e-10)
-
-
 @pytest.mark.parametrize("shape", ["full", "diagonal", "spherical", "proportional"])
 def test_a_quadric_follows_the_formula(shape):
     model, ours = models(shape)
@@ -213,32 +173,6 @@ def line_model(means, variances, shape):
     centres = [np.array([float(m)]) for m in means]
     model = oracle.Model([0, 1], np.array([0.5, 0.5]), centres, covariances)
     return oracle.as_class_gaussians(model, shape)
-
-
-def test_unequal_variances_have_two_thresholds_where_the_densities_cross():
-    surface = boundary_between(
-        line_model([0, 1], [1, 4], "full"), np.log([0.6, 0.4]), 0, 1, "Owner"
-    )
-    found = surface.thresholds()
-    assert found.shape == (2,)
-    assert found[0] < found[1]
-    np.testing.assert_allclose(0.6 * norm.pdf(found, 0, 1), 0.4 * norm.pdf(found, 1, 2), rtol=1e-12)
-
-
-def test_a_wide_class_with_a_large_prior_leaves_no_threshold():
-    surface = boundary_between(
-        line_model([0, 0.1], [1, 4], "full"), np.log([0.01, 0.99]), 0, 1, "Owner"
-    )
-    assert surface.thresholds().shape == (0,)
-    grid = np.linspace(-20, 20, 999)[:, None]
-    assert (surface(grid) < 0).all()
-
-
-def test_equal_means_have_thresholds_on_both_sides_alike():
-    surface = boundary_between(line_model([2, 2], [1, 9], "full"), np.log([0.5, 0.5]), 0, 1, "O")
-    # (x - 2)² (1 - 1/9) = log 9
-    away = np.sqrt(np.log(9) / (1 - 1 / 9))
-    np.testing.assert_allclose(surface.thresholds(), [2 - away, 2 + away], rtol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from credo.families.covariances import (
     estimate,
     fourth_moments,
     ledoit_wolf_amount,
-    maximum_likelihood,
     oas_amount,
     proportional_covariances,
     whiten,
@@ -40,19 +39,6 @@ def moments_of(rows=X, weights=WEIGHTS, detail="full"):
 def correlations(covariance):
     scale = np.sqrt(np.diag(covariance))
     return covariance / np.outer(scale, scale)
-
-
-def test_variances_of_observed_entries_divide_by_what_was_observed():
-    moments = ClassMoments.of(oracle.with_holes(X, 9), Y, None, 3, "diagonal")
-    scatter, seen = moments.scatter, moments.observed
-    expected = {
-        "diagonal": scatter / seen,
-        "tied_diagonal": scatter.sum(axis=0) / seen.sum(axis=0),
-        "spherical": scatter.sum(axis=1) / seen.sum(axis=1),
-        "tied_spherical": scatter.sum() / seen.sum(),
-    }
-    for shape, variances in expected.items():
-        np.testing.assert_allclose(maximum_likelihood(moments, shape), variances)
 
 
 def standardised(seed, n, size):
@@ -201,34 +187,6 @@ def test_strong_correlations_are_not_singular(near):
     assert np.isfinite(w).all()
 
 
-def test_a_combination_names_all_its_columns_and_no_other():
-    def twin(rows):
-        rows[:, 3] = 1000 * rows[:, 1] + 7
-
-    text = refusal(four_columns(5, twin), 1)
-    assert "the covariance of 'no' is singular" in text
-    assert any(
-        f"column {p} is, to rounding, a combination of {q}" in text
-        for p, q in (["'b'", "'d'"], ["'d'", "'b'"])
-    )
-    assert "1 of 4 columns are redundant" in text
-    assert "shrinkage='oas'" in text
-
-    def combined(rows):
-        rows[:, 2] = rows[:, 0] - 2 * rows[:, 3]
-
-    text = refusal(four_columns(6, combined), None)
-    named = text.split("column ")[1].split(";")[0]
-    assert {name for name in "abcd" if f"'{name}'" in named} == {"a", "c", "d"}
-    assert "the shared covariance" in text
-    assert "covariance='tied'" not in text
-
-    def twice(rows):
-        rows[:, 2], rows[:, 3] = rows[:, 0] + rows[:, 1], rows[:, 0] - rows[:, 1]
-
-    assert "2 of 4 columns are redundant" in refusal(four_columns(7, twice))
-
-
 def test_columns_are_called_by_their_own_number_when_others_are_left_out():
     def twin(rows):
         rows[:, 3] = rows[:, 1]
@@ -374,25 +332,6 @@ def assert_solved(scatters, weights, rtol=1e-11):
     np.testing.assert_allclose(shared, pooled, rtol=1e-13, atol=1e-16 * np.abs(pooled).max())
     assert weights @ np.log(factors) == pytest.approx(0.0, abs=1e-10)
     return shared, factors
-
-
-@pytest.mark.parametrize(("counts", "size"), [((30, 60), 2), ((14, 19, 23), 3), ((9, 5, 7, 50), 4)])
-def test_proportions_are_the_numeric_maximum_of_the_likelihood(counts, size):
-    scatters, weights = scatters_of(0, counts, size)
-    shared, factors = assert_solved(scatters, weights)
-    expected, alphas = oracle.proportional(scatters, weights)
-    np.testing.assert_allclose(factors, alphas, rtol=1e-5)
-    # minus twice the log-likelihood: no point that the search found is better
-    assert np.linalg.slogdet(shared)[1] <= np.linalg.slogdet(expected)[1] + 1e-12
-
-
-def test_scatters_that_are_proportional_give_their_factors():
-    base = np.array([[2.0, 0.7, 0.1], [0.7, 1.0, -0.3], [0.1, -0.3, 0.5]])
-    weights, alphas = np.array([10.0, 20.0, 40.0]), np.array([0.25, 1.0, 9.0])
-    shared, factors = assert_solved((weights * alphas)[:, None, None] * base, weights)
-    scale = np.exp(weights @ np.log(alphas) / weights.sum())
-    np.testing.assert_allclose(factors, alphas / scale, rtol=1e-12)
-    np.testing.assert_allclose(shared, base * scale, rtol=1e-12)
 
 
 @pytest.mark.parametrize("case", ["one class", "few rows", "wide", "units"])

@@ -160,12 +160,6 @@ def test_counts_of_codes_are_those_of_a_loop():
     np.testing.assert_allclose(got.weight, got.counts.sum(axis=-1), rtol=1e-13)
 
 
-def test_batches_that_saw_different_categories_merge():
-    few, many = Categorical.summarise([0, 0]), Categorical.summarise([3, 1])
-    np.testing.assert_array_equal(few.merge(many).counts, [2, 1, 0, 1])
-    np.testing.assert_array_equal(many.merge(few).counts, [2, 1, 0, 1])
-
-
 def test_the_number_of_categories_may_be_told():
     summary = Categorical.summarise([0, 2])
     got = Categorical.estimate(summary, n_categories=5)
@@ -432,12 +426,6 @@ def _tree(parts):
     while len(parts) > 1:
         parts = [a.merge(b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
     return parts[0]
-
-
-def test_columns_are_padded_behind_their_points():
-    summary = Laplace.summarise([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
-    np.testing.assert_array_equal(summary.points, [[1, 2, 3], [5, np.nan, np.nan]])
-    np.testing.assert_array_equal(summary.point_weights, [[1, 1, 1], [3, 0, 0]])
 
 
 def test_it_agrees_with_scipy_far_into_the_tails():
@@ -751,3 +739,11 @@ def test_a_batch_is_no_class():
     batch = MultivariateGaussian(np.zeros((2, 2)), np.eye(2))
     with pytest.raises(ShapeError, match=r"'b' needs a mean of shape \(d,\)"):
         bayes_error({"a": MultivariateGaussian(np.zeros(2), np.eye(2)), "b": batch}, [0.5, 0.5])
+
+
+def test_a_laplace_scale_is_raised_where_it_is_below_the_least():
+    summary = Laplace.summarise([[1.0, 10.0], [2.0, 10.0], [6.0, 10.0]])
+    np.testing.assert_allclose(Laplace.estimate(summary, [0.1, 0.5]).scale, [5 / 3, 0.5])
+    np.testing.assert_allclose(Laplace.estimate(summary, 3.0).location, [2.0, 10.0])
+    with pytest.raises(InputError, match="least_scale"):
+        Laplace.estimate(summary, np.nan)

@@ -8,7 +8,7 @@ from credo.exceptions import InputError, ShapeError
 from credo.families import em, moments
 from credo.families.covariances import Names, Recipe
 from credo.families.em import fit_missing
-from credo.families.moments import ClassMoments, Rows, check_size, class_sums
+from credo.families.moments import ClassMoments, Rows, check_size
 
 DETAILS = ("full", "tied", "diagonal")
 X, Y = oracle.rows_of(0, counts=(40, 70, 90))
@@ -61,17 +61,6 @@ def test_each_feature_learns_from_its_observed_entries(weights):
     found = ClassMoments.of(rows, Y, weights, 3, "diagonal")
     assert_same(found, expected_observed(rows, Y, weights))
     assert found.observed is not None
-
-
-@pytest.mark.usefixtures("_blocks")
-@detailed
-@pytest.mark.parametrize("rubbish", [np.nan, np.inf, -np.inf, 1e300])
-def test_rows_of_weight_zero_are_absent_whatever_they_hold(detail, rubbish):
-    lead = np.full((3, 3), rubbish)
-    rows, codes = np.vstack([lead, X, lead]), np.concatenate([[0, 1, 2], Y, [2, 1, 0]])
-    weights = np.concatenate([np.zeros(3), WEIGHTS, np.zeros(3)])
-    found = ClassMoments.of(rows, codes, weights, 3, detail)
-    assert_same(found, expected_moments(X, Y, WEIGHTS, detail))
 
 
 @pytest.mark.usefixtures("_blocks")
@@ -131,29 +120,6 @@ def test_what_a_class_never_showed_weighs_nothing():
     assert found.weights[2] == 70
 
 
-def test_the_sums_of_classes_are_those_of_a_loop():
-    expected = np.zeros((4, 3))
-    for row, k, w in zip(X, Y, WEIGHTS, strict=True):
-        expected[k] += w * row
-    np.testing.assert_allclose(class_sums(X, Y, WEIGHTS, 4), expected)
-    np.testing.assert_allclose(class_sums(X, Y, None, 3), [X[k == Y].sum(axis=0) for k in range(3)])
-
-
-@detailed
-@pytest.mark.parametrize("cut", [15, 100, 190])
-def test_merging_equals_the_moments_of_the_union(detail, cut):
-    first, second = (
-        ClassMoments.of(X[r], Y[r], WEIGHTS[r], 3, detail) for r in (slice(cut), slice(cut, None))
-    )
-    whole = expected_moments(X, Y, WEIGHTS, detail)
-    assert_same(first.merge(second), whole)
-    assert_same(second.merge(first), whole)
-    none = ClassMoments.of(X[:0], Y[:0], None, 3, detail)
-    assert_same(first.merge(none), first, rtol=0)
-    assert_same(none.merge(first), first, rtol=0)
-    assert not none.merge(none).scatter.any()
-
-
 def test_complete_and_incomplete_moments_merge_feature_by_feature():
     rows = np.vstack([X[:50], HOLES[50:]])
     parts = [
@@ -163,40 +129,6 @@ def test_complete_and_incomplete_moments_merge_feature_by_feature():
     assert parts[0].observed is None
     for merged in (parts[0].merge(parts[1]), parts[1].merge(parts[0])):
         assert_same(merged, expected_observed(rows, Y, WEIGHTS))
-
-
-def test_moments_that_do_not_line_up_are_refused():
-    full = expected_moments(X, Y, None, "full")
-    with pytest.raises(ShapeError, match="same classes, features and detail.*'full'.*'tied'"):
-        full.merge(expected_moments(X, Y, None, "tied"))
-    with pytest.raises(ShapeError, match=r"\(3, 3\).*\(3, 2\)"):
-        full.merge(expected_moments(X[:, :2], Y, None, "full"))
-
-
-@detailed
-def test_spreading_puts_classes_at_their_places_and_nothing_elsewhere(detail):
-    some = ClassMoments.of(HOLES if detail == "diagonal" else X, Y, None, 3, detail)
-    wide, places = some.spread(np.array([4, 0, 2]), 5), [4, 0, 2]
-    assert (wide.n_classes, wide.n_features) == (5, 3)
-    np.testing.assert_array_equal(wide.counts[places], some.counts)
-    np.testing.assert_array_equal(wide.means[places], some.means)
-    np.testing.assert_array_equal(wide.feature_weights[places], some.feature_weights)
-    assert not wide.feature_weights[[1, 3]].any()
-    np.testing.assert_allclose(wide.pooled(), some.pooled(), rtol=1e-14)
-
-
-def test_the_three_details_agree_on_what_they_share():
-    full, tied, diagonal = (expected_moments(X, Y, WEIGHTS, detail) for detail in DETAILS)
-    within = sum(m.scatter for m in oracle.class_moments(X, Y, WEIGHTS).values())
-    np.testing.assert_allclose(full.pooled(), within)
-    np.testing.assert_allclose(tied.pooled(), within)
-    np.testing.assert_allclose(full.diagonals(), diagonal.diagonals())
-    for each in (full, tied, diagonal):
-        np.testing.assert_allclose(each.pooled_diagonal(), np.diag(within))
-        np.testing.assert_allclose(each.grand_mean(), WEIGHTS @ X / WEIGHTS.sum())
-    observed = ClassMoments.of(HOLES, Y, WEIGHTS, 3, "diagonal").grand_mean()
-    w = WEIGHTS[:, None] * ~np.isnan(HOLES)
-    np.testing.assert_allclose(observed, np.nansum(w * HOLES, axis=0) / w.sum(axis=0))
 
 
 @detailed
@@ -245,18 +177,6 @@ def test_a_class_that_never_saw_a_feature_does_not_make_it_vary():
     rows = np.array([[5.0, 1.0], [5.0, 1.0], [np.nan, 2.0], [np.nan, 2.0]])
     found = ClassMoments.of(rows, np.array([0, 0, 1, 1]), None, 2, "diagonal")
     assert found.constant_features().tolist() == [True, False]
-
-
-@detailed
-def test_rows_with_nan_have_moments_without_correlations_only(detail):
-    holes = X.copy()
-    holes[150, 1] = np.nan
-    found = Rows(holes, Y, None, 3).moments(detail, "Owner")
-    assert (found is None) == (detail != "diagonal")
-    weights = np.ones(len(Y))
-    weights[150] = 0.0
-    found = Rows(holes, Y, weights, 3).moments(detail, "Owner")
-    assert_same(found, expected_moments(holes, Y, weights, detail))
 
 
 @detailed
@@ -339,31 +259,6 @@ def test_each_step_is_that_of_a_loop_over_rows(shape, weights):
         assert fit.trace[-1] == pytest.approx(after, rel=1e-10)
 
 
-@shapes
-@pytest.mark.parametrize("seed", range(2))
-def test_the_trace_never_falls(shape, seed):
-    rows = oracle.with_holes(FEW, seed, 0.4)
-    if seed == 0:  # every row may lack something
-        whole = np.flatnonzero(~np.isnan(rows).any(axis=1))
-        rows[whole, whole % 3] = np.nan
-    fit = run(rows, shape, max_iter=100, tol=0)
-    assert len(fit.trace) > 10
-    assert (np.diff(fit.trace) >= -1e-10 * np.abs(fit.trace).max()).all()
-    expected = oracle.log_likelihood(rows, FEW_Y, as_model(fit))
-    assert fit.trace[-1] == pytest.approx(expected, rel=1e-10)
-
-
-@pytest.mark.parametrize("shape", ["full", "tied"])
-def test_no_search_finds_a_higher_likelihood(shape):
-    rows, y = oracle.rows_of(63, counts=(20, 25), n_features=2)
-    rows = oracle.with_holes(rows, 64, 0.3)
-    found = as_model(run(rows, shape, y=y, tol=1e-13))
-    best = oracle.maximise_observed(rows, y, shape, found)
-    ours, theirs = (oracle.log_likelihood(rows, y, m) for m in (found, best))
-    assert ours >= theirs - 1e-8
-    assert_alike(found, best, 1e-3)
-
-
 def test_a_monotone_pattern_has_its_closed_form():
     """Column 1 missing in some rows: regress it on column 0 (Little and Rubin, section 7.2)."""
     rows, _ = oracle.rows_of(65, counts=(40,), n_features=2)
@@ -408,3 +303,9 @@ def test_neither_a_large_mean_nor_small_units_cost_digits():
     np.testing.assert_allclose(small.covariances * 2.0**1000, near.covariances, rtol=1e-9)
     with pytest.raises(InputError, match="Owner: column 'a' varies so little"):
         run(FEW_HOLES * 2.0**-560, "full")
+
+
+def test_moments_that_do_not_line_up_are_refused():
+    full = expected_moments(X, Y, None, "full")
+    with pytest.raises(ShapeError, match="same classes, features and detail.*'full'.*'tied'"):
+        full.merge(expected_moments(X, Y, None, "tied"))

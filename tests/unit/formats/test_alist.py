@@ -12,7 +12,6 @@ from credo.formats import read_alist
 from credo.graphs import parity_graph
 
 READ = read_alist
-
 #: The (7, 4) Hamming code.
 HAMMING = np.array([[1, 0, 1, 0, 1, 0, 1], [0, 1, 1, 0, 0, 1, 1], [0, 0, 0, 1, 1, 1, 1]])
 

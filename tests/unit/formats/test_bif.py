@@ -19,7 +19,6 @@ from credo.graphs import BayesianNetwork
 
 READ = read_bif
 
-
 #: Line by line, so that places can be counted.
 LINES = [
     "network unknown {",  # 1
@@ -39,13 +38,9 @@ LINES = [
     "}",
 ]
 
-
 TEXT = "\n".join(LINES)
-
-
 #: What it says, by hand.
 GRASS = [[0.5, 0.5], [0.25, 0.75]]
-
 
 HEAD = """network x { }
 variable P { type discrete [ 2 ] { p0, p1 }; }
@@ -449,14 +444,6 @@ def network(names=("rain", "grass"), states=(("no", "yes"), ("dry", "wet"))):
     return net
 
 
-def assert_same(net, other):
-    assert list(net.names) == list(other.names)
-    for name in net.names:
-        assert net[name].states == other[name].states
-        assert net.parents(name) == other.parents(name)
-        assert net.table(name).tobytes() == other.table(name).tobytes()
-
-
 def test_the_text_is_that_of_bnlearn(tmp_path):
     write_bif(network(), tmp_path / "net.bif")
     assert (tmp_path / "net.bif").read_text() == (
@@ -469,8 +456,6 @@ def test_the_text_is_that_of_bnlearn(tmp_path):
 
 
 QUOTED = ["a b", "x,y", 'say "hi"', "back\\", "größe", "a//b", "/*", "table"]
-
-
 BARE = ["5-12", "<5", "1.0_2", "Asy/Patch", "50%"]
 
 
@@ -478,7 +463,7 @@ BARE = ["5-12", "<5", "1.0_2", "Asy/Patch", "50%"]
 def test_only_odd_names_are_quoted(tmp_path, name):
     net = network((name, "grass"), (("no", name), ("dry", "wet")))
     write_bif(net, tmp_path / "net.bif")
-    assert_same(read_bif(tmp_path / "net.bif"), net)
+    oracle.assert_same(read_bif(tmp_path / "net.bif"), net)
     text = (tmp_path / "net.bif").read_text(encoding="utf-8")
     assert ('"' in text) == (name in QUOTED)
     states, _ = oracle.read(text)
@@ -488,8 +473,6 @@ def test_only_odd_names_are_quoted(tmp_path, name):
 # --- published networks, where they are found beside the project ------------------------------
 
 BESIDE = Path(__file__).parents[4] / "shared" / "data" / "graphical" / "bif"
-
-
 PGMPY = importlib.util.find_spec("pgmpy")
 
 
@@ -499,8 +482,6 @@ def networks_in(folder):
 
 
 FOUND = networks_in(BESIDE)
-
-
 IN_PGMPY = {}
 
 
@@ -537,7 +518,7 @@ def test_pgmpy_reads_the_same_from_the_file_and_from_ours(tmp_path, name):
 def test_a_published_network_is_read_and_written_and_has_the_size_its_list_says(tmp_path, name):
     net = read_bif(FOUND[name])
     write_bif(net, tmp_path / "again.bif")
-    assert_same(read_bif(tmp_path / "again.bif"), net)
+    oracle.assert_same(read_bif(tmp_path / "again.bif"), net)
     with (BESIDE / "bif_networks.csv").open() as stream:
         rows = {row["network"]: row for row in csv.DictReader(stream)}
     assert len(net) == int(rows[name]["nodes"])

@@ -43,7 +43,6 @@ potential (wet | rain spring)
 }
 """
 
-
 NET = "net { }\nnode a { states = (n y); }\npotential (a) { data = (0.5 0.5); }\n"
 
 
@@ -223,7 +222,6 @@ DOGS = """<?xml version="1.0"?>
 </BIF>
 """
 
-
 XMLBIF = """<BIF VERSION="0.3"><NETWORK>
 <VARIABLE TYPE="nature"><NAME>a</NAME><OUTCOME>n</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>
 <DEFINITION><FOR>a</FOR><TABLE>0.5 0.5</TABLE></DEFINITION>
@@ -372,13 +370,11 @@ FORECAST = """<?xml version="1.0" encoding="ISO-8859-1"?>
 </smile>
 """
 
-
 XDSL = """<smile><nodes>
 <cpt id="a"><state id="n"/><state id="y"/><probabilities>0.5 0.5</probabilities></cpt>
 <deterministic id="b"><state id="n"/><state id="y"/><parents>a</parents>
 <resultingstates>y n</resultingstates></deterministic>
 </nodes></smile>"""
-
 
 NOISY = """<smile><nodes>
 <cpt id="a"><state id="n"/><state id="y"/><probabilities>0.5 0.5</probabilities></cpt>
@@ -491,7 +487,6 @@ NET_FAULTS = [
     ("potential (a) {", "potential (a)", 3, 33, "No brace is open here"),
 ]
 
-
 XMLBIF_FAULTS = [
     ("</BIF>", "", 4, "not well-formed XML: no element found"),
     ("<TABLE>", "<TABLE", 3, "not well-formed"),
@@ -518,7 +513,6 @@ XMLBIF_FAULTS = [
     ("<NETWORK>", '<NETWORK><VARIABLE TYPE="nature"><NAME>a</NAME></VARIABLE>', 3, "than once"),
 ]
 
-
 XDSL_FAULTS = [
     (XDSL, "smile>", "bif>", 1, "Expected <smile> with <nodes>, got <bif>"),
     (XDSL, "nodes>", "node>", 1, "Expected <smile> with <nodes>, got <smile>"),
@@ -543,7 +537,6 @@ XDSL_FAULTS = [
     (NOISY, "0 0 1 0.125", "0 1 0 0.125", 7, "must give the last state probability 1"),
     (NOISY, "<parents>a b<", "<parents>a d<", 7, "parent 'd' of 'c' is not declared"),
 ]
-
 
 #: A text, what is replaced by what, the place (line, or line and column) and words of the error.
 FAULTS = [

@@ -16,20 +16,10 @@ from credo.graphs import GridField, Ising, MarkovNetwork, Potts, TruncatedLinear
 from credo.posterior import Posterior, PosteriorMap
 
 RNG = np.random.default_rng(7)
-
-
 LOGS = RNG.normal(size=(3, 4, 3))
-
-
 POTTS = Potts(0.5)
-
-
 HOLLOW = np.zeros((2, 2))
-
-
 PAIR = GridField(np.zeros((1, 2, 2)), POTTS)
-
-
 ROWS = Posterior.from_probabilities(np.full((12, 3), 1 / 3), ["a", "b", "c"])
 
 
@@ -72,21 +62,16 @@ class TestWhatAFieldIs:
         field = GridField.ising(LOGS[..., 0].astype(dtype), 0.5)
         assert planes.dtype == field.log_potentials.dtype == field.log_odds.dtype == dtype
 
-    def test_is_not_changed_through_what_it_was_made_of(self):
-        logs = LOGS.copy()
-        field = GridField(logs, POTTS)
-        logs[:] = 0
-        np.testing.assert_array_equal(field.log_potentials, LOGS)
-        with pytest.raises(ValueError, match="read-only"):
-            field.log_potentials[0, 0, 0] = 1
-
-    def test_is_not_changed_through_what_a_read_only_view_shows(self):
-        logs = LOGS.copy()
-        view = logs[:]
-        view.flags.writeable = False
-        field = GridField(view, POTTS)
-        logs[:] = 0
-        np.testing.assert_array_equal(field.log_potentials, LOGS)
+    def test_is_not_changed_through_what_it_was_made_of_nor_through_a_view_of_it(self):
+        for is_view in (False, True):
+            logs = LOGS.copy()
+            view = logs[:]
+            view.flags.writeable = not is_view
+            field = GridField(view if is_view else logs, POTTS)
+            logs[:] = 0
+            np.testing.assert_array_equal(field.log_potentials, LOGS)
+            with pytest.raises(ValueError, match="read-only"):
+                field.log_potentials[0, 0, 0] = 1
 
     def test_holds_read_only_potentials_as_they_are(self):
         logs = LOGS.copy()
@@ -393,14 +378,11 @@ class TestWhatIsRefused:
 
 
 class TestEnergy:
-    def test_counts_nothing_for_a_certain_pixel_that_agrees(self):
+    def test_counts_nothing_for_a_certain_pixel_unless_it_disagrees(self):
         certain = GridField.ising([[np.inf, 0.25, -np.inf]], 1.0)
-        assert certain.energy([[1, 1, -1]]) == 0.25
-        assert certain.energy([[1, -1, -1]]) == -0.25
-
-    @pytest.mark.parametrize("picture", [[[-1, 1, -1]], [[1, 1, 1]], [[-1, 1, 1]]])
-    def test_is_minus_infinity_if_a_certain_pixel_disagrees(self, picture):
-        assert GridField.ising([[np.inf, 0.25, -np.inf]], 1.0).energy(picture) == -math.inf
+        pictures = [[1, 1, -1], [1, -1, -1], [-1, 1, -1], [1, 1, 1], [-1, 1, 1]]
+        found = [certain.energy([picture]) for picture in pictures]
+        assert found == [0.25, -0.25, -math.inf, -math.inf, -math.inf]
 
     def test_is_summed_in_double_precision(self):
         h = np.full((400, 500), 0.1, np.float32)
@@ -469,8 +451,6 @@ class TestLargePictures:
 
 
 ALL = [Ising, Potts, TruncatedLinear, TruncatedQuadratic]
-
-
 TRUNCATED = [TruncatedLinear, TruncatedQuadratic]
 
 
@@ -563,20 +543,6 @@ class TestStrengthsOfAField:
                 neighbours=8,
             )
 
-    def test_are_laid_at_the_lower_pixels(self):
-        down, right = np.arange(1.0, 4.0).reshape(1, 3), np.arange(4.0, 8.0).reshape(2, 2)
-        falling, rising = np.array([[8.0, 9.0]]), np.array([[10.0, 11.0]])
-        smoothness = Potts([down, right, falling, rising])
-        field = GridField(np.zeros((2, 3, 2)), smoothness, neighbours=8)
-        expected = [
-            [[1, 2, 3], [0, 0, 0]],
-            [[4, 5, 0], [6, 7, 0]],
-            [[8, 9, 0], [0, 0, 0]],
-            [[0, 10, 11], [0, 0, 0]],
-        ]
-        for axis in range(4):
-            np.testing.assert_array_equal(field.strength_plane(axis), expected[axis])
-
     @pytest.mark.parametrize("axis", [2, -1, "down"])
     def test_are_asked_for_by_the_number_of_the_axis(self, axis):
         field = GridField(np.zeros((2, 3, 2)), Potts(0.5))
@@ -632,13 +598,6 @@ class TestTheLayout:
         wiring = GridField(SMALL, Potts([np.full((1, 3), 0.5), 0.5])).compile()
         assert wiring.table.tolist() == [0, 1, 2, 3, 4, 5] + 7 * [6]
 
-    @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (4, 1), (1, 1, 3)])
-    def test_of_a_thin_picture_has_no_table_that_nobody_uses(self, shape):
-        field = GridField.ising(np.zeros(shape), (0.5, 1.0, 1.5)[: len(shape)])
-        wiring = field.compile()
-        assert len(wiring.table) == 2 * len(field) - 1
-        assert set(wiring.table.tolist()) == set(range(len(wiring.log_scale)))
-
     def test_of_a_certain_pixel_has_the_table_of_zero_and_one(self):
         wiring = GridField.ising([[np.inf, -np.inf, 400.0]], 1.0).compile()
         assert wiring.values[:4].tolist() == [0.0, 1.0, 1.0, 0.0]
@@ -658,19 +617,6 @@ class TestEveryEngine:
         picture = np.reshape([best[name] for name in self.FIELD], (3, 3))
         assert best.log_score == pytest.approx(np.log(joint.max()), rel=1e-12)
         assert self.FIELD.energy(picture) == pytest.approx(best.log_score, rel=1e-12)
-
-    def test_plans_bounds_and_answers_many(self):
-        assert credo.plan(self.FIELD).width == 3
-        exact = credo.infer(self.FIELD)
-        bounds = credo.bounds(self.FIELD)
-        assert bounds.lower <= exact.log_evidence <= bounds.upper
-        rows = [{(0, 0): "a"}, {(1, 1): "b"}]
-        many = credo.infer_many(self.FIELD, rows)
-        for number, row in enumerate(rows):
-            one = credo.infer(self.FIELD, row)
-            np.testing.assert_allclose(
-                many[2, 2].probabilities[number], one[2, 2].probabilities, rtol=1e-10
-            )
 
     def test_honours_a_certain_pixel(self):
         field = GridField.ising([[np.inf, 0.0], [0.0, 0.0]], 0.5)
@@ -755,7 +701,7 @@ class TestTheNamesOfPixels:
         assert names.index((1023, np.int8(5))) == 1023 * 1024 + 5
         assert names.index((1, 0), 1024) == 1024
         for span in ((1025,), (0, 1024)):
-            with pytest.raises(ValueError, match="is no pixel"):
+            with pytest.raises(ValueError, match="is not a pixel"):
                 names.index((1, 0), *span)
         assert repr(names) == "<1048576 pixels of (1024, 1024)>"
 

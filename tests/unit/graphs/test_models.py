@@ -562,17 +562,9 @@ class TestNetworkFromArrays:
 
 
 RNG = np.random.default_rng(9)
-
-
 POTENTIALS = RNG.random((4, 3)) + 0.1
-
-
 EDGES = [[0, 1], [2, 1], [3, 2], [0, 1]]  # the last is the first again
-
-
 SHARED = RNG.random((3, 3)) + 0.1
-
-
 OWN = RNG.random((4, 3, 3)) + 0.1
 
 
@@ -720,14 +712,8 @@ class TestFieldFromArrays:
 
 
 INITIAL = [0.6, 0.3, 0.1]
-
-
 MOVES = np.array([[0.7, 0.2, 0.1], [0.0, 0.5, 0.5], [0.3, 0.3, 0.4]])
-
-
 SHOWS = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
-
-
 PER_STEP = np.stack([MOVES, MOVES[::-1]])
 
 
@@ -877,53 +863,16 @@ def ways():
 WAYS = ways()
 
 
-def arrays_of(wiring):
-    every = {f.name: getattr(wiring, f.name) for f in dataclasses.fields(wiring)}
-    return {name: value for name, value in every.items() if isinstance(value, np.ndarray)}
-
-
 @pytest.mark.parametrize("wiring", WAYS.values(), ids=WAYS)
-class TestEveryWiring:
-    def test_has_read_only_arrays_of_the_types_promised(self, wiring):
-        types = {
-            "n_states": np.int64,
-            "scope_start": np.int64,
-            "scope": np.int32,
-            "table": np.int32,
-            "table_start": np.int64,
-            "values": np.float64,
-            "log_scale": np.float64,
-            "log_values": np.float64,
-            "owner": np.int32,
-        }
-        for name, array in arrays_of(wiring).items():
-            assert array.dtype == types[name], name
-            assert not array.flags.writeable, name
-            assert array.flags.c_contiguous, name
-            assert array.ndim == 1, name
-
-    def test_fits_together(self, wiring):
-        n_factors, n_tables = len(wiring.table), len(wiring.log_scale)
-        assert len(wiring.names) == len(wiring.states) <= len(wiring.n_states)
-        assert [len(s) for s in wiring.states] == wiring.n_states[: len(wiring.names)].tolist()
-        assert wiring.scope_start[0] == 0
-        assert wiring.scope_start[-1] == len(wiring.scope)
-        assert len(wiring.scope_start) == n_factors + 1
-        assert wiring.table_start[0] == 0
-        assert wiring.table_start[-1] == len(wiring.values)
-        assert len(wiring.table_start) == n_tables + 1
-        assert len(wiring.owner) == n_factors
-        assert (wiring.table < 0).sum() == len(wiring.structured)
-        if wiring.log_values is not None:
-            with np.errstate(divide="ignore"):
-                near = wiring.log_values > -700
-                np.testing.assert_allclose(
-                    np.log(wiring.values[near]), wiring.log_values[near], rtol=1e-12
-                )
-            assert len(wiring.log_values) == len(wiring.values)
-
-    def test_survives_the_way_to_another_process(self, wiring):
-        twin = pickle.loads(pickle.dumps(wiring))  # noqa: S301 - our own bytes
-        for name, array in arrays_of(wiring).items():
-            np.testing.assert_array_equal(getattr(twin, name), array)
-        assert [twin.index(name) for name in wiring.names] == list(range(len(wiring.names)))
+def test_every_wiring_has_read_only_arrays_that_fit_together(wiring):
+    every = [getattr(wiring, field.name) for field in dataclasses.fields(wiring)]
+    arrays = [each for each in every if isinstance(each, np.ndarray)]
+    assert len(arrays) >= 8
+    assert not any(array.flags.writeable for array in arrays)
+    assert [len(s) for s in wiring.states] == wiring.n_states[: len(wiring.names)].tolist()
+    assert wiring.scope_start[-1] == len(wiring.scope)
+    assert wiring.table_start[-1] == len(wiring.values)
+    assert (wiring.table < 0).sum() == len(wiring.structured)
+    twin = pickle.loads(pickle.dumps(wiring))  # noqa: S301 - our own bytes
+    np.testing.assert_array_equal(twin.values, wiring.values)
+    assert [twin.index(name) for name in wiring.names] == list(range(len(wiring.names)))

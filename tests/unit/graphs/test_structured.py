@@ -11,8 +11,6 @@ from credo.exceptions import ExpansionWarning, InputError, LabelError
 from credo.graphs import BayesianNetwork, FactorGraph, Variable
 
 SIZES = range(1, 7)
-
-
 BITS = (0, 1)
 
 

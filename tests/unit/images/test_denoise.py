@@ -4,14 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from PIL import Image
-from scipy.ndimage import gaussian_filter, median_filter
 from tests.oracles import grids as oracle
 
 import credo
 from credo.exceptions import BudgetError, InputError, LabelError, ShapeError
-from credo.images import denoise_tiled, portrait
-from credo.images._denoise import decide_map
+from credo.images import portrait
+from credo.images._denoise import decide_map, loss_for
 from credo.images.cut import best_by_cut
 from credo.posterior import PosteriorMap
 
@@ -103,11 +101,6 @@ def test_a_map_of_flips_with_a_learnt_coupling_never_fails():
         assert np.isfinite(found.coupling)
 
 
-def test_pillow_images_are_taken(noisy):
-    found = credo.denoise(Image.fromarray(noisy), 0.1, 0.8)
-    assert np.array_equal(found.image, credo.denoise(noisy, 0.1, 0.8).image)
-
-
 def test_beliefs_are_those_of_the_lecture(noisy):
     signs = np.where(noisy, 1, -1)
     found = credo.denoise(noisy, 0.1, 0.8, dtype="float64")
@@ -179,17 +172,6 @@ def test_a_cost_of_rejecting_marks_the_pixels_that_are_not_sure(noisy):
     assert not best.rejected.any()
 
 
-@pytest.mark.parametrize("sweeps", [1, 2, 20])
-def test_a_picture_in_tiles_is_restored_as_the_whole(noisy, sweeps):
-    beliefs = np.empty(noisy.shape, np.float32)
-    given = {"flip_probability": 0.1, "coupling": 0.8, "sweeps": sweeps}
-    found = denoise_tiled(noisy, tile=23, posterior=beliefs, **given)
-    whole = credo.denoise(noisy, dtype="float32", **given)
-    assert found.tiles > 1
-    assert np.array_equal(found.image, whole.image)
-    assert np.array_equal(beliefs, whole.posterior.of(WHITE))
-
-
 def test_a_loss_moves_the_threshold(noisy):
     loss = credo.Loss.from_dict(
         {(False, False): 0, (False, True): 9, (True, False): 1, (True, True): 0}
@@ -198,8 +180,8 @@ def test_a_loss_moves_the_threshold(noisy):
     assert np.array_equal(found.image, found.posterior.of(WHITE) > 0.9)
     assert np.array_equal(found.snapshots([20])[0], found.image)
     other = credo.Loss.zero_one(["black", "white"])
-    with pytest.raises(LabelError):
-        credo.denoise(noisy, 0.1, 0.8, loss=other)
+    with pytest.raises(LabelError):  # before any sweep
+        credo.denoise(noisy, 0.1, 0.8, loss=other, callback=lambda *_: pytest.fail("too late"))
 
 
 def test_a_graph_cut_is_not_worse_than_any_messages(noisy):
@@ -214,6 +196,7 @@ def test_a_graph_cut_is_not_worse_than_any_messages(noisy):
         credo.denoise(noisy, 0.1, 0.8, method="graph-cut", loss=0.1)
     with pytest.raises(InputError, match="makes no sweeps"):
         best.snapshots()
+    assert len(best.plot().get_xticklabels()) == 2
 
 
 @pytest.mark.parametrize("schedule", ["flooding", "checkerboard", "sweep"])
@@ -285,15 +268,6 @@ def test_what_is_no_image_is_refused(image):
         credo.denoise(image, 0.1, 0.8)
 
 
-def test_the_figure_shows_what_was_found(noisy):
-    axes = credo.denoise(noisy, 0.1, 0.8, loss=0.2).plot()
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["noisy", "restored", "unsure"]
-    (picture,) = axes.images
-    assert picture.get_array().shape == (128, 3 * 128 + 2 * 4, 3)
-    cut = credo.denoise(noisy, 0.1, 0.8, method="graph-cut").plot()
-    assert len(cut.get_xticklabels()) == 2
-
-
 # --- grey levels ----------------------------------------------------------------------------------
 
 
@@ -308,28 +282,6 @@ def shades():
 
 def far(a, b):
     return float(np.sqrt(np.mean((a.astype(float) - b.astype(float)) ** 2)))
-
-
-@pytest.mark.parametrize(
-    ("noise", "sigma", "share"),
-    [
-        ({"kind": "gaussian", "sigma": 15}, 15, 0),
-        ({"kind": "gaussian", "sigma": 30}, 30, 0),
-        ({"kind": "salt_and_pepper"}, None, 0.1),
-    ],
-    ids=["gaussian 15", "gaussian 30", "salt and pepper"],
-)
-def test_it_is_nearer_than_filters_and_learns_the_noise(noise, sigma, share):
-    clean = shades()
-    noisy = credo.add_noise(clean, 0.1, seed=0, **noise)
-    found = credo.denoise(noisy)
-    assert found.image.dtype == np.uint8
-    filters = (median_filter(noisy, 3), gaussian_filter(noisy.astype(float), 1))
-    assert far(found.image, clean) < min(far(other, clean) for other in filters)
-    if sigma is not None:
-        assert found.sigma == pytest.approx(sigma, rel=0.2)
-    assert found.flip_probability == pytest.approx(share, abs=0.05)
-    assert found.energy.restored > found.energy.noisy
 
 
 def test_the_mean_is_shown_for_sums_and_a_level_for_maxima():
@@ -499,15 +451,15 @@ def some_map(n_labels, kind=np.float64, shape=(7, 11), seed=0):
     return PosteriorMap(p.astype(kind), LABELS[:n_labels])
 
 
-def as_rows(posterior, loss):
-    """Decide the same numbers with ``credo.decide``."""
-    table = posterior.probabilities.reshape(-1, posterior.n_labels).astype(float)
-    return credo.decide(table / table.sum(axis=1, keepdims=True), loss, posterior.labels)
+def decided(posterior, loss):
+    return decide_map(posterior, loss_for(loss, posterior.labels, "segment"))
 
 
 def check_like_rows(posterior, loss_given, loss):
     """Compare a decided map with rows decided; rejected pixels keep their most probable label."""
-    choice, rows = decide_map(posterior, loss_given, "test"), as_rows(posterior, loss)
+    table = posterior.probabilities.reshape(-1, posterior.n_labels).astype(float)
+    table /= table.sum(axis=1, keepdims=True)
+    choice, rows = decided(posterior, loss_given), credo.decide(table, loss, posterior.labels)
     rejected = np.reshape(rows.rejected, posterior.shape)
     expected = np.where(rejected, posterior.best, np.reshape(rows.acts, posterior.shape))
     assert (choice.rejected == rejected).all()
@@ -521,7 +473,7 @@ def check_like_rows(posterior, loss_given, loss):
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_a_loss_the_most_probable_label_is_chosen(n_labels, kind):
     posterior = some_map(n_labels, kind)
-    choice = decide_map(posterior, None, "test")
+    choice = decided(posterior, None)
     assert (choice.labels == np.array(LABELS)[posterior.probabilities.argmax(axis=-1)]).all()
     assert not choice.rejected.any()
     assert choice.risk.dtype == kind
@@ -530,29 +482,17 @@ def test_without_a_loss_the_most_probable_label_is_chosen(n_labels, kind):
 
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("cost", [0, 0.1, 0.3, 0.5, 0.7, 2])
+@pytest.mark.parametrize("cost", [0, 0.3, 0.5, 2])
 def test_a_cost_is_zero_one_loss_with_a_reject_act(n_labels, kind, cost):
     loss = credo.Loss.zero_one(LABELS[:n_labels]).with_reject(cost)
     check_like_rows(some_map(n_labels, kind), cost, loss)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_pixels_at_and_around_a_tie_are_decided_as_rows_are(kind):
-    for cost in (0.1, 0.2, 0.25, 1 / 3, 0.3, 0.45, 0.5, 0.6):
-        near = kind(cost) + np.arange(-40, 41) * np.spacing(kind(min(cost, 1 - cost)))
-        second = np.clip(np.concatenate([near, 1 - near]), 0, 1).reshape(2, -1)
-        loss = credo.Loss.zero_one([0, 1]).with_reject(cost)
-        check_like_rows(PosteriorMap.of_two(second, [0, 1]), cost, loss)
-        both = np.stack([second[0], second[1]], axis=-1)[None]
-        total = both.sum(axis=-1, keepdims=True)
-        check_like_rows(PosteriorMap(both / total, [0, 1]), cost, loss)
-
-
 def test_exact_ties_go_to_the_first_act_and_a_label_goes_before_rejecting():
     quarters = PosteriorMap.of_two([[0.25, 0.5, 0.75]], ["a", "b"])
-    assert decide_map(quarters, 0.25, "test").rejected.tolist() == [[False, True, False]]
-    assert decide_map(quarters, 0.5, "test").rejected.tolist() == [[False] * 3]
-    assert decide_map(quarters, 0.5, "test").labels.tolist() == [["a", "a", "b"]]
+    assert decided(quarters, 0.25).rejected.tolist() == [[False, True, False]]
+    assert decided(quarters, 0.5).rejected.tolist() == [[False] * 3]
+    assert decided(quarters, 0.5).labels.tolist() == [["a", "a", "b"]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -579,21 +519,21 @@ def test_many_pixels_are_decided_block_by_block():
 def test_sums_that_float32_left_off_one_are_divided_out():
     p = np.full((2, 2, 3), 1 / 3, dtype=np.float32)
     p[..., 0] += np.float32(9e-6)
-    choice = decide_map(PosteriorMap(p, LABELS), 0.5, "test")
+    choice = decided(PosteriorMap(p, LABELS), 0.5)
     assert (choice.labels == "sky").all()
     assert choice.rejected.all()
 
 
 def test_a_label_called_reject_is_no_obstacle():
     posterior = PosteriorMap.of_two([[0.1, 0.45]], ["keep", "reject"])
-    assert decide_map(posterior, 0.2, "test").rejected.tolist() == [[False, True]]
+    assert decided(posterior, 0.2).rejected.tolist() == [[False, True]]
 
 
 def test_labels_keep_their_type():
-    assert decide_map(PosteriorMap.of_two([[0.1]], [0, 255]), 0.2, "test").labels.dtype.kind == "i"
+    assert decided(PosteriorMap.of_two([[0.1]], [0, 255]), 0.2).labels.dtype.kind == "i"
     mixed = PosteriorMap(np.full((1, 1, 3), 1 / 3), [0, "b", (1, 2)])
     loss = credo.Loss([[1], [1], [0]], mixed.labels, [(1, 2)])
-    assert decide_map(mixed, loss, "test").labels[0, 0] == (1, 2)
+    assert decided(mixed, loss).labels[0, 0] == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -618,4 +558,4 @@ def test_labels_keep_their_type():
 )
 def test_a_loss_that_does_not_fit_is_refused(loss, error, text):
     with pytest.raises(error, match=text):
-        decide_map(some_map(2), loss, "segment")
+        decided(some_map(2), loss)

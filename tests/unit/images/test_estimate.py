@@ -10,7 +10,7 @@ from tests.oracles import grids as oracle
 
 import credo
 from credo.images import estimate
-from credo.images.estimate import Climb, GreyValues, Parabola, Point, Sample, Scale
+from credo.images.estimate import Climb, GreyValues, Point, Sample, Scale
 
 LEVELS = (0.05, 0.10, 0.15, 0.20)
 CHECKERS = np.indices((128, 128)).sum(axis=0) % 2 == 1
@@ -217,29 +217,29 @@ def test_a_line_of_pixels_is_a_picture_too():
 # --- large pictures -------------------------------------------------------------------------------
 
 
-def test_a_small_picture_is_taken_whole():
-    plane = np.arange(256 * 256).reshape(256, 256)
-    sample = Sample.of(plane.shape)
-    assert sample.take(plane) is plane
-    assert sample.count(plane) is plane
-
-
 @pytest.mark.parametrize(
     "shape", [(257, 256), (4096, 4096), (300, 5000), (40, 100_000), (1, 1_000_000), (700, 400)]
 )
 def test_a_large_picture_is_seen_through_tiles_from_all_its_parts(shape):
-    sample = Sample.of(shape)
-    sizes = [len(each) for each in sample.taken]
-    assert estimate.MOST_PIXELS / 3 <= math.prod(sizes) <= estimate.MOST_PIXELS
-    for taken, counted, size in zip(sample.taken, sample.counted, shape, strict=True):
-        assert taken.min() >= 0
-        assert taken.max() < size
-        assert np.diff(taken).max(initial=0) <= max(size / 4, 32 * size / len(taken))
-        if len(taken) < size:  # pixels at seams are taken but not counted
-            for place in counted:
-                assert taken[place + 4] - taken[place - 4] == 8
-    turned = Sample.of(shape[::-1])
-    assert all(map(np.array_equal, sample.taken, turned.taken[::-1]))
+    rows, columns = np.ogrid[: shape[0], : shape[1]]
+    sample, turned = Sample.of(shape), Sample.of(shape[::-1])
+    taken = [sample.take(np.broadcast_to(side, shape)) for side in (rows, columns)]
+    assert estimate.MOST_PIXELS / 3 <= taken[0].size <= estimate.MOST_PIXELS
+    for places, size in zip((taken[0][:, 0], taken[1][0]), shape, strict=True):
+        assert np.diff(places).max(initial=0) <= max(size / 4, 32 * size / len(places))
+    for places, counted, size in zip(sample.taken, sample.counted, shape, strict=True):
+        if len(places) > 1:  # pixels at seams are taken but not counted
+            assert [c.start % 32 for c in counted] == [4] * len(places)
+            assert [c.stop - c.start for c in counted] == [24] * len(places)
+            assert all(p.start >= 0 and p.stop == p.start + 32 <= size for p in places)
+    assert sample.taken == turned.taken[::-1]
+
+
+@pytest.mark.parametrize("shape", [(256, 256), (2, 3), (1, 2**16), (95, 97)])
+def test_a_small_picture_is_taken_whole(shape):
+    plane = np.arange(np.prod(shape)).reshape(shape)
+    assert np.array_equal(Sample.of(shape).take(plane), plane)
+    assert np.array_equal(Sample.of(shape).count(plane), plane)
 
 
 def test_tiles_teach_what_the_whole_picture_does_and_carry_their_own_probabilities():
@@ -294,12 +294,14 @@ def test_a_climb_rises_to_the_top(at, start, most, ending, top):
 
 
 def test_a_parabola_goes_through_its_points_and_knows_its_top():
-    heights = tuple(5 - 2 * (place - 1.5) ** 2 for place in (0.0, 1.0, 4.0))
-    parabola = Parabola((0.0, 1.0, 4.0), heights)
-    assert parabola(3.0) == pytest.approx(5 - 2 * 1.5**2)
-    assert [parabola.top(*ends) for ends in ((-10, 10), (2, 10), (-10, 1))] == [1.5, 2, 1]
-    bowl = Parabola((0.0, 1.0, 4.0), (0.0, 1.0, 16.0))
-    assert [bowl.top(-2, 3), bowl.top(-4, 3)] == [3, -4]
+    places = [0.0, 1.0, 4.0]
+    heights = [5 - 2 * (place - 1.5) ** 2 for place in places]
+    assert estimate.find_top(places, heights, -10, 10) == (1.5, 5)
+    assert estimate.find_top(places, heights, 2, 10) == (2, 4.5)
+    assert estimate.find_top(places, heights, -10, 1) == (1, 4.5)
+    bowl = [0.0, 1.0, 16.0]
+    assert estimate.find_top(places, bowl, -2, 3) == (3, 9)
+    assert estimate.find_top(places, bowl, -4, 3) == (-4, 16)
 
 
 # --- grey levels ----------------------------------------------------------------------------------

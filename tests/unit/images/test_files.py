@@ -1,6 +1,5 @@
 import os
 import struct
-import warnings
 import zlib
 
 import numpy as np
@@ -44,27 +43,22 @@ class TestRoundTrip:
             assert len(np.unique(array)) == 2
             save_image(path, array, info)
 
-    @pytest.mark.parametrize("ending", ["png", "pgm", "pnm", "bmp", "tiff", "gif", "webp", "ppm"])
-    def test_grey_stays_grey(self, tmp_path, ending):
-        path = tmp_path / f"picture.{ending}"
-        save_image(path, GREY)
-        array, _ = open_image(path)
-        assert array.dtype == np.uint8
-        assert np.array_equal(array, GREY)
-
-    @pytest.mark.parametrize("ending", ["png", "ppm", "pnm", "bmp", "tiff", "webp"])
-    def test_colours_stay_colours(self, tmp_path, ending):
-        path = tmp_path / f"picture.{ending}"
-        save_image(path, COLOUR)
-        assert np.array_equal(open_image(path)[0], COLOUR)
-
-    @pytest.mark.parametrize("ending", ["png", "pgm", "pnm", "tiff"])
-    def test_sixteen_bits_stay_sixteen(self, tmp_path, ending):
-        path = tmp_path / f"picture.{ending}"
-        save_image(path, DEEP)
-        array, info = open_image(path)
-        assert (array.dtype, info.mode) == (np.uint16, "I;16")
-        assert np.array_equal(array, DEEP)
+    @pytest.mark.parametrize(
+        ("pixels", "endings"),
+        [
+            (GREY, "png pgm pnm bmp tiff gif webp ppm"),
+            (COLOUR, "png ppm pnm bmp tiff webp"),
+            (DEEP, "png pgm pnm tiff"),
+        ],
+        ids=["grey", "colour", "16 bits"],
+    )
+    def test_pixels_stay_what_they_are(self, tmp_path, pixels, endings):
+        for ending in endings.split():
+            save_image(tmp_path / f"picture.{ending}", pixels)
+            array, info = open_image(tmp_path / f"picture.{ending}")
+            assert array.dtype == pixels.dtype
+            assert np.array_equal(array, pixels)
+            assert (info.mode == "I;16") == (pixels is DEEP)
 
     @pytest.mark.parametrize("dtype", ["float32", "int32"])
     def test_rare_types_stay_in_a_tiff(self, tmp_path, dtype):
@@ -210,20 +204,20 @@ class TestWhatIsNoImage:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"", "The file is empty"),
-            (b"hello, world", "This is no image. Known are PNG.*begins b'hello, world'"),
-            (b"%PDF-1.7 and so on", "This is no image"),
-            (b"\x89PNG\r\n\x1a\n", "The image is damaged"),
+            (b"", "This is not an image, or .*begins b''"),
+            (b"hello, world", "begins b'hello, world'. Known are PNG, PGM.*Save it again"),
+            (b"%PDF-1.7 and so on", "This is not an image"),
+            (b"\x89PNG\r\n\x1a\n", "its header is damaged"),
             (b"\xff\xd8\xff\xe0 and nothing", "The image is damaged"),
-            (b"II*\x00\xff\xff\xff\xff", "The image is damaged"),
+            (b"II*\x00\xff\xff\xff\xff", "its header is damaged"),
             (b"RIFF\x10\x00\x00\x00WEBPVP8 ", "The image is damaged"),
-            (b"GIF89a", "The image is damaged"),
-            (b"BM", "The image is damaged"),
+            (b"GIF89a", "its header is damaged"),
+            (b"BM", "its header is damaged"),
             (b"P5 4 4 255\n123", "The image is damaged"),
-            (b"P5 0 4 255\n", "The image"),
-            (b"P5 -4 4 255\n1234", "The image"),
-            (png(0, 5), "The image"),
-            (png(5, 0), "The image"),
+            (b"P5 0 4 255\n", "header is damaged"),
+            (b"P5 -4 4 255\n1234", "header is damaged"),
+            (png(0, 5), "header is damaged"),
+            (png(5, 0), "header is damaged"),
             (png(4, 4), "The image is damaged"),
         ],
         ids=range(15),
@@ -245,7 +239,7 @@ class TestWhatIsNoImage:
 
     def test_folders_pipes_and_missing_files_are_no_images(self, tmp_path):
         os.mkfifo(tmp_path / "pipe.png")
-        with pytest.raises(InputError, match="is a folder. Name an image file in it"):
+        with pytest.raises(InputError, match="is a folder. Name an image file"):
             open_image(tmp_path)
         with pytest.raises(InputError, match="There is no such file"):
             open_image(tmp_path / "no.png")
@@ -400,10 +394,3 @@ class TestSaving:
             save_image(tmp_path / "out.jpg", wide)
         with pytest.raises(InputError, match="the folder .* does not exist"):
             save_image(tmp_path / "no" / "out.png", GREY)
-
-    def test_nothing_warns(self, tmp_path):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            for ending in ("png", "gif", "tiff", "webp", "bmp"):
-                save_image(tmp_path / f"out.{ending}", GREY)
-                open_image(tmp_path / f"out.{ending}")

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from PIL import Image
 from scipy import stats
 
 from credo.exceptions import InputError, ShapeError
@@ -86,19 +85,9 @@ def test_bursts_are_geometric_runs_that_cover_twice_the_rate(rate, length):
     assert stats.chisquare(counts, len(found) * np.array(chances)).pvalue > RARE
 
 
-def test_bursts_of_length_one_are_single_pixels():
-    found = runs(flip_map((100, 100), 0.1, length=1) == 0.5)
-    assert set(found.tolist()) == {1}
-
-
 def test_bursts_of_length_one_can_take_every_other_pixel():
     inside = (flip_map((50, 50), 0.25, length=1) == 0.5).ravel()
     assert (inside[1:] != inside[:-1]).all()
-
-
-def test_a_burst_goes_on_in_the_next_row():
-    inside = flip_map((200, 5), 0.2, length=50) == 0.5
-    assert runs(inside).max() > 10
 
 
 @pytest.mark.parametrize(
@@ -247,12 +236,6 @@ def test_the_image_itself_stays_as_it_was():
     for kind in (*FLIPS, "salt_and_pepper"):
         add_noise(BYTES, 0.5, kind=kind, length=1000)[:] = 0
     np.testing.assert_array_equal(BYTES, before)
-
-
-def test_a_picture_of_pillow_becomes_an_array_like_it():
-    noisy = add_noise(Image.fromarray(BITS), 0.1)
-    np.testing.assert_array_equal(noisy, add_noise(BITS, 0.1))
-    assert noisy.dtype == bool
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def same(path, expected):
     with open_tiff(path) as source:
         assert (source.shape, source.dtype, source.ndim) == (expected.shape, expected.dtype, 2)
         for window in WINDOWS:
+            tiff.let_go(source)
             found = source[window]
             assert found.dtype == expected.dtype
             assert np.array_equal(found, expected[window])

@@ -47,20 +47,22 @@ def whole(image, sweeps=20, flips=0.1, coupling=0.8, **options):
 
 
 class TestAnswers:
-    def test_a_picture_in_tiles_is_restored_as_the_whole(self):
+    @pytest.mark.parametrize("sweeps", [1, 2, 20])
+    def test_a_picture_in_tiles_is_restored_as_the_whole(self, sweeps):
         posterior = np.empty(NOISY.shape, np.float32)
-        found = denoise_tiled(NOISY, tile=23, threads=2, posterior=posterior, **GIVEN)
-        expected = whole(NOISY)
+        options = {"tile": 23, "threads": 2, "sweeps": sweeps, **GIVEN}
+        found = denoise_tiled(NOISY, posterior=posterior, **options)
+        expected = whole(NOISY, sweeps)
         assert np.array_equal(found.image, expected.best)
         assert np.array_equal(posterior, expected.posterior.of(SECOND))
         assert found.image.dtype == NOISY.dtype
         assert found.posterior is posterior
-        assert (found.tiles, found.sweeps, found.labels) == (9, 20, (False, True))
+        assert (found.tiles, found.sweeps, found.labels) == (9, sweeps, (False, True))
         assert found.changed == np.count_nonzero(found.image != NOISY)
         field = GridField.from_flips(NOISY, 0.1, 0.8)
         energies = field.energy(NOISY), field.energy(found.image)
         assert found.energy == pytest.approx(energies, rel=1e-13)
-        assert repr(found).startswith("<TiledRestoration: 64x64 pixels in 9 tiles, 20 sweeps")
+        assert repr(found).startswith(f"<TiledRestoration: 64x64 pixels in 9 tiles, {sweeps} sw")
 
     @pytest.mark.parametrize(
         "shape", [(64, 64), (300, 700), (40, 3000), (3000, 40), (600, 257), (1, 70000)]

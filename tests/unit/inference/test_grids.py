@@ -12,11 +12,7 @@ from credo.exceptions import InputError
 from credo.graphs import GridField, MarkovNetwork, Potts, TruncatedLinear, TruncatedQuadratic
 
 KINDS = {"potts": Potts, "linear": TruncatedLinear, "quadratic": TruncatedQuadratic}
-
-
 LIMITS = (0.3, 1.0, 1.5, 3.7, 4.0, 16.5, math.inf)
-
-
 #: Shares of the most that sums can bear: hardly any decay, as good as none left, and between.
 SHARES = np.array([0.0, 1e-17, 1e-12, 1e-5, 1e-3, 0.03, 0.3, 1.0])
 

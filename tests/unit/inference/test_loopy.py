@@ -427,8 +427,6 @@ def test_where_it_converged_every_message_satisfies_its_update(schedule):
 
 
 EVERY = ("auto", "flooding", "sequential", "residual", "random", "tree")
-
-
 KINDS = ("even", "odd", "at_most_one", "noisy_or", "noisy_and")
 
 
@@ -645,18 +643,6 @@ def test_a_ring_is_no_tree_until_evidence_cuts_it():
     whole = loopy(twin.graph)
     assert (whole.status, whole.log_evidence_is) == ("CONVERGED", "ESTIMATE")
     assert_exact(loopy(twin.graph, {0: 0}), twin.sizes, twin.weighed({0: 0}))
-
-
-def test_a_long_chain_is_exact():
-    rng = np.random.default_rng(8)
-    n, k = 30_000, 3
-    transition = rng.dirichlet(np.ones(k), size=k)
-    model = credo.graphs.chain(np.ones(k) / k, transition, log_likelihood=rng.normal(size=(n, k)))
-    post, exact = loopy(model), credo.infer(model, method="tree")
-    assert post.status == "EXACT"
-    assert post.log_evidence == pytest.approx(exact.log_evidence, rel=1e-12)
-    for name in ("x0", "x14999", "x29999"):
-        np.testing.assert_allclose(post.probabilities(name), exact.probabilities(name), rtol=1e-10)
 
 
 @pytest.mark.parametrize("schedule", ["flooding", "sequential", "tree"])
@@ -884,7 +870,6 @@ def test_all_or_all_but_one_observed_leaves_nothing_to_pass():
 
 
 WHO = "of Loopy belief propagation"
-
 
 REFUSED = {
     "momentum": ([0, -0.5, 1.0001, np.nan, np.inf, "fast", None, [0.5, 0.5]], f"momentum {WHO}"),

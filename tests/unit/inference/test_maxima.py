@@ -24,7 +24,7 @@ def graph_of(shape, factors):
 
 
 def joint_of(shape, factors):
-    return Joint.product({v: range(k) for v, k in enumerate(shape)}, factors)
+    return Joint.numbered(shape, factors, log=False)
 
 
 def asia():
@@ -71,25 +71,12 @@ def shuffled(largest):
 
 
 FOUR = [[1, 2], [3, 4]]
-
-
 NEAR = [[1.0, 1.0 - 1e-12], [1.0, 1.0 - 1e-12]]
-
-
 TWICE = [("ab", [[0.6, 0.4], [0.4, 0.6]])] * 2
-
-
 WIDE = [("a", [-2000.0, -1.0]), ("ab", [[0.0, -5000.0], [-np.inf, -3000.0]])]
-
-
 BITS = [*[([i], [0.2, 0.8]) for i in range(5)], ([3], [0.9, 0.1])]
-
-
 PATIENT = ["yes", "no", "yes", "no", "yes", "no", "no", "yes"]
-
-
 LINE = graph(range(6), *[(two, [[1.0, 0.1], [0.1, 1.0]]) for two in itertools.pairwise(range(6))])
-
 
 #: A model, evidence, the states, what is tied, and the log of the score or None.
 BEST = {
@@ -325,11 +312,7 @@ class TestMarginalMap:
 
 #: Sums of at most some twenty logs, none larger than ten.
 CLOSE = 1e-11
-
-
 EQUAL, EQUAL_3, UNEQUAL = np.eye(2), 1 + np.eye(3), 1 - np.eye(2)
-
-
 unwarned = pytest.mark.filterwarnings("ignore::credo.exceptions.ApproximationWarning")
 
 

@@ -18,8 +18,6 @@ def grid(rows, columns):
 
 
 METHODS = ("generalised", "double_loop")
-
-
 both_methods = pytest.mark.parametrize("method", METHODS)
 
 
@@ -277,8 +275,6 @@ def test_regions_that_are_chosen(scopes, regions, wanted):
 
 #: So that independent cycles cannot be found.
 LAZY = {"MANY_CYCLES": 20, "MOST_WORK": -1}
-
-
 BIPARTITE = 14, [(a, b) for a in (0, 1) for b in range(2, 14)]
 
 

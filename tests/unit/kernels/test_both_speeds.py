@@ -1,12 +1,12 @@
 """Whole answers with every kernel at both speeds: not a bit may differ."""
 
-import itertools
-
 import numpy as np
 import pytest
 from tests.models import grid_edges, numbered
 from tests.properties.loopy_twins import Twin, random_graph, random_pairs
 from tests.properties.random_graphs import draw_case
+from tests.properties.test_approximate_promises import LAWS
+from tests.properties.test_exact_engines import check_exact
 from tests.speeds import both_speeds
 
 import credo
@@ -23,51 +23,27 @@ def _both(monkeypatch):
     both_speeds(monkeypatch)
 
 
-def some_models():
-    """A ring with a rule, a network with zeros, and logs that float64 cannot hold."""
-    rng = np.random.default_rng(2)
-    sizes = [2, 3, 2, 3, 2]
-    pairs = [(i, (i + 1) % 5) for i in range(5)]
-    ring = numbered(sizes, [((i, j), rng.random((sizes[i], sizes[j]))) for i, j in pairs])
-    ring.parity([0, 2, 4])
-    net = credo.BayesianNetwork()
-    for i in range(4):
-        net.variable(i, 2)
-    net.cpt(0, table=[0.2, 0.8])
-    net.cpt(1, given=[0], table=[[1.0, 0.0], [0.3, 0.7]])
-    net.cpt(2, given=[0, 1], table=rng.dirichlet([1, 1], size=(2, 2)))
-    net.cpt(3, given=[2], table=[[0.5, 0.5], [0.0, 1.0]])
-    steep = [((0, 1), [[0.0, -2000.0], [-1.0, -np.inf]]), ((1, 2), [[-2000.0, -1999.0], [0, 1]])]
-    return {"ring": ring, "network": net, "wide": numbered([2] * 3, steep, log=True)}
+@pytest.mark.filterwarnings("ignore::credo.exceptions.ExpansionWarning")
+@pytest.mark.filterwarnings("ignore::credo.exceptions.ApproximationWarning")
+@pytest.mark.parametrize("law", [law for law in LAWS if not law.startswith("draws")])
+def test_promises(law):
+    for seed in range(4):
+        LAWS[law](draw_case(seed, "steep" if seed % 2 else "usual"))
 
 
-every_model = pytest.mark.parametrize("name", ["ring", "network", "wide"])
-
-
-@every_model
-def test_exact_answers(name):
-    model = some_models()[name]
-    soft = {"likelihood": {1: [0.2, 1.0]}} if name != "ring" else {"evidence": {1: {0, 2}}}
-    for question in ({}, {"evidence": {0: 1}}, soft):
-        for method in ("auto", "elimination", "enumeration"):
-            post = credo.infer(model, **question, method=method)
-            assert np.isfinite(post.log_evidence)
-        assert np.isfinite(post.joint([2, 0]).table).all()
-        tree = credo.JunctionTree(model).infer(**question)
-        assert len(tree.sample(20, random_state=0)[2]) == 20
-
-
-@every_model
-def test_maxima_and_rows(name):
-    model = some_models()[name]
-    for evidence in ({}, {2: 1}):
-        assert credo.mpe(model, evidence).log_score == credo.k_best(model, 5, evidence)[0].log_score
-        assert list(credo.marginal_map(model, [0, 1], evidence)) == [0, 1]
-        assert len(credo.max_marginals(model, evidence)) == len(model)
-    rows = np.full((12, len(model)), -1)
-    rows[1:6, 0] = rows[3:8, 1] = rows[9, 2] = 0
-    many = credo.infer_many(model, rows, columns=list(model.names), on_impossible="nan")
-    assert not np.isnan(many.log_evidence).any()
+@pytest.mark.parametrize("kind", ["usual", "wide"])
+@pytest.mark.parametrize("seed", range(5))
+def test_exact_answers(kind, seed):
+    case = draw_case(seed, kind)
+    post = check_exact(case)
+    if post and case.names:
+        assert len(post.sample(20, random_state=0)[case.names[0]]) == 20
+        assert post.joint(case.names[:2]).table.sum() == pytest.approx(1.0)
+    rows = np.full((12, len(case.names)), -1)
+    rows[1:6, :1] = rows[3:8, 1:2] = rows[9, 2:3] = 0
+    if case.joint.is_possible:
+        many = credo.infer_many(case.model, rows, columns=case.names, on_impossible="nan")
+        assert not np.isnan(many.log_evidence).any()
 
 
 @pytest.mark.parametrize("maximum", [False, True])
@@ -125,27 +101,6 @@ def test_any_graph(schedule):
     loopy(zeros, momentum=0.5, domain="log", **options)
 
 
-def ruled(strength, seed=2):
-    """Every kind of rule, around variables that pairs join as well."""
-    rng = np.random.default_rng(seed)
-    twin = Twin([2] * 6)
-    for v in range(6):
-        twin.factor([v], strength * rng.normal(size=2))
-    twin.factor([0, 1], strength * rng.normal(size=(2, 2)))
-    return twin.rule("even", [0, 1, 2, 3]).rule("odd", [2, 4, 5]).rule("at_most_one", [1, 3, 4])
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("strength", [1.0, 400.0])
-def test_rules(schedule, strength):
-    gates = ruled(strength).rule("noisy_or", [0, 4, 5], [0.3, 0.6], 0.1)
-    gates.rule("noisy_and", [1, 2, 3], [0.5, 1.0])
-    options = {"schedule": schedule, "sweeps": 4, "momentum": 0.6}
-    loopy(ruled(strength), {5: 1}, temperature=0, **options)
-    loopy(gates, **options)
-    loopy(gates, {3: 1}, **options)
-
-
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_contradictions(schedule):
     """Met by a variable, by a table that says nothing, and by a rule: all are refused."""
@@ -173,12 +128,6 @@ def test_pairs(k, monkeypatch):
     assert loopy(twin, start=first, **options)
 
 
-def test_a_queue_that_is_refilled():
-    twin = random_pairs(np.random.default_rng(8), 9, 2, 20, 1.0)
-    assert loopy(twin, schedule="residual", sweeps=12, momentum=0.5, domain="log")
-    assert loopy(twin, schedule="residual", sweeps=12, counting=0.8)
-
-
 @pytest.mark.filterwarnings("ignore::credo.exceptions.ExpansionWarning")
 def test_rows_side_by_side():
     """Every kind of factor, and numbers that float64 does not hold."""
@@ -199,27 +148,6 @@ def test_rows_side_by_side():
     ):
         many = credo.infer_many(twin.graph, rows, method="loopy", **given, **options)
         assert many.sweeps.max() <= 3
-
-
-@pytest.mark.filterwarnings("ignore::credo.exceptions.ApproximationWarning")
-@pytest.mark.parametrize("seed", range(4))
-def test_other_engines(seed):
-    """Regions, mean field, tree-reweighting, Gibbs sampling, bounds and their maxima."""
-    model = draw_case(seed, steep=seed % 2 == 1).model
-    try:
-        credo.bounds(model, rounds=1, sweeps=4, restarts=1)
-        for method in ("mean_field", "structured_mean_field", "tree_reweighted"):
-            credo.infer(model, method=method, on_failure="return", sweeps=4)
-        for method, regions in itertools.product(("generalised", "double_loop"), ("bethe", "auto")):
-            credo.infer(model, method=method, regions=regions, on_failure="return", sweeps=6)
-        for blocks in (None, "trees"):
-            run = {"draws": 12, "burn_in": 3, "chains": 2, "blocks": blocks}
-            credo.infer(model, method="gibbs", on_failure="return", **run)
-        for method in ("tree_reweighted", "loopy"):
-            credo.mpe(model, method=method, sweeps=4)
-        credo.mpe(model, method="icm", restarts=1, forests=3)
-    except InputError as error:
-        assert "allows no configuration" in str(error)  # noqa: PT017 - some models do
 
 
 @pytest.mark.parametrize("repels", [False, True])

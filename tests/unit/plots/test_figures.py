@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -45,6 +46,11 @@ def rows():
     return y, Posterior.from_probabilities(np.stack([1 - p, p], axis=1), LABELS)
 
 
+def evaluated(truth, names):
+    sure = Posterior.from_probabilities(np.eye(len(names)), names)
+    return evaluate(truth, sure, n_bootstrap=0)
+
+
 def legend(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
@@ -85,7 +91,7 @@ def test_a_reliability_diagram_shows_each_bin(rows, label, strategy):
     heights = [bar.get_height() for bar in ax.patches]
     np.testing.assert_allclose(heights, report.weight / 300)
     assert ax.get_xlabel() == f"predicted probability of {label or 'the most probable class'}"
-    assert f"{report.expected_calibration_error:.3f}" in ax.get_title()
+    assert f"300 cases: calibration error {report.expected_calibration_error:.3f}" in ax.get_title()
 
 
 def test_a_confusion_matrix_is_drawn_with_its_counts(rows):
@@ -105,16 +111,41 @@ def test_a_large_confusion_matrix_has_no_counts_and_turned_names():
     assert not ax.texts
     assert "darker" in ax.get_xlabel()
     assert ax.get_xticklabels()[0].get_rotation() == 90
+    assert len(ax.get_xticklabels()) == 20
     few = confusion_matrix(names[:6], names[:6]).plot()
     assert few.get_xticklabels()[0].get_rotation() == 40
 
 
+@pytest.mark.parametrize("make", [confusion_matrix, evaluated])
+def test_names_of_very_many_classes_are_thinned_until_they_fit(make):
+    names = [f"label {i}" for i in range(120)]
+    panels = np.atleast_1d(make(names, names).plot())
+    figure = panels.flat[0].figure
+    assert max(figure.get_size_inches()) < 20
+    figure.canvas.draw()
+    for ax in panels.flat:
+        for labels, side in ((ax.get_xticklabels(), "x"), (ax.get_yticklabels(), "y")):
+            shown = [label.get_window_extent() for label in labels if "label" in label.get_text()]
+            ends = sorted((getattr(b, f"{side}0"), getattr(b, f"{side}1")) for b in shown)
+            assert all(right <= left for (_, right), (left, _) in pairwise(ends))
+
+
+def test_counts_of_narrow_cells_have_small_digits():
+    names = [f"label {i}" for i in range(12)]
+    _, ax = plt.subplots(figsize=(4, 4))
+    drawn = confusion_matrix(names, names, sample_weight=np.full(12, 123456.0)).plot(ax)
+    drawn.figure.canvas.draw()
+    cell = drawn.get_window_extent().width / 12
+    assert max(text.get_window_extent().width for text in drawn.texts) < cell
+
+
 def test_names_are_cut_cleaned_and_no_mathematics():
-    names = [r"$\frac{1$", "x" * 50, "a\x00b"]
+    names = [r"$\frac{1$", "x" * 50, "a\x00b", "x" * 50 + "y"]
     ax = confusion_matrix(names, names).plot()
     ax.figure.canvas.draw()
     shown = [tick.get_text() for tick in ax.get_yticklabels()]
-    assert set(shown) == {r"\$\frac{1\$", "x" * 27 + "…", "a\N{REPLACEMENT CHARACTER}b"}
+    long = "x" * 18 + "…" + "x" * 8
+    assert set(shown) == {r"\$\frac{1\$", long + "x", long + "y", "a\N{REPLACEMENT CHARACTER}b"}
 
 
 def test_a_risk_coverage_curve_ends_at_the_loss_of_all_cases(rows):
@@ -232,11 +263,19 @@ def test_axes_of_learning_curves_are_logarithmic_with_plain_numbers():
     ax = learning_curves(LOSSES).plot()
     ax.figure.canvas.draw()
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert ax.get_xlabel() == "training rows"
+    assert ax.get_xlabel() == "training rows (median of 9 repeats; shaded: the middle half)"
     assert "log loss" in ax.get_ylabel()
     shown = [label.get_text() for label in ax.get_xticklabels(which="both")]
     assert {"10", "20", "50", "100"} <= set(shown)
     assert not any("$" in text for text in shown)
+
+
+@pytest.mark.parametrize("spread", [1.1, 3.0, 1000.0])
+def test_axes_of_learning_curves_have_a_few_numbers_however_long_they_are(spread):
+    losses = np.full((2, 3, 9), 0.5) * np.array([spread, 1.05, 1.0])[:, None]
+    ax = learning_curves(losses).plot()
+    low, high = ax.get_ylim()
+    assert 2 <= sum(low <= tick <= high for tick in ax.get_yticks()) <= 12
 
 
 def test_infinite_losses_are_left_out_without_a_warning():
@@ -264,7 +303,8 @@ def test_a_restoration_shows_the_noisy_image_the_restored_one_and_what_is_not_su
     noisy = credo.add_noise(np.zeros((20, 32), bool), 0.2, seed=1)
     found = credo.denoise(noisy, 0.2, 0.5, loss=0.2)
     axes = found.plot()
-    assert axes.get_xlabel() == "dark: unsure, orange: rejected"
+    names = [label.get_text() for label in axes.get_xticklabels()]
+    assert names == ["noisy", "restored\norange: rejected", "dark: unsure"]
     (picture,) = axes.images
     pixels = picture.get_array()
     assert np.array_equal(pixels[:, :32, 0], noisy)
@@ -278,11 +318,22 @@ def test_a_restoration_shows_the_noisy_image_the_restored_one_and_what_is_not_su
     assert np.argmin(sure) == np.argmin(unsure)
 
 
+def test_a_colour_image_is_drawn_in_colours_and_as_unsure_as_its_least_sure_channel():
+    image = np.zeros((8, 10, 3), bool)
+    image[:, 5:, 0] = image[:4, :, 1] = True
+    found = credo.denoise(image, 0.1, 0.5)
+    pixels = found.plot().images[0].get_array()
+    assert np.array_equal(pixels[:, :10], image)
+    assert np.array_equal(pixels[:, 11:21], found.image)
+    least = np.min([each.posterior.confidence for each in found.channels], axis=0)
+    assert np.argmin(pixels[:, 22:, 0]) == np.argmin(least)
+
+
 def test_a_segmentation_shows_labels_before_and_after():
     posterior = np.random.default_rng(0).dirichlet([1.0, 1.0, 1.0], size=(6, 9))
     found = credo.segment(credo.PosteriorMap(posterior, ["sky", "sea", "land"]), 0.7)
     axes = found.plot()
-    assert [t.get_text() for t in axes.get_xticklabels()] == ["before", "smoothed", "unsure"]
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["before", "smoothed", "dark: unsure"]
     before = axes.images[0].get_array()[:, :9, 0]
     assert set(np.unique(before)) == {0.0, 0.5, 1.0}
     assert np.array_equal(before, np.argmax(posterior, axis=-1) / 2)
@@ -339,6 +390,17 @@ def test_heavy_tails_do_not_squeeze_the_figure():
     low, high = regions({"a": stats.cauchy(), "b": stats.norm()}, [0.5, 0.5], TWO).plot().get_xlim()
     assert -10 < low < -3
     assert 3 < high < 10
+
+
+def test_many_classes_have_lines_of_their_own_and_all_of_their_legend():
+    many = {f"k{i}": Gaussian(2 * i, 1) for i in range(12)}
+    axes = regions(many, np.full(12, 1 / 12), Loss.zero_one(list(many))).plot()
+    axes.figure.canvas.draw()
+    lines = [(each.get_color(), each.get_linestyle()) for each in axes.lines[:12]]
+    assert len(set(lines)) == 12
+    box = axes.get_legend().get_window_extent()
+    assert box.y0 > 0
+    assert box.x1 <= axes.figure.bbox.width
 
 
 def test_a_threshold_a_little_outside_is_brought_into_view():

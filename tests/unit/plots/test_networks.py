@@ -70,7 +70,7 @@ class TestBars:
     @pytest.mark.parametrize(
         ("evidence", "options", "named"),
         [
-            ({}, {}, ["posterior"]),
+            ({}, {}, ["probability"]),
             ({"test": "yes"}, {"prior": False}, ["posterior", "observed"]),
             ({"test": "yes"}, {}, ["posterior", "observed", "prior"]),
         ],
@@ -93,6 +93,8 @@ class TestBars:
         assert not bars(ax, OBSERVED)
         frames = patches(ax, FancyBboxPatch)
         assert [frame.get_linestyle() for frame in frames] == ["-", "-", "--"]
+        named = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert named == ["posterior", "observed with weights", "prior"]
 
 
 class TestPlaces:
@@ -134,7 +136,30 @@ class TestPlaces:
         net = credo.BayesianNetwork()
         net.variable("a" * 40, ["b" * 40, "c"])
         net.cpt("a" * 40, table=[0.5, 0.5])
-        assert texts(credo.infer(net).plot())[:2] == ["a" * 21 + "…", "b" * 8 + "…"]
+        assert texts(credo.infer(net).plot())[:2] == ["a" * 14 + "…" + "a" * 7, "bbbbbb…bbb"]
+
+    def test_wide_names_stay_in_their_box(self):
+        net = credo.BayesianNetwork()
+        net.variable("W" * 40, ["M" * 40, "c"])
+        net.cpt("W" * 40, table=[0.5, 0.5])
+        ax = credo.infer(net).plot()
+        ax.figure.canvas.draw()
+        (frame,) = patches(ax, FancyBboxPatch)
+        box = frame.get_window_extent()
+        for text in ax.texts:
+            assert box.x0 < text.get_window_extent().x0
+            assert text.get_window_extent().x1 < box.x1
+
+    def test_links_within_a_row_go_below_the_boxes_between(self):
+        net = credo.MarkovNetwork()
+        for name in "abcde":
+            net.node(name, 2)
+        for pair in itertools.combinations("abcde", 2):
+            net.edge(*pair, [[2, 1], [1, 2]])
+        ax = credo.infer(net).plot()
+        floor = min(frame.get_y() for frame in patches(ax, FancyBboxPatch))
+        lowest = [link.get_path().vertices[:, 1].min() for link in patches(ax, FancyArrowPatch)]
+        assert sum(y < floor for y in lowest) == 3  # b-d, c-e and b-e
 
 
 class TestChoice:
@@ -279,6 +304,9 @@ class TestMessages:
     def test_of_samples_are_called_beliefs_and_need_sweeps(self):
         axes = credo.infer(self.ring(), method="gibbs", seed=0).plot()
         assert axes.get_ylabel() == "largest change of a belief"
+        assert axes.get_xlabel() == "part of the draws (of 10)"
+        field = credo.infer(self.ring(), method="mean_field").plot()
+        assert field.get_ylabel() == "largest change of a belief"
         post = credo.infer(self.ring(), {0: 0, 1: 0, 2: 1}, method="gibbs")
         with pytest.raises(InputError, match="made no sweeps"):
             post.plot()

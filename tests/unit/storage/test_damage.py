@@ -53,7 +53,7 @@ def test_a_thousand_changed_files_give_models_that_work_or_clear_errors(seed):
             assert change is not damaged or made == content
             assert use(model) > 0
     assert all(len(reason) < 1000 for reason in told)
-    assert not [reason for reason in told if "no proper model (" in reason]  # a check meets it
+    assert not [reason for reason in told if "no valid model (" in reason]  # a check meets it
     assert 500 < len(told) < 900  # some changes are of parameters, and give other models
 
 
@@ -111,9 +111,9 @@ def test_the_error_names_the_file_the_fault_and_the_remedy(tmp_path):
     ("content", "told"),
     [
         (b"", "0 bytes, too few"),
-        (b"age,y\n1,2\n3,4\n", "no model file"),
-        (b"\x80\x04\x95" + bytes(60), "no model file"),
-        (struct.pack("<Q", 2**63) + bytes(50), "no model file"),
+        (b"age,y\n1,2\n3,4\n", "not a model file"),
+        (b"\x80\x04\x95" + bytes(60), "not a model file"),
+        (struct.pack("<Q", 2**63) + bytes(50), "not a model file"),
         (struct.pack("<Q", 2**20) + bytes(50), "cut short"),
         (struct.pack("<Q", 8) + b"[1,2,3] ", "not in the safetensors format"),
         (struct.pack("<Q", 8) + b'{"a":1} ', "not a model file of Credo"),
@@ -146,9 +146,9 @@ def test_what_is_no_plain_file_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "no such file")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FileFormatError, match="no plain file"):
+    with pytest.raises(FileFormatError, match="not a regular file"):
         load(tmp_path / "pipe")
-    with pytest.raises(FileFormatError, match="no plain file"):
+    with pytest.raises(FileFormatError, match="not a regular file"):
         load(os.devnull)
     with pytest.raises(InputError, match="unpack needs bytes"):
         unpack("text")
@@ -193,7 +193,7 @@ def test_a_file_of_another_version_says_what_to_do(version, remedy):
         ("gaussian_full", lambda t, _: t["content"].pop("_fitted"), "'_fitted'"),
         ("gaussian_full", lambda t, _: t["content"].update(_fitted=None), "has learned nothing"),
         ("decision", lambda t, _: t["content"].update(fitted={"int": {}}), "the field 'int'"),
-        ("decision", lambda t, _: t["content"].update(estimator="os"), "no proper estimator"),
+        ("decision", lambda t, _: t["content"].update(estimator="os"), "no valid estimator"),
         ("decision", lambda t, _: t["content"].update(loss="zero_one"), "has no Loss"),
         (
             "text_pairs",
@@ -236,7 +236,7 @@ def with_array(file, ending, value):
         ("markov", ".values", np.zeros(8), "allows no state"),
         ("bayesian_chain", ".values", np.full(6, 0.6), "sums to 1.2, not to 1"),
         ("bayesian_rules", ".answers", np.array([0, 1, 0, 9]), "a state that is not there"),
-        ("bayesian_rules", ".chances", np.full(3, 1.5), "a chance that is none"),
+        ("bayesian_rules", ".chances", np.full(3, 1.5), "a probability below 0 or above 1"),
     ],
     ids=range(17),
 )
@@ -291,7 +291,7 @@ def test_a_forged_model_that_could_not_be_used_is_refused(name, change):
         arrays.update({each: array.copy() for each, array in arrays.items()})
         change(tree, arrays)
 
-    assert "it holds no proper model (" not in reason(changed(name, copied))
+    assert "it holds no valid model (" not in reason(changed(name, copied))
 
 
 def codes(text):

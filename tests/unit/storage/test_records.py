@@ -141,15 +141,15 @@ def test_many_records_take_few_arrays():
         (lambda _, a: a.update({"it.classes": np.array([[97], [98], [97]], "u4")}), "twice"),
         (lambda t, _: t.update(detail="half"), "none of full, tied"),
         (lambda t, _: t.update(n_classes=4), "where K of (K) is 3"),
-        (lambda t, _: t.update(steps=-1), "no whole number"),
-        (lambda t, _: t.update(steps=1.0), "no whole number"),
+        (lambda t, _: t.update(steps=-1), "not a whole number"),
+        (lambda t, _: t.update(steps=1.0), "not a whole number"),
         (lambda t, _: t.update(share=1), "not a float"),
         (lambda t, _: t.update(is_done=0), "not a bool"),
         (lambda t, _: t.update(name=5), "not a str"),
         (lambda t, _: t.update(made=7), "'made', which is not known"),
         (lambda t, _: t.pop("share"), "lacks the field 'share'"),
         (lambda t, _: t["either"].update(Tree=t["either"].pop("Stem")), "'Tree', which is not"),
-        (lambda t, _: t.update(parts=[]), "no table of fields"),
+        (lambda t, _: t.update(parts=[]), "not a table of fields"),
         (lambda t, _: t["parts"].update(of=None), "another number of records"),
         (lambda _, a: a.update({"it.parts.sizes": np.array([2**40])}), "more values"),
         (lambda t, _: t["parts"]["of"]["of"].pop("Leaf"), "other classes than it says"),
@@ -158,7 +158,7 @@ def test_many_records_take_few_arrays():
         (lambda _, a: a["it.parts.Leaf.values.shapes"].__setitem__((0, 1), 2), "do not fit"),
         (lambda _, a: a["it.parts.Leaf.values.shapes"].__setitem__(0, [1, 3]), "where K of"),
         (lambda _, a: a["it.parts.Leaf.kept.sizes"].__setitem__(1, 2), "how many there are"),
-        (lambda _, a: a["it.parts.Leaf.kept.sizes"].__setitem__(1, 1), "no stack"),
+        (lambda _, a: a["it.parts.Leaf.kept.sizes"].__setitem__(1, 1), "not a stack"),
     ],
     ids=range(26),
 )
@@ -177,7 +177,7 @@ def test_tuples_of_other_lengths_are_refused(lengths):
     def change(_, arrays):
         arrays["it.parts.Leaf.names.lengths"] = np.array(lengths)
 
-    with pytest.raises(Fault, match="do not fit|no list of 9"):
+    with pytest.raises(Fault, match="do not fit|not a list of 9"):
         through_a_file(replace(TREE, parts=tuple(leaf(j % 7) for j in range(9))), change)
 
 

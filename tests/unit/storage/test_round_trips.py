@@ -55,27 +55,16 @@ ARRAYS = TEXTS.map(np.array) | st.just(np.asfortranarray(np.arange(6.0).reshape(
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_loaded_model_answers_bit_for_bit_as_the_saved_one(name):
-    model = MODELS[name]
-    assert repr(answers(unpack(pack(model)))) == repr(answers(model))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_saving_a_loaded_model_gives_the_same_bytes(name):
     content = pack(MODELS[name])
+    assert repr(answers(unpack(content))) == repr(answers(MODELS[name]))
     assert pack(unpack(content)) == content
-
-
-@pytest.mark.parametrize("name", [name for name in MODELS if hasattr(MODELS[name], "get_params")])
-def test_a_loaded_estimator_shows_the_same_attributes_of_the_same_types(name):
-    before, after = vars(MODELS[name]), vars(unpack(pack(MODELS[name])))
-    assert set(before) == set(after)
-    for key in set(before) - OBJECTS:
-        assert type(before[key]) is type(after[key]), key
-        if isinstance(before[key], np.ndarray):
-            assert before[key].dtype == after[key].dtype
-            assert before[key].tolist() == after[key].tolist()
-        else:
-            assert before[key] == after[key], key
+    if hasattr(MODELS[name], "get_params"):
+        before, after = vars(MODELS[name]), vars(unpack(content))
+        assert set(before) == set(after)
+        for key in set(before) - OBJECTS:
+            assert type(before[key]) is type(after[key]), key
+            assert getattr(before[key], "dtype", None) == getattr(after[key], "dtype", None), key
+            np.testing.assert_equal(after[key], before[key], key)
 
 
 def test_files_packed_bytes_and_methods_hold_the_same(tmp_path):
@@ -166,19 +155,6 @@ def test_many_priors_and_many_names_do_not_lengthen_the_header(tmp_path):
     loaded = load(tmp_path / "m.credo")
     assert loaded.priors == priors
     assert found["about"]["labels"][-1] == "… (1500 in all)"
-
-
-def test_a_table_of_many_categories_is_stored_in_a_few_arrays():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {f"column {j}": rng.choice(["yes", "no", "maybe", "né"], 50) for j in range(400)}
-    )
-    model = credo.NaiveBayes().fit(frame, np.arange(50) % 2)
-    content = pack(model)
-    assert content.count(b"data_offsets") < 30
-    loaded = unpack(content)
-    assert loaded.categories_ == model.categories_
-    assert loaded.predict_log_proba(frame).tolist() == model.predict_log_proba(frame).tolist()
 
 
 def test_an_open_network_stays_open_and_the_loaded_one_is_open_too():

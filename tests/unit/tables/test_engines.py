@@ -19,6 +19,7 @@ import pyarrow.parquet
 import pyarrow.parquet as pq
 import pytest
 from sklearn.base import BaseEstimator
+from tests.alike import assert_alike
 from threadpoolctl import threadpool_info
 
 import credo
@@ -319,20 +320,6 @@ def test_a_table_is_evaluated_on_an_engine_as_it_is_here(engine, rows, model, mo
     assert_alike(there, here)
 
 
-def assert_alike(found, expected):
-    """Equal, numbers to rounding."""
-    assert type(found) is type(expected)
-    if isinstance(found, dict):
-        assert found.keys() == expected.keys()
-        found, expected = list(found.values()), list(expected.values())
-    if isinstance(found, list):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            assert_alike(one, other)
-    else:
-        assert found == (pytest.approx(expected) if isinstance(expected, float) else expected)
-
-
 class Totals(BaseEstimator):
     """A model that asks its rows twice: their weight and sums, then squares about the mean."""
 
@@ -513,7 +500,7 @@ def test_impossible_rows_are_nan_if_asked_for_and_an_error_if_not(network):
 @pytest.mark.parametrize(
     ("columns", "options", "error", "message"),
     [
-        (["x0", "who"], {}, LabelError, "column 'who' is no variable.*keep=\\['who'\\]"),
+        (["x0", "who"], {}, LabelError, "column 'who' is not a variable.*keep=\\['who'\\]"),
         (["who"], {"keep": ["who"]}, InputError, "no column of the frame is a variable"),
         (["x0"], {"ignore": ["who"]}, LabelError, "who"),
         (["x0", "x1=0"], {"keep": ["x1=0"]}, InputError, "two columns 'x1=0'"),

@@ -124,24 +124,6 @@ def test_a_weight_of_two_is_the_row_twice(model):
     assert rises[0] == pytest.approx(rises[1])
 
 
-def test_files_and_frames_give_the_same_numbers(model, found, tmp_path):
-    table = applicants()
-    pa.parquet.write_table(table, tmp_path / "t.parquet", row_group_size=70)
-    table.to_pandas().to_csv(tmp_path / "t.csv", index=False)
-    for source in (tmp_path / "t.parquet", tmp_path / "t.csv", table.to_pandas()):
-        again = evaluate_table(model, source, loss=LOSS).to_dict()
-        wanted = found.to_dict()
-        assert again.pop("source") != wanted.pop("source")
-        assert again["mean_loss"] == wanted["mean_loss"]
-        assert again["log_loss"] == pytest.approx(wanted["log_loss"])
-        assert rises_of(found) == pytest.approx(
-            {each["name"]: each["rise"] for each in again["contributions"]["columns"]}
-        )
-        for seen, known in zip(again["columns"], wanted["columns"], strict=True):
-            assert seen.pop("most_frequent") == known.pop("most_frequent")
-            assert seen == pytest.approx(known)
-
-
 def test_the_result_is_plain_json(found):
     text = json.dumps(found.to_dict(), allow_nan=False)
     read = json.loads(text)

@@ -51,22 +51,6 @@ def test_columns_are_what_the_model_says(frame, model):
     assert found["id"].to_pylist() == frame.id.tolist()
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_gaussians_score_in_one_pass(frame, covariance):
-    numbers = frame.assign(member=frame.member.astype(float), height=np.exp(frame.age / 40))
-    model = credo.fit_table(
-        credo.GaussianClassifier(covariance=covariance),
-        numbers,
-        "left",
-        ["age", "member", "height"],
-    )
-    some = numbers[["age", "member", "height"]].copy()
-    some.iloc[::7, 0] = np.nan
-    found = credo.predict_table(model, some)
-    np.testing.assert_allclose(found["p_yes"], model.predict_proba(some)[:, 1], atol=1e-12)
-    np.testing.assert_allclose(found["log_density"], model.log_density(some), rtol=1e-10)
-
-
 def test_logistic_regression_has_no_density(frame):
     model = credo.fit_table(credo.LogisticClassifier(), frame, "left", FEATURES)
     found = credo.predict_table(model, frame)

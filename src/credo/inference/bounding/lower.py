@@ -45,7 +45,7 @@ from credo.inference.bounding.upper import (
     read_joint,
     rough_marginals,
 )
-from credo.inference.drive import Pace
+from credo.inference.damping import Pace
 from credo.inference.question import Answer, Callback
 
 _BLOCKS = "structured mean field"
@@ -468,7 +468,7 @@ def _entropy_error(eta: Any, count: Int64) -> Any:
 
 
 def _answer(reduced: Reduced, found: Ascent | None, guide: F64) -> Answer:
-    """Word the outcome for the door.
+    """Return the outcome as an Answer.
 
     Without a start that has no zero cells the bound is minus infinity: it is given as a function,
     so that it is not taken for a proof that nothing is possible.

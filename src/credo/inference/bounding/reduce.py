@@ -147,7 +147,7 @@ def reduce(problem: Problem, states: Mapping[int, int] | None = None) -> Reduced
 def named_blocks(reduced: Reduced, blocks: Any, who: str, *words: str | None) -> Int64:
     """Return the block of each variable as the user named them; others are alone.
 
-    ``words`` may be given in the place of names; the last one of them asks for blocks.
+    ``words`` may be given in place of names; the last one of them asks for blocks.
     """
     if isinstance(blocks, str) or not isinstance(blocks, Iterable):
         raise InputError(

@@ -28,7 +28,7 @@ from credo.graphs.problems import Problem
 from credo.graphs.wiring import ranges, starts
 from credo.inference.bounding.kernels import average_forests
 from credo.inference.bounding.reduce import Int64, Reduced, fold, largest, reduce
-from credo.inference.drive import Pace, drive
+from credo.inference.damping import Pace, drive
 from credo.inference.loopy.messages import LogMessages
 from credo.inference.loopy.net import Net, wire
 from credo.inference.question import Answer, Callback, Status
@@ -321,7 +321,7 @@ class Above:
         return float(np.nextafter(self.value + self.rounding, np.inf))
 
     def answer(self) -> Answer:
-        """Word the outcome for the door."""
+        """Return the outcome as an Answer."""
         dual, found = self.run.dual, self.found
         reduced, graph = dual.reduced, dual.graph
         scopes = reduced.problem.variables[reduced.kept[graph.scope]]

@@ -568,7 +568,7 @@ def _average(logs: F64, constant: float) -> tuple[float | None, float]:
 
 
 def _soften(reduced: Reduced, target: Target) -> Target:
-    """Make the base of factors of one variable, and put something small in the place of zeros."""
+    """Make the base of factors of one variable, and put something small in place of zeros."""
     unary, logs, cells = reduced.unary, reduced.logs, reduced.cell_start
     sums = fold(np.add, np.exp(unary), reduced.state_start)  # the largest log of each is zero
     base = unary - np.repeat(np.log(sums), reduced.n_states)

@@ -4,7 +4,7 @@ A picture is cut into slabs: the rows of a plane, the planes of a volume. A slab
 numbers. An axis has an offset within the line, and either stays in its slab or leads to the next
 one. ``messages[slab, 2 * axis]`` are those that travel towards higher positions,
 ``messages[slab, 2 * axis + 1]`` those that come back; each stands where it arrives, and so does the
-weight of its edge. Rooms are lines of products with ``margin`` ones at either end, in the place of
+weight of its edge. Rooms are lines of products with ``margin`` ones at either end, in place of
 neighbours that do not exist: whatever the weight, one gives a message of one.
 
 Lines are not cut out of arrays, which costs as much as two hundred pixels, but found by indices;

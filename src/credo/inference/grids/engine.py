@@ -145,7 +145,7 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
         The share :math:`\eta` of the new message, from 0.0001 to 1.
     schedule : {"flooding", "checkerboard", "sweep"}
         All messages at once; those of the even pixels and then those of the odd ones (4 neighbours
-        in a plane, 6 in a volume); or along each dimension forth and back, which carries news
+        in a plane, 6 in a volume); or forth and back along each dimension, which takes information
         through the whole picture in one sweep.
     tolerance : float, optional
         Stop when no message changes by more than this. By default all sweeps are made.
@@ -382,7 +382,7 @@ class Messages(ABC):
         """Make sweeps; if anybody wants to know, one by one until they move next to nothing.
 
         Without a tolerance or a callback several sweeps run one behind the other, and what each of
-        them moves is never there to be seen: that is why this is no run of ``inference.drive``.
+        them moves is never there to be seen: that is why this is no run of ``inference.damping``.
         """
         if tolerance is None and callback is None:
             self.advance(sweeps)

@@ -9,7 +9,7 @@ up to one, maxima logs whose largest is zero. With the strength s of an edge,
     quadratic   new(a) = Σ_b max(d^(m²), f) q(b)                                          O(K R)
 
 where q is the product of what a pixel knows, and the reach R counts the differences m, from one on,
-whose cost is below the limit. Maxima take logs, costs in the place of powers, and the largest in
+whose cost is below the limit. Maxima take logs, costs in place of powers, and the largest in
 the place of the sum. ``weights[slab, direction, 0]`` are d, or s for maxima, where messages arrive,
 and ``weights[slab, direction, 1]`` f, or -s limit. The strength of Potts may be negative.
 
@@ -281,7 +281,7 @@ def _find_two(best, rest, q, k, maximum, part):
 def _mix_apart(message, q, top, best, rest, own, other, step, eta, maximum):
     """Mix the new messages for a label with the old ones, where some ends want to differ.
 
-    There the best label hears from the next best, or the others are summed without it: it would
+    There the best label receives from the next best, or the others are summed without it: it would
     hide them.
     """
     keep = eta / eta - eta

@@ -14,7 +14,7 @@ from credo import _checks as check
 from credo._types import F64
 from credo.exceptions import InputError
 from credo.graphs.wiring import ranges, starts
-from credo.inference.drive import Ending, Pace, drive
+from credo.inference.damping import Ending, Pace, drive
 from credo.inference.loopy.kernels import TABLE
 from credo.inference.loopy.messages import LogMessages, PairMessages, Pairs
 from credo.inference.loopy.net import Draft, Net, key
@@ -241,7 +241,7 @@ class LoopyRun:
         return replace(ending, is_impossible=ending.is_impossible or messages.is_contradiction)
 
     def answer(self) -> Answer:
-        """Word what came out."""
+        """Return what was found as an Answer."""
         ending, messages, log_z = self.ending, self.messages, 0.0
         is_late = isinstance(messages, PairMessages)  # to find log Z takes as long as some sweeps
         if not is_late:
@@ -270,7 +270,7 @@ class LoopyRun:
         return self._logs.log_z()
 
     def _messages_of(self, start: Any) -> F64:
-        """Return the messages of an earlier answer, where the same factor hears the same, or 0."""
+        """Return the messages of an earlier answer, where a factor receives the same, or 0."""
         found = getattr(getattr(start, "answer", None), "reader", None)
         if not isinstance(found, LoopyRun):
             raise InputError(
@@ -306,7 +306,7 @@ class LoopyRun:
             for node in (source, target)
         )
         if is_from and is_to:
-            raise InputError(f"{source!r} and {target!r} are both factors, which never talk.")
+            raise InputError(f"{source!r} and {target!r} are both factors: no message links them.")
         if is_from or is_to:
             factor, name = (source, target) if is_from else (target, source)
             v = names.index(name)
@@ -341,7 +341,7 @@ class LoopyRun:
         return self._logs.inbox(own)[slot - wires.scope_start[own]]
 
     def _slot_between(self, i: int, j: int, source: Any, target: Any) -> int:
-        """Find the slot through which variable j hears from i: a factor of these two alone."""
+        """Find the slot through which variable j receives from i: a factor of these two alone."""
         wires, variables = self.net.wires, self.net.problem.variables
         pair = np.flatnonzero(np.diff(wires.scope_start) == 2)
         first = wires.scope_start[pair]

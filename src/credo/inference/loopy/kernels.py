@@ -463,8 +463,8 @@ def raise_priorities(wires, priority, queue, s, moved, floor):
 def bethe(wires, state, room, maximum):
     """Return the Bethe estimate of the log of the sum over all configurations.
 
-    With any messages, Z_i the sum of what a variable hears and Z_f that of a factor times what it
-    hears, it is the sum of log Z_i plus, for each factor, its counting number times log Z_f less
+    With any messages, Z_i the sum of what a variable receives, Z_f that of a factor times what it
+    receives, it is the sum of log Z_i plus, for each factor, its counting number times log Z_f less
     the log Z_i of its variables.
     """
     own = np.empty(wires.state_start.size - 1)
@@ -505,7 +505,7 @@ BLOCK = 128
 def send_pairs_of_two(begin, end, ends, count, tables, messages, beliefs, fresh, eta, maximum):
     """Compute both messages of some blocks of pairs of two states; return the largest change.
 
-    Everything stays in registers: only what variables say and hear has to be looked up. The product
+    Everything stays in registers: only what variables send and receive is looked up. The product
     with the new messages goes to ``fresh``, if that is not empty.
     """
     one = eta / eta

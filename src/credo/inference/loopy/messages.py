@@ -228,7 +228,7 @@ class LogMessages:
         return float(found) + self.net.log_constant
 
     def inbox(self, f: int) -> list[F64]:
-        """Return what each variable of a factor says to it, as logs: all it hears but from it."""
+        """Return what each variable of a factor sends to it, as logs: all from the others."""
         gather(self.wires, self.state, self.room, f)
         first, stop = self.wires.scope_start[f : f + 2]
         ends = self.wires.message_start[first : stop + 1] - self.wires.message_start[first]

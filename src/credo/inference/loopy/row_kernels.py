@@ -333,7 +333,7 @@ def send_all(room, values, wires, places, digits, numbers):
 
 @kernel
 def plan_products(wires, places):
-    """List the products of messages that tell factors what their variables hear from all others.
+    """List the products of messages that tell factors what their variables receive from all others.
 
     Each has a place, those of its two terms, and a number of states. Of each variable they are
     first the products of all messages behind each one; then what lies before it times what lies
@@ -420,7 +420,7 @@ def enter(room, lane, logs, row, wires, places, numbers, settings):
 def believe(room, lane, wires, places, column, out, row):
     """Write the beliefs of a row; tell whether every variable has a state that is possible.
 
-    A belief is the last message that a variable hears times what it says to its sender.
+    A belief is the last message that a variable receives times what it sends to its sender.
     """
     for v in range(column.size):
         last, k = wires.incident_start[v + 1] - 1, wires.state_start[v + 1] - wires.state_start[v]
@@ -448,7 +448,7 @@ def log_sum(room, lane, wires, places, own, both):
     It is that of ``bethe``: the sum of log Z_i plus, for each factor, log Z_f less the log Z_i of
     its variables. In this difference the scale of what variables say cancels, so that it is taken
     from the messages as they are: Z_f is the sum of a factor times what its variables say, and Z_i
-    that of what a variable says times what it hears from the factor.
+    that of what a variable sends times what it receives from the factor.
     """
     result = 0.0
     for v in range(wires.incident_start.size - 1):

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, vstack
 from credo._types import F64
 from credo.graphs.problems import Problem
 from credo.graphs.wiring import Int64, ranges, starts
-from credo.inference.drive import Ending, Pace, drive
+from credo.inference.damping import Ending, Pace, drive
 from credo.inference.question import Answer, Beliefs, Callback
 from credo.inference.regions import kernels
 from credo.inference.regions.choose import (
@@ -333,7 +333,7 @@ class RegionMessages:
         return bool(before) and min(self._since[-window:]) > SHARE * min(before)
 
     def _grow(self) -> None:
-        """Be more careful."""
+        """Relax the updates more, or lower the share of the new messages."""
         self._since = []
         if self.relaxation < RELAXATIONS[-1]:
             self.relaxation = next(r for r in RELAXATIONS if r > self.relaxation)

@@ -5,7 +5,7 @@ For an inner region b with counting number c_b in n_b outer regions a, one after
     μ_ab = Q_a(x_b) / μ_ba,   Q_b ∝ (R_b^extra Π_a μ_ab)^(1 / divisor),   μ_ba = Q_b / μ_ab
 
 and Q_a ∝ ψ_a Π_b μ_ba all along. With divisor = n_b + c_b and extra = 0 this is the single loop;
-with c' in the place of c_b and extra = c' - c_b, R_b being an earlier Q_b, it has the same
+with c' in place of c_b and extra = c' - c_b, R_b being an earlier Q_b, it has the same
 fixed points. Cells that are impossible (-inf) stay so, in every region that holds them.
 """
 

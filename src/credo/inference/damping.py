@@ -1,4 +1,4 @@
-"""The one loop around every engine that sweeps: damping, tolerance, oscillations, callbacks."""
+"""Damping, tolerance, oscillations and callbacks: the one loop around every engine that sweeps."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class _Damper:
         return not self._is_adaptive or self.eta <= _LEAST_ETA
 
     def take(self, residual: float) -> bool:
-        """Hear of a residual; tell whether the share was changed."""
+        """Take note of a residual; return whether the share was changed."""
         if self.is_final:
             return False
         self._heard.append(residual)
