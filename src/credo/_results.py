@@ -10,6 +10,8 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from credo.exceptions import MissingExtraError
+
 
 class Immutable:
     """Refuses new values for its attributes; ``_set`` and ``_of`` are for whoever makes it."""
@@ -98,6 +100,15 @@ def as_plain(value: Any) -> Any:
     if isinstance(value, float) and math.isinf(value):  # JSON has no word for it
         return None
     return [as_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+def as_frame(**columns: Any) -> Any:
+    """Return a pandas frame of columns."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise MissingExtraError("to_frame needs pandas: pip install pandas.") from error
+    return pandas.DataFrame(columns)
 
 
 def number(value: float) -> str:

@@ -48,7 +48,7 @@ def problems(draw, labels=(2, 2, 3, 4, 6)):
 )
 def test_every_schedule_is_its_slow_twin(problem, sweeps, eta, schedule, maximum):
     field, twin = problem
-    if field.neighbours == 8 and schedule == "checkerboard":
+    if field.n_neighbours == 8 and schedule == "checkerboard":
         schedule = "flooding"
     slow = twin(maximum=maximum, in_logs=maximum and field.n_labels > 2)
     residuals = slow.sweeps(sweeps, eta, schedule)
@@ -63,7 +63,7 @@ def test_every_schedule_is_its_slow_twin(problem, sweeps, eta, schedule, maximum
     )
     np.testing.assert_allclose(found.posterior.probabilities, slow.beliefs(), atol=1e-11)
     assert [number for number, _ in heard] == list(range(1, sweeps + 1))
-    twice = field.neighbours == 8 and schedule == "sweep"  # diagonals move along both dimensions
+    twice = field.n_neighbours == 8 and schedule == "sweep"  # diagonals move along both dimensions
     if not twice and (field.n_labels == 2 or not maximum):
         np.testing.assert_allclose(found.residuals, residuals, atol=1e-10)
 
@@ -75,7 +75,7 @@ def test_threads_give_the_same_bits(problem, sweeps, threads, maximum, single):
         "sweeps": sweeps,
         "method": "max-product" if maximum else "sum-product",
         "dtype": None if single else "float64",  # float32 where the edges are weak enough
-        "schedule": "checkerboard" if field.neighbours != 8 and sweeps % 2 else "flooding",
+        "schedule": "checkerboard" if field.n_neighbours != 8 and sweeps % 2 else "flooding",
     }
     one = credo.infer_grid(field, **options)
     many = credo.infer_grid(field, **options, threads=threads)

@@ -38,7 +38,7 @@ ROWS_OUT = (
 )
 RowsOut: TypeAlias = Annotated[Path | None, opt(f"W{ROWS_OUT[1:]}", OUTPUT, "--out")]
 
-_NETWORK = "The network: .bif, .xml, .bifxml, .xmlbif, .net, .xdsl or .uai, also with .gz."
+_NETWORK = "The network: .bif, .xml, .bifxml, .xmlbif, .net, .xdsl, .dsl, .fg or .uai, also .gz."
 NetworkFile: TypeAlias = Annotated[Path, arg(_NETWORK, "NETWORK")]
 _EVIDENCE = (
     "What was observed: variable=state,variable=state. One of several states is "

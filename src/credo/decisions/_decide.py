@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._results import Immutable, number
+from credo._results import Immutable, as_frame, number
 from credo._types import F64, Int, Label, Labels, PerLabel
 from credo.decisions.loss import Loss, as_loss
 from credo.exceptions import InputError
@@ -191,6 +191,20 @@ class Decisions(Immutable):
         """Count how often each act was chosen."""
         counted = np.bincount(self._index, minlength=len(self.loss.acts)).tolist()
         return dict(zip(self.loss.acts, counted, strict=True))
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with a line per row: act, expected_loss, margin, rejected.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Without ``rejected`` if the loss has no reject act.
+        """
+        lines = {"act": self.acts, "expected_loss": self.risk, "margin": self.margin}
+        if self.loss.reject is not None:
+            lines["rejected"] = self.rejected
+        one = self._is_single
+        return as_frame(**{name: [each] if one else each for name, each in lines.items()})
 
     def to_dict(self) -> dict[str, Any]:
         """Return acts, risk and expected losses as plain lists and numbers."""

@@ -40,10 +40,11 @@ class Loss(Immutable, Storable):
     matrix : array-like of shape (K, A) or (n, K, A)
         Finite losses; negative ones are gains. With a leading axis, each row of data has a
         loss matrix of its own.
-    truths : iterable of K names
-        What may be the case.
-    acts : iterable of A names
-        What may be done.
+    truths : iterable of K names, optional
+        What may be the case; without names the index of a frame, or 0, …, K - 1.
+    acts : iterable of A names, optional
+        What may be done; without names the columns of a frame, the truths if there are as many, or
+        0, …, A - 1 where truths have no names either.
     reject
         Which of the acts is "send it to a person", if any; reports then show it apart.
 
@@ -83,8 +84,15 @@ class Loss(Immutable, Storable):
     reject: Label | None  #: Name of the reject act, or None.
 
     def __init__(
-        self, matrix: Any, truths: Iterable[Any], acts: Iterable[Any], *, reject: Any = None
+        self,
+        matrix: Any,
+        truths: Iterable[Any] | None = None,
+        acts: Iterable[Any] | None = None,
+        *,
+        reject: Any = None,
     ) -> None:
+        if truths is None or acts is None:
+            truths, acts = _names_for(matrix, truths, acts)
         rows, columns = check.labels(truths, "truths of Loss"), check.labels(acts, "acts of Loss")
         check.frame(matrix, columns, "acts of Loss")
         check.frame(matrix, rows, "truths of Loss", axis="index")
@@ -440,6 +448,24 @@ def as_loss(
             "needed."
         )
     return loss if kept is None else loss.per_row(loss.matrix[kept])
+
+
+def _names_for(matrix: Any, truths: Any, acts: Any) -> tuple[Any, Any]:
+    """Return the names of rows and columns that were not given."""
+    shape = np.shape(matrix)[-2:]
+    if len(shape) < 2:
+        raise ShapeError(
+            f"Loss needs one row per truth and one column per act. Got shape {np.shape(matrix)}."
+        )
+    has_names = truths is not None
+    found = check.names_of(matrix, "index")
+    truths = truths if has_names else range(shape[0]) if found is None else found
+    found = check.names_of(matrix) if acts is None else acts
+    if found is None and shape[0] != shape[1] and has_names:
+        raise InputError(
+            f"Loss: which are the {shape[1]} acts for these {shape[0]} truths? Pass acts=[...]."
+        )
+    return truths, found if found is not None else truths if has_names else range(shape[1])
 
 
 def _rebuild(matrix: F64, truths: Labels, acts: Labels, reject: Label | None) -> Loss:

@@ -1,7 +1,9 @@
-"""Networks and codes as files: BIF, XMLBIF, UAI, Hugin NET, GeNIe XDSL and alist."""
+"""Networks and codes as files: BIF, XMLBIF, UAI, Hugin NET, GeNIe XDSL and DSL, libDAI, alist."""
 
 from credo.formats.alist import read_alist
 from credo.formats.bif import read_bif, write_bif
+from credo.formats.dsl import read_dsl
+from credo.formats.fg import read_fg
 from credo.formats.hugin import read_net, write_net
 from credo.formats.network_files import read_network, write_network
 from credo.formats.uai import (
@@ -20,6 +22,8 @@ __all__ = [
     "UaiResult",
     "read_alist",
     "read_bif",
+    "read_dsl",
+    "read_fg",
     "read_net",
     "read_network",
     "read_uai",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from credo.exceptions import InputError
 from credo.formats.bif import read_bif, write_bif
+from credo.formats.dsl import read_dsl
+from credo.formats.fg import read_fg
 from credo.formats.hugin import read_net, write_net
 from credo.formats.uai import Model, read_uai, write_uai
 from credo.formats.xdsl import read_xdsl, write_xdsl
@@ -26,6 +28,8 @@ FORMATS: dict[str, tuple[Callable[..., Any], Callable[..., None]]] = {
     ".uai": (read_uai, write_uai),
     ".lg": (read_uai, write_uai),
 }
+#: Readers of formats that are not written.
+READ_ONLY: dict[str, Callable[..., Any]] = {".dsl": read_dsl, ".fg": read_fg}
 
 
 def read_network(path: str | os.PathLike[str]) -> BayesianNetwork | FactorGraph:
@@ -38,6 +42,8 @@ def read_network(path: str | os.PathLike[str]) -> BayesianNetwork | FactorGraph:
     .xml, .bifxml, .xmlbif   XMLBIF 0.3              ``read_xmlbif``
     .net                     Hugin NET               ``read_net``
     .xdsl                    GeNIe XDSL              ``read_xdsl``
+    .dsl                     GeNIe DSL               ``read_dsl``
+    .fg                      libDAI                  ``read_fg``
     .uai, .LG                UAI, plain or in logs   ``read_uai``
     ======================== ======================= ================
 
@@ -49,7 +55,7 @@ def read_network(path: str | os.PathLike[str]) -> BayesianNetwork | FactorGraph:
     Returns
     -------
     BayesianNetwork or FactorGraph
-        A FactorGraph only from UAI files, see ``read_uai``.
+        A FactorGraph only from libDAI and UAI files, see ``read_uai``.
 
     Raises
     ------
@@ -73,7 +79,8 @@ def read_network(path: str | os.PathLike[str]) -> BayesianNetwork | FactorGraph:
     Traceback (most recent call last):
     credo.exceptions.InputError: Cannot tell the format of alarm.txt. Known endings: .bif, .xml, ...
     """
-    model: BayesianNetwork | FactorGraph = _format(path)[0](path)
+    readers = {ending: each for ending, (each, _) in FORMATS.items()} | READ_ONLY
+    model: BayesianNetwork | FactorGraph = _by_ending(path, readers)(path)
     return model
 
 
@@ -113,17 +120,24 @@ def write_network(model: Model, path: str | os.PathLike[str]) -> None:
     >>> read_network(file).table("rain")
     array([0.75, 0.25])
     """
-    _format(path)[1](model, path)
+    _by_ending(path, {ending: each for ending, (_, each) in FORMATS.items()})(model, path)
 
 
-def _format(path: str | os.PathLike[str]) -> tuple[Callable[..., Any], Callable[..., None]]:
-    """Return reader and writer by the end of a file's name."""
+def _by_ending(
+    path: str | os.PathLike[str], functions: Mapping[str, Callable[..., Any]]
+) -> Callable[..., Any]:
+    """Return the reader or writer by the end of a file's name."""
     name = os.fspath(path)
     plain = name.lower().removesuffix(".gz")
-    for ending, functions in FORMATS.items():
+    for ending, function in functions.items():
         if plain.endswith(ending):
-            return functions
+            return function
+    for ending in READ_ONLY:
+        if plain.endswith(ending):
+            raise InputError(
+                f"Files {ending} are read, not written. Write one of {', '.join(functions)}."
+            )
     raise InputError(
-        f"Cannot tell the format of {name}. Known endings: {', '.join(FORMATS)}, each also with "
+        f"Cannot tell the format of {name}. Known endings: {', '.join(functions)}, each also with "
         ".gz. Rename the file, or call the reader or writer of its format."
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace as with_fields
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any, Self, final
@@ -13,7 +14,7 @@ from credo import _checks as check
 from credo._types import F64, Label, Labels
 from credo.exceptions import InputError, ShapeError
 from credo.graphs.factors import Factor, divide_rows, name_row, read_conditional
-from credo.graphs.models import AbstractRuleModel, Scope, scope_of
+from credo.graphs.models import AbstractRuleModel, AnyFactor, Scope, scope_of
 from credo.graphs.variables import Variable, VariableLike, as_states
 from credo.graphs.wiring import Wiring, starts
 
@@ -49,8 +50,9 @@ class BayesianNetwork(AbstractRuleModel):
 
     Notes
     -----
-    Variables may be declared, and tables given, in any order; cycles are looked for by
-    ``compile``. After it the network is frozen; ``copy`` gives one that is open.
+    Variables may be declared, and tables given, in any order; a table whose parents close a cycle
+    is refused. After ``compile`` the network is frozen; ``copy`` gives one that can be added to.
+    ``replace``, ``with_cpt``, ``with_arc``, ``without_arc`` and ``without`` return changed copies.
 
     References
     ----------
@@ -74,6 +76,7 @@ class BayesianNetwork(AbstractRuleModel):
     def __init__(self, tolerance: float = TOLERANCE) -> None:
         super().__init__()
         self.tolerance = check.number(tolerance, "tolerance of a BayesianNetwork", 0)
+        self._above: set[int] = set()  #: variables that are parents
 
     @classmethod
     def from_arrays(
@@ -179,6 +182,234 @@ class BayesianNetwork(AbstractRuleModel):
         values = read_conditional(table, variables, self.tolerance)
         return self._take(Factor(variables, values, child=variables[-1]), scope)
 
+    # --- changed copies --------------------------------------------------------
+
+    def replace(self, tables: Mapping[Any, Any]) -> BayesianNetwork:
+        """Return a copy with other conditional probabilities for some variables.
+
+        Parameters
+        ----------
+        tables : mapping of Variable or name to array_like or dict
+            The new tables, as ``cpt`` takes them; the parents stay.
+
+        Returns
+        -------
+        BayesianNetwork
+            The copy; this network is not changed.
+
+        Raises
+        ------
+        InputError, ShapeError, LabelError
+            As of ``cpt``.
+
+        See Also
+        --------
+        with_cpt : Change the parents too.
+        credo.infer : Takes such ``tables`` for one question.
+
+        Examples
+        --------
+        >>> from credo.graphs import BayesianNetwork
+        >>> net = BayesianNetwork()
+        >>> _ = net.variable("coin", ["heads", "tails"])
+        >>> _ = net.cpt("coin", table=[0.5, 0.5])
+        >>> net.replace({"coin": [0.75, 0.25]}).table("coin")
+        array([0.75, 0.25])
+        """
+        if not isinstance(tables, Mapping):
+            raise InputError(
+                f"The tables must be given by the name of the variable, {{name: table}}. Got "
+                f"{type(tables).__name__}."
+            )
+        held, arrays = self._held.copy(), self._arrays
+        values = np.empty(0) if arrays is None else arrays.values.copy()
+        for name, table in tables.items():
+            scope = self._scope_of(self._variables.find(name))
+            variables = tuple(self._variables[place] for place in scope)
+            cells = read_conditional(table, variables, self.tolerance)
+            if arrays is None:
+                held[scope[-1]] = Factor(variables, cells, child=variables[-1]), scope
+            else:
+                values[slice(*arrays.table_start[scope[-1] :][:2].tolist())] = cells.ravel()
+        if arrays is None:
+            return self._copy_with(_held=held)
+        return self._copy_with(_arrays=with_fields(arrays, values=values))
+
+    def with_cpt(
+        self, child: VariableLike, given: Iterable[VariableLike] | None = None, table: Any = None
+    ) -> BayesianNetwork:
+        """Return a copy in which a variable has another table, and other parents if need be.
+
+        Parameters
+        ----------
+        child : Variable or name
+            The variable.
+        given : sequence of Variable or name, optional
+            Its parents; those that it has by default.
+        table : array_like or dict
+            Its conditional probabilities, as ``cpt`` takes them.
+
+        Returns
+        -------
+        BayesianNetwork
+            The copy; this network is not changed.
+
+        Raises
+        ------
+        InputError, ShapeError, LabelError
+            As of ``cpt``; also if the parents close a cycle.
+
+        Examples
+        --------
+        >>> from credo.graphs import BayesianNetwork
+        >>> net = BayesianNetwork.from_arrays(
+        ...     ["a", "b"], [(0, 1)] * 2, [[], [0]], [0.5, 0.5, 1.0, 0.0, 0.0, 1.0]
+        ... )
+        >>> net.with_cpt("b", [], [0.25, 0.75]).parents("b")
+        ()
+        """
+        parents = self.parents(child) if given is None else given
+        place = self._variables.find(child)
+        net = self._of_some([v for v in range(len(self)) if v != place], range(len(self)))
+        net.cpt(child, parents, table)
+        return net
+
+    def with_arc(self, parent: VariableLike, child: VariableLike) -> BayesianNetwork:
+        """Return a copy with one more arc; the child's rows are the same for each new state.
+
+        Parameters
+        ----------
+        parent, child : Variable or name
+            From where to where; the parent becomes the last one.
+
+        Returns
+        -------
+        BayesianNetwork
+            The copy, with the same joint distribution until ``replace`` changes the table.
+
+        Raises
+        ------
+        InputError
+            If the arc is there already, or would close a cycle, which is named.
+
+        Examples
+        --------
+        >>> from credo.graphs import BayesianNetwork
+        >>> net = BayesianNetwork.from_arrays(
+        ...     ["a", "b"], [(0, 1)] * 2, [[], []], [0.5, 0.5, 0.1, 0.9]
+        ... )
+        >>> net.with_arc("a", "b").table("b")
+        array([[0.1, 0.9],
+               [0.1, 0.9]])
+        """
+        new, last = self[parent], self[child]
+        parents = self.parents(child)
+        if new.name in parents:
+            raise InputError(f"{new.name!r} is a parent of {last.name!r} already.")
+        table = np.expand_dims(self.table(child), -2).repeat(new.n_states, axis=-2)
+        return self.with_cpt(child, [*parents, new.name], table)
+
+    def without_arc(
+        self, parent: VariableLike, child: VariableLike, weights: Any = None
+    ) -> BayesianNetwork:
+        """Return a copy without an arc; the child's rows are averaged over the parent's states.
+
+        Parameters
+        ----------
+        parent, child : Variable or name
+            From where to where.
+        weights : array_like or dict, optional
+            How much each state of the parent counts; all the same by default.
+
+        Returns
+        -------
+        BayesianNetwork
+            The copy.
+
+        Raises
+        ------
+        InputError
+            If there is no such arc.
+
+        Notes
+        -----
+        With the parent's probabilities as weights the child keeps its own, if the parent is
+        independent of the other parents.
+
+        Examples
+        --------
+        >>> from credo.graphs import BayesianNetwork
+        >>> net = BayesianNetwork.from_arrays(
+        ...     ["a", "b"], [(0, 1)] * 2, [[], [0]], [0.5, 0.5, 1.0, 0.0, 0.0, 1.0]
+        ... )
+        >>> net.without_arc("a", "b", weights=[3, 1]).table("b")
+        array([0.75, 0.25])
+        """
+        old, last = self[parent], self[child]
+        parents = self.parents(child)
+        if old.name not in parents:
+            raise InputError(
+                f"{old.name!r} is no parent of {last.name!r}, which has "
+                f"{check.listing(parents) or 'none'}."
+            )
+        axis = parents.index(old.name)
+        given = np.ones(old.n_states) if weights is None else weights
+        shares = check.per_label(given, old.states, f"weights of the states of {old.name!r}")
+        check.distributions(shares[None], "weights of without_arc", normalise=True, first_row=None)
+        table = np.average(self.table(child), axis=axis, weights=shares)
+        return self.with_cpt(child, [name for name in parents if name != old.name], table)
+
+    def without(self, *names: VariableLike) -> BayesianNetwork:
+        """Return a copy without some variables, which must be no parents of those that stay.
+
+        Parameters
+        ----------
+        *names : Variable or name
+            The variables to leave out.
+
+        Returns
+        -------
+        BayesianNetwork
+            The copy; the joint distribution of the others is what it was.
+
+        Raises
+        ------
+        InputError
+            If one is a parent of a variable that stays; names that.
+
+        Examples
+        --------
+        >>> from credo.graphs import BayesianNetwork
+        >>> net = BayesianNetwork.from_arrays(
+        ...     ["a", "b"], [(0, 1)] * 2, [[], [0]], [0.5, 0.5, 1.0, 0.0, 0.0, 1.0]
+        ... )
+        >>> net.without("b")
+        <BayesianNetwork: 1 variables, 1 factors, open>
+        """
+        gone = {self._variables.find(name) for name in names}
+        for place in sorted(gone):
+            name = self._variables.names[place]
+            kept = [c for c in self.children(name) if self._variables.find(c) not in gone]
+            if kept:
+                raise InputError(
+                    f"{name!r} is a parent of {check.listing(kept)}. Leave these out too, or "
+                    f"remove the arcs first: net.without_arc({name!r}, {kept[0]!r})."
+                )
+        stay = [place for place in range(len(self)) if place not in gone]
+        return self._of_some(stay, stay)
+
+    def _of_some(self, with_tables: Iterable[int], stay: Iterable[int]) -> BayesianNetwork:
+        """Return a network of the variables that stay, with the tables of some of them."""
+        net = BayesianNetwork(self.tolerance)
+        number = {place: i for i, place in enumerate(stay)}
+        for place in number:
+            net._variables.add(self._variables[place])
+        for place in with_tables:
+            net._take(self._factor_of(place), tuple(number[v] for v in self._scope_of(place)))
+        return net
+
+    # --- looking ---------------------------------------------------------------
+
     def parents(self, name: VariableLike) -> tuple[Label, ...]:
         """Return the names of a variable's parents, in the order of its table.
 
@@ -264,8 +495,12 @@ class BayesianNetwork(AbstractRuleModel):
         """
         place = self._variables.find(name)
         self._scope_of(place)
-        found = self._held[place][0] if self._arrays is None else self.factors[place]
+        found = self._factor_of(place)
         return found.values if isinstance(found, Factor) else found.table()
+
+    def _factor_of(self, place: int) -> AnyFactor:
+        """Return the conditional probabilities of a variable."""
+        return self._held[place][0] if self._arrays is None else self.factors[place]
 
     def _scope_of(self, place: int) -> Scope:
         """Return the positions of the parents of a variable and of itself."""
@@ -283,20 +518,41 @@ class BayesianNetwork(AbstractRuleModel):
         if scope[-1] in self._held:
             raise InputError(
                 f"Variable {variables[-1].name!r} has its CPT already. A variable has one; give "
-                "all its parents in that."
+                "all its parents in that, or change it in a copy: net.with_cpt(...)."
             )
+        self._refuse_cycle(scope)
         return variables, scope
+
+    def _refuse_cycle(self, scope: Scope) -> None:
+        """Refuse parents that come after the child."""
+        *parents, child = scope
+        after: dict[int, int] = dict.fromkeys(parents, child)  # the child of each, on the way up
+        todo = parents if child in self._above else []
+        while todo and child not in after:
+            here = todo.pop()
+            above = [v for v in self._held.get(here, (None, ()))[1] if v not in after]
+            after |= dict.fromkeys(above, here)
+            todo += above
+        if child in after:
+            cycle = [child, after[child]]
+            while cycle[-1] != child:
+                cycle.append(after[cycle[-1]])
+            raise _cyclic([self._variables.names[place] for place in cycle])
 
     def _key(self, scope: Scope) -> int:
         """Keep the factors in the order of their children."""
         return scope[-1]
 
+    def _take(self, factor: Any, scope: Scope) -> Any:
+        """Remember too which variables are parents."""
+        self._above.update(scope[:-1])
+        return super()._take(factor, scope)
+
     def _assemble(self, *, owned: bool = True) -> Wiring:
-        """Check that every variable has its probabilities and that there is no cycle."""
+        """Check that every variable has its probabilities."""
         names = self._variables.names
         if len(self._held) < len(self):
             raise InputError(_lacking(*(v for i, v in enumerate(names) if i not in self._held)))
-        check_acyclic([scope[:-1] for _, scope in self._pairs()], names)
         return super()._assemble(owned=owned)
 
 
@@ -323,9 +579,13 @@ def check_acyclic(parents: Sequence[Sequence[int]], names: Sequence[Label]) -> N
         try:
             TopologicalSorter(dict(enumerate(parents))).prepare()
         except CycleError as error:
-            cycle = " → ".join(repr(names[place]) for place in error.args[1])
-            arrow = "Turn or remove one of its arrows."
-            raise InputError(f"The network has the cycle {cycle}. {arrow}") from None
+            raise _cyclic([names[place] for place in error.args[1]]) from None
+
+
+def _cyclic(names: Sequence[Label]) -> InputError:
+    """Return the error about a cycle, whose first variable is its last one too."""
+    cycle = " → ".join(repr(name) for name in names)
+    return InputError(f"The network has the cycle {cycle}. Turn or remove one of its arrows.")
 
 
 # --- networks of arrays ---------------------------------------------------------------------------

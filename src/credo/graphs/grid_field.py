@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Self, TypeAlias, final
 import numpy as np
 
 from credo import _checks as check
-from credo._types import F64, Labels
+from credo._types import F64, Int, Labels
 from credo.exceptions import InputError, ShapeError
 from credo.graphs.factors import Potentials
 from credo.graphs.grid_coordinates import (
@@ -65,7 +65,7 @@ class GridField(MarkovNetwork):
         The labels, in order.
     n_labels : int
         Their number K.
-    neighbours : int
+    n_neighbours : int
         Number of neighbours of a pixel inside.
     axes : tuple of tuple of int
         The step from the lower pixel of an edge to the upper one, for each direction.
@@ -142,8 +142,8 @@ class GridField(MarkovNetwork):
                 f"names: {check.listing(self.labels)}."
             )
         self.smoothness = smoothness
-        self.neighbours = neighbours_in(len(self.shape), neighbours, _OWNER)
-        self.axes = axes_of(len(self.shape), self.neighbours)
+        self.n_neighbours = neighbours_in(len(self.shape), neighbours, _OWNER)
+        self.axes = axes_of(len(self.shape), self.n_neighbours)
         self.strengths = smoothness.strengths(self.shape, self.axes, _OWNER)
         pixels = Coordinates(self.shape)
         self._variables = Variables(pixels, Same(self.labels, len(pixels)))
@@ -278,7 +278,7 @@ class GridField(MarkovNetwork):
     def __repr__(self) -> str:
         size = "x".join(str(length) for length in self.shape)
         return (
-            f"<{_OWNER}: {size} pixels, {self.n_labels} labels, {self.neighbours} neighbours, "
+            f"<{_OWNER}: {size} pixels, {self.n_labels} labels, {self.n_neighbours} neighbours, "
             f"{self.smoothness!r}>"
         )
 
@@ -327,6 +327,11 @@ class GridField(MarkovNetwork):
         """Return the pixels' factors, then those of the edges."""
         return WiredFactors(self.compile())
 
+    def _ends(self) -> Int:
+        """Return the pixels of each edge, as they are laid out."""
+        self.compile()
+        return super()._ends()
+
     def _assemble(self, *, owned: bool = False) -> Wiring:  # noqa: ARG002 - the base has it
         """Lay out the nodes in row-major order, then the edges axis by axis."""
         logs = np.asarray(self.log_potentials, dtype=np.float64)
@@ -344,7 +349,7 @@ class GridField(MarkovNetwork):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the wiring, which can be made again, behind."""
-        made = partial(type(self), labels=self.labels, neighbours=self.neighbours)
+        made = partial(type(self), labels=self.labels, neighbours=self.n_neighbours)
         return made, (OddsPlane(self._planes) if self._is_odds else self._planes, self.smoothness)
 
     # --- made of what was observed ---------------------------------------------

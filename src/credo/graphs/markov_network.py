@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -144,7 +144,7 @@ class MarkovNetwork(AbstractModel):
     def node(
         self,
         name: Label,
-        states: Iterable[Label] | int,
+        states: Iterable[Label] | Mapping[Label, float] | int,
         potential: Any = None,
         *,
         log: bool = False,
@@ -155,8 +155,9 @@ class MarkovNetwork(AbstractModel):
         ----------
         name : Hashable
             A new name.
-        states : sequence of labels, or int
-            The states in order; a number k stands for 0, …, k - 1.
+        states : sequence of labels, int, or dict
+            The states in order; a number k stands for 0, …, k - 1. A dict is the potential too,
+            ``{state: number}``.
         potential : array_like or dict, optional
             A number for each state, in their order or by state.
         log : bool, default False
@@ -179,6 +180,10 @@ class MarkovNetwork(AbstractModel):
         ('black', 'white')
         """
         self._open()
+        if isinstance(states, Mapping):
+            if potential is not None:
+                raise InputError(f"The potential of node {name!r} is given twice. Give it once.")
+            states, potential = list(states), states
         variable = Variable(name, states)  # type: ignore[arg-type]  # it makes them a tuple
         if potential is None:
             return self._declare(variable)
@@ -230,6 +235,45 @@ class MarkovNetwork(AbstractModel):
             )
         owner = f"Edge {over[0].name!r}, {over[1].name!r}"
         return self._take(read_factor(potential, over, owner, log=log), scope)
+
+    @property
+    def edges(self) -> list[tuple[Label, Label]]:
+        """Return the names of the two nodes of each edge, in the order of the edges."""
+        names = self._variables.names
+        return [(names[a], names[b]) for a, b in self._ends().tolist()]
+
+    def neighbours(self, name: VariableLike) -> tuple[Label, ...]:
+        """Return the names of the nodes that edges join to a node, each once.
+
+        Parameters
+        ----------
+        name : Variable or name
+            The node.
+
+        Returns
+        -------
+        tuple of Hashable
+            Names, in the order of the nodes.
+
+        Examples
+        --------
+        >>> from credo.graphs import MarkovNetwork
+        >>> net = MarkovNetwork.from_arrays([[1, 1]] * 3, [[0, 1], [2, 1]], [[2, 1], [1, 2]])
+        >>> net.neighbours(1)
+        (0, 2)
+        """
+        ends, place = self._ends(), self._variables.find(name)
+        found = ends[:, ::-1][ends == place]
+        return tuple(self._variables.names[each] for each in np.unique(found).tolist())
+
+    def _ends(self) -> Int:
+        """Return the positions of the two nodes of each edge."""
+        if self._arrays is None and self._wiring is None:
+            pairs = [scope for _, scope in self._pairs() if len(scope) == 2]
+            return np.array(pairs, dtype=np.intp).reshape(-1, 2)
+        wiring = self.compile()
+        first = wiring.scope_start[:-1][np.diff(wiring.scope_start) == 2]
+        return np.stack([wiring.scope[first], wiring.scope[first + 1]], axis=1)
 
     def _key(self, scope: Scope) -> tuple[int, int]:
         """Keep the nodes in their order, then the edges as they are added."""

@@ -187,11 +187,17 @@ class AbstractModel(Storable, ABC):
         >>> len(graph), len(twin)
         (0, 1)
         """
+        return self._copy_with()
+
+    def _copy_with(self, **parts: Any) -> Self:
+        """Return a copy, which is open, with other parts."""
         twin = type(self).__new__(type(self))
-        own: dict[str, Any] = {"_held": self._held.copy(), "_wiring": None}
+        own: dict[str, Any] = {
+            k: v.copy() for k, v in vars(self).items() if isinstance(v, (dict, set))
+        }
         if self._arrays is None:
             own["_variables"] = self._variables.grown()
-        vars(twin).update(vars(self) | own)
+        vars(twin).update(vars(self) | own | {"_wiring": None} | parts)
         return twin
 
     def _pairs(self) -> list[tuple[AnyFactor, Scope]]:

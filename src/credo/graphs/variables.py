@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast, final
 
@@ -124,6 +124,11 @@ def as_states(states: Any, name: Label) -> Labels:
     if isinstance(states, AbstractSet):
         raise InputError(
             f"The states of variable {name!r} must be in order, and a set has none. Pass a list."
+        )
+    if isinstance(states, Mapping):
+        raise InputError(
+            f"The states of variable {name!r} came with numbers, {states!r}, which would be "
+            f"dropped. Pass a list: {list(states)!r}."
         )
     return check.labels(states, f"states of variable {name!r}")
 

@@ -96,7 +96,7 @@ def _edges(field: GridField) -> tuple[npt.NDArray[np.int64], F64]:
 
 def _chessboard(field: GridField, gain: F64) -> Bool:
     """Choose every other pixel, if that turns all edges round; refuse a field where it does not."""
-    if field.neighbours == 8 or (gain > 0).any():
+    if field.n_neighbours == 8 or (gain > 0).any():
         least = min(float(np.min(each, initial=math.inf)) for each in field.strengths)
         kinds = "some repel" if (gain > 0).any() else "neighbours repel across corners too"
         raise InputError(

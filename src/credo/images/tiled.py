@@ -426,7 +426,7 @@ class Restorer:
         )
         settings = settings_for(ends, method, momentum, "flooding", dtype, who)
         beta = None if isinstance(flips, tuple) else float(ends.log_odds[0, 0]) / 2
-        return cls(beta, smooth.strength, ends.neighbours, count, settings, labels, who)
+        return cls(beta, smooth.strength, ends.n_neighbours, count, settings, labels, who)
 
     def restore(
         self, seen: Part, flips: Part | None, window: Window | None = None

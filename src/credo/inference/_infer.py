@@ -15,6 +15,7 @@ from credo.exceptions import (
     InputError,
     NumericalError,
 )
+from credo.graphs.bayesian_network import BayesianNetwork
 from credo.graphs.evidence import Evidence
 from credo.graphs.problems import pose
 from credo.inference._explain import impossible
@@ -53,6 +54,7 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     budget: Budget = "4GB",
     order: Iterable[Hashable] | None = None,
     plan: Plan | None = None,
+    tables: Mapping[Hashable, Any] | None = None,
     effort: float = 2.0,
     seed: int = 0,
     on_failure: OnFailure = "warn",
@@ -92,6 +94,9 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     plan : Plan, optional
         What :func:`credo.plan` found for the same model and query, and evidence on the same
         variables: its engine runs, in its order, and no other is looked for.
+    tables : mapping, optional
+        What if: other conditional probabilities for this question, ``{variable: table}``, as
+        ``BayesianNetwork.replace`` takes them.
     effort : float, default 2.0
         About how many seconds may go into looking for a better elimination order, where the
         answer itself is expensive.
@@ -178,6 +183,8 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     check_options(engine, options, ENGINES, "infer")
     check_callback(options, "infer")
     _refuse_together(engine, plan=plan, jeffrey=jeffrey, order=order)
+    if tables is not None:
+        model = _with_tables(model, tables)
     question = ask(model, evidence, likelihood, query, budget, "infer", keep_rules=True)
     if engine.needs != "plan":
         settings = options | ({"seed": seed} if "seed" in engine.options else {})
@@ -185,20 +192,30 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
         _report(post, on_failure)
         return post
     try:
-        tables = question.tabulated()
+        asked = question.tabulated()
         if jeffrey:
-            targets = as_targets(tables.wiring, jeffrey, "infer")
-            tables = fit_jeffrey(tables, targets, _quick_answer)
+            targets = as_targets(asked.wiring, jeffrey, "infer")
+            asked = fit_jeffrey(asked, targets, _quick_answer)
         if plan is None:
-            given = given_order(tables.wiring, order, "infer")
-            made = make_plan(tables, method=engine.name, order=given, effort=effort, seed=seed)
+            given = given_order(asked.wiring, order, "infer")
+            made = make_plan(asked, method=engine.name, order=given, effort=effort, seed=seed)
         else:
-            made = plan_again(plan, tables)
-        return GraphPosterior(tables, _follow(tables, made), made.engine, plan=made)
+            made = plan_again(plan, asked)
+        return GraphPosterior(asked, _follow(asked, made), made.engine, plan=made)
     except BudgetError as error:
         if engine.name != "auto" or jeffrey or order is not None or plan is not None:
             raise
         return _instead(question, error, on_failure)
+
+
+def _with_tables(model: Any, tables: Mapping[Hashable, Any]) -> BayesianNetwork:
+    """Return a network with other tables."""
+    if not isinstance(model, BayesianNetwork):
+        raise InputError(
+            f"The tables of infer replace those of a BayesianNetwork. Got {type(model).__name__}; "
+            "change a copy of it."
+        )
+    return model.replace(tables)
 
 
 def _refuse_together(engine: Engine, **given: Any) -> None:

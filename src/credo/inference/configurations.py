@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, final
@@ -25,11 +25,11 @@ ROUNDING = 1e-12
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Configuration:
+class Configuration(Mapping[Label, Label]):
     """Hold one state for each of several variables, and the score of having them together.
 
-    Made by :func:`credo.mpe`, :func:`credo.marginal_map` and :func:`credo.k_best`; indexing by a
-    variable gives its state.
+    Made by :func:`credo.mpe`, :func:`credo.marginal_map` and :func:`credo.k_best`; a mapping of
+    variables to their states.
 
     Attributes
     ----------

@@ -145,7 +145,7 @@ OPTIONS = {
     "chains": "how many",
     "thin": "keep every n-th sweep",
     "log_z": "ais estimates log Z by annealing; none leaves it out",
-    "start": "where moves begin: single or random",
+    "start": "where moves begin: single, random or annealed",
     "until": "converged, or satisfied: stop once all rules hold",
 }
 

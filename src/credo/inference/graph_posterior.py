@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from credo import _checks as check
-from credo._results import Drawable
+from credo._results import Drawable, as_frame
 from credo._types import F64, Label
 from credo.exceptions import InputError
 from credo.inference.exact import axes_of, draw, joint_of
@@ -206,13 +206,14 @@ class GraphPosterior(Drawable):
         """The probability of the evidence; 0.0 where it is too small for float64."""
         return float(np.exp(self.log_evidence))
 
-    def joint(self, variables: Iterable[Any]) -> JointTable:
+    def joint(self, *variables: Any) -> JointTable:
         """Return the joint probability of a few variables, given the evidence.
 
         Parameters
         ----------
-        variables : iterable of Hashable
-            Names; their order is that of the axes. Observed ones may be among them.
+        *variables : Hashable
+            Names, or one list of them; their order is that of the axes. Observed ones may be among
+            them.
 
         Returns
         -------
@@ -227,14 +228,34 @@ class GraphPosterior(Drawable):
             If there are none or more than 64; if an approximate engine has no table or region that
             holds all of them: it knows nothing of how such variables depend on each other.
         """
-        if self.plan is not None:
-            return joint_of(self.question, variables)
         wiring, observed = self.question.wiring, self.question.observed
-        wanted = axes_of(self.question, variables)
+        is_list = len(variables) == 1 and not (
+            isinstance(variables[0], str) or variables[0] in wiring.variables
+        )
+        names = variables[0] if is_list else variables
+        if self.plan is not None:
+            return joint_of(self.question, names)
+        wanted = axes_of(self.question, names)
         table = np.zeros(wiring.n_states[wanted])
         table[tuple(slice(None) if x < 0 else x for x in observed[wanted])] = self._held(wanted)
         axes: dict[Any, Any] = {wiring.names[v]: wiring.states[v] for v in wanted}
         return JointTable(table, axes)
+
+    def to_frame(self) -> Any:
+        """Return the marginals as a pandas frame: variable, state, probability.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One line for each state of each variable that was asked for.
+        """
+        known = [(name, post) for name in self for post in (self[name],)]
+        states = [(name, state) for name, post in known for state in post.labels]
+        return as_frame(
+            variable=[name for name, _ in states],
+            state=[state for _, state in states],
+            probability=np.concatenate([np.empty(0), *(p.probabilities for _, p in known)]),
+        )
 
     def _held(self, wanted: list[int]) -> F64 | float:
         """Return the belief of the free ones among some variables that one region holds."""

@@ -37,11 +37,12 @@ from credo.inference.question import (
 _EFFORT = 2.0
 
 
-def mpe(
+def mpe(  # noqa: PLR0913 - a question has these parts, each with a default
     model: Any,
     evidence: Mapping[Hashable, Any] | None = None,
     *,
     likelihood: Mapping[Hashable, Any] | None = None,
+    query: Iterable[Hashable] | None = None,
     method: str = "auto",
     budget: Budget = "4GB",
     seed: int = 0,
@@ -62,23 +63,26 @@ def mpe(
         What was observed: ``{variable: state}``, or a set of states one of which is true.
     likelihood : mapping, optional
         Virtual evidence, ``{variable: weights}``: one weight per state, which multiply the model.
+    query : iterable of Hashable, optional
+        The variables whose states are wanted, the others summed out: :func:`marginal_map`.
     method : str, default "auto"
         ``"junction_tree"`` is exact. ``"graph_cut"`` is exact too, for pairs of two-state variables
         that attract. ``"tree_reweighted"`` is TRW-S: any graph, and a bound on how much better a
         configuration could be. ``"loopy"`` decodes max-product beliefs, ``"icm"`` moves single
         variables; neither has a bound. ``"auto"`` takes the first of the first three that fits,
-        but cuts large fields at once. Usual short names do as well: ``"viterbi"``, ``"min_cut"``,
-        ``"trws"``, ``"max_product"``.
+        but cuts large fields at once; where the third proves nothing, it keeps the best of that,
+        max-product and annealed forests. Usual short names do as well: ``"viterbi"``,
+        ``"min_cut"``, ``"trws"``, ``"max_product"``.
     budget : str, int or None, default "4GB"
         Memory for the clique tables.
     seed : int, default 0
         Seed of the search for a good elimination order, and of random starts.
     **options
         Settings of the method. ``"tree_reweighted"`` and ``"auto"``: ``sweeps`` (500),
-        ``tolerance`` (1e-9), ``callback(sweep, gap)``. ``"icm"``: ``start`` (``"single"`` or
-        ``"random"``), ``restarts`` (0), ``forests`` (0), ``sweeps``, ``callback``. ``"loopy"``:
-        ``schedule``, ``momentum``, ``domain``, ``sweeps``, ``tolerance``, ``threads`` and
-        ``callback``.
+        ``tolerance`` (1e-9), ``callback(sweep, gap)``. ``"icm"``: ``start`` (``"single"``,
+        ``"random"`` or ``"annealed"``), ``restarts`` (0), ``forests`` (0), ``sweeps``,
+        ``callback``. ``"loopy"``: ``schedule``, ``momentum``, ``domain``, ``sweeps``,
+        ``tolerance``, ``threads`` and ``callback``.
 
     Returns
     -------
@@ -144,6 +148,13 @@ def mpe(
     engine = lookup(method, MAXIMISERS, "method of mpe")
     check_options(engine, options, MAXIMISERS, "mpe")
     check_callback(options, "mpe")
+    if query is not None:
+        if engine.name not in ("auto", "junction_tree"):
+            raise InputError(
+                "The query of mpe is answered by sums and maxima on a junction tree. Leave out "
+                f"method={engine.name!r}, or query."
+            )
+        return marginal_map(model, query, evidence, likelihood=likelihood, budget=budget, seed=seed)
     question = ask(model, evidence, likelihood, None, budget, "mpe", sum_product=False)
     if engine.name not in ("auto", "junction_tree"):
         return search(question, engine, seed, options)
@@ -233,7 +244,7 @@ def max_marginals(
 
 def marginal_map(
     model: Any,
-    variables: Iterable[Hashable],
+    query: Iterable[Hashable],
     evidence: Mapping[Hashable, Any] | None = None,
     *,
     likelihood: Mapping[Hashable, Any] | None = None,
@@ -248,7 +259,7 @@ def marginal_map(
     ----------
     model : BayesianNetwork, MarkovNetwork or FactorGraph
         The model. It is compiled, and not changed.
-    variables : iterable of Hashable
+    query : iterable of Hashable
         The variables :math:`M` whose states are wanted; all others are summed out.
     evidence : mapping, optional
         ``{variable: state}``, or a set of states one of which is true.
@@ -301,7 +312,7 @@ def marginal_map(
     >>> marginal_map(graph, ["a"])
     Configuration({'a': 1}, log_score=1.38629)
     """
-    question = ask(model, evidence, likelihood, variables, budget, "marginal_map")
+    question = ask(model, evidence, likelihood, query, budget, "marginal_map")
     return _Maxima(question, seed, "marginal_map", of_sums=True).best()
 
 

@@ -289,7 +289,7 @@ class Grid:
         planes = model._planes  # noqa: SLF001 - both forms would be larger
         odds, logs = (planes, None) if model._is_odds else (None, planes)  # noqa: SLF001
         smoothness: Any = model.smoothness
-        return cls(odds, logs, smoothness, model.labels, model.neighbours)
+        return cls(odds, logs, smoothness, model.labels, model.n_neighbours)
 
     def made(self) -> GridField:
         """Make the field, which checks itself."""

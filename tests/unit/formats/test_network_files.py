@@ -165,9 +165,9 @@ def test_published_networks_survive_every_format(tmp_path, name, ending):
 
 @pytest.mark.parametrize("name", ["x", "x.txt", "x.gz", "bif", "x.bif.zip"])
 def test_an_unknown_ending_is_refused_with_the_known_ones(tmp_path, name):
-    known = f"Known endings: {', '.join(FORMATS)}, each also with"
+    known = f"Known endings: {', '.join(FORMATS)}"
     for call in (read_network, lambda path: write_network(weather(), path)):
-        with pytest.raises(InputError, match=known):
+        with pytest.raises(InputError, match=f"{known}.*, each also with"):
             call(tmp_path / name)
 
 

@@ -35,7 +35,7 @@ class TestWhatAFieldIs:
         assert field.shape == (3, 4)
         assert field.labels == ("sky", "sea", "sand")
         assert field.n_labels == 3
-        assert field.neighbours == 4
+        assert field.n_neighbours == 4
         assert field.axes == ((1, 0), (0, 1))
         assert field.smoothness == POTTS
         np.testing.assert_array_equal(field.log_potentials, LOGS)
@@ -54,7 +54,7 @@ class TestWhatAFieldIs:
     def test_has_the_axes_of_its_neighbourhood(self, shape, neighbours, axes):
         field = GridField.ising(np.zeros(shape), 1.0, neighbours=neighbours)
         assert field.axes == axes
-        assert field.neighbours == 2 * len(axes)
+        assert field.n_neighbours == 2 * len(axes)
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_keeps_the_precision_of_its_potentials(self, dtype):
@@ -187,7 +187,7 @@ class TestPosterior:
         p = PosteriorMap(self.P.astype(dtype), ["a", "b", "c"])
         field = GridField.from_posterior(p, POTTS, neighbours=8)
         assert field.labels == ("a", "b", "c")
-        assert field.neighbours == 8
+        assert field.n_neighbours == 8
         assert field.log_potentials.dtype == dtype
         np.testing.assert_array_equal(field.log_potentials, np.log(p.probabilities))
 

@@ -120,7 +120,7 @@ def test_the_best_labels_as_a_whole_are_those_of_max_product():
 def test_a_volume_is_segmented():
     found = segment(RNG.dirichlet(np.ones(2), size=(3, 4, 5)), 0.5, loss=0.3)
     assert found.labels.shape == found.rejected.shape == found.risk.shape == (3, 4, 5)
-    assert found.field.neighbours == 6
+    assert found.field.n_neighbours == 6
 
 
 def test_float32_stays_float32():

@@ -613,7 +613,7 @@ class TestAuto:
         ("icm", {"sweeps": 0}, "sweeps of icm must"),
         ("icm", {"restarts": -1}, "restarts of icm must"),
         ("icm", {"forests": 0.5}, "forests of icm must"),
-        ("icm", {"start": "best"}, "start of icm must be 'single', 'random' or states"),
+        ("icm", {"start": "best"}, "start of icm must be 'single', 'random', 'annealed' or states"),
         *(("icm", {"start": start}, "start of icm must have one state, as a number from zero")
           for start in ([0, 1, 0], [0, 2], [-1, 0], [0.5, 0])),
         *((method, {"seed": -1}, "seed of mpe must")

@@ -256,7 +256,7 @@ def settings_for(
     if schedule == "checkerboard" and any(sum(map(abs, axis)) != 1 for axis in field.axes):
         raise InputError(
             f"{who}: on a checkerboard, pixels that touch at a corner have one colour, so that it "
-            f"needs 4 neighbours. Got a field of {field.neighbours}; use schedule='flooding' or "
+            f"needs 4 neighbours. Got a field of {field.n_neighbours}; use schedule='flooding' or "
             "'sweep'."
         )
     eta, wanted = as_share(momentum, who), as_number_type(dtype, who)

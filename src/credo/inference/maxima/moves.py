@@ -8,6 +8,7 @@ import numpy as np
 
 from credo._kernels.forest import (
     MAX,
+    SUM,
     Forest,
     ForestScratch,
     choose_states,
@@ -26,6 +27,11 @@ from credo.inference.maxima.field import is_below, log_score, make_field
 from credo.inference.maxima.kernels import climb, fix, margins
 from credo.inference.question import Beliefs
 
+#: Temperatures at which forests are drawn first and last, in units of the mean range of a factor's
+#: logs: at one a factor hardly binds, at a fifth nearly all states are the best given the others.
+_HOT, _COLD = 1.0, 0.2
+#: Cells visited while forests are drawn, a quarter of a second's work; fewest and most forests.
+_VISITS, _FEWEST, _MOST = 8e6, 50, 2000
 #: Logs of beliefs closer than this are tied: messages settle to 1e-8.
 _NEAR = 1e-6
 
@@ -72,15 +78,41 @@ class Mover:
         """Draw each state with the same chance."""
         return rng.integers(0, self.problem.n_states).astype(np.int64)
 
+    def anneal(self, rng: np.random.Generator) -> Int64:
+        """Draw random forests given the others while the temperature falls; return the last states.
+
+        A geometric schedule. Where loops are frustrated, moves that never lose get stuck far below
+        the best; draws at a falling temperature leave such places.
+        """
+        logs, starts = self.logs, self.problem.cell_start[:-1]
+        states = self._settle(self.best_alone())
+        if not len(starts):
+            return states
+        kept = np.where(logs > -np.inf, logs, np.nan)
+        with np.errstate(invalid="ignore"):
+            ranges_of = np.fmax.reduceat(kept, starts) - np.fmin.reduceat(kept, starts)
+        unit = float(np.nanmean(ranges_of)) or 1.0
+        count = int(np.clip(_VISITS / len(logs), _FEWEST, _MOST))
+        for temperature in np.geomspace(_HOT * unit, _COLD * unit, count):
+            forest = self._random_forest(rng)
+            room = make_scratch(self._graph, forest)
+            states = self._move(states, forest, room, 1 / float(temperature), rng)
+        return states
+
+    def _random_forest(self, rng: np.random.Generator) -> Forest:
+        """Grow a forest in a random order; block 0 is what can move together."""
+        ones = np.ones(len(self._graph.scope_start) - 1)
+        order = rng.permutation(len(self._graph.start) - 1)
+        return plant(self._graph, grow(self._graph, order, ones, 1))
+
     def improve(
         self, states: Int64, rng: np.random.Generator, sweeps: int, forests: int
     ) -> tuple[Int64, float]:
         """Move single variables, some random forests, and single variables again."""
         states = self._climb(states, sweeps)
         score = float(self.logs[self._cells(states)].sum())
-        ones = np.ones(len(self._graph.scope_start) - 1)
         for _ in range(forests if len(states) else 0):
-            forest = plant(self._graph, grow(self._graph, rng.permutation(len(states)), ones, 1))
+            forest = self._random_forest(rng)
             moved = self._move(states, forest, make_scratch(self._graph, forest))
             better = float(self.logs[self._cells(moved)].sum())
             if is_below(score, better):
@@ -115,14 +147,23 @@ class Mover:
         locate(self._graph, states, cells)
         return cells
 
-    def _move(self, states: Int64, forest: Forest, room: ForestScratch) -> Int64:
-        """Return the best states of block 0 of a forest, and the others as they are."""
+    def _move(
+        self,
+        states: Int64,
+        forest: Forest,
+        room: ForestScratch,
+        beta: float = 1.0,
+        rng: np.random.Generator | None = None,
+    ) -> Int64:
+        """Return the best states of block 0 of a forest, or a draw; the others as they are."""
         states = states.copy()
         room.total[:] = 0.0
-        given = self._graph, forest, 0, self.logs, 1.0, states, self._cells(states)
+        given = self._graph, forest, 0, self.logs, beta, states, self._cells(states)
         condition(*given, room.total)
-        if collect(*given, MAX, room) > -np.inf:
-            choose_states(self._graph, forest, 0, room, MAX, room.total, states)
+        mode = MAX if rng is None else SUM
+        if collect(*given, mode, room) > -np.inf:
+            numbers = room.total if rng is None else rng.random(len(states))
+            choose_states(self._graph, forest, 0, room, mode, numbers, states)
         return states
 
     def decode(self, beliefs: Beliefs) -> Int64:

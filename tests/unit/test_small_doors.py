@@ -1,0 +1,101 @@
+"""What people try first: a dict of an answer, a frame of it, a loss without names."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import credo
+from credo.exceptions import InputError, LabelError, MissingExtraError, ShapeError
+
+
+@pytest.fixture
+def net():
+    net = credo.BayesianNetwork()
+    for name in ("rain", "wet"):
+        net.variable(name, ["no", "yes"])
+    net.cpt("rain", table=[0.8, 0.2])
+    net.cpt("wet", ["rain"], [[0.9, 0.1], [0.25, 0.75]])
+    return net
+
+
+class TestConfigurations:
+    def test_are_mappings(self, net):
+        best = credo.mpe(net, {"wet": "yes"})
+        assert dict(best) == {"rain": "yes", "wet": "yes"} == best.states
+        assert list(best.items()) == [("rain", "yes"), ("wet", "yes")]
+        assert best.get("snow") is None
+
+    def test_of_some_variables_are_asked_for_by_query(self, net):
+        assert dict(credo.mpe(net, {"wet": "yes"}, query=["rain"])) == {"rain": "yes"}
+        assert credo.mpe(net, query=["wet"]).log_score == pytest.approx(np.log(0.8 * 0.9 + 0.2 / 4))
+        assert credo.marginal_map(net, query=["wet"])["wet"] == "no"
+
+    def test_of_some_variables_are_found_by_sums_only(self, net):
+        with pytest.raises(InputError, match="query of mpe.*method='icm'"):
+            credo.mpe(net, query=["rain"], method="icm")
+
+
+class TestAnswers:
+    def test_of_a_graph_give_joint_tables_of_names(self, net):
+        post = credo.infer(net)
+        assert post.joint("rain", "wet").to_dict() == post.joint(["rain", "wet"]).to_dict()
+        assert post.joint("rain")[{"rain": "yes"}] == pytest.approx(0.2)
+        assert post.joint("rain", "wet")[{"rain": "yes", "wet": "no"}] == pytest.approx(0.05)
+
+    def test_of_a_graph_whose_names_are_tuples_do_too(self):
+        field = credo.GridField.ising([[0.25, -0.5]], 1.0)
+        post = credo.infer(field)
+        assert post.joint((0, 0), (0, 1)).to_dict() == post.joint([(0, 0), (0, 1)]).to_dict()
+        assert post.joint((0, 1)).to_dict() == post.joint([(0, 1)]).to_dict()
+
+    def test_of_a_graph_are_frames_with_a_line_per_state(self, net):
+        frame = credo.infer(net, {"wet": "yes"}).to_frame()
+        assert list(frame.columns) == ["variable", "state", "probability"]
+        seen = frame.set_index(["variable", "state"])["probability"]
+        assert seen["wet", "yes"] == 1.0
+        assert seen["rain", "yes"] == pytest.approx(0.15 / 0.23)
+        assert len(credo.infer(net, query=["rain"]).to_frame()) == 2
+
+    def test_of_decide_are_frames_with_a_line_per_row(self):
+        loss = credo.Loss([[0, 10], [1, 0]], ["ill", "well"], ["treat", "wait"]).with_reject(0.5)
+        p = [[0.9, 0.1], [0.01, 0.99], [0.07, 0.93]]
+        choice = credo.decide(p, loss, labels=["ill", "well"])
+        frame = choice.to_frame()
+        assert list(frame) == ["act", "expected_loss", "margin", "rejected"]
+        assert frame["act"].tolist() == ["treat", "wait", "reject"]
+        np.testing.assert_array_equal(frame["expected_loss"], choice.risk)
+        np.testing.assert_array_equal(frame["margin"], choice.margin)
+        one = credo.decide(p[0], credo.Loss.zero_one(["ill", "well"]), labels=["ill", "well"])
+        assert list(one.to_frame()) == ["act", "expected_loss", "margin"]
+        assert one.to_frame().shape == (1, 3)
+
+    def test_say_what_frames_need(self, net, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(MissingExtraError, match="to_frame needs pandas"):
+            credo.infer(net).to_frame()
+
+
+class TestLossesWithoutNames:
+    def test_number_truths_and_acts_from_zero(self):
+        loss = credo.Loss([[0, 1], [5, 0]])
+        assert loss.truths == loss.acts == (0, 1)
+        assert credo.Loss(np.zeros((2, 3))).acts == (0, 1, 2)
+        assert credo.decide([[0.9, 0.1], [0.8, 0.2]], loss, labels=[0, 1]).acts.tolist() == [0, 1]
+
+    def test_act_by_the_names_of_truths_if_there_are_as_many(self):
+        assert credo.Loss([[0, 1], [5, 0]], ["a", "b"]).acts == ("a", "b")
+        with pytest.raises(InputError, match="3 acts.*2 truths.*acts="):
+            credo.Loss(np.zeros((2, 3)), ["a", "b"])
+
+    def test_take_those_of_a_frame(self):
+        table = pd.DataFrame([[0, 1], [5, 0]], index=["good", "bad"], columns=["grant", "refuse"])
+        loss = credo.Loss(table)
+        assert (loss.truths, loss.acts) == (("good", "bad"), ("grant", "refuse"))
+
+    def test_are_not_matched_with_other_labels(self):
+        with pytest.raises(LabelError, match="'a'"):
+            credo.decide([0.5, 0.5], credo.Loss([[0, 1], [5, 0]]), labels=["a", "b"])
+        with pytest.raises(ShapeError):
+            credo.Loss([0, 1])
