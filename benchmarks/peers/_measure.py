@@ -165,7 +165,7 @@ def _place(row: Row) -> str:
 
 def told_columns(table: Sequence[Row]) -> list[Row]:
     """Leave out the columns that nobody filled, such as those of peers that are not there."""
-    told = [name for name in table[0] if any(row[name] != "" for row in table)]
+    told = [name for name in table[0] if any(row[name] not in ("", ABSENT) for row in table)]
     return [{name: row[name] for name in told} for row in table]
 
 
