@@ -274,7 +274,7 @@ def check_exact_maxima(case):
         credo.mpe: {},
         credo.k_best: {"k": 5},
         credo.max_marginals: {},
-        credo.marginal_map: {"variables": some},
+        credo.marginal_map: {"query": some},
     }
     if not case.left.is_possible:
         for ask, asked in asks.items():

@@ -308,13 +308,14 @@ class TestJoint:
         joint = credo.infer(model).joint(["c", "a"])
         np.testing.assert_allclose(joint.table, [[0.5, 0.0], [0.5, 0.0]], rtol=1e-10)
 
-    def test_nothing_one_twice_unknown_or_a_string_is_refused(self):
+    def test_nothing_one_twice_or_unknown_is_refused(self):
         post = credo.infer(steps(3))
         for names, error, words in [
             ([], InputError, "joint needs"),
             (["x0", "x0"], InputError, "'x0' twice"),
             (["x99"], LabelError, "x99"),
-            ("x0", InputError, "list of names"),
+            ("x99", LabelError, "x99"),
+            (7, InputError, "list of names"),
         ]:
             with pytest.raises(error, match=words):
                 post.joint(names)

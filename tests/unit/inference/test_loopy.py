@@ -941,3 +941,17 @@ def test_spins_that_agree_settle_on_the_side_of_most(coupling):
     assert found.status == "CONVERGED"
     assert found.sweeps < 40
     assert found.log_evidence == pytest.approx(exact.log_evidence, abs=0.5)
+
+
+@pytest.mark.parametrize("k", [2, 3, 9])
+@pytest.mark.parametrize("n", [2000, 2048])
+def test_flooding_settles_single_edges_at_once_however_many_there_are(k, n):
+    """Blocks of pairs that are filled up count as far as they hold pairs."""
+    rng = np.random.default_rng(0)
+    edges = np.arange(2 * n).reshape(n, 2)
+    table = np.exp(rng.normal(size=(k, k)))
+    net = credo.MarkovNetwork.from_arrays(rng.random((2 * n, k)) + 0.1, edges, table)
+    post = credo.infer(net, method="loopy", schedule="flooding")
+    assert post.details["messages"].startswith("ratios")
+    assert post.sweeps <= 3
+    assert post.residuals[1] < 1e-12

@@ -511,8 +511,10 @@ def send_pairs_of_two(begin, end, ends, count, tables, messages, beliefs, fresh,
     one = eta / eta
     keep = one - eta
     near, far = np.empty(BLOCK, beliefs.dtype), np.empty(BLOCK, beliefs.dtype)
-    change = np.zeros(BLOCK, beliefs.dtype)
+    change, known = np.zeros(BLOCK, beliefs.dtype), np.zeros(BLOCK, beliefs.dtype)
     for block in range(begin, end):
+        if count[block] < BLOCK:
+            known[:] = change
         left, right, cells = ends[block, 0], ends[block, 1], tables[block % tables.shape[0]]
         to_left, to_right = messages[block, 0, 0], messages[block, 1, 0]
         for i in range(BLOCK):
@@ -535,7 +537,17 @@ def send_pairs_of_two(begin, end, ends, count, tables, messages, beliefs, fresh,
         for i in range(count[block] if fresh.size else 0):
             fresh[left[i], 0] *= to_left[i]
             fresh[right[i], 0] *= to_right[i]
+        if count[block] < BLOCK:
+            empty_rest(count[block], messages[block], change, known)
     return change.max()
+
+
+@kernel
+def empty_rest(count, messages, change, known):
+    """Undo what was computed where the last block is filled up; ``known`` are earlier changes."""
+    for i in range(count, BLOCK):
+        change[i] = known[i]
+        messages[:, :, i] = 1.0
 
 
 @kernel
@@ -545,9 +557,12 @@ def send_pairs(begin, end, ends, count, tables, messages, beliefs, fresh, eta, m
     near, far = np.empty((k, BLOCK), beliefs.dtype), np.empty((k, BLOCK), beliefs.dtype)
     there, back = np.empty((k, BLOCK), beliefs.dtype), np.empty((k, BLOCK), beliefs.dtype)
     room, change = np.empty((3, BLOCK), beliefs.dtype), np.zeros(BLOCK, beliefs.dtype)
+    known = np.zeros(BLOCK, beliefs.dtype)
     near[0, :] = 1.0
     far[0, :] = 1.0
     for block in range(begin, end):
+        if count[block] < BLOCK:
+            known[:] = change
         left, right, cells = ends[block, 0], ends[block, 1], tables[block % tables.shape[0]]
         to_left, to_right = messages[block, 0], messages[block, 1]
         for i in range(BLOCK):
@@ -561,6 +576,8 @@ def send_pairs(begin, end, ends, count, tables, messages, beliefs, fresh, eta, m
             for x in range(k - 1):
                 fresh[left[i], x] *= to_left[x, i]
                 fresh[right[i], x] *= to_right[x, i]
+        if count[block] < BLOCK:
+            empty_rest(count[block], messages[block], change, known)
     return change.max()
 
 
