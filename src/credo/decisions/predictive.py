@@ -461,7 +461,7 @@ def as_cases(predictive: Any, who: str) -> Any:
             f"{who} needs a Gaussian, Samples, Quantiles or a frozen SciPy distribution. Got "
             f"{type(predictive).__name__}, which has no method {[*missing, 'pdf or pmf'][0]!r}."
         )
-    return _Rows(predictive, who)
+    return _EachRow(predictive, who)
 
 
 class _Gaussians:
@@ -495,7 +495,7 @@ class _Gaussians:
         return Case(_NONE, _NONE, edges, one.pdf, edges[8:-8])
 
 
-class _Rows:
+class _EachRow:
     """A SciPy distribution, which may have arrays as parameters; it is asked row by row."""
 
     def __init__(self, distribution: Any, who: str) -> None:

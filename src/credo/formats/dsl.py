@@ -18,12 +18,12 @@ _TOKEN = re.compile(r'"[^"]*"|//[^\r\n]*|/\*.*?\*/|[{}()=;]|[^\s,"{}()=;]+', re.
 _DEEPEST = 50
 
 
-class _Block(NamedTuple):
+class _Braces(NamedTuple):
     """What stands between braces: ``{key: value}``, where it begins, and blocks with a name."""
 
     place: int
     values: dict[str, Any]
-    named: list[tuple[str, str, _Block]]
+    named: list[tuple[str, str, _Braces]]
 
 
 def read_dsl(path: str | os.PathLike[str]) -> BayesianNetwork:
@@ -79,11 +79,11 @@ def read_dsl(path: str | os.PathLike[str]) -> BayesianNetwork:
 
 def _block(
     source: TextFile, tokens: list[re.Match[str]], at: int, depth: int
-) -> tuple[_Block, int]:
+) -> tuple[_Braces, int]:
     """Read statements up to the closing brace, or to the end; return what follows, too."""
     if depth > _DEEPEST:
         source.fail(tokens[at].start(), "Blocks stand too deep inside each other.")
-    found = _Block(tokens[at].start() if at < len(tokens) else 0, {}, [])
+    found = _Braces(tokens[at].start() if at < len(tokens) else 0, {}, [])
     words: list[str] = []
     while at < len(tokens) and tokens[at][0] != "}":
         sign, here = tokens[at][0], tokens[at].start()
@@ -112,7 +112,7 @@ def _plain(word: str) -> str:
     return word[1:-1] if word.startswith('"') else word
 
 
-def _declared(source: TextFile, name: str, node: _Block) -> Declared:
+def _declared(source: TextFile, name: str, node: _Braces) -> Declared:
     """Return a node as a variable of a network."""
 
     def fail(reason: str) -> Any:
@@ -120,7 +120,7 @@ def _declared(source: TextFile, name: str, node: _Block) -> Declared:
 
     kind = " ".join(node.values.get("TYPE", ["?"]))
     definition: Any = node.values.get("DEFINITION")
-    if kind not in {"CPT", "TRUTHTABLE"} or not isinstance(definition, _Block):
+    if kind not in {"CPT", "TRUTHTABLE"} or not isinstance(definition, _Braces):
         fail(f"is of type {kind}. Only discrete chance nodes (CPT, TRUTHTABLE) are read.")
     states = tuple(map(_plain, definition.values.get("NAMESTATES", ())))
     parents = tuple(map(_plain, node.values.get("PARENTS", ())))
