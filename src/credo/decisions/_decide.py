@@ -229,7 +229,7 @@ class Decisions(Immutable):
     def expected_blocks(self, *, verify: bool) -> Iterator[tuple[slice, F64, F64, F64]]:
         """Yield (block, losses (A, b), totals (b,), sizes (A, b)) for consecutive rows.
 
-        ``losses`` are Σ p L, ``totals`` Σ p and ``sizes`` Σ p |L|, which is ``losses`` itself if no
+        ``losses`` are Σ p L, ``totals`` Σ p and ``sizes`` Σ p abs(L), ``losses`` itself if no
         loss is negative. The arrays are overwritten by the next block. With ``verify``, rows that
         are not distributions are refused.
         """
