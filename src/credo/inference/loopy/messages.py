@@ -87,6 +87,7 @@ class LogMessages:
         self._rng = np.random.default_rng(seed)
         self._walks = net.walks() if schedule == "tree" else []
         self._priority: F64 | None = None
+        self._floods = _FLOODS
         self.updates = 0
         self.add_up()
 
@@ -108,7 +109,7 @@ class LogMessages:
         if self._schedule == "flooding":
             largest = self._flood(eta)
         elif self._schedule == "residual":
-            is_first = self.updates < _FLOODS * self.net.n_slots
+            is_first = self.updates < self._floods * self.net.n_slots
             largest = self._flood(eta) if is_first else self._update_residuals(eta)
         else:
             largest = self._walk(self._orders(), eta)
@@ -201,6 +202,7 @@ class LogMessages:
     def start_from(self, messages: F64) -> None:
         """Begin with given messages, as logs; zeros held for other evidence, and are forgotten."""
         self.state.messages[:] = np.where(np.isneginf(messages), 0.0, messages)
+        self._floods = 0  # each has spoken already
         self.add_up()
 
     def snapshot(self) -> F64:
