@@ -457,15 +457,15 @@ def _names_for(matrix: Any, truths: Any, acts: Any) -> tuple[Any, Any]:
         raise ShapeError(
             f"Loss needs one row per truth and one column per act. Got shape {np.shape(matrix)}."
         )
-    has_names = truths is not None
-    found = check.names_of(matrix, "index")
-    truths = truths if has_names else range(shape[0]) if found is None else found
-    found = check.names_of(matrix) if acts is None else acts
-    if found is None and shape[0] != shape[1] and has_names:
+    rows = check.names_of(matrix, "index") if truths is None else truths
+    columns = check.names_of(matrix) if acts is None else acts
+    if columns is None and rows is None:
+        return range(shape[0]), range(shape[1])
+    if columns is None and shape[0] != shape[1]:
         raise InputError(
             f"Loss: which are the {shape[1]} acts for these {shape[0]} truths? Pass acts=[...]."
         )
-    return truths, found if found is not None else truths if has_names else range(shape[1])
+    return range(shape[0]) if rows is None else rows, rows if columns is None else columns
 
 
 def _rebuild(matrix: F64, truths: Labels, acts: Labels, reject: Label | None) -> Loss:

@@ -249,12 +249,11 @@ class GraphPosterior(Drawable):
         pandas.DataFrame
             One line for each state of each variable that was asked for.
         """
-        known = [(name, post) for name in self for post in (self[name],)]
-        states = [(name, state) for name, post in known for state in post.labels]
+        known = {name: self[name] for name in self}
         return as_frame(
-            variable=[name for name, _ in states],
-            state=[state for _, state in states],
-            probability=np.concatenate([np.empty(0), *(p.probabilities for _, p in known)]),
+            variable=[name for name, post in known.items() for _ in post.labels],
+            state=[state for post in known.values() for state in post.labels],
+            probability=[p for post in known.values() for p in post.probabilities.tolist()],
         )
 
     def _held(self, wanted: list[int]) -> F64 | float:

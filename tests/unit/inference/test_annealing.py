@@ -54,6 +54,8 @@ def test_annealing_obeys_the_seed_zeros_and_evidence():
     assert mpe(model, {7: 1}, **icm)[7] == 1
     hard = MarkovNetwork.from_arrays(np.ones((3, 2)), [[0, 1], [1, 2]], [[0.0, 1.0], [1.0, 0.0]])
     assert mpe(hard, **icm).log_score == 0.0
+    with pytest.warns(ApproximationWarning, match="found no configuration of positive"):
+        assert mpe(hard, {0: 0, 1: 0, 2: 0}, **icm).log_score == -np.inf
     with pytest.raises(InputError, match="'single', 'random', 'annealed' or states. Got 'cold'"):
         mpe(model, method="icm", start="cold")
 

@@ -89,9 +89,8 @@ class Mover:
         if not len(starts):
             return states
         kept = np.where(logs > -np.inf, logs, np.nan)
-        with np.errstate(invalid="ignore"):
-            ranges_of = np.fmax.reduceat(kept, starts) - np.fmin.reduceat(kept, starts)
-        unit = float(np.nanmean(ranges_of)) or 1.0
+        spans = np.fmax.reduceat(kept, starts) - np.fmin.reduceat(kept, starts)
+        unit = float(np.nansum(spans)) / len(spans) or 1.0  # without factors that allow nothing
         count = int(np.clip(_VISITS / len(logs), _FEWEST, _MOST))
         for temperature in np.geomspace(_HOT * unit, _COLD * unit, count):
             forest = self._random_forest(rng)
