@@ -86,7 +86,7 @@ class Mover:
         """
         logs, starts = self.logs, self.problem.cell_start[:-1]
         states = self._settle(self.best_alone())
-        if not len(starts):
+        if not len(states) or not len(starts):
             return states
         kept = np.where(logs > -np.inf, logs, np.nan)
         spans = np.fmax.reduceat(kept, starts) - np.fmin.reduceat(kept, starts)
