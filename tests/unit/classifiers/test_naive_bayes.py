@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.naive_bayes import MultinomialNB
 from tests.oracles import naive_bayes as oracle
 
-from credo import GaussianClassifier, NaiveBayes, families
+from credo import GaussianClassifier, NaiveBayes, families, load
 from credo.exceptions import InputError, LabelError, SingularWarning
 
 ROWS, Y = oracle.mixed_rows(80, seed=1)
@@ -147,6 +147,36 @@ def test_numbers_may_be_categories_and_need_no_codes():
         words.predict_proba([["p"], ["q"], ["r"], [None]]),
     )
     assert model.categories_ == {0: [7000.5, -3]}
+
+
+@pytest.mark.parametrize("types", [("f8", "f4"), ("f4", "f8"), ("f2", "f8")])
+def test_the_same_number_is_the_same_category_in_any_float(types):
+    """0.1 is written alike in 16, 32 and 64 bits, though it is rounded differently."""
+    rows = np.array([[0.1], [0.1], [2.5], [2.5], [0.3]])
+    model = NaiveBayes("categorical", unknown="error").fit(rows.astype(types[0]), WHO)
+    alike = NaiveBayes("categorical", unknown="error").fit(rows, WHO)
+    found = model.predict_proba(rows.astype(types[1]))
+    np.testing.assert_array_equal(found, alike.predict_proba(rows))
+    assert model.categories_ == {0: [0.1, 2.5, 0.3]}
+
+
+def test_a_boolean_is_not_the_number_that_python_takes_for_equal(tmp_path):
+    rows = [[1], [True], [1.0], [False], [0], [True]]
+    model = NaiveBayes("categorical", smoothing=0).fit(rows, list("aaabbb"))
+    assert [repr(value) for value in model.categories_[0]] == ["1", "True", "False", "0"]
+    # 1 and 1.0 came twice in class a of three rows, True once in either class
+    asked = [[1], [1.0], [True]]
+    expected = [[1, 0], [1, 0], [0.5, 0.5]]
+    np.testing.assert_allclose(model.predict_proba(asked), expected, rtol=1e-14)
+    halves = [NaiveBayes("categorical", smoothing=0) for _ in range(2)]
+    halves[0].fit([[1], [True], [0]], list("aab"))
+    halves[1].fit([[1.0], [False], [True]], list("abb"))
+    model.save(tmp_path / "model.credo")
+    for other in (halves[0].merge(halves[1]), load(tmp_path / "model.credo")):
+        np.testing.assert_allclose(other.predict_proba(asked), expected, rtol=1e-14)
+    numbers = NaiveBayes("categorical", unknown="error").fit([[1], [0], [1]], list("aab"))
+    with pytest.raises(InputError, match="row 0 has True in column 0, which was not seen"):
+        numbers.predict([[True]])
 
 
 def test_a_variance_below_its_floor_is_raised_and_reported():
