@@ -308,6 +308,21 @@ def test_an_ignored_category_is_a_missing_one():
     )
 
 
+def test_small_classes_do_not_pay_for_categories_that_nobody_has_seen():
+    """Room for one more is a large part of each column in a class of few rows, a small one else."""
+    rng = np.random.default_rng(5)
+    tables = 0.3 * rng.dirichlet([0.5] * 4, (8, 20)) + 0.7 * rng.dirichlet([0.3] * 4, (1, 20))
+    codes = [np.repeat(np.arange(8), sizes) for sizes in ([100, 4] * 4, [30] * 8)]
+    edges = tables.cumsum(axis=-1)
+    rows = [(rng.random((len(y), 20, 1)) > edges[y]).sum(axis=-1).clip(0, 3) for y in codes]
+    losses = []
+    for options in ({}, {"unknown": "smooth"}):
+        model = NaiveBayes("categorical", **options).fit(rows[0], codes[0])
+        logs = model.predict_log_proba(rows[1])
+        losses.append(-logs[np.arange(len(logs)), codes[1]].mean())
+    assert losses[0] < losses[1] - 0.5
+
+
 def test_an_unknown_category_is_refused_by_name_if_asked():
     model = NaiveBayes(unknown="error").fit(pd.DataFrame(TOWNS, columns=["town"]), WHO)
     new = pd.DataFrame({"town": ["ulm", None, "rom"]})
