@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self, final
@@ -241,12 +240,9 @@ def _plan(families: Any, rows: Table, names: ColumnNames) -> tuple[ColumnPart, .
     """Choose a family for each column: as named, or by what it holds."""
     wanted = [(tuple(range(rows.n_columns)), families)]
     if isinstance(families, Mapping):
-        wanted = [(names.find(key, "families"), family) for key, family in families.items()]
-    times = Counter(j for columns, _ in wanted for j in columns)
-    for column, n in times.items():
-        if n > 1:
-            raise InputError(f"The families of {_OWNER} name column {names.names[column]!r} twice.")
-    wanted.append((tuple(j for j in range(rows.n_columns) if j not in times), "auto"))
+        wanted = list(zip(names.find(families, "families"), families.values(), strict=True))
+    named = {j for columns, _ in wanted for j in columns}
+    wanted.append((tuple(j for j in range(rows.n_columns) if j not in named), "auto"))
     pairs: list[tuple[tuple[int, ...], str]] = []
     for columns, family in wanted:
         if family in VECTORS:
@@ -663,7 +659,8 @@ class NaiveBayes(TermClassifier):
         self.smoothing_ = np.full(self.n_features_in_, np.nan)
         for term in terms:
             if term.smoothing is not None:
-                self.smoothing_[np.array(term.part.columns)] = term.smoothing
+                columns = term.part.columns
+                self.smoothing_[... if term.part.is_sparse else list(columns)] = term.smoothing
         self.n_parameters_ = len(self.classes_) + sum(term.n_parameters for term in terms)
         self.constant_features_ = np.zeros(self.n_features_in_, dtype=bool)
         for term in terms:

@@ -54,7 +54,7 @@ WRONG = {
         "smoothing": [
             *NUMBERS["smoothing"],
             *("Auto", [1.0, 2.0], [1.0, -1.0, 1.0], [[1.0], 2.0, 3.0]),
-            *({"a": -1}, {"a": "auto"}, {"q": 1.0}, {("a", "q"): 1.0}, {(): 1.0}),
+            *({"a": -1}, {"a": "auto"}, {"q": 1.0}, {("a", "q"): 1.0}, {(): 1.0}, {"a": 1, 0: 2}),
         ],
         "smoothing_target": [
             *NUMBERS["smoothing_target"],
