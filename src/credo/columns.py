@@ -162,7 +162,8 @@ class Table:
 
         Notes
         -----
-        1, 1.0 and True are one category, shown as an int unless the column is of booleans.
+        1 and 1.0 are one category, shown as an int; True is another. A number of fewer digits than
+        float64 is taken as it is written: 0.1 in float32 is 0.1.
         """
         if j not in self._words:
             known = self._read.get(j)
@@ -315,7 +316,7 @@ class Categories:
 
     Notes
     -----
-    Immutable. Values are equal if Python says so: 1, 1.0 and True are one category, "1" another.
+    Immutable. 1 and 1.0 are one category; True, which Python takes for equal, and "1" are others.
     Rows are translated through a table of the categories that occur, never one by one.
 
     Examples
@@ -349,9 +350,11 @@ class Categories:
             If two values are equal.
         """
         kept = tuple(values)
-        codes = {value: code for code, value in enumerate(kept)}
+        codes = {category_key(value): code for code, value in enumerate(kept)}
         if len(codes) < len(kept):
-            twice = next(value for code, value in enumerate(kept) if codes[value] != code)
+            twice = next(
+                value for code, value in enumerate(kept) if codes[category_key(value)] != code
+            )
             raise InputError(f"Categories must be distinct. Got {twice!r} twice: give it once.")
         return cls(kept, codes)
 
@@ -369,7 +372,7 @@ class Categories:
             -1 where missing; the number of categories where unknown.
         """
         unknown = len(self.values)
-        lookup = [self._codes.get(value, unknown) for value in words.categories]
+        lookup = [self._codes.get(category_key(value), unknown) for value in words.categories]
         return np.array([*lookup, -1], dtype=np.intp)[words.codes]
 
     def merged(self, other: Categories) -> tuple[Categories, Int]:
@@ -387,9 +390,10 @@ class Categories:
         ndarray of shape (len(other.values),)
             The new code of each category of the other.
         """
-        fresh = tuple(value for value in other.values if value not in self._codes)
+        keys = [category_key(value) for value in other.values]
+        fresh = tuple(category_of(key) for key in keys if key not in self._codes)
         union = Categories.of((*self.values, *fresh)) if fresh else self
-        places = [union._codes[value] for value in other.values]  # noqa: SLF001 - of its own kind
+        places = [union._codes[key] for key in keys]  # noqa: SLF001 - of its own kind
         return union, np.array(places, dtype=np.intp)
 
 
@@ -400,17 +404,37 @@ def is_missing(cell: Any) -> bool:
     return isinstance(cell, _MAYBE_NAN) and bool(cell != cell)  # noqa: PLR0124 - NaN alone does
 
 
+def category_key(value: Any) -> Any:
+    """Return what tells a category from others: to Python, booleans are equal to numbers."""
+    return (bool, bool(value)) if isinstance(value, _BOOLS) else value
+
+
+def category_of(key: Any) -> Any:
+    """Return the category of a key."""
+    return key[1] if isinstance(key, tuple) and key[:1] == (bool,) else key
+
+
 def plain(value: Any) -> Any:
-    """Return a value as Python's own: no NumPy scalars or subclasses; an int if it is whole."""
+    """Return a value as Python's own: no NumPy scalars or subclasses; an int if it is whole.
+
+    Of float32 and float16 the shortest number that they round to themselves: 0.1 stays 0.1.
+    """
+    if isinstance(value, (np.float32, np.float16)) and not _is_whole(float(value)):
+        return float(np.format_float_scientific(value))
     value = check.plain(value)
     if isinstance(value, str):
         return value if type(value) is str else str.__str__(value)
     if isinstance(value, _FLOATS):
         number = float(value)
-        return int(number) if abs(number) < _EXACT and number.is_integer() else number
+        return int(number) if _is_whole(number) else number
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
     return value
+
+
+def _is_whole(number: float) -> bool:
+    """Tell whether a float is a whole number that an int shows exactly."""
+    return abs(number) < _EXACT and number.is_integer()
 
 
 class _Dictionary(dict[Any, int]):
@@ -464,6 +488,12 @@ def _encode(cells: Any, where: str) -> Words:
     except TypeError:
         row, cell = first_unhashable(cells)
         _refuse(f"{where}, row {row},", f"a {type(cell).__name__}")
+    if 0 in codes or 1 in codes:
+        kinds = set(map(type, cells))
+        if kinds.intersection(_BOOLS) and kinds.difference(_BOOLS):  # some may be equal to numbers
+            codes = _Dictionary()
+            found = np.fromiter((codes[category_key(cell)] for cell in cells), np.int32, len(cells))
+            codes.categories = [category_of(key) for key in codes.categories]
     return Words(found, tuple(codes.categories))
 
 
@@ -499,11 +529,11 @@ def _encode_numbers(values: Any, missing: Any) -> Words:
 
 def _numbers(values: Any, missing: Any = None, *, as_words: bool) -> Numbers | Words:
     """Read an array of numbers, with a mask of the missing ones beside NaN."""
-    if values.dtype.kind == "f" and values.dtype.itemsize not in {4, 8}:
-        values = values.astype(np.float32 if values.dtype.itemsize < 4 else np.float64)
     values = values.astype(values.dtype.newbyteorder("="), copy=False)
     if as_words:
         return _encode_numbers(values, missing)
+    if values.dtype.kind == "f" and values.dtype.itemsize not in {4, 8}:
+        values = values.astype(np.float32 if values.dtype.itemsize < 4 else np.float64)
     is_bool = values.dtype.kind == "b"
     if missing is None or not missing.any():
         return Numbers(values, is_bool)
@@ -720,7 +750,10 @@ def _arrow_words(column: Any) -> Words:
     column = column.cast(pa.dictionary(pa.int32(), kind))  # which hold what they have together
     whole = column.unify_dictionaries().combine_chunks()
     codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return _encode_coded(codes, whole.dictionary.to_pylist(), declared=declared)
+    values = whole.dictionary.to_pylist()
+    if pa.types.is_floating(kind):  # which a list would hold as float64
+        values = whole.dictionary.to_numpy(zero_copy_only=False)
+    return _encode_coded(codes, values, declared=declared)
 
 
 # --- whole tables ---------------------------------------------------------------------------------

@@ -101,6 +101,7 @@ def test_a_fit_is_that_of_the_library_and_tells_from_how_much(credo, monkeypatch
     ("model", "options", "expected"),
     [
         ("naive-bayes", "--smoothing 0.5", {"smoothing": 0.5}),
+        ("naive-bayes", "--smoothing auto", {"smoothing": "auto"}),
         (
             "naive-bayes",
             "--families loans=poisson,income=gamma",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,15 @@ def is_missing(cell):
 class Options:
     """The options of the estimator, by the same names."""
 
-    smoothing: float = 1.0
-    smoothing_target: str = "uniform"
-    unknown: str = "smooth"
+    smoothing: Any = 1.0
+    smoothing_target: Any = "uniform"
+    unknown: str = "ignore"
     variance_floor: float = 1e-9
+    variance_smoothing: float = 0.0
+    #: Categories that a column has, though a row that is left out may be the only one of its own.
+    seen: Any = None
+    #: Variance that is added to that of each class.
+    added: float = 0.0
 
 
 @dataclass
@@ -32,6 +37,7 @@ class Model:
     classes: list[Any]
     priors: list[float]
     densities: dict[Any, list[Callable[[Any], float]]]
+    smoothing: dict[Any, Any]
 
     def feature(self, row, key, k):
         """Give log p(x_j | k); 0 if something of it is missing."""
@@ -73,13 +79,60 @@ def fit(rows, labels, families, weights=None, **options):
     classes = sorted({label for _, label, _ in kept})
     total = sum(w for _, _, w in kept)
     priors = [sum(w for _, label, w in kept if label == k) / total for k in classes]
-    densities = {}
-    for key, family in families.items():
+    densities, smoothing, groups_of = {}, {}, {}
+    for key in families:
         observed = [(_event(row, key), label, w) for row, label, w in kept]
         observed = [each for each in observed if each[0] is not None]
-        groups = [[(x, w) for x, label, w in observed if label == k] for k in classes]
-        densities[key] = [_FITS[family](group, groups, o) for group in groups]
-    return Model(classes, priors, densities)
+        groups_of[key] = [[(x, w) for x, label, w in observed if label == k] for k in classes]
+    numbers = [_all(groups_of[key]) for key, family in families.items() if family == "gaussian"]
+    added = o.variance_smoothing * max((_moments(x)[1] for x in numbers if x), default=0.0)
+    for key, family in families.items():
+        groups, target = groups_of[key], o.smoothing_target
+        seen = list(dict.fromkeys(x for x, _ in _all(groups))) if family == "categorical" else None
+        own = replace(o, seen=seen, added=added)
+        if not isinstance(target, str):
+            own.smoothing_target = target.get(key, "uniform")
+        if isinstance(o.smoothing, dict):
+            own.smoothing = o.smoothing.get(key, 1.0)
+        elif o.smoothing == "auto":
+            own.smoothing = _best(family, groups, own) if family in _COUNTED else 1.0
+        smoothing[key] = own.smoothing
+        densities[key] = [_FITS[family](group, groups, own) for group in groups]
+    return Model(classes, priors, densities, smoothing)
+
+
+_COUNTED = ("bernoulli", "categorical", "multinomial")
+CANDIDATES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+
+
+def _best(family, groups, o):
+    """Leave each row out, one after the other, for each candidate: the best, and nearest to 1."""
+    order = sorted(CANDIDATES, key=lambda alpha: abs(math.log(alpha)))
+    return max(order, key=lambda alpha: round(_left_out(family, groups, o, alpha), 9))
+
+
+def _left_out(family, groups, o, alpha):
+    """Add up log p of each row given the others; of counts, of each single count."""
+    total = 0.0
+    for k, group in enumerate(groups):
+        for i, (x, w) in enumerate(group):
+            for event, rest, times in _units(family, x, w):
+                less = [*group[:i], *rest, *group[i + 1 :]]
+                others = [less if j == k else each for j, each in enumerate(groups)]
+                log = _FITS[family](less, others, replace(o, smoothing=alpha))(event)
+                total += times * log if math.isfinite(log) else 0.0
+    return total
+
+
+def _units(family, x, w):
+    """Give what is left out, what is left of the row, and how often this happens."""
+    if family != "multinomial":
+        yield x, [(x, w - 1)], w
+        return
+    for c, n in enumerate(x):
+        if n:
+            single = [int(c == j) for j in range(len(x))]
+            yield single, [([a - b for a, b in zip(x, single, strict=True)], w)], n
 
 
 def _event(row, key):
@@ -97,7 +150,20 @@ def _all(groups):
 
 def _share(mine, target, n, alpha, size):
     """(n_c + α C t_c) / (n + α C)."""
-    return (mine + alpha * size * target) / (n + alpha * size)
+    total = n + alpha * size
+    return (mine + alpha * size * target) / total if total else 0.0
+
+
+def _goal(o, value, size, frequency):
+    """Give the probability of a value that is smoothed towards."""
+    if o.smoothing_target == "uniform":
+        return 1 / size
+    if o.smoothing_target in ("marginal", "frequencies"):
+        return frequency(o.smoothing if o.smoothing_target == "marginal" else 0.0)
+    known = [o.smoothing_target[each] for each in (o.seen or o.smoothing_target)]
+    if o.unknown == "smooth" and o.seen:
+        return o.smoothing_target[value] if value in o.seen else 1 - sum(known)
+    return o.smoothing_target[value] / sum(known)
 
 
 def _log(p):
@@ -107,32 +173,28 @@ def _log(p):
 def _bernoulli(group, groups, o):
     everything = _all(groups)
 
-    def probability(pairs, target):
+    def probability(pairs, target, alpha):
         ones = sum(w for x, w in pairs if x)
-        return _share(ones, target, sum(w for _, w in pairs), o.smoothing, 2)
+        return _share(ones, target, sum(w for _, w in pairs), alpha, 2)
 
-    target = 0.5 if o.smoothing_target == "uniform" else probability(everything, 0.5)
-    p = probability(group, target)
+    target = _goal(o, 1, 2, lambda alpha: probability(everything, 0.5, alpha))
+    p = probability(group, target, o.smoothing)
     return lambda x: _log(p) if x else _log(1 - p)
 
 
 def _categorical(group, groups, o):
     everything = _all(groups)
-    seen = list(dict.fromkeys(x for x, _ in everything))
-    size = len(seen) + (o.unknown == "smooth")
+    size = len(o.seen) + (o.unknown == "smooth")
 
-    def probability(pairs, category, target):
+    def probability(pairs, category, target, alpha):
         n = sum(w for x, w in pairs if x == category)
-        return _share(n, target, sum(w for _, w in pairs), o.smoothing, size)
+        return _share(n, target, sum(w for _, w in pairs), alpha, size)
 
     def log_probability(x):
-        if x not in seen and o.unknown == "ignore":
+        if x not in o.seen and o.unknown == "ignore":
             return 0.0
-        uniform = 1 / size
-        target = uniform
-        if o.smoothing_target == "marginal":
-            target = probability(everything, x, uniform)
-        return _log(probability(group, x, target))
+        target = _goal(o, x, size, lambda alpha: probability(everything, x, 1 / size, alpha))
+        return _log(probability(group, x, target, o.smoothing))
 
     return log_probability
 
@@ -141,17 +203,14 @@ def _multinomial(group, groups, o):
     everything = _all(groups)
     size = len(everything[0][0])
 
-    def probabilities(pairs, targets):
-        counts = [sum(w * x[c] for x, w in pairs) for c in range(size)]
-        return [
-            _share(n, t, sum(counts), o.smoothing, size)
-            for n, t in zip(counts, targets, strict=True)
-        ]
+    def probability(pairs, c, target, alpha):
+        counts = [sum(w * x[j] for x, w in pairs) for j in range(size)]
+        return _share(counts[c], target, sum(counts), alpha, size)
 
-    targets = [1 / size] * size
-    if o.smoothing_target == "marginal":
-        targets = probabilities(everything, targets)
-    p = probabilities(group, targets)
+    def target(c):
+        return _goal(o, c, size, lambda alpha: probability(everything, c, 1 / size, alpha))
+
+    p = [probability(group, c, target(c), o.smoothing) for c in range(size)]
 
     def log_density(x):
         result = math.lgamma(sum(x) + 1)
@@ -198,10 +257,13 @@ def _gaussian(group, groups, o):
     mean, variance = _moments(_all(groups)) if _all(groups) else (0.0, 0.0)
     if variance == 0:
         return lambda _: 0.0
-    if group:
+    if not group:
+        variance += o.added
+    else:
         mean, own = _moments(group)
-        own = own or _spare(groups, variance) / (sum(w for _, w in group) + 1)
-        variance = max(own, o.variance_floor * variance)
+        if not o.added:
+            own = own or _spare(groups, variance) / (sum(w for _, w in group) + 1)
+        variance = max(own + o.added, o.variance_floor * variance)
     return lambda x: stats.norm.logpdf(x, mean, math.sqrt(variance))
 
 

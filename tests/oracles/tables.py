@@ -15,16 +15,22 @@ def is_missing(cell):
     return isinstance(cell, (float, np.floating, Decimal)) and math.isnan(cell)
 
 
+def is_bool(cell):
+    return isinstance(cell, (bool, np.bool_))
+
+
 def words(cells):
-    """Codes and categories by linear search."""
+    """Codes and categories by linear search; a boolean is equal to no number."""
     codes, categories = [], []
     for cell in cells:
         if is_missing(cell):
             codes.append(-1)
             continue
-        if cell not in categories:
+        alike = (c for c, k in enumerate(categories) if k == cell and is_bool(k) == is_bool(cell))
+        code = next(alike, len(categories))
+        if code == len(categories):
             categories.append(cell)
-        codes.append(categories.index(cell))
+        codes.append(code)
     return codes, categories
 
 

@@ -266,8 +266,9 @@ def test_categories_are_plain_values_and_equal_ones_are_one():
     found = column([*cells, 1e300]).categories
     assert found == ("t", "a", 3, 0.5, True, 2, 0.25, 1e300)
     assert [type(value) for value in found] == [str, str, int, float, bool, int, float, float]
-    alike = column(["1", 1, 1.0, True, np.int64(1), Decimal(1), b"1"])
-    assert alike.codes.tolist() == [0, 1, 1, 1, 1, 1, 2]
+    alike = column(["1", 1, 1.0, True, np.int64(1), np.bool_(1), Decimal(1), b"1"])
+    assert alike.codes.tolist() == [0, 1, 1, 2, 1, 2, 1, 3]
+    assert [type(value) for value in alike.categories] == [str, int, bool, bytes]
     shown = column(["t", 0.1, Decimal("0.1"), Decimal("0.1")])
     assert (shown.codes.tolist(), shown.categories) == ([0, 1, 1, 1], ("t", 0.1))
 
@@ -292,7 +293,7 @@ NUMBERS = {
 def test_numbers_become_categories_by_value(name):
     values = NUMBERS[name]
     found = read_table(values[:, None], "Test").words(0)
-    assert_words(found, values.tolist())
+    assert_words(found, [float(str(x)) if values.dtype == np.float32 else x for x in values])
     whole = [value for value in found.categories if value == np.floor(value) and abs(value) < 2**53]
     assert {type(value) for value in whole} <= {bool if name == "booleans" else int}
     many = read_table(np.resize(values, MANY)[:, None], "Test").words(0)
@@ -370,7 +371,44 @@ def test_declared_numbers_and_intervals_are_categories():
 
 def test_equal_categories_are_refused():
     with pytest.raises(InputError, match="Categories must be distinct. Got 1 twice"):
-        Categories.of([1, "a", True])
+        Categories.of([1, "a", 1.0])
+    with pytest.raises(InputError, match="Got True twice"):
+        Categories.of([1, True, "a", True])
+
+
+def test_booleans_and_the_numbers_that_they_are_equal_to_are_different_categories():
+    ones, truths = Categories.of([1, 0, "a"]), Categories.of([True, "a", False])
+    both, places = ones.merged(truths)
+    assert [repr(value) for value in both.values] == ["1", "0", "'a'", "True", "False"]
+    assert places.tolist() == [3, 2, 4]
+    cells = read_table([[True], [1], [0.0], [None], [np.bool_(0)]], "Test").words(0)
+    assert ones.codes(cells).tolist() == [3, 0, 1, -1, 3]
+    assert truths.codes(cells).tolist() == [0, 3, 3, -1, 2]
+    assert both.codes(cells).tolist() == [3, 0, 1, -1, 4]
+
+
+WRITTEN = [0.1, 100000.3, -2.5e-7, 1e30, 3.0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda values: values[:, None],
+        oracle.object_array,
+        lambda values: pd.DataFrame({"a": values}),
+        lambda values: pd.DataFrame({"a": pd.Categorical(values)}),
+        lambda values: pl.DataFrame({"a": values, "b": 1}),
+        lambda values: pa.table({"a": pa.array(values).dictionary_encode()}),
+    ],
+    ids=["array", "objects", "pandas", "categorical", "polars", "arrow"],
+)
+def test_the_same_number_written_in_fewer_digits_is_the_same_category(make):
+    """What a number is written as in decimals is what it means, in 32 bits as in 64."""
+    known = Categories.of(read_table(make(np.array(WRITTEN)), "Test").words(0).categories)
+    few = read_table(make(np.array(WRITTEN, dtype=np.float32)), "Test").words(0)
+    assert known.codes(few).tolist() == [0, 1, 2, 3, 4]
+    half = read_table(np.array([[0.1], [7.0], [-0.25]], dtype=np.float16), "Test").words(0)
+    assert half.categories == (0.1, 7, -0.25)
 
 
 # --- refusals --------------------------------------------------------------------------------

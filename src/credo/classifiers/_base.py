@@ -304,6 +304,8 @@ class LearnsFromSummary(StoredModel, ABC):
     """
 
     summary_: Any
+    #: What the columns of a table were to it; only after it learned from one.
+    schema_: Any
 
     @abstractmethod
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
@@ -390,6 +392,9 @@ class LearnsFromSummary(StoredModel, ABC):
                 f"{owner}.merge: a model fitted to missing values by EM, or saved without its "
                 "summary, has none to merge. Fit all rows at once."
             )
+        merged = copy.copy(self)
+        if hasattr(self, "schema_") and hasattr(other, "schema_"):
+            merged.schema_ = self.schema_.merge(other.schema_, f"{owner}.merge")
         sizes = [getattr(each, "n_features_in_", None) for each in (self, other)]
         if sizes[0] != sizes[1]:
             raise ShapeError(
@@ -397,7 +402,7 @@ class LearnsFromSummary(StoredModel, ABC):
                 "same columns."
             )
         summary = self.summary_.merge(other.summary_)
-        return copy.copy(self)._restart(summary)  # noqa: SLF001 - of its own copy
+        return merged._restart(summary)  # noqa: SLF001 - of its own copy
 
     def _settle(self, rows: Any) -> None:
         """Settle what the columns are by the first rows of a table."""

@@ -19,7 +19,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from credo import _checks as check
 from credo._types import F64, Int, Label, Labels
 from credo.classifiers._labels import join_weights, union_of
-from credo.columns import Categories, Table, Words
+from credo.columns import Categories, Table, Words, category_key, category_of
 from credo.exceptions import InputError
 from credo.families.moments import ClassMoments, Rows, RowsView
 
@@ -123,11 +123,12 @@ class Coding:
 
 
 def _sorted(categories: frozenset[Label]) -> list[Label]:
-    """Sort categories, those of several kinds by kind."""
+    """Sort the categories of keys, those of several kinds by kind."""
+    found = sorted(map(category_of, categories), key=lambda each: (type(each).__name__, str(each)))
     try:
-        return sorted(categories)  # type: ignore[type-var] # what cannot be sorted is met below
+        return sorted(found)
     except TypeError:
-        return sorted(categories, key=lambda each: (type(each).__name__, str(each)))
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,7 +303,7 @@ class Scaling:
         return (turn @ moments @ turn.T)[..., : self.n_columns, : self.n_columns]
 
 
-#: The categories of a column that came, and those that its type declares.
+#: Keys of the categories of a column that came, and of those that its type declares.
 _Seen: TypeAlias = tuple[frozenset[Label], frozenset[Label]]
 
 
@@ -393,10 +394,15 @@ def _categories(x: Any, names: Sequence[Label]) -> dict[tuple[int, Label], _Seen
         return {}
     columns = ((j, x.column(j)) for j in range(x.n_columns))
     return {
-        (j, names[j]): _few(names[j], frozenset(column.categories), frozenset(column.declared))
+        (j, names[j]): _few(names[j], _keys(column.categories), _keys(column.declared))
         for j, column in columns
         if isinstance(column, Words)
     }
+
+
+def _keys(categories: Sequence[Label]) -> frozenset[Label]:
+    """Return what tells the categories of a column apart."""
+    return frozenset(map(category_key, categories))
 
 
 def _few(name: Label, came: frozenset[Label], declared: frozenset[Label]) -> _Seen:

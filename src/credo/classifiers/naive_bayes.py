@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self, final
 
@@ -36,6 +35,7 @@ from credo.classifiers.naive_terms import (
     Term,
     class_weights,
     estimate_term,
+    refuse_parameters,
 )
 from credo.classifiers.summary import ColumnMemory, remember_numbers
 from credo.columns import Numbers, Table, kind_of, read_table, rebuilt, with_weight
@@ -60,11 +60,26 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
     _terms: tuple[Term, ...]
 
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
-        owner = type(self).__name__
-        check.number(self.smoothing, f"smoothing of {owner}", 0, 1e100)
-        words = "uniform", "marginal"
-        check.one_of(self.smoothing_target, words, f"smoothing_target of {owner}")
+        owner, target = type(self).__name__, f"smoothing_target of {type(self).__name__}"
+        for amount in self._amounts():
+            check.number(amount, f"smoothing of {owner}", 0, 1e100)
+        if self.kind == "columns" and isinstance(self.smoothing_target, Mapping):
+            for key, shares in self.smoothing_target.items():
+                named = check.by_name(shares)
+                if named is None:
+                    raise InputError(
+                        f"The {target} for {key!r} must be a mapping from category to probability. "
+                        f"Got {shares!r}."
+                    )
+                check.priors(named, tuple(named), f"{target} for {key!r}")
+        else:
+            words = "uniform", "marginal", "frequencies"
+            check.one_of(self.smoothing_target, words, target)
         refuse_priors(self.priors, owner, seen or ())
+
+    def _amounts(self) -> Iterable[Any]:
+        """List the numbers that the smoothing gives."""
+        return [self.smoothing]
 
     def _set_priors(self) -> Self:
         weights, owner = self.summary_.weights, type(self).__name__
@@ -225,12 +240,9 @@ def _plan(families: Any, rows: Table, names: ColumnNames) -> tuple[ColumnPart, .
     """Choose a family for each column: as named, or by what it holds."""
     wanted = [(tuple(range(rows.n_columns)), families)]
     if isinstance(families, Mapping):
-        wanted = [(_columns_of(key, names), family) for key, family in families.items()]
-    times = Counter(j for columns, _ in wanted for j in columns)
-    for column, n in times.items():
-        if n > 1:
-            raise InputError(f"The families of {_OWNER} name column {names.names[column]!r} twice.")
-    wanted.append((tuple(j for j in range(rows.n_columns) if j not in times), "auto"))
+        wanted = list(zip(names.find(families, "families"), families.values(), strict=True))
+    named = {j for columns, _ in wanted for j in columns}
+    wanted.append((tuple(j for j in range(rows.n_columns) if j not in named), "auto"))
     pairs: list[tuple[tuple[int, ...], str]] = []
     for columns, family in wanted:
         if family in VECTORS:
@@ -264,27 +276,6 @@ def _sparse_family(families: Any, rows: SparseRows) -> str:
             "memory."
         )
     return str(families)
-
-
-def _columns_of(key: Any, names: ColumnNames) -> tuple[int, ...]:
-    """Find the columns that a key of the mapping names: one, or a tuple of them."""
-    if isinstance(key, tuple) and not key:
-        raise InputError(f"The families of {_OWNER} name an empty group of columns.")
-    group = key if isinstance(key, tuple) and key not in names.names else (key,)
-    return tuple(_column(name, names) for name in group)
-
-
-def _column(name: Any, names: ColumnNames) -> int:
-    """Find a column by its name, or by its number."""
-    if not isinstance(name, bool):
-        if name in names.names:
-            return names.names.index(name)
-        if isinstance(name, (int, np.integer)) and 0 <= name < len(names.names):
-            return int(name)
-    raise InputError(
-        f"The families of {_OWNER} name the column {name!r}, which is not there. Known: "
-        f"{check.listing(names.names)}."
-    )
 
 
 def _guess(rows: Table, column: int) -> str:
@@ -398,23 +389,39 @@ class NaiveBayes(TermClassifier):
         categories are categorical; booleans, and numbers of which just 0 and 1 occur, are
         Bernoulli; other numbers are Gaussian; sparse rows are Bernoulli if all entries are 0 or 1,
         else multinomial. Counts in a table are not guessed.
-    smoothing : float
+    smoothing : float, "auto", mapping or sequence
         Artificial observations α. Bernoulli :math:`(n_1 + \alpha)/(n + 2\alpha)`, categorical and
         multinomial :math:`(n_c + \alpha)/(n + \alpha C)`. Poisson and exponential columns get α
-        observations of their mean over all classes.
-    smoothing_target : {"uniform", "marginal"}
-        What the artificial observations are: equally many of each value, or as in all classes
-        together, :math:`(n_c + \alpha C t_c)/(n + \alpha C)` with t the distribution over all
-        rows, itself smoothed by α.
-    unknown : {"smooth", "ignore", "error"}
-        A category that was neither seen nor declared in fit: ``"smooth"`` keeps room for one more,
-        with α and no observations; ``"ignore"`` takes it as missing; ``"error"`` refuses it.
+        observations of a mean m over all classes, :math:`(s + \alpha m)/(n + \alpha)`:
+        exponential ones of :math:`m = S/N`, Poisson ones of :math:`(S + \alpha)/(N + \alpha)`, so
+        that no count is impossible. A mapping from column (name, number, or a tuple of them) to
+        number; columns without one have 1. Or one number per column, which of a multinomial group
+        are those of its counts. ``"auto"`` chooses α of each Bernoulli and categorical column and
+        each multinomial group, see the notes; others have 1.
+    smoothing_target : {"uniform", "marginal", "frequencies"} or mapping
+        What the artificial observations are: equally many of each value; or as a distribution t
+        says, :math:`(n_c + \alpha C t_c)/(n + \alpha C)`. ``"frequencies"`` are those of all
+        classes together, :math:`t_c = N_c/N`; ``"marginal"`` these smoothed by α,
+        :math:`(N_c + \alpha)/(N + \alpha C)`. A mapping from column, or from the tuple of a
+        multinomial group, has one that is given, ``{category: probability}``: of 0 and 1 for
+        Bernoulli columns, of columns for groups; columns without one are uniform. What it gives to
+        categories that were not seen is that of unknown ones if these are smoothed; else the others
+        are rescaled.
+    unknown : {"ignore", "smooth", "error"}
+        A category that was neither seen nor declared in fit: ``"ignore"`` takes it as missing;
+        ``"smooth"`` keeps room for one more in every class, with α and no observations, which
+        small classes pay for; ``"error"`` refuses it.
     variance_floor : float
         Least variance of a Gaussian or Laplace column within a class, as a share of the variance
         that this column has over all rows: :math:`\sigma_{jk}^2 \ge f \operatorname{Var}(x_j)`. Per
         feature, so units do not matter. A column that is constant in a class of n rows gets
         1 / (n + 1) of its variance within classes instead, as in ``GaussianClassifier``. Told with
         a warning when it was needed.
+    variance_smoothing : float
+        Share v of the largest variance of any Gaussian column that is added to the variances of all
+        of them, :math:`\sigma_{jk}^2 + v \max_i \operatorname{Var}(x_i)`, as ``var_smoothing`` of
+        scikit-learn does. For columns of one unit, such as pixels; it takes the place of the
+        1 / (n + 1).
     priors : None, "uniform", array-like or mapping from label
         Class probabilities; None for the frequencies, weighted.
 
@@ -430,6 +437,8 @@ class NaiveBayes(TermClassifier):
         Categories of each categorical column: those that its type declares, in its order (of a
         pandas categorical, a Polars Enum or an Arrow dictionary), whether they occur or not;
         else those that occur, in the order in which they appeared.
+    smoothing_ : ndarray of shape (D,)
+        Artificial observations α of each column, given or chosen; NaN if its family has none.
     n_parameters_ : int
         Numbers in the model: priors and parameters of all families.
     constant_features_ : ndarray of shape (D,)
@@ -456,7 +465,17 @@ class NaiveBayes(TermClassifier):
     that depend on each other are counted twice: posteriors are then too near 0 and 1. The
     density of a multinomial group is given its total and includes the coefficient. Sparse rows, and
     in fit the groups of ``"multivariate_gaussian"``, must be complete. ``n_parameters_`` counts K
-    priors and the room for unknown categories.
+    priors and the room for unknown categories. Of categories, 1 and 1.0 are the same, True is
+    another, and a number is the same in float32 and float64 if it is written alike.
+
+    ``smoothing="auto"`` chooses α of 0.01, 0.03, 0.1, 0.3, 1 and 3 for which the cells of a column
+    are most likely, each given its class and all rows but its own,
+
+    .. math:: \sum_k \sum_c n_{kc}
+              \log \frac{n_{kc} - 1 + \alpha C t_c}{n_k - 1 + \alpha C},
+
+    where t is without the row as well if it comes from the rows; of counts, single ones are left
+    out. It needs the counts alone, O(K C) per column, so streams and merged models choose the same.
 
     References
     ----------
@@ -474,6 +493,11 @@ class NaiveBayes(TermClassifier):
     NaiveBayes() with gaussian x0; bernoulli x2; categorical x1
     >>> model.predict_proba([[None, "weekly", True]]).round(3)
     array([[0.692, 0.308]])
+
+    With an α for each column that rows are smoothed in, chosen by how rows foretell each other:
+
+    >>> credo.NaiveBayes(smoothing="auto").fit(rows, ["ill", "well", "ill", "well"]).smoothing_
+    array([ nan, 1.  , 0.01])
     """
 
     summary_: NaiveSummary
@@ -484,14 +508,15 @@ class NaiveBayes(TermClassifier):
     #: Parts, names of columns and library of frames, until there is a summary that holds them.
     _settled: tuple[tuple[ColumnPart, ...], Labels | range, Any]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one per option, all but the first by name
         self,
         families: Any = "auto",
         *,
-        smoothing: float = 1.0,
-        smoothing_target: Literal["uniform", "marginal"] = "uniform",
-        unknown: Literal["smooth", "ignore", "error"] = "smooth",
+        smoothing: Any = 1.0,
+        smoothing_target: Any = "uniform",
+        unknown: Literal["smooth", "ignore", "error"] = "ignore",
         variance_floor: float = 1e-9,
+        variance_smoothing: float = 0.0,
         priors: PerLabel | Literal["uniform"] | None = None,
     ) -> None:
         self.families = families
@@ -499,6 +524,7 @@ class NaiveBayes(TermClassifier):
         self.smoothing_target = smoothing_target
         self.unknown = unknown
         self.variance_floor = variance_floor
+        self.variance_smoothing = variance_smoothing
         self.priors = priors
 
     # --- learning -------------------------------------------------------------------------------
@@ -530,7 +556,18 @@ class NaiveBayes(TermClassifier):
         check.one_of(self.unknown, ("smooth", "ignore", "error"), f"unknown of {_OWNER}")
         floor = f"variance_floor (a share of each feature's variance) of {_OWNER}"
         check.number(self.variance_floor, floor, 0, 1)
+        check.number(self.variance_smoothing, f"variance_smoothing of {_OWNER}", 0, 1e100)
         _name_families(self.families)
+
+    def _amounts(self) -> Iterable[Any]:
+        given = self.smoothing
+        if isinstance(given, str) and given == "auto":
+            return []
+        named = check.by_name(given)
+        if named is not None:
+            return list(named.values())
+        is_listed = isinstance(given, (list, tuple, np.ndarray)) or hasattr(given, "to_numpy")
+        return given if is_listed else [given]
 
     def _plain_parameters(self) -> dict[str, Any]:
         """Return what a file holds by name: the families."""
@@ -597,6 +634,7 @@ class NaiveBayes(TermClassifier):
         rows, classes = batch
         parts, columns, frame = self._settled
         names = ColumnNames(_OWNER, columns)
+        refuse_parameters(self, parts, names)
         found = tuple(PartSummary(part, part.term.summarise(rows, part, names)) for part in parts)
         return NaiveSummary(classes, class_weights(rows), columns, frame, found)
 
@@ -618,6 +656,11 @@ class NaiveBayes(TermClassifier):
             for t in terms
             if isinstance(t, CategoricalTerm)
         }
+        self.smoothing_ = np.full(self.n_features_in_, np.nan)
+        for term in terms:
+            if term.smoothing is not None:
+                columns = term.part.columns
+                self.smoothing_[... if term.part.is_sparse else list(columns)] = term.smoothing
         self.n_parameters_ = len(self.classes_) + sum(term.n_parameters for term in terms)
         self.constant_features_ = np.zeros(self.n_features_in_, dtype=bool)
         for term in terms:

@@ -116,6 +116,58 @@ class TableSchema:
         """Names of all columns that a model learns from: features, target and weight."""
         return (*self.names, self.target, *(() if self.weight is None else (self.weight,)))
 
+    def merge(self, other: TableSchema, owner: str) -> TableSchema:
+        """Return the schema of a model of the rows of both tables; refuse other columns.
+
+        Parameters
+        ----------
+        other : TableSchema
+            Of the other table.
+        owner : str
+            Who asks, for messages.
+
+        Returns
+        -------
+        TableSchema
+            With the words for missing cells of both.
+
+        Raises
+        ------
+        InputError
+            If targets, features or the columns of weights differ.
+        """
+        targets = [(each.target, each.label_kind) for each in (self, other)]
+        if targets[0] != targets[1]:
+            told = [f"{name!r} ({kind})" for name, kind in targets]
+            raise InputError(f"{owner} needs the same target in both. Got {told[0]} and {told[1]}.")
+        mine, theirs = ({spec.name: spec.kind for spec in each.features} for each in (self, other))
+        odd = [name for name in (*mine, *theirs) if name not in mine or name not in theirs]
+        if odd:
+            raise InputError(
+                f"{owner} needs the same columns in both. Only one of them has "
+                f"{check.listing(odd)}."
+            )
+        for name, kind in mine.items():
+            if theirs[name] != kind:
+                raise InputError(
+                    f"{owner}: column {name!r} is a {kind} to one model and a {theirs[name]} to "
+                    "the other. Fit both to columns of the same type."
+                )
+        if self.names != other.names:
+            orders = [check.listing(each.names) for each in (self, other)]
+            raise InputError(
+                f"{owner} needs the columns in the same order in both: {orders[0]} and "
+                f"{orders[1]}. Fit one again with its features in the other's order."
+            )
+        if self.weight != other.weight:
+            told = [f"from {each.weight!r}" if each.weight else "none" for each in (self, other)]
+            raise InputError(
+                f"{owner} needs weights from the same column in both, so that later tables are "
+                f"read alike. Got {told[0]} and {told[1]}. Fit both with that column, all ones in "
+                "a table that has no weights."
+            )
+        return replace(self, missing=tuple(dict.fromkeys((*self.missing, *other.missing))))
+
 
 # --- models ---------------------------------------------------------------------------------------
 

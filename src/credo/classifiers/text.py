@@ -147,8 +147,9 @@ class TextClassifier(TermClassifier):
     smoothing : float
         Artificial observations α: :math:`(n_{kw} + \alpha)/(n_k + \alpha V)` for the multinomial
         model, :math:`(N_{kw} + \alpha)/(N_k + 2 \alpha)` for the Bernoulli model.
-    smoothing_target : {"uniform", "marginal"}
-        Towards equal probabilities, or towards those of the words in all classes together.
+    smoothing_target : {"uniform", "marginal", "frequencies"}
+        Towards equal probabilities, or towards those of the words in all classes together,
+        themselves smoothed by α or as they are.
     stop_words : "english" or collection of str
         What ``"no_stop_words"`` leaves out, and only that: scikit-learn's English list, or your
         own. A vectorizer with stop words keeps its own instead.
@@ -221,7 +222,7 @@ class TextClassifier(TermClassifier):
         vocabulary: Literal["all", "no_stop_words", "frequent", "relevant"] = "all",
         max_words: int | None = None,
         smoothing: float = 1.0,
-        smoothing_target: Literal["uniform", "marginal"] = "uniform",
+        smoothing_target: Literal["uniform", "marginal", "frequencies"] = "uniform",
         stop_words: Any = "english",
         hashing: int | None = None,
         vectorizer: Any = None,

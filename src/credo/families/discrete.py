@@ -39,13 +39,16 @@ def _distributions(values: Any, owner: str, what: str = "probabilities") -> F64:
     return array / array.sum(axis=-1, keepdims=True)
 
 
-def _smooth(counts: F64, pseudo_count: Any, target: F64 | None, owner: str) -> F64:
-    r"""Return :math:`(n_c + a C t_c) / (n + a C)` on the last axis of C categories.
+def _smooth(counts: F64, amount: F64, target: F64 | None, owner: str) -> F64:
+    r"""Return :math:`(n_c + A t_c) / (n + A)` on the last axis of C categories.
 
-    t is the target, uniform if None: each category then gets the pseudo-count a.
+    A is the sum of the pseudo-counts, a C if they are all a. t is the target; if None, each
+    category gets its own pseudo-count.
     """
-    amount = check.number(pseudo_count, f"pseudo_count of {owner}", 0, MOST)
-    more = amount if target is None else amount * counts.shape[-1] * target
+    size, more = counts.shape[-1], amount
+    if target is not None:
+        each = amount.shape[-1:] == (size,)
+        more = (amount.sum(axis=-1, keepdims=True) if each else amount * size) * target
     numerators = counts + more
     totals = numerators.sum(axis=-1, keepdims=True)
     empty = ~(totals[..., 0] > 0)
@@ -56,15 +59,21 @@ def _smooth(counts: F64, pseudo_count: Any, target: F64 | None, owner: str) -> F
     return numerators / totals
 
 
-def _fit_target(target: F64, shape: tuple[int, ...], owner: str) -> F64:
-    """Broadcast what an estimate is smoothed towards, or say that it does not fit."""
+def _fitting(values: F64, shape: tuple[int, ...], what: str) -> F64:
+    """Return what an estimate is smoothed by, or say that it does not broadcast to its shape."""
     try:
-        return np.broadcast_to(target, shape)
+        np.broadcast_to(values, shape)
     except ValueError:
         raise ShapeError(
-            f"The target of {owner} must fit the estimate, of shape {shape}. "
-            f"Got shape {target.shape}."
+            f"The {what} must fit the estimate, of shape {shape}. Got shape {values.shape}."
         ) from None
+    return values
+
+
+def _pseudo_counts(given: Any, shape: tuple[int, ...], owner: str) -> F64:
+    """Check pseudo-counts: one number, or an array that broadcasts to the shape."""
+    what = f"pseudo_count of {owner}"
+    return _fitting(within(given, what, 0, MOST), shape, what)
 
 
 # --- 0 and 1, and counts --------------------------------------------------------------------------
@@ -158,7 +167,7 @@ class Bernoulli(AbstractFamily[SumSummary]):
         return (rng.random(shape) < self.probability).astype(np.intp)
 
     @classmethod
-    def estimate(cls, summary: SumSummary, pseudo_count: float = 0.0, target: Any = None) -> Self:
+    def estimate(cls, summary: SumSummary, pseudo_count: Any = 0.0, target: Any = None) -> Self:
         r"""Return the share of ones, smoothed if asked.
 
         .. math:: p = \frac{n_1 + 2 a t}{n + 2 a}
@@ -167,8 +176,8 @@ class Bernoulli(AbstractFamily[SumSummary]):
         ----------
         summary
             Made by ``Bernoulli.summarise``, merged or not.
-        pseudo_count : float
-            Weight a added to each of 0 and 1.
+        pseudo_count : float or array-like
+            Weight a added to each of 0 and 1; one number, or one for each column.
         target : float or array-like, optional
             Probability t that is smoothed towards; 1/2 by default.
 
@@ -187,11 +196,12 @@ class Bernoulli(AbstractFamily[SumSummary]):
         goal = None
         if target is not None:
             share = within(target, f"target of {owner}", 0, 1)
-            t = _fit_target(share, ones.shape, owner)
+            t = _fitting(share, ones.shape, f"target of {owner}")
             goal = np.stack([1.0 - t, t], axis=-1)
         zeros = np.maximum(summary.weight - ones, 0.0)  # the sums are rounded
         counts = np.moveaxis(np.stack([zeros, ones]), 0, -1)  # two planes: fast to add up
-        both = _smooth(counts, pseudo_count, goal, owner)
+        amount = _pseudo_counts(pseudo_count, ones.shape, owner)[..., None]
+        both = _smooth(counts, amount, goal, owner)
         made = cls.__new__(cls)  # from both: either may be tiny
         made._set(probability=both[..., 1], _complement=both[..., 0])  # noqa: SLF001 - its own
         return made
@@ -320,13 +330,14 @@ class _Categories(AbstractFamily[S]):
         return self.probabilities.size - int(np.prod(self.batch_shape))
 
     @classmethod
-    def _smoothed(cls, counts: F64, pseudo_count: float, target: Any) -> Self:
+    def _smoothed(cls, counts: F64, pseudo_count: Any, target: Any) -> Self:
         """Return the share of each category, drawn towards a target."""
         owner = f"{cls.__name__}.estimate"
         goal = None
         if target is not None:
-            goal = _fit_target(_distributions(target, owner, "target"), counts.shape, owner)
-        return cls(_smooth(counts, pseudo_count, goal, owner))
+            goal = _distributions(target, owner, "target")
+            _fitting(goal, counts.shape, f"target of {owner}")
+        return cls(_smooth(counts, _pseudo_counts(pseudo_count, counts.shape, owner), goal, owner))
 
 
 @final
@@ -416,7 +427,7 @@ class Categorical(_Categories[CountSummary]):
     def estimate(
         cls,
         summary: CountSummary,
-        pseudo_count: float = 0.0,
+        pseudo_count: Any = 0.0,
         target: Any = None,
         n_categories: int | None = None,
     ) -> Self:
@@ -428,8 +439,8 @@ class Categorical(_Categories[CountSummary]):
         ----------
         summary
             Made by ``Categorical.summarise``, merged or not.
-        pseudo_count : float
-            Weight a added to each category.
+        pseudo_count : float or array-like of shape (..., C)
+            Weight a added to each category, or one for each; aC is then their sum.
         target : array-like of shape (..., C), optional
             Distribution t that is smoothed towards; uniform by default.
         n_categories : int, optional
@@ -543,7 +554,7 @@ class Multinomial(_Categories[SumSummary]):
         return rng.multinomial(n, self.probabilities, shape)
 
     @classmethod
-    def estimate(cls, summary: SumSummary, pseudo_count: float = 0.0, target: Any = None) -> Self:
+    def estimate(cls, summary: SumSummary, pseudo_count: Any = 0.0, target: Any = None) -> Self:
         r"""Return the share of each category in all counts, smoothed if asked.
 
         .. math:: p_c = \frac{n_c + a C t_c}{n + a C}
@@ -552,8 +563,8 @@ class Multinomial(_Categories[SumSummary]):
         ----------
         summary
             Made by ``Multinomial.summarise``, merged or not.
-        pseudo_count : float
-            Count a added to each category.
+        pseudo_count : float or array-like of shape (..., C)
+            Count a added to each category, or one for each; aC is then their sum.
         target : array-like of shape (..., C), optional
             Distribution t that is smoothed towards; uniform by default.
 

@@ -14,7 +14,6 @@ import numpy as np
 from credo import _checks as check
 from credo._types import F64
 from credo.columns import (
-    Categories,
     Codes,
     first_unhashable,
     frame_of,
@@ -374,7 +373,9 @@ def _find_codes(
     except TypeError:
         row, value = first_unhashable(column)
     else:
-        codes = Categories.of(map(plain, states)).codes(words)
+        places = {plain(state): place for place, state in enumerate(states)}
+        lookup = [places.get(value, len(states)) for value in words.categories]
+        codes = np.array([*lookup, -1], dtype=np.intp)[words.codes]
         row = int(np.argmax(codes == len(states))) if len(codes) else 0
         if not len(codes) or codes[row] < len(states):
             return codes

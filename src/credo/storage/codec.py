@@ -19,6 +19,7 @@ import numpy as np
 
 from credo._checks import plain
 from credo._records import Declaration, declared
+from credo.columns import category_key
 from credo.exceptions import InputError
 
 #: What JSON can hold.
@@ -479,7 +480,8 @@ def _check_labels(labels: Any, what: Declaration, path: str, scope: Scope) -> No
     if what.each is not object and not all(isinstance(item, what.each) for item in items):
         raise Fault(f"{path} holds a label of another kind")
     try:
-        twice = len(set(items)) < len(items)
+        any_kind = not in_array and what.each not in (str, int)  # of categories True is no 1
+        twice = len(set(map(category_key, items) if any_kind else items)) < len(items)
     except TypeError:
         raise Fault(f"{path} holds something that is not a label") from None
     if twice and (in_array or "distinct" in what.marks):

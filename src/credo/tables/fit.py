@@ -233,7 +233,8 @@ def merge_models(first: Any, second: Any) -> Any:
     Raises
     ------
     InputError
-        If models, parameters, columns or losses differ, or one keeps no summary of its rows.
+        If models, parameters, columns, the column of weights or losses differ, or one keeps no
+        summary of its rows.
 
     See Also
     --------
@@ -264,7 +265,7 @@ def merge_models(first: Any, second: Any) -> Any:
     schemas = [schema_of_model(model, _MERGE) for model in (first, second)]
     learners = [fitted_learner(model) for model in (first, second)]
     _check_models(first, second, learners)
-    _check_schemas(*schemas)
+    schema = schemas[0].merge(schemas[1], _MERGE)
     for learner in learners:
         if getattr(learner, "summary_", None) is None:
             raise InputError(
@@ -273,8 +274,8 @@ def merge_models(first: Any, second: Any) -> Any:
             )
     merged = learners[0].merge(learners[1])
     if not isinstance(first, DecisionClassifier):
-        return adopt(merged, merged, schemas[0])
-    return adopt(DecisionClassifier(first.estimator, first.loss), merged, schemas[0])
+        return adopt(merged, merged, schema)
+    return adopt(DecisionClassifier(first.estimator, first.loss), merged, schema)
 
 
 def _check_models(first: Any, second: Any, learners: list[Any]) -> None:
@@ -305,32 +306,6 @@ def _same(one: Any, other: Any) -> bool:
     if hasattr(one, "get_params"):
         return type(one) is type(other) and one.get_params() == other.get_params()
     return bool(one == other)
-
-
-def _check_schemas(first: TableSchema, second: TableSchema) -> None:
-    """Refuse models of tables with other columns."""
-    targets = [(each.target, each.label_kind) for each in (first, second)]
-    if targets[0] != targets[1]:
-        told = [f"{name!r} ({kind})" for name, kind in targets]
-        raise InputError(f"{_MERGE} needs the same target in both. Got {told[0]} and {told[1]}.")
-    kinds = [{spec.name: spec.kind for spec in each.features} for each in (first, second)]
-    odd = [name for name in (*kinds[0], *kinds[1]) if name not in kinds[0] or name not in kinds[1]]
-    if odd:
-        raise InputError(
-            f"{_MERGE} needs the same columns in both. Only one of them has {check.listing(odd)}."
-        )
-    for name, kind in kinds[0].items():
-        if kinds[1][name] != kind:
-            raise InputError(
-                f"{_MERGE}: column {name!r} is a {kind} to one model and a {kinds[1][name]} to "
-                "the other. Fit both to columns of the same type."
-            )
-    if first.names != second.names:
-        orders = [check.listing(each.names) for each in (first, second)]
-        raise InputError(
-            f"{_MERGE} needs the columns in the same order in both: {orders[0]} and {orders[1]}. "
-            "Fit one again with its features in the other's order."
-        )
 
 
 # --- later tables ---------------------------------------------------------------------------------

@@ -263,6 +263,16 @@ def test_rows_too_many_to_keep_as_numbers_are_made_in_each_pass(monkeypatch):
 
 
 @pytest.mark.filterwarnings("error")
+def test_a_boolean_and_the_number_equal_to_it_have_coefficients_of_their_own(tmp_path):
+    """With one column of categories the maximum gives each category the shares of its rows."""
+    cells = [1, True, "a", 1.0, True, "a", 1, "a", 1.0, True, True, "a"]
+    model = LogisticClassifier().fit([[cell] for cell in cells], list("ppqqpqpqqpqp"))
+    model.save(tmp_path / "model.credo")
+    for each in (model, credo.load(tmp_path / "model.credo")):
+        found = each.predict_proba([[1], [True], ["a"]])[:, 0]
+        np.testing.assert_allclose(found, [2 / 4, 3 / 4, 1 / 4], rtol=1e-6)
+
+
 def test_a_declared_category_without_rows_is_predicted_as_the_base():
     model = LogisticClassifier().fit(FRAME, GRADES)
     assert model.categories_["grade"] == ("b", "c", "a")

@@ -50,7 +50,16 @@ WRONG = {
         "families": ["gausian", None, 3, dict, ["gaussian"] * 3, {"a": "norml"}, {"a": None}],
         "unknown": ["skip", None, ["smooth"]],
         "variance_floor": [-1e-3, 1.5, np.nan, "small", None],
-        **NUMBERS,
+        "variance_smoothing": [-1e-3, np.nan, np.inf, "small", None],
+        "smoothing": [
+            *NUMBERS["smoothing"],
+            *("Auto", [1.0, 2.0], [1.0, -1.0, 1.0], [[1.0], 2.0, 3.0]),
+            *({"a": -1}, {"a": "auto"}, {"q": 1.0}, {("a", "q"): 1.0}, {(): 1.0}, {"a": 1, 0: 2}),
+        ],
+        "smoothing_target": [
+            *NUMBERS["smoothing_target"],
+            *({"a": "uniform"}, {"a": {"x": 0.5}}, {"a": {"x": 1.0}}, {"q": {"x": 1.0}}),
+        ],
     },
     TextClassifier: {
         "model": ["poisson", None, 3],
@@ -58,7 +67,8 @@ WRONG = {
         "max_words": [0, -1, 2.0, True, "ten"],
         "hashing": [0, -1, 2.5, True, "many"],
         "vectorizer": ["words", 3, TfidfVectorizer()],
-        **NUMBERS,
+        "smoothing": [*NUMBERS["smoothing"], "auto", {"word1": 1.0}],
+        "smoothing_target": [*NUMBERS["smoothing_target"], {"word1": {0: 0.5, 1: 0.5}}],
     },
 }
 
@@ -423,7 +433,7 @@ def test_infinity_is_named_by_its_own_column_and_row_also_far_down_a_mixed_table
 def test_impossible_rows_are_refused_with_row_and_column_never_nan(method):
     X = pd.DataFrame({"f": [1, 1, 0, 0], "t": ["x", "y", "x", "y"], "n": [0, 0, 0, 0]})
     families = {"f": "bernoulli", "t": "categorical", "n": "poisson"}
-    model = NaiveBayes(families, smoothing=0).fit(X, PAIRS)
+    model = NaiveBayes(families, smoothing=0, unknown="smooth").fit(X, PAIRS)
     possible = pd.DataFrame({"f": [1], "t": ["x"], "n": [0]})
     assert np.isfinite(model.predict_proba(possible)).all()
     unseen = pd.DataFrame({"f": [1, 1], "t": ["x", "zz"], "n": [0, 0]})

@@ -8,6 +8,7 @@ from warnings import catch_warnings
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
@@ -474,6 +475,38 @@ TABLES = {
         "column 'n' is a number to one model and a category to the other",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [
+        ((None, "n"), "Got none and from 'n'"),
+        (("n", None), "Got from 'n' and none"),
+        (("n", "x"), "from 'n' and from 'x'"),
+    ],
+)
+def test_weights_from_other_columns_are_refused(weights, told):
+    """Else later tables would be read with weights or without, by which model came first."""
+    tables = [table.set_column(0, "x", pc.abs(table["x"])) for table in (FIRST, SECOND)]
+    pairs = zip(tables, weights, strict=True)
+    parts = [fit_table(NaiveBayes(), table, "y", ["word"], weight) for table, weight in pairs]
+    for merge in (merge_models, NaiveBayes.merge):
+        with pytest.raises(InputError, match=f"weights from the same column.*{told}.*all ones"):
+            merge(*parts)
+
+
+def test_merged_models_keep_their_weights_and_the_words_for_missing_cells_of_both():
+    weighted = [fit_table(NaiveBayes(), each, "y", ["word"], "n") for each in (FIRST, SECOND)]
+    whole = fit_table(NaiveBayes(), ROWS, "y", ["word"], "n")
+    for merge in (merge_models, NaiveBayes.merge):
+        merged = merge(*weighted)
+        assert merged.schema_ == whole.schema_
+        np.testing.assert_allclose(merged.priors_, whole.priors_, rtol=1e-12)
+    parts = [
+        fit_table(NaiveBayes(), table, "y", ["x"], missing=words)
+        for table, words in ((FIRST, ["?"]), (SECOND, ["?", "-"]))
+    ]
+    assert merge_models(*parts).schema_.missing == ("?", "-")
 
 
 @pytest.mark.parametrize("case", TABLES)
