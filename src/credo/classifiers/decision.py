@@ -9,15 +9,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.metrics import make_scorer
 from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from credo import _checks as check
 from credo._results import Storable
 from credo._types import F64
+from credo.classifiers._base import check_fitted, own_errors
 from credo.decisions import Decisions, Loss, decide, expected_loss
 from credo.decisions.loss import as_loss
 from credo.exceptions import InputError, LabelError, ShapeError
@@ -116,7 +116,8 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
             )
         if get_config()["enable_metadata_routing"]:
             fit_params = process_routing(self, "fit", **fit_params).estimator.fit
-        labels = y if y is None else column_or_1d(y, warn=True)
+        with own_errors("DecisionClassifier", "Pass y as one column, a label for each row."):
+            labels = y if y is None else column_or_1d(y, warn=True)
         return self._adopt(clone(self.estimator).fit(X, labels, **fit_params))
 
     def _adopt(self, fitted: Any) -> Self:
@@ -193,7 +194,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
     @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Return the classifier's probabilities, columns in the order of ``classes_``."""
-        check_is_fitted(self)
+        check_fitted(self)
         if len(self.classes_) == 1:  # some classifiers fail or give two columns here
             return np.ones((len(self.estimator_.predict(X)), 1))
         return self.estimator_.predict_proba(X)
@@ -201,7 +202,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
     @available_if(_estimator_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Any:
         """Return the classifier's log-probabilities."""
-        check_is_fitted(self)
+        check_fitted(self)
         if len(self.classes_) == 1:
             return np.log(self.predict_proba(X))
         return self.estimator_.predict_log_proba(X)
@@ -224,7 +225,8 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
             Higher is better, as everywhere in scikit-learn.
         """
         if self.loss is None:
-            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+            with own_errors("DecisionClassifier.score", "Pass one true label per row."):
+                return float(super().score(X, y, sample_weight))
         chosen = self.decide(X)
         return _score_acts(y, chosen, chosen.loss, sample_weight)
 

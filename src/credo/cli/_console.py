@@ -20,7 +20,7 @@ from typing import IO, Any, Self
 
 import typer
 
-from credo._files import written_whole
+from credo._files import refuse_place, written_whole
 from credo.exceptions import InputError
 
 #: Seconds after which somebody who watches would like to know how it is getting on. Below it, a
@@ -80,14 +80,10 @@ def check_out(
     """
     if out is None or (or_stream and str(out) == "-"):
         return None
+    if str(out) == "-":
+        raise InputError("Cannot write -: the result is a file, which needs a name.")
+    refuse_place(out)
     folder = out.resolve().parent
-    reasons = {
-        "the result is a file, which needs a name.": str(out) == "-",
-        f"the folder {folder} does not exist. Make it first.": not folder.is_dir(),
-        "it is a folder. Name a file in it.": out.is_dir(),
-    }
-    for reason in (reason for reason, holds in reasons.items() if holds):
-        raise InputError(f"Cannot write {out}: {reason}")
     for role, given in (inputs or {}).items():
         for path in map(Path, [given] if isinstance(given, (str, Path)) else given or ()):
             if out.is_file() and path.exists() and out.samefile(path):

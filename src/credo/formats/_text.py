@@ -18,7 +18,7 @@ from typing import IO, Never, Self, TextIO, cast
 
 import numpy as np
 
-from credo._files import written_whole
+from credo._files import local_path, written_whole
 from credo._types import F64
 from credo.exceptions import FileFormatError
 
@@ -39,9 +39,9 @@ _WORD = re.compile(r"\S+|[^\x00-\x7f]")
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Read a whole file, unpacked if it is gzipped; its first bytes tell, not its name."""
-    name = os.fspath(path)
+    name = local_path(path)
     try:
-        with Path(path).open("rb") as stream:
+        with Path(name).open("rb") as stream:
             data = _bounded(stream)
         if data.startswith(b"\x1f\x8b"):
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import pyarrow as pa
 
 from credo import _checks as check
+from credo._files import local_path
 from credo.exceptions import FileFormatError, InputError
 from credo.tables.arrow import (
     blaming_file,
@@ -492,9 +493,9 @@ def _paths(source: Any) -> tuple[list[str], str]:
         if not source or not all(isinstance(path, (str, os.PathLike)) for path in source):
             got = check.listing(list(source))
             raise InputError(f"A list of sources must hold paths. Got {got}.")
-        paths = [os.fspath(path) for path in source]
+        paths = [local_path(path) for path in source]
         return paths, paths[0] if len(paths) == 1 else "the list of files"
-    path = os.fspath(source)
+    path = local_path(source)
     if not path:
         raise InputError("A source of rows must have a name. Got an empty path.")
     return _files_in(path) if Path(path).is_dir() else [path], path
