@@ -278,15 +278,16 @@ def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Any
         Losses by true class and act, one matrix for all rows.
     from_probabilities
         False: the acts are what the estimator's ``predict`` returns, so that an estimator is
-        judged by what it does. True: the acts are the best ones under ``loss`` for the
-        estimator's ``predict_proba``.
+        judged by what it does; where that are classes, and the acts are named unlike these, as
+        with True. True: the acts are the best ones under ``loss`` for the estimator's
+        ``predict_proba``.
 
     Returns
     -------
     callable
         A scorer ``scorer(estimator, X, y, sample_weight=None)``. With ``from_probabilities=False``
-        it is one of scikit-learn's own, so it also works where those are asked for, such as in
-        ``TunedThresholdClassifierCV``.
+        and an act for each class it is one of scikit-learn's own, so it also works where those are
+        asked for, such as in ``TunedThresholdClassifierCV``.
 
     See Also
     --------
@@ -309,7 +310,9 @@ def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Any
     as_loss(loss, "expected_loss_scorer", per_row=False)
     if from_probabilities:
         return partial(_score_probabilities, loss)
-    return make_scorer(_score_predictions, loss=loss)
+    if set(loss.truths) <= set(loss.acts):
+        return make_scorer(_score_predictions, loss=loss)
+    return partial(_score_either, loss)
 
 
 def _score_acts(y: Any, acts: Any, loss: Loss, sample_weight: Any) -> float:
@@ -323,6 +326,16 @@ def _score_probabilities(
     """Score an estimator by the best acts under a loss for its probabilities."""
     acts = decide(estimator.predict_proba(X), loss, labels=estimator.classes_)
     return _score_acts(y, acts, loss, sample_weight)
+
+
+def _score_either(loss: Loss, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Score what predict returns if these are acts, else the best acts for the probabilities."""
+    try:
+        return _score_predictions(y, estimator.predict(X), loss, sample_weight)
+    except LabelError:
+        if not hasattr(estimator, "predict_proba"):
+            raise
+        return _score_probabilities(loss, estimator, X, y, sample_weight)
 
 
 def _score_predictions(y: Any, acts: Any, loss: Loss, sample_weight: Any = None) -> float:
