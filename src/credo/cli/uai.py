@@ -23,7 +23,7 @@ def uai(
         Literal["PR", "MAR", "MAP", "MMAP"],
         arg("PR, MAR, MAP or MMAP.", "TASK", case_sensitive=False),
     ],
-    model: Annotated[Path, arg("The model, .uai, also with .gz.", "MODEL")],
+    model: Annotated[Path, arg("The network, .uai, also with .gz.", "NETWORK")],
     evidence: Annotated[
         Path | None, arg("What was observed, .evid; nothing by default.", "EVIDENCE")
     ] = None,

@@ -514,16 +514,18 @@ def _files_in(folder: str) -> list[str]:
 
 
 def _kind(path: str) -> str:
-    """Tell the kind of a file by its name, else by its first bytes."""
-    for kind, endings in ENDINGS.items():
-        if path.lower().endswith(endings):
-            return kind
+    """Tell the kind of a file by its name, else by its first bytes; these must agree."""
     with Path(path).open("rb") as file:
         start = file.read(len(ARROW_MAGIC))
-    if start.startswith(b"PAR1"):
-        return "Parquet"
-    if start == ARROW_MAGIC:
-        return "Arrow"
+    found = "Parquet" if start.startswith(b"PAR1") else "Arrow" if start == ARROW_MAGIC else ""
+    for kind, endings in ENDINGS.items():
+        if path.lower().endswith(endings):
+            if found in ("", kind):
+                return kind
+            reason = f"this is a table in {found}, and its name says {kind}. Rename it to"
+            raise FileFormatError(f"{reason} {ENDINGS[found][0]}.", path)
+    if found:
+        return found
     known = ", ".join(ending for endings in ENDINGS.values() for ending in endings)
     raise FileFormatError(f"the kind of file is not known. Known endings: {known}.", path)
 
