@@ -11,6 +11,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,8 @@ def number(value: Any, what: str, least: float = -math.inf, most: float = math.i
     """Return one finite number between ``least`` and ``most``."""
     try:
         found = np.asarray(value, np.float64)
+    except OverflowError:
+        raise InputError(f"The {what} must be a number that a float can hold.") from None
     except (TypeError, ValueError):
         raise InputError(f"The {what} must be a number. Got {value!r}.") from None
     if found.ndim:
@@ -193,9 +196,10 @@ def names_array(names: Any) -> Any:
         return np.asarray(names)
     kinds = {type(name) for name in names}
     if len(kinds) <= 1 and tuple not in kinds:
-        array = np.asarray(names)
-        if array.tolist() == list(names):  # not so for huge integers, or text ending in NUL
-            return array
+        with suppress(ValueError):  # lists of several lengths are no array
+            array = np.asarray(names)
+            if array.tolist() == list(names):  # not so for huge integers, or text ending in NUL
+                return array
     array = np.empty(len(names), dtype=object)
     array[:] = names
     return array
@@ -245,7 +249,7 @@ def position(name: Any, known: Labels, what: str = "label", holder: str = "") ->
     wanted = plain(name)
     try:
         return known.index(wanted)
-    except ValueError:
+    except (TypeError, ValueError):  # what cannot be compared is not known
         raise _unknown(wanted, known, what, holder) from None
 
 

@@ -591,7 +591,8 @@ def _of_array(X: Any, owner: str) -> Any:
     if np.ma.isMaskedArray(X) and X.dtype.kind in "bOUST":
         mask, X = np.ma.getmaskarray(X), X.data.astype(object)
         X[mask] = None
-    array = np.asarray(without_mask(X) if getattr(X, "dtype", np.dtype("V")).kind in "iuf" else X)
+    is_masked = np.ma.isMaskedArray(X) and X.dtype.kind in "iuf"
+    array = np.asarray(without_mask(X) if is_masked else X)
     kind = array.dtype.kind
     if kind == "O" and not array.ndim:
         raise ShapeError(
@@ -797,7 +798,7 @@ def with_weight(X: Any, kept: Bool, owner: str) -> Any:
 # --- refusals -------------------------------------------------------------------------------------
 
 
-class _KindError(InputError, TypeError):
+class KindError(InputError, TypeError):
     """A column of something else; scikit-learn expects a TypeError of some."""
 
 
@@ -823,17 +824,17 @@ def _check_shape(shape: tuple[int, ...], owner: str) -> None:
 def _refuse(where: str, kind: str) -> NoReturn:
     """Refuse a column by the name of its kind, which says what is in it."""
     if "complex" in kind.lower():
-        raise _KindError(
+        raise KindError(
             f"{where}: Complex data not supported. Split it into real and imaginary parts."
         )
     if kind.lower().startswith(("date", "time", "duration", "period")):
-        raise _KindError(
+        raise KindError(
             f"{where} holds dates or durations ({kind}). Turn it into numbers, such as days since "
             "the first, or categories, such as the weekday as text."
         )
     if kind.startswith("Sparse"):
-        raise _KindError(f"{where} is sparse, and must be dense. Use X.sparse.to_dense().")
-    raise _KindError(
+        raise KindError(f"{where} is sparse, and must be dense. Use X.sparse.to_dense().")
+    raise KindError(
         f"{where} holds {kind}, and each cell of this argument must be a string, a boolean or a "
         "number. Turn it into numbers, booleans or text, or leave it out."
     )

@@ -600,6 +600,33 @@ class TestUai:
         assert credo(*arguments) == (0, "", "")
         assert (folder / "m.MMAP").read_text() == "MMAP\n1 0 1\n"
 
+    def test_an_answer_that_does_not_fit_is_approximate_and_says_so(self, credo, folder):
+        rng = np.random.default_rng(0)
+        loop = [0, 1, 2, 3]
+        tables = [np.exp(rng.normal(size=(2, 2))) for _ in loop]
+        pairs = [(i, (i + 1) % 4) for i in loop]
+        text = f"MARKOV 4 2 2 2 2 4 {' '.join(f'2 {i} {j}' for i, j in pairs)} "
+        text += " ".join(f"4 {' '.join(map(str, t.ravel().tolist()))}" for t in tables)
+        (folder / "loop.uai").write_text(text)
+        joint = np.einsum("ab,bc,cd,da->abcd", *tables)
+        said = r"credo: warning: (infer|mpe) .*the budget is 8B.*"
+        code, out, err = credo("uai", "PR", "loop.uai", "--budget", "8B")
+        assert code == 0
+        assert re.match(r"credo: warning: infer gives an approximate answer \(engine", err)
+        assert "--method exact to get an error instead" in err
+        estimate = float(out.split()[1])
+        assert estimate == pytest.approx(math.log10(joint.sum()), abs=0.05)
+        assert estimate != pytest.approx(math.log10(joint.sum()), abs=1e-6)
+        code, out, err = credo("uai", "MAR", "loop.uai", "--budget", "8B")
+        assert (code, re.match(said, err) is None) == (0, False)
+        first = [float(word) for word in out.split()[3:5]]
+        assert first == pytest.approx(joint.sum((1, 2, 3)) / joint.sum(), abs=0.05)
+        _, out, err = credo("uai", "PR", "loop.uai")
+        assert (err, float(out.split()[1])) == ("", pytest.approx(math.log10(joint.sum())))
+        code, out, err = credo("uai", "MAP", "loop.uai", "--budget", "8B")
+        best = np.unravel_index(joint.argmax(), joint.shape)
+        assert (code, out) == (0, f"MAP\n4 {' '.join(map(str, best))}\n")
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
@@ -614,8 +641,10 @@ class TestUai:
             ("MMAP pair.uai --query-file far.query", "There is no variable 7"),
             ("MMAP pair.uai --query-file long.query", "Expected 1 variables, got 2"),
             ("MMAP pair.uai --query-file cut.query", "file ends where a variable"),
-            ("MAR pair.uai --budget 8B", "the budget is 8B"),
-            ("MAP pair.uai --budget 8B", "the budget is 8B"),
+            ("PR pair.uai --method exact --budget 8B", "the budget is 8B"),
+            ("MAR pair.uai --method exact --budget 8B", "the budget is 8B"),
+            ("MAP pair.uai --method exact --budget 8B", "the budget is 8B"),
+            ("MMAP pair.uai --query-file m.query --budget 8B", "the budget is 8B"),
         ],
     )
     def test_bad_input_exits_with_2_and_a_sentence(self, folder, refused, arguments, message):

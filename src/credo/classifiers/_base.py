@@ -15,13 +15,14 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo import _checks as check
 from credo._records import field_of
 from credo._results import Storable
 from credo._types import F64, Label, PerLabel
-from credo.columns import Numbers, Table, read_table
+from credo.columns import KindError, Numbers, Table, read_table
 from credo.exceptions import CredoError, InputError, NumericalError, ShapeError
 from credo.posterior import Posterior
 
@@ -39,7 +40,7 @@ class ScoredClassifier(Storable, ClassifierMixin, BaseEstimator, ABC):
 
     def _check_ready(self) -> None:
         """Refuse to predict before anything was learned."""
-        check_is_fitted(self)
+        check_fitted(self)
 
     @abstractmethod
     def _rows(self, X: Any) -> Any:
@@ -135,6 +136,26 @@ class ScoredClassifier(Storable, ClassifierMixin, BaseEstimator, ABC):
         """
         table = self._table(self._rows(X))
         return table[:, 1] - table[:, 0] if len(self.classes_) == 2 else table
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of the rows whose most probable class is their label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows, of any kind that fit takes.
+        y : array-like of shape (n,)
+            True labels.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
+        with own_errors(f"{type(self).__name__}.score", "Pass one true label per row."):
+            return float(super().score(X, y, sample_weight))
 
     def _table(
         self,
@@ -385,8 +406,8 @@ class LearnsFromSummary(StoredModel, ABC):
         owner = type(self).__name__
         if not isinstance(other, type(self)):
             raise InputError(f"{owner}.merge needs a {owner}. Got {type(other).__name__}.")
-        check_is_fitted(self)
-        check_is_fitted(other)
+        check_fitted(self)
+        check_fitted(other)
         if self.summary_ is None or other.summary_ is None:
             raise InputError(
                 f"{owner}.merge: a model fitted to missing values by EM, or saved without its "
@@ -450,7 +471,7 @@ class LearnsFromSummary(StoredModel, ABC):
 
     def _check_ready(self) -> None:
         """Check that there is a fitted model."""
-        check_is_fitted(self)
+        check_fitted(self)
         if self._problem is not None:
             raise NumericalError(self._problem)
 
@@ -467,6 +488,41 @@ def warn_user(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("credo."):
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, category, stacklevel=depth)
+
+
+class UnfittedError(InputError, NotFittedError):
+    """A model that has learned nothing yet; scikit-learn asks for its own class, too."""
+
+
+@contextmanager
+def own_errors(owner: str, remedy: str = "") -> Iterator[None]:
+    """Say what scikit-learn refuses as an error of this library, with a remedy."""
+    try:
+        yield
+    except (CredoError, NotImplementedError):
+        raise
+    except NotFittedError as error:
+        raise UnfittedError(str(error)) from error
+    except (TypeError, ValueError, OverflowError) as error:
+        said = " ".join(str(error).partition("\n[")[0].split()).rstrip(".")
+        kind = KindError if isinstance(error, TypeError) else InputError
+        raise kind(f"{owner}: {said}. {remedy}".rstrip()) from error
+
+
+def check_fitted(model: Any) -> None:
+    """Refuse a model that has learned nothing yet."""
+    with own_errors(type(model).__name__):
+        check_is_fitted(model)
+
+
+def note_columns(model: Any, X: Any, *y: Any, reset: bool, **how: Any) -> Any:
+    """Keep the number and names of the columns, or compare them with those of the fit.
+
+    ``how`` the rows themselves are read by scikit-learn; by default they are not.
+    """
+    remedy = "" if reset else "Pass the columns that it was fitted to, under the same names."
+    with own_errors(type(model).__name__, remedy):
+        return validate_data(model, X, *y, reset=reset, **how or {"skip_check_array": True})
 
 
 def read_numbers(X: Any, owner: str) -> Any:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from credo import _checks as check
 from credo._types import F64, Bool, Int
+from credo.classifiers._base import own_errors
 from credo.exceptions import InputError
 
 #: Integers in a range of at most this many, or four per row, are counted instead of sorted.
@@ -31,7 +32,8 @@ def encode_labels(y: Any) -> tuple[Any, Int]:
             return classes, (np.cumsum(present) - 1)[offsets]
     try:
         if y.dtype.kind != "b":
-            check_classification_targets(y)
+            with own_errors("The labels y", "Pass the name of a class for each row."):
+                check_classification_targets(y)
         return np.unique(y, return_inverse=True)
     except TypeError as error:
         raise InputError(
@@ -45,7 +47,8 @@ def read_target(y: Any, n: int, owner: str) -> Any:
     if np.ma.is_masked(y):
         row = int(np.argmax(np.ma.getmaskarray(y)))
         raise InputError(f"{owner}: y is masked in row {row}. Leave out rows without a label.")
-    target = column_or_1d(y, warn=True)
+    with own_errors(owner, "Pass y as one column: a label or a target for each row."):
+        target = column_or_1d(y, warn=True)
     if len(target) != n:
         raise InputError(
             f"{owner}: X has {n} rows and y has {len(target)} labels or targets, inconsistent "

@@ -9,12 +9,12 @@ from typing import Any, final
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_X_y
 
 from credo import _checks as check
 from credo._results import Drawable
 from credo._types import F64, Bool, Int, RandomState
-from credo.classifiers._labels import encode_labels
+from credo.classifiers._base import read_numbers
+from credo.classifiers._labels import read_labels
 from credo.classifiers.gaussian import GaussianClassifier
 from credo.classifiers.logistic import LogisticClassifier
 from credo.exceptions import InputError, SeparationWarning, SingularWarning
@@ -184,8 +184,8 @@ def compare_generative_discriminative(  # noqa: PLR0913 - all but the rows by na
     >>> bool(generative[0] < discriminative[0])  # the Gaussians are right
     True
     """
-    rows, labels = check_X_y(X, y)
-    classes, codes = encode_labels(labels)
+    rows = check.finite(read_numbers(X, _OWNER), f"rows X of {_OWNER}")
+    classes, codes, _, _ = read_labels(y, None, len(rows), _OWNER)
     repeats = check.count(n_repeats, f"n_repeats of {_OWNER}")
     share = check.level(test_share, f"test_share of {_OWNER}")
     contestants = _check_models(models)
@@ -199,7 +199,7 @@ def compare_generative_discriminative(  # noqa: PLR0913 - all but the rows by na
         order = _interleave(codes, rng)
         test, pool = order[:n_test], order[n_test:]
         for s, size in enumerate(steps):
-            mine = [_fit(model, rows, labels, pool[:size]) for model in contestants]
+            mine = [_fit(model, rows, classes[codes], pool[:size]) for model in contestants]
             for m, model in enumerate(mine):
                 losses[m, s, r], errors[m, s, r] = _losses(model, rows[test], codes[test])
             separated[s, r] = getattr(mine[1], "separation_", None) is not None

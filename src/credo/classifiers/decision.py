@@ -9,15 +9,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.metrics import make_scorer
 from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from credo import _checks as check
 from credo._results import Storable
 from credo._types import F64
+from credo.classifiers._base import check_fitted, own_errors
 from credo.decisions import Decisions, Loss, decide, expected_loss
 from credo.decisions.loss import as_loss
 from credo.exceptions import InputError, LabelError, ShapeError
@@ -116,7 +116,8 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
             )
         if get_config()["enable_metadata_routing"]:
             fit_params = process_routing(self, "fit", **fit_params).estimator.fit
-        labels = y if y is None else column_or_1d(y, warn=True)
+        with own_errors("DecisionClassifier", "Pass y as one column, a label for each row."):
+            labels = y if y is None else column_or_1d(y, warn=True)
         return self._adopt(clone(self.estimator).fit(X, labels, **fit_params))
 
     def _adopt(self, fitted: Any) -> Self:
@@ -193,7 +194,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
     @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Return the classifier's probabilities, columns in the order of ``classes_``."""
-        check_is_fitted(self)
+        check_fitted(self)
         if len(self.classes_) == 1:  # some classifiers fail or give two columns here
             return np.ones((len(self.estimator_.predict(X)), 1))
         return self.estimator_.predict_proba(X)
@@ -201,7 +202,7 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
     @available_if(_estimator_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Any:
         """Return the classifier's log-probabilities."""
-        check_is_fitted(self)
+        check_fitted(self)
         if len(self.classes_) == 1:
             return np.log(self.predict_proba(X))
         return self.estimator_.predict_log_proba(X)
@@ -224,7 +225,8 @@ class DecisionClassifier(Storable, MetaEstimatorMixin, ClassifierMixin, BaseEsti
             Higher is better, as everywhere in scikit-learn.
         """
         if self.loss is None:
-            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+            with own_errors("DecisionClassifier.score", "Pass one true label per row."):
+                return float(super().score(X, y, sample_weight))
         chosen = self.decide(X)
         return _score_acts(y, chosen, chosen.loss, sample_weight)
 
@@ -276,15 +278,16 @@ def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Any
         Losses by true class and act, one matrix for all rows.
     from_probabilities
         False: the acts are what the estimator's ``predict`` returns, so that an estimator is
-        judged by what it does. True: the acts are the best ones under ``loss`` for the
-        estimator's ``predict_proba``.
+        judged by what it does; where that are classes, and the acts are named unlike these, as
+        with True. True: the acts are the best ones under ``loss`` for the estimator's
+        ``predict_proba``.
 
     Returns
     -------
     callable
         A scorer ``scorer(estimator, X, y, sample_weight=None)``. With ``from_probabilities=False``
-        it is one of scikit-learn's own, so it also works where those are asked for, such as in
-        ``TunedThresholdClassifierCV``.
+        and an act for each class it is one of scikit-learn's own, so it also works where those are
+        asked for, such as in ``TunedThresholdClassifierCV``.
 
     See Also
     --------
@@ -307,7 +310,9 @@ def expected_loss_scorer(loss: Loss, *, from_probabilities: bool = False) -> Any
     as_loss(loss, "expected_loss_scorer", per_row=False)
     if from_probabilities:
         return partial(_score_probabilities, loss)
-    return make_scorer(_score_predictions, loss=loss)
+    if set(loss.truths) <= set(loss.acts):
+        return make_scorer(_score_predictions, loss=loss)
+    return partial(_score_either, loss)
 
 
 def _score_acts(y: Any, acts: Any, loss: Loss, sample_weight: Any) -> float:
@@ -321,6 +326,16 @@ def _score_probabilities(
     """Score an estimator by the best acts under a loss for its probabilities."""
     acts = decide(estimator.predict_proba(X), loss, labels=estimator.classes_)
     return _score_acts(y, acts, loss, sample_weight)
+
+
+def _score_either(loss: Loss, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Score what predict returns if these are acts, else the best acts for the probabilities."""
+    try:
+        return _score_predictions(y, estimator.predict(X), loss, sample_weight)
+    except LabelError:
+        if not hasattr(estimator, "predict_proba"):
+            raise
+        return _score_probabilities(loss, estimator, X, y, sample_weight)
 
 
 def _score_predictions(y: Any, acts: Any, loss: Loss, sample_weight: Any = None) -> float:

@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
 
 from credo import _checks as check
 from credo._types import F64, Int, Label, PerLabel, RandomState
@@ -18,6 +17,7 @@ from credo.classifiers._base import (
     GenerativeClassifier,
     LearnsFromSummary,
     log_totals,
+    note_columns,
     prior_probabilities,
     read_numbers,
     refuse_priors,
@@ -89,7 +89,7 @@ class GaussianModel(LearnsFromSummary):
         """Check rows to predict."""
         self._check_ready()
         rows = read_numbers(X, type(self).__name__)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        note_columns(self, X, reset=False)
         return rows
 
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
@@ -354,7 +354,7 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
         if reset:
             self._forget("schema_")
         rows = read_numbers(X, _OWNER)
-        validate_data(self, X, y, reset=reset, skip_check_array=True)
+        note_columns(self, X, y, reset=reset)
         return labelled_rows(rows, y, sample_weight, _OWNER)
 
     def _detail(self) -> Detail:

@@ -11,7 +11,6 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo import _checks as check
 from credo._types import F64, Label, Labels
@@ -19,7 +18,9 @@ from credo.classifiers._base import (
     Blocks,
     ScoredClassifier,
     StoredModel,
+    check_fitted,
     n_rows,
+    note_columns,
     read_numbers,
     unchanged_on_error,
     warn_user,
@@ -298,7 +299,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         NumericalError
             If the data do not determine the coefficients.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         owner = f"{OWNER}.coefficient_table"
         level = check.level(confidence, f"confidence of {owner}")
         information = self._checked_information(owner)
@@ -402,14 +403,14 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     def _open(self, X: Any, *, reset: bool) -> Any:
         """Return rows as numbers, dense or CSR; or as a table if some columns hold words."""
         if sparse.issparse(X):
-            read = partial(validate_data, accept_sparse="csr", ensure_all_finite=False)
-            rows = read(self, X, reset=reset, dtype="numeric")
+            how = {"accept_sparse": "csr", "ensure_all_finite": False, "dtype": "numeric"}
+            rows = note_columns(self, X, reset=reset, **how)
             if not rows.has_canonical_format:
                 rows = rows.copy()
                 rows.sum_duplicates()
             return rows
         table = read_table(X, OWNER)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        note_columns(self, X, reset=reset)
         columns = range(0 if table.matrix is not None else table.n_columns)
         has_words = any(isinstance(table.column(j), Words) for j in columns)
         is_coded = not reset and hasattr(self, "_fitted") and self._fitted.codings
@@ -619,7 +620,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
 
     def _rows(self, X: Any) -> Any:
         """Check rows to predict."""
-        check_is_fitted(self)
+        check_fitted(self)
         return self._open(X, reset=False)
 
     def __sklearn_tags__(self) -> Any:

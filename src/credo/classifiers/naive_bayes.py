@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self, final
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import validate_data
 
 from credo import _checks as check
 from credo._types import F64, Bool, Label, Labels, PerLabel, RandomState
@@ -16,6 +15,7 @@ from credo.classifiers._base import (
     Blocks,
     GenerativeClassifier,
     LearnsFromSummary,
+    note_columns,
     prior_probabilities,
     refuse_priors,
 )
@@ -589,7 +589,7 @@ class NaiveBayes(TermClassifier):
         if reset:
             self._forget("schema_")
         rows = _open(X)
-        validate_data(self, X, y, reset=reset, skip_check_array=True)
+        note_columns(self, X, y, reset=reset)
         classes, codes, weights, kept = read_labels(y, sample_weight, len(rows), _OWNER)
         if kept is not None:
             rows = _open(with_weight(X, kept, _OWNER))
@@ -701,7 +701,7 @@ class NaiveBayes(TermClassifier):
     def _rows(self, X: Any) -> Any:
         self._check_ready()
         rows = _open(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        note_columns(self, X, reset=False)
         if isinstance(rows, Table) and self._is_sparse():
             return SparseRows.of(csr_array(rows.floats(range(rows.n_columns), slice(None))), _OWNER)
         if isinstance(rows, SparseRows) and not self._is_sparse():

@@ -7,12 +7,11 @@ from typing import Annotated, Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from credo import _checks as check
 from credo._results import Storable
 from credo._types import F64
-from credo.classifiers._base import read_numbers, row_weights
+from credo.classifiers._base import note_columns, own_errors, read_numbers, row_weights
 from credo.classifiers._labels import read_target, refuse_missing
 from credo.classifiers.gaussian import GaussianModel, Progress
 from credo.classifiers.summary import ClassSummary
@@ -294,7 +293,7 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         if reset:
             self._forget("schema_")
         rows = read_numbers(X, _OWNER)
-        validate_data(self, X, y, reset=reset, skip_check_array=True)
+        note_columns(self, X, y, reset=reset)
         n_bytes = 8 * (rows.shape[1] + 1) ** 2
         if n_bytes > MOST_BYTES:
             raise InputError(
@@ -456,6 +455,26 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
                 "positive one. Use predict, or fit more rows, or pass shrinkage='auto'."
             )
         return Gaussian(mean, variance)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        r"""Return :math:`R^2`, the share of the variance of the targets that predictions explain.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows.
+        y : array-like of shape (n,)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            At most one.
+        """
+        with own_errors(f"{_OWNER}.score", "Pass one number per row."):
+            return float(super().score(X, y, sample_weight))
 
     def log_density(self, X: Any, y: Any) -> F64:
         r"""Return :math:`\log p(t \mid x)` of each row; low values are outliers.

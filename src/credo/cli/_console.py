@@ -20,12 +20,15 @@ from typing import IO, Any, Self
 
 import typer
 
-from credo._files import written_whole
+from credo._files import refuse_place, written_whole
 from credo.exceptions import InputError
 
 #: Seconds after which somebody who watches would like to know how it is getting on. Below it, a
 #: rate says how fast a program starts, not how fast it works.
 _PATIENCE = 1.0
+#: What becomes of characters that no file can hold, as in names that are no UTF-8: \udcff in JSON
+#: is such a character again.
+_ODD = "backslashreplace"
 
 
 @contextmanager
@@ -39,7 +42,7 @@ def destination(out: Path | None) -> Iterator[IO[str]]:
         raise InputError("There is no standard output to write to. Pass --out.")
     with (
         tempfile.TemporaryFile() as spool,
-        io.TextIOWrapper(spool, encoding="utf-8", newline="", write_through=True) as stream,
+        io.TextIOWrapper(spool, "utf-8", _ODD, newline="", write_through=True) as stream,
     ):
         yield stream
         spool.seek(0)
@@ -64,7 +67,7 @@ def say_json(record: Any) -> None:
 
 def note(text: str) -> None:
     """Print a sentence beside the result, on the standard error."""
-    typer.echo(text, err=True)
+    typer.echo(text.encode("utf-8", _ODD).decode(), err=True)
 
 
 def check_out(
@@ -80,14 +83,10 @@ def check_out(
     """
     if out is None or (or_stream and str(out) == "-"):
         return None
+    if str(out) == "-":
+        raise InputError("Cannot write -: the result is a file, which needs a name.")
+    refuse_place(out)
     folder = out.resolve().parent
-    reasons = {
-        "the result is a file, which needs a name.": str(out) == "-",
-        f"the folder {folder} does not exist. Make it first.": not folder.is_dir(),
-        "it is a folder. Name a file in it.": out.is_dir(),
-    }
-    for reason in (reason for reason, holds in reasons.items() if holds):
-        raise InputError(f"Cannot write {out}: {reason}")
     for role, given in (inputs or {}).items():
         for path in map(Path, [given] if isinstance(given, (str, Path)) else given or ()):
             if out.is_file() and path.exists() and out.samefile(path):

@@ -19,6 +19,7 @@ from typer.core import TyperCommand
 
 from credo._version import __version__
 from credo.cli._console import note
+from credo.cli._kinds import settle_files
 from credo.cli._options import OUTPUT
 from credo.cli.bounds import bounds
 from credo.cli.convert import convert
@@ -87,6 +88,7 @@ class _Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         try:
             with self._spoken_warnings():
+                settle_files(f"credo {self.name}", self.params, ctx.params)
                 return super().invoke(ctx)
         except typer.Exit:
             raise

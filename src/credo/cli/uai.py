@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from credo.cli._console import Wait, check_out
-from credo.cli._options import ASK, OUTPUT, Budget, arg, as_budget, opt
+from credo.cli._options import ASK, METHOD, OUTPUT, Budget, arg, as_budget, opt
 from credo.cli._rows import place_for
-from credo.exceptions import InputError
+from credo.exceptions import BudgetError, InputError
 
 _QUERY = "The variables of MMAP: their number, then each of them."
+_METHOD = (
+    "auto: approximate, with a warning, where the exact answer needs more memory than --budget; "
+    "exact: never. MMAP is always exact."
+)
 
 
 def uai(
@@ -19,16 +23,18 @@ def uai(
         Literal["PR", "MAR", "MAP", "MMAP"],
         arg("PR, MAR, MAP or MMAP.", "TASK", case_sensitive=False),
     ],
-    model: Annotated[Path, arg("The model, .uai, also with .gz.", "MODEL")],
+    model: Annotated[Path, arg("The network, .uai, also with .gz.", "NETWORK")],
     evidence: Annotated[
         Path | None, arg("What was observed, .evid; nothing by default.", "EVIDENCE")
     ] = None,
     query_file: Annotated[Path | None, opt(_QUERY, ASK)] = None,
+    method: Annotated[Literal["auto", "exact"], opt(_METHOD, METHOD)] = "auto",
     budget: Budget = "4GB",
     out: Annotated[Path | None, opt("Write to this file instead of the terminal.", OUTPUT)] = None,
 ) -> None:
     """Solve a task of the UAI inference competitions and write the result as they do."""
     from credo.formats import read_uai, read_uai_evidence, write_uai_result
+    from credo.inference import marginal_map
 
     if (task == "MMAP") != (query_file is not None):
         raise InputError(
@@ -42,27 +48,35 @@ def uai(
         net = read_uai(model)
         findings = {} if evidence is None else read_uai_evidence(evidence, net)
         chosen = [] if query_file is None else _query(query_file, list(net.names))
-        value = _solved(task, net, findings, chosen, as_budget(budget))
+        if task == "MMAP":
+            best = marginal_map(net, chosen, findings, budget=as_budget(budget)).states.items()
+            places = {name: number for number, name in enumerate(net.names)}
+            value: Any = {places[name]: net[name].index(state) for name, state in best}
+        else:
+            value = _solved(task, net, findings, method, as_budget(budget))
     with place_for(out) as place:
         write_uai_result(place, task, value)
 
 
-def _solved(task: str, net: Any, findings: Any, chosen: list[Any], budget: str | None) -> Any:
-    """Return the result of a task; variables and states have the numbers of the file."""
+def _solved(task: str, net: Any, findings: Any, method: str, budget: str | None) -> Any:
+    """Return the result of a task; an approximate one warns that it is."""
     from credo import inference
 
-    if task == "PR":
-        post = inference.infer(net, findings, query=[], method="exact", budget=budget)
-        return post.log_evidence / math.log(10)
-    if task == "MAR":
-        post = inference.infer(net, findings, method="exact", budget=budget)
-        return [post.probabilities(name) for name in post]
     if task == "MAP":
-        best = inference.mpe(net, findings, method="junction_tree", budget=budget)
+        way = "junction_tree" if method == "exact" else method
+        best = inference.mpe(net, findings, method=way, budget=budget)
         return [net[name].index(state) for name, state in best.states.items()]
-    best = inference.marginal_map(net, chosen, findings, budget=budget)
-    places = {name: number for number, name in enumerate(net.names)}
-    return {places[name]: net[name].index(state) for name, state in best.states.items()}
+    if task == "PR":
+        try:  # in one pass, which takes less than the marginals of all variables
+            post = inference.infer(net, findings, query=[], method="exact", budget=budget)
+            return post.log_evidence / math.log(10)
+        except BudgetError:
+            if method == "exact":
+                raise
+    post = inference.infer(net, findings, method=method, budget=budget)
+    if task == "PR":
+        return post.log_evidence / math.log(10)
+    return [post.probabilities(name) for name in post]
 
 
 def _query(path: Path, names: list[Any]) -> list[Any]:

@@ -376,6 +376,7 @@ def confusion_matrix(
     if loss is not None and labels is not None:
         raise InputError(f"{who}: the names come from the loss; leave labels out.")
     if loss is not None:
+        loss = as_loss(loss, who)
         truths, columns, reject, what = loss.truths, loss.acts, loss.reject, "truth"
     else:
         if labels is None:

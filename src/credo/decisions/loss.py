@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from credo import _checks as check
-from credo._files import written_whole
+from credo._files import local_path, written_whole
 from credo._results import Immutable, Storable, number
 from credo._types import F64, Int, Label, Labels
 from credo.exceptions import FileFormatError, InputError, LabelError, ShapeError
@@ -560,10 +560,10 @@ def _mixture(own: F64, others: F64) -> F64 | None:
 
 def _read_csv(path: str | os.PathLike[str]) -> tuple[list[list[float]], list[str], list[str]]:
     """Read matrix, truths and acts; every error names the line."""
-    name = os.fspath(path)
-    if Path(path).stat().st_size > _MOST_FILE:
+    name = local_path(path)
+    if Path(name).stat().st_size > _MOST_FILE:
         raise FileFormatError(f"a loss matrix of more than {_MOST_FILE >> 20} MB is refused.", name)
-    with Path(path).open(encoding="utf-8-sig", newline="") as stream:
+    with Path(name).open(encoding="utf-8-sig", newline="") as stream:
         reader = csv.reader(stream, strict=True)
         try:
             lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]

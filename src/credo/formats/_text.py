@@ -12,19 +12,22 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Never, Self, TextIO, cast
 
 import numpy as np
 
-from credo._files import written_whole
+from credo._files import local_path, written_whole
 from credo._types import F64
 from credo.exceptions import FileFormatError
 
 #: Largest file that is read, in bytes after unpacking. A published network is a few megabytes; a
 #: small .gz that would unpack to more than this is damaged or hostile.
 LIMIT = 2**30
+#: Deflate writes 258 bytes by two codes of one bit at best: no byte unpacks to more.
+_MOST_UNPACKED = 1032
 #: Longest word that is taken for a number. A float64 written out in full has at most 1075 digits
 #: after the point; turning a longer word into a number takes time with the square of its length.
 LONGEST = 1200
@@ -37,15 +40,24 @@ _SPACE, _ESCAPE = re.compile(r"\s"), re.compile(r'\\(["\\])')
 _WORD = re.compile(r"\S+|[^\x00-\x7f]")
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Read a whole file, unpacked if it is gzipped; its first bytes tell, not its name."""
-    name = os.fspath(path)
+def read_bytes(path: str | os.PathLike[str]) -> bytearray:
+    """Read a whole file, unpacked if it is gzipped; its first bytes tell, not its name.
+
+    What is too large is refused before it is in memory; only of a pipe is the size not known.
+    """
+    name = local_path(path)
     try:
-        with Path(path).open("rb") as stream:
-            data = _bounded(stream)
+        with Path(name).open("rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            data = bytearray() if size > LIMIT else _start_of(stream)
         if data.startswith(b"\x1f\x8b"):
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-                data = _bounded(stream)
+            packed = partial(gzip.GzipFile, fileobj=io.BytesIO(data))
+            if len(data) * _MOST_UNPACKED > LIMIT:
+                with packed() as stream:
+                    parts = islice(iter(partial(stream.read, _BLOCK), b""), LIMIT // _BLOCK + 2)
+                    size = sum(map(len, parts))
+            with packed() as stream:
+                data = bytearray() if size > LIMIT else _start_of(stream)
     except FileNotFoundError as error:
         raise FileFormatError("There is no such file. Check the path.", name) from error
     except IsADirectoryError as error:
@@ -55,18 +67,18 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise FileFormatError(reason, name) from error
     except OSError as error:
         raise FileFormatError(f"The file cannot be read: {error.strerror}.", name) from error
-    if len(data) > LIMIT:
+    if max(size, len(data)) > LIMIT:
         reason = f"The file is larger than {LIMIT} bytes, the most that is read. Split the model."
         raise FileFormatError(reason, name)
     return data
 
 
-def _bounded(stream: IO[bytes] | gzip.GzipFile) -> bytes:
+def _start_of(stream: IO[bytes] | gzip.GzipFile) -> bytearray:
     """Read a stream to its end, or a little beyond the limit."""
     data = bytearray()
     while len(data) <= LIMIT and (part := stream.read(_BLOCK)):
         data += part
-    return bytes(data)
+    return data
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from credo._files import local_path
 from credo.exceptions import InputError
 from credo.formats.bif import read_bif, write_bif
 from credo.formats.dsl import read_dsl
@@ -127,7 +128,7 @@ def _by_ending(
     path: str | os.PathLike[str], functions: Mapping[str, Callable[..., Any]]
 ) -> Callable[..., Any]:
     """Return the reader or writer by the end of a file's name."""
-    name = os.fspath(path)
+    name = local_path(path)
     plain = name.lower().removesuffix(".gz")
     for ending, function in functions.items():
         if plain.endswith(ending):

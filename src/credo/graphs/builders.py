@@ -267,6 +267,7 @@ def _ones(checks: Any) -> tuple[Int64, Int64, tuple[int, int]]:
         shape, values = found.shape, found.data[keep]
         rows, columns = found.row[keep].astype(np.int64), found.col[keep].astype(np.int64)
     else:
+        check.floats(checks, "checks of parity_graph")
         dense = np.asarray(checks)
         shape = dense.shape
         if dense.ndim != 2:

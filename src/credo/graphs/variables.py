@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast, final
 
@@ -235,7 +235,7 @@ class Variables(Sequence[Variable]):
     def find_each(self, items: Any, owner: str) -> list[int]:
         """Find the positions of variables that ``owner`` lists, in order and each once."""
         is_one = isinstance(items, (str, Variable))
-        if is_one or isinstance(items, AbstractSet) or not isinstance(items, Iterable):
+        if is_one or isinstance(items, AbstractSet) or not np.iterable(items):
             advice = f" Pass {[items]!r}." if is_one else ""
             raise InputError(f"{owner} must be a list of names, in order. Got {items!r}.{advice}")
         places = [self.find(item) for item in items]

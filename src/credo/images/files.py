@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from credo._files import write_bytes_whole
+from credo._files import local_path, write_bytes_whole
 from credo.exceptions import CredoError, CredoWarning, FileFormatError, InputError
 from credo.images.coding import row_blocks, third_value
 
@@ -147,8 +147,8 @@ def open_image(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], ImageInf
            [0, 1, 0],
            [0, 0, 1]])
     """
-    name = os.fspath(path)
-    start = _beginning(Path(path), name)
+    name = local_path(path)
+    start = _beginning(Path(name), name)
     with _decoding(name, start), Image.open(name, formats=_FORMATS) as image:
         is_preview = image.format == "MPO"  # a camera's JPEG, whose second picture is a preview
         kind, frames = "JPEG" if is_preview else str(image.format), getattr(image, "n_frames", 1)

@@ -210,7 +210,7 @@ def flip_map(
     """
     who = "flip_map"
     check.one_of(kind, _FLIPS, f"kind of {who}")
-    if np.shape(shape) != (2,):
+    if check.floats(shape, f"shape of {who}").shape != (2,):
         raise ShapeError(
             f"The shape of {who} must be a height and a width. Got {shape!r}. For a colour image "
             "pass image.shape[:2]."
@@ -253,7 +253,7 @@ def _rates(
 
 def per_pixel(values: Any, shape: tuple[int, int], what: str, most: float = math.inf) -> F64:
     """Check one number, or one per pixel, that is at least 0."""
-    if not np.ndim(values):
+    if isinstance(values, str) or not np.iterable(values):
         return np.array(check.number(values, what, 0, most))
     found = check.finite(values, what)
     if found.shape != shape:

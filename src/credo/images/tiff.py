@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._files import bytes_written_whole
+from credo._files import bytes_written_whole, local_path
 from credo.exceptions import (
     CredoError,
     FileFormatError,
@@ -247,9 +247,9 @@ def open_tiff(path: str | os.PathLike[str], page: int | None = None) -> TiffSour
            [False,  True, False, False],
            [False, False,  True, False]]), 1)
     """
-    name = os.fspath(path)
+    name = local_path(path)
     tifffile = _load_tifffile()
-    if not Path(path).is_file():
+    if not Path(name).is_file():
         raise InputError(f"{name}: There is no such file.")
     if page is not None:
         check.count(page, "page of open_tiff", 0)

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from credo._checks import plain
-from credo._files import bytes_written_whole
+from credo._files import bytes_written_whole, local_path
 from credo._version import __version__
 from credo.exceptions import CredoError, FileFormatError, InputError
 from credo.storage import codec
@@ -467,10 +467,11 @@ def checksum(name: str, array: Any) -> int:
 
 def _content(path: str | os.PathLike[str]) -> Content:
     """Read a file, or map a large one; only a plain file has a size."""
-    mode = Path(path).stat().st_mode  # asked first: a pipe would wait for a writer
+    name = Path(local_path(path))
+    mode = name.stat().st_mode  # asked first: a pipe would wait for a writer
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening says what a folder is
         raise Fault("it is not a regular file")
-    with Path(path).open("rb") as stream:
+    with name.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         if size <= _LARGE:
             return stream.read(size)
@@ -480,20 +481,21 @@ def _content(path: str | os.PathLike[str]) -> Content:
 @contextmanager
 def _blame(path: str | os.PathLike[str]) -> Iterator[None]:
     """Name the file in whatever error its content causes."""
+    name = local_path(path)
     try:
         with np.errstate(all="ignore"):
             yield
     except Fault as fault:
         reason = f"{fault}. Load a copy that is whole, or save the model again."
-        raise FileFormatError(reason, os.fspath(path)) from None
+        raise FileFormatError(reason, name) from None
     except OSError:
         raise
     except CredoError as error:
-        raise FileFormatError(f"it holds no valid model: {error}", os.fspath(path)) from error
+        raise FileFormatError(f"it holds no valid model: {error}", name) from error
     except Exception as error:
         kind = type(error).__name__
         reason = f"it holds no valid model ({kind}: {str(error)[:200]}). Save the model again."
-        raise FileFormatError(reason, os.fspath(path)) from error
+        raise FileFormatError(reason, name) from error
 
 
 # --- what a file says of itself to people ---------------------------------------------------------

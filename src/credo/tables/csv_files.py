@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -117,7 +118,7 @@ class TextRows(RowPiece):
     @contextmanager
     def stream(self) -> Iterator[tuple[pa.NativeFile, Share]]:
         """Open the bytes of the rows; with them, the share that is read."""
-        with pa.OSFile(self.path) as file:
+        with pa.OSFile(os.fsencode(self.path)) as file:
             size = file.size()
             if self.packed:
                 with _unpacked(file, self.name) as unpacked:
@@ -352,7 +353,7 @@ def _layout(path: str, name: str, missing: tuple[str, ...], *, threads: bool) ->
 
 def _head(path: str, name: str) -> tuple[bool, bytes]:
     """Tell whether a file is packed, and return its first bytes, unpacked."""
-    with blaming_file(name), pa.OSFile(path) as file:
+    with blaming_file(name), pa.OSFile(os.fsencode(path)) as file:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         if not packed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -132,7 +133,8 @@ def _parquet(path: str, n_columns: int = 1, coded: Sequence[str] = ()) -> Any:
     import pyarrow.parquet as pq  # noqa: PLC0415 - other files do without it
 
     size = max(LEAST_BUFFER, min(BUFFER, ALL_BUFFERS // max(n_columns, 1)))
-    return pq.ParquetFile(path, buffer_size=size, pre_buffer=False, read_dictionary=coded)
+    file = pa.OSFile(os.fsencode(path))
+    return pq.ParquetFile(file, buffer_size=size, pre_buffer=False, read_dictionary=coded)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +192,7 @@ class ArrowRows(RowPiece):
 @contextmanager
 def _arrow(path: str, name: str, options: Any = None, *, mapped: bool = False) -> Iterator[Any]:
     """Open an Arrow file, or the stream that Arrow sends between processes."""
-    with (pa.memory_map if mapped else pa.OSFile)(path) as file:
+    with (pa.memory_map if mapped else pa.OSFile)(os.fsencode(path)) as file:
         magic = file.read(len(ARROW_MAGIC))
         file.seek(0)
         if magic.startswith(b"FEA1"):

@@ -155,7 +155,10 @@ def _parquet(place: Path, schema: pa.Schema, name: str) -> Iterator[Callable[[An
         if sum(each.nbytes for each in waiting) >= GROUP_BYTES:
             flush()
 
-    with pq.ParquetWriter(place, kept, compression="snappy", use_dictionary=coded) as writer:
+    with (
+        pa.OSFile(os.fsencode(place), "wb") as file,
+        pq.ParquetWriter(file, kept, compression="snappy", use_dictionary=coded) as writer,
+    ):
         yield add
         flush()
 
@@ -164,7 +167,7 @@ def _parquet(place: Path, schema: pa.Schema, name: str) -> Iterator[Callable[[An
 def _arrow(place: Path, schema: pa.Schema, name: str) -> Iterator[Callable[[Any], None]]:  # noqa: ARG001
     """Write batches as they are in memory, so that reading them copies nothing."""
     spelt = _spelt(schema)  # an Arrow file has one dictionary for all batches, which may differ
-    with pa.OSFile(str(place), "wb") as file, pa.ipc.new_file(file, spelt) as writer:
+    with pa.OSFile(os.fsencode(place), "wb") as file, pa.ipc.new_file(file, spelt) as writer:
         yield lambda batch: writer.write_batch(in_types(batch, spelt))
 
 
@@ -174,7 +177,7 @@ def _text(place: Path, schema: pa.Schema, name: str) -> Iterator[Callable[[Any],
     spelt = _spelt(schema)
     kind = name.lower()
     options = pcsv.WriteOptions(delimiter="\t" if ".tsv" in kind else ",")
-    opened = _packed(place) if kind.endswith(".gz") else pa.OSFile(str(place), "wb")
+    opened = _packed(place) if kind.endswith(".gz") else pa.OSFile(os.fsencode(place), "wb")
     with opened as stream, pcsv.CSVWriter(stream, spelt, write_options=options) as writer:
         yield lambda batch: writer.write_batch(in_types(batch, spelt))
 

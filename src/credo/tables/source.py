@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import pyarrow as pa
 
 from credo import _checks as check
+from credo._files import local_path
 from credo.exceptions import FileFormatError, InputError
 from credo.tables.arrow import (
     blaming_file,
@@ -492,9 +493,9 @@ def _paths(source: Any) -> tuple[list[str], str]:
         if not source or not all(isinstance(path, (str, os.PathLike)) for path in source):
             got = check.listing(list(source))
             raise InputError(f"A list of sources must hold paths. Got {got}.")
-        paths = [os.fspath(path) for path in source]
+        paths = [local_path(path) for path in source]
         return paths, paths[0] if len(paths) == 1 else "the list of files"
-    path = os.fspath(source)
+    path = local_path(source)
     if not path:
         raise InputError("A source of rows must have a name. Got an empty path.")
     return _files_in(path) if Path(path).is_dir() else [path], path
@@ -513,16 +514,18 @@ def _files_in(folder: str) -> list[str]:
 
 
 def _kind(path: str) -> str:
-    """Tell the kind of a file by its name, else by its first bytes."""
-    for kind, endings in ENDINGS.items():
-        if path.lower().endswith(endings):
-            return kind
+    """Tell the kind of a file by its name, else by its first bytes; these must agree."""
     with Path(path).open("rb") as file:
         start = file.read(len(ARROW_MAGIC))
-    if start.startswith(b"PAR1"):
-        return "Parquet"
-    if start == ARROW_MAGIC:
-        return "Arrow"
+    found = "Parquet" if start.startswith(b"PAR1") else "Arrow" if start == ARROW_MAGIC else ""
+    for kind, endings in ENDINGS.items():
+        if path.lower().endswith(endings):
+            if found in ("", kind):
+                return kind
+            reason = f"this is a table in {found}, and its name says {kind}. Rename it to"
+            raise FileFormatError(f"{reason} {ENDINGS[found][0]}.", path)
+    if found:
+        return found
     known = ", ".join(ending for endings in ENDINGS.values() for ending in endings)
     raise FileFormatError(f"the kind of file is not known. Known endings: {known}.", path)
 

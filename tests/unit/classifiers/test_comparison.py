@@ -189,7 +189,7 @@ def test_wrong_options_are_named(option, values):
         (X, np.zeros(300), "two classes or more"),
         (X[:4], [0, 0, 1, 1], "two training rows of each"),
         (X, np.append(np.zeros(298), [1, 1]), "two training rows of each"),
-        (np.where(X[3, 1] == X, np.nan, X), Y, "NaN"),
+        (np.where(X[3, 1] == X, np.nan, X), Y, r"finite\. Got nan at index \[3, 1\]"),
         (X, Y[:7], "inconsistent"),
     ],
     ids=["one class", "few rows", "a rare class", "missing values", "lengths"],

@@ -6,10 +6,7 @@ import sklearn
 from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import (
-    StratifiedKFold,
-    cross_validate,
-)
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 
@@ -89,8 +86,41 @@ def test_the_scorer_can_decide_for_a_plain_classifier():
     scorer = expected_loss_scorer(LOSS, from_probabilities=True)
     expected = DecisionClassifier(GaussianNB(), LOSS).fit(X, Y).score(X, Y)
     assert scorer(model, X, Y) == pytest.approx(expected)
+    assert expected_loss_scorer(LOSS)(model, X, Y) == pytest.approx(expected)
     with pytest.raises(LabelError, match="wrap the classifier in credo.DecisionClassifier"):
-        expected_loss_scorer(LOSS)(model, X, Y)
+        expected_loss_scorer(LOSS)(RidgeClassifier().fit(X, Y), X, Y)
+
+
+def least_losses(model, train, test):
+    """Score by hand: minus the mean loss of the acts with the least expected loss."""
+    proba = model.fit(X[train], Y[train]).predict_proba(X[test])
+    matrix = LOSS.matrix[[LOSS.truths.index(label) for label in model.classes_]]
+    acts = (proba @ matrix).argmin(axis=1)
+    rows = [LOSS.truths.index(label) for label in Y[test]]
+    return -LOSS.matrix[rows, acts].mean()
+
+
+def test_a_grid_of_plain_classifiers_is_scored_by_acts_that_are_no_classes():
+    folds = StratifiedKFold(3)
+    grid = {"var_smoothing": [1e-9, 0.1, 1.0]}
+    search = GridSearchCV(
+        GaussianNB(), grid, scoring=expected_loss_scorer(LOSS), cv=folds, error_score="raise"
+    ).fit(X, Y)
+    expected = [
+        np.mean([least_losses(GaussianNB(var_smoothing=each), *fold) for fold in folds.split(X, Y)])
+        for each in grid["var_smoothing"]
+    ]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, rtol=1e-12)
+    assert len(set(np.round(expected, 6))) == 3
+
+
+def test_what_acts_is_judged_by_its_acts_not_by_its_probabilities():
+    careless = DecisionClassifier(GaussianNB(), Loss(1 - LOSS.matrix, NAMES, LOSS.acts))
+    acts = careless.fit(X, Y).predict(X)
+    losses = [LOSS[truth, act] for truth, act in zip(Y, acts, strict=True)]
+    score = expected_loss_scorer(LOSS)(careless, X, Y)
+    assert score == pytest.approx(-np.mean(losses))
+    assert score < expected_loss_scorer(LOSS, from_probabilities=True)(careless, X, Y)
 
 
 def test_one_against_the_rest_keeps_our_threshold():

@@ -229,6 +229,37 @@ def test_reading_stops_at_the_limit(tmp_path, monkeypatch, ending):
             read_network(file)
 
 
+BOMB = """
+import resource, sys
+from credo.formats import _text, read_network
+
+_text.LIMIT = 2**27
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    read_network(sys.argv[1])
+except ValueError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.parametrize("kind", ["packed", "plain"])
+def test_a_file_of_too_much_is_refused_before_memory_grows(tmp_path, kind):
+    file = tmp_path / "bomb.bif"
+    if kind == "packed":
+        file.write_bytes(gzip.compress(bytes(2**20)) * 129)
+        assert file.stat().st_size < 150_000
+    else:
+        with file.open("wb") as stream:
+            stream.truncate(2**27 + 1)
+    done = subprocess.run(
+        [sys.executable, "-c", BOMB, file], capture_output=True, text=True, check=True
+    )
+    said, grown = done.stdout.splitlines()
+    assert "larger than 134217728 bytes" in said
+    assert int(grown) < 30_000  # kilobytes
+
+
 def test_little_is_loaded_to_read():
     code = (
         "import sys, tempfile, credo\n"
