@@ -58,10 +58,13 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
     smoothing: Any
     smoothing_target: Any
     _terms: tuple[Term, ...]
+    #: Whether no smoothing at all, None, leaves it to the model.
+    _chooses_smoothing: ClassVar[bool] = False
 
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
         owner = type(self).__name__
-        check.number(self.smoothing, f"smoothing of {owner}", 0, 1e100)
+        if self.smoothing is not None or not self._chooses_smoothing:
+            check.number(self.smoothing, f"smoothing of {owner}", 0, 1e100)
         words = "uniform", "marginal"
         check.one_of(self.smoothing_target, words, f"smoothing_target of {owner}")
         refuse_priors(self.priors, owner, seen or ())

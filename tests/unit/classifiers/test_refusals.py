@@ -59,6 +59,8 @@ WRONG = {
         "hashing": [0, -1, 2.5, True, "many"],
         "vectorizer": ["words", 3, TfidfVectorizer()],
         **NUMBERS,
+        "smoothing": [0, *(value for value in NUMBERS["smoothing"] if value is not None)],
+        "calibrated": ["yes", None, 2],
     },
 }
 
