@@ -180,6 +180,7 @@ class ComplementTerm(SparseTerm):
         return [f"log(1 + {word}) / length" for word in self.names.names]
 
 
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def learn_complement(
     summary: Any, chosen: Int, smoothings: Sequence[float], *, marginal: bool
 ) -> ComplementWords:
@@ -189,25 +190,24 @@ def learn_complement(
     everyone = sums.sum(axis=0)
     rarity = _rarity(n, summary.frequencies[chosen])
     rarity = rarity * (everyone.sum() / (everyone @ rarity))
-    with np.errstate(divide="ignore"):
-        shares = np.log(summary.documents / n)
+    shares = np.log(summary.documents / n)
     # To first order a class stands out from the words of all others 1/(K - 1) times as much as
     # from its own: the scores are larger by that much at the temperature expected.
     expected = float(max(1, k - 1))
-    found = [(0.0, 0.0, np.zeros(k))] * len(smoothings)
+    codes, weights, held_out = np.zeros(0, np.intp), np.zeros(0), np.zeros((len(smoothings), 0, k))
     if summary.sketch is not None:
+        codes, weights = summary.sketch.codes, summary.sketch.weights
         held_out = _HeldOut(summary, chosen).scores(smoothings, marginal=marginal)
-        if not np.isfinite(held_out).all():
-            raise NumericalError(
-                "TextClassifier: the sums of words are beyond what numbers hold. Rescale the "
-                "sample weights, so that they are near one."
-            )
-        kept = summary.sketch.codes, summary.sketch.weights, shares
-        found = [_calibrate(expected * scores, *kept) for scores in held_out]
+    if not (np.isfinite(held_out).all() and np.isfinite(everyone @ rarity)):
+        raise NumericalError(
+            "TextClassifier: the sums of words are beyond what numbers hold. Rescale the sample "
+            "weights, so that they are near one."
+        )
+    found = [_calibrate(expected * scores, codes, weights, shares) for scores in held_out]
     best = min(range(len(found)), key=lambda i: found[i][0])
     _, log_sharpness, biases = found[best]
     amount, size = smoothings[best], len(chosen)
-    inside = (everyone - sums) * rarity
+    inside = np.maximum(everyone - sums, 0.0) * rarity
     extra = _extra(amount, size, everyone * rarity, everyone.sum(), marginal=marginal)
     mean = (inside + extra) / (inside.sum(axis=1, keepdims=True) + amount * size)
     temperature = float(np.exp(-log_sharpness)) / expected
@@ -276,7 +276,7 @@ class _HeldOut:
         rarity, outside = rarity / mean[rows, 0], np.maximum(weighted[:, :-1] / mean, 0.0)
         n_words = np.maximum(len(self.sums) - add @ (1.0 - known), 1.0)
         x = self.logs[entries] * known
-        x *= rarity / np.maximum(np.sqrt(add @ x**2), np.finfo(np.float64).tiny)[rows]
+        x = np.divide(x * rarity, np.sqrt(add @ x**2)[rows], out=x, where=known)
         result = []
         for amount in smoothings:
             spread = n_words[rows], now[:, -1] * rarity, total[rows]
