@@ -48,11 +48,13 @@ for cells in ([*"the quick brown fox", None, 1, 2.5, True, b"x"] * 2, [*"the laz
     print(words.codes.tolist(), words.categories)
 docs = ["zeta alpha beta", "beta gamma", "delta alpha", "eps zeta zeta", "eta theta", "iota"]
 for options in ({}, {"max_words": 3}, {"vocabulary": "relevant", "max_words": 4}, {"hashing": 16},
-                {"vocabulary": "no_stop_words", "stop_words": ["alpha", "iota"]}):
+                {"vocabulary": "no_stop_words", "stop_words": ["alpha", "iota"]},
+                {"model": "multinomial"}):
     text = credo.TextClassifier(**options)
     for i in (0, 2, 4):
         text.partial_fit(docs[i : i + 2], ["b", "a", "c", "a", "b", "c"][i : i + 2])
-    print(text.words_, text.log_joint(docs).tolist(), text.explain(docs[0]), text.top_words(3))
+    scores = text.decision_function(docs).tolist()
+    print(text.words_, scores, text.explain(docs[0]), text.top_words(3))
 """
 
 

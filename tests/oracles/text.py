@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
 
 
 def tokens(document):
@@ -88,6 +89,109 @@ class Twin:
     def predict_proba(self, documents):
         joint = self.log_joint(documents)
         return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+
+
+def complement_scores(rows, classes, document, smoothing, target="uniform"):
+    """Give the score of each class for a document, learned from rows of (tokens, label, weight).
+
+    Minus the sum of weighted logarithms of how frequent its words are in all other classes.
+    """
+    words = sorted({word for found, _, _ in rows for word in found})
+    sums = {(k, word): 0.0 for k in classes for word in words}
+    for found, label, weight in rows:
+        for word, value in unit_vector(found, words).items():
+            sums[label, word] += weight * value
+    n = sum(weight for _, _, weight in rows)
+    rarity = {}
+    for word in words:
+        have = sum(weight for found, _, weight in rows if word in found)
+        rarity[word] = 1 + math.log((1 + n) / (1 + have))
+    every = {word: sum(sums[k, word] for k in classes) for word in words}
+    total = sum(every.values())
+    mean = sum(every[word] * rarity[word] for word in words) / total if words else 1.0
+    extra = smoothing * len(words)
+    scores = []
+    for k in classes:
+        outside = {w: (every[w] - sums[k, w]) * rarity[w] / mean for w in words}
+        score = 0.0
+        for word, value in unit_vector(document, words).items():
+            share = 1 / len(words)
+            if target == "marginal":
+                share = (every[word] * rarity[word] / mean + smoothing) / (total + extra)
+            theta = (outside[word] + extra * share) / (sum(outside.values()) + extra)
+            score -= value * rarity[word] / mean * math.log(theta)
+        scores.append(score)
+    return scores
+
+
+def unit_vector(found, words):
+    """Give log(1 + count) of the known words of a document, at length one."""
+    logs = {word: math.log(1 + n) for word, n in Counter(found).items() if word in words}
+    length = math.sqrt(sum(value**2 for value in logs.values()))
+    return {word: value / length for word, value in logs.items()}
+
+
+@dataclass
+class ComplementTwin:
+    """The complement model, calibrated by fitting it again without each document and its copies."""
+
+    smoothing: float | None = None
+    smoothing_target: str = "uniform"
+
+    def fit(self, documents, labels, weights=None):
+        weights = [1.0] * len(labels) if weights is None else weights
+        copies = {}
+        for text, label, weight in zip(documents, labels, weights, strict=True):
+            if weight > 0:
+                copies[text, label] = copies.get((text, label), 0.0) + weight
+        self.rows = [(tokens(text), label, weight) for (text, label), weight in copies.items()]
+        self.classes = sorted({label for _, label, _ in self.rows})
+        total = sum(weight for _, _, weight in self.rows)
+        self.log_shares = [
+            math.log(sum(w for _, label, w in self.rows if label == k) / total)
+            for k in self.classes
+        ]
+        fits = [
+            self._calibrate(a) for a in ([1.0, 0.1] if not self.smoothing else [self.smoothing])
+        ]
+        best = min(fits, key=lambda each: each[1].fun)
+        self.alpha, self.sharpness = best[0], math.exp(best[1].x[0]) * max(1, len(self.classes) - 1)
+        self.biases = best[1].x[1:]
+        return self
+
+    def left_out(self, alpha):
+        """Give the scores of each document by a fit to all others."""
+        return [
+            complement_scores(
+                self.rows[:i] + self.rows[i + 1 :],
+                self.classes,
+                self.rows[i][0],
+                alpha,
+                self.smoothing_target,
+            )
+            for i in range(len(self.rows))
+        ]
+
+    def _calibrate(self, alpha):
+        scores = np.array(self.left_out(alpha)) * max(1, len(self.classes) - 1)
+        scores = np.maximum(scores - scores.max(axis=1, keepdims=True), -30)
+
+        def loss(x):
+            result = 0.5 * np.sum(x**2)
+            for row, (_, label, weight) in zip(scores, self.rows, strict=True):
+                logits = np.exp(x[0]) * row + self.log_shares + x[1:]
+                result -= weight * (logits[self.classes.index(label)] - logsumexp(logits))
+            return result
+
+        start = np.zeros(1 + len(self.classes))
+        return alpha, minimize(loss, start, jac="3-point", method="BFGS", options={"gtol": 1e-7})
+
+    def predict_proba(self, documents):
+        scores = [
+            complement_scores(self.rows, self.classes, tokens(d), self.alpha, self.smoothing_target)
+            for d in documents
+        ]
+        return softmax(self.sharpness * np.array(scores) + self.log_shares + self.biases, axis=1)
 
 
 def mutual_information(pairs):

@@ -21,7 +21,7 @@ LABELS = ["sports"] * 3 + ["politics"] * 3
 
 
 def test_d3_all_words():
-    assert TextClassifier(vocabulary="all").fit(DOCS, LABELS).words_ == (
+    assert TextClassifier("multinomial", vocabulary="all").fit(DOCS, LABELS).words_ == (
         "close",
         "game",
         "law",
@@ -32,16 +32,17 @@ def test_d3_all_words():
 
 
 def test_d3_stop_words_removed():
-    model = TextClassifier(vocabulary="no_stop_words").fit(DOCS, LABELS)
+    model = TextClassifier("multinomial", vocabulary="no_stop_words").fit(DOCS, LABELS)
     assert model.words_ == ("close", "game", "law", "team", "vote")
-    own = TextClassifier(vocabulary="no_stop_words", stop_words=["close"]).fit(DOCS, LABELS)
+    own = TextClassifier("multinomial", vocabulary="no_stop_words", stop_words=["close"])
+    own.fit(DOCS, LABELS)
     assert own.words_ == ("game", "law", "team", "the", "vote")
 
 
 def test_d3_the_most_frequent_words_only():
     # the 12, close 4, game 3, vote 3, law 2, team 2
     chosen = [
-        TextClassifier(vocabulary="frequent", max_words=n).fit(DOCS, LABELS).words_
+        TextClassifier("multinomial", vocabulary="frequent", max_words=n).fit(DOCS, LABELS).words_
         for n in (1, 2, 4)
     ]
     assert chosen == [("the",), ("close", "the"), ("close", "game", "the", "vote")]
@@ -72,7 +73,7 @@ def test_d3_the_choice_is_made_from_the_summary_without_a_second_pass():
 
 
 def test_d4_the_multinomial_density_has_its_coefficient_and_both_models_are_linear():
-    model = TextClassifier(vocabulary="no_stop_words").fit(DOCS, LABELS)
+    model = TextClassifier("multinomial", vocabulary="no_stop_words").fit(DOCS, LABELS)
     document, counts = "game game close law", [1, 2, 1, 0, 0]
     theta = np.exp(model.log_probabilities_)
     expected = [multinomial.logpmf(counts, 4, row) + math.log(0.5) for row in theta]

@@ -216,6 +216,11 @@ class GenerativeClassifier(ScoredClassifier):
     priors: Any
     priors_: F64
 
+    @property
+    def _has_density(self) -> bool:
+        """Tell whether p(x | k) is known, and not only the posterior."""
+        return True
+
     def log_joint(self, X: Any) -> F64:
         r"""Return :math:`\log p(x, k) = \log p(x \mid k) + \log \pi_k`.
 

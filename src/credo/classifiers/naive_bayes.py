@@ -58,11 +58,14 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
     smoothing: Any
     smoothing_target: Any
     _terms: tuple[Term, ...]
+    #: Whether no smoothing at all, None, leaves it to the model.
+    _chooses_smoothing: ClassVar[bool] = False
 
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
         owner, target = type(self).__name__, f"smoothing_target of {type(self).__name__}"
         for amount in self._amounts():
-            check.number(amount, f"smoothing of {owner}", 0, 1e100)
+            if amount is not None or not self._chooses_smoothing:
+                check.number(amount, f"smoothing of {owner}", 0, 1e100)
         if self.kind == "columns" and isinstance(self.smoothing_target, Mapping):
             for key, shares in self.smoothing_target.items():
                 named = check.by_name(shares)

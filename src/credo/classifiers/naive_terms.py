@@ -987,7 +987,6 @@ class CategoricalTerm(Term):
         return [*known, f"[{column} unknown]"][: self.family.mean.shape[1]]
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class SparseTerm(Term):
     """Bernoulli, multinomial or Poisson columns of sparse rows: only what is not zero is read."""

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, final
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, final, get_args
 
 import numpy as np
 import scipy
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 from credo import _checks as check
 from credo._types import F64, Int, Label, PerLabel
 from credo.classifiers._labels import join_weights, read_labels, union_of
+from credo.classifiers.complement import (
+    ComplementTerm,
+    DocumentSketch,
+    learn_complement,
+    unit_rows,
+)
 from credo.classifiers.explanation import Explanation
 from credo.classifiers.naive_bayes import TermClassifier
 from credo.classifiers.naive_terms import (
@@ -22,6 +30,7 @@ from credo.classifiers.naive_terms import (
     ColumnPart,
     SparseRows,
     SparseTerm,
+    Term,
     check_size,
     class_weights,
     estimate_term,
@@ -32,24 +41,45 @@ from credo.families.moments import Rows
 _OWNER = "TextClassifier"
 #: What would choose words batch by batch, and what it must be.
 _CHOICES = {"min_df": 1, "max_df": 1.0, "max_features": None}
+#: What the complement model chooses its smoothing from.
+_SMOOTHINGS = (1.0, 0.1)
+
+Model: TypeAlias = Literal["complement", "multinomial", "bernoulli"]
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class WordSummary:
-    """Documents of each class, and the counts of words in them; immutable, and a monoid."""
+    """Documents of each class, and the counts of words in them; immutable, and a monoid.
 
-    model: Literal["multinomial", "bernoulli"]
+    Of the complement model, the sums of log counts at length one, in how many documents each word
+    is, and perhaps a few documents.
+    """
+
+    model: Model
     classes: Annotated[Any, "K"]
     #: Weight of the documents of each class.
     documents: Annotated[F64, "K", ">= 0"]
     #: Sorted words, or a range of slots.
     words: Annotated[tuple[str, ...] | range, "V", "distinct"]
     counts: Annotated[F64, "K V", ">= 0"]
+    frequencies: Annotated[F64, "V", ">= 0"] | None = None
+    sketch: Annotated[DocumentSketch, ""] | None = None
 
     def __post_init__(self) -> None:
-        check.frozen(self.documents)
-        check.frozen(self.counts)
+        for array in (self.documents, self.counts, self.frequencies):
+            if array is not None:
+                check.frozen(array)
+
+    def _check(self) -> None:
+        """Refuse parts from a file that no documents have."""
+        kept, fits = self.sketch, (self.model == "complement") == (self.frequencies is not None)
+        if kept is not None and self.frequencies is not None:
+            fits = bool((kept.codes < len(self.documents)).all())
+            fits = fits and bool((kept.words < len(self.words)).all())
+            fits = fits and bool((self.documents[kept.codes] > 0).all())
+        if not fits or (kept is not None and self.frequencies is None):
+            raise InputError("The summary is not one of documents of its model.")
 
     @property
     def weights(self) -> F64:
@@ -58,8 +88,10 @@ class WordSummary:
 
     def merge(self, other: Self) -> WordSummary:
         """Join two summaries: classes and words of both are kept."""
-        if (self.model, type(self.words)) != (other.model, type(other.words)):
-            raise InputError(f"{_OWNER} can only join what has the same model and vectorizer.")
+        if self._kind != other._kind:
+            raise InputError(
+                f"{_OWNER} can only join what has the same model, vectorizer and calibration."
+            )
         classes, here, there = union_of(self.classes, other.classes, _OWNER)
         words, mine, theirs = self._join_words(other)
         check_size(len(classes), len(words), _OWNER)
@@ -67,7 +99,19 @@ class WordSummary:
         counts[np.ix_(here, mine)] += self.counts
         counts[np.ix_(there, theirs)] += other.counts
         documents = join_weights(self.documents, other.documents, here, there)
-        return WordSummary(self.model, classes, documents, words, counts)
+        frequencies = sketch = None
+        if self.frequencies is not None and other.frequencies is not None:
+            frequencies = np.zeros(len(words))
+            frequencies[mine] += self.frequencies
+            frequencies[theirs] += other.frequencies
+        if self.sketch is not None and other.sketch is not None:
+            sketch = self.sketch.merge(other.sketch, (here, there), (mine, theirs), len(words))
+        return WordSummary(self.model, classes, documents, words, counts, frequencies, sketch)
+
+    @property
+    def _kind(self) -> tuple[Any, ...]:
+        """What must agree so that summaries can be joined."""
+        return self.model, type(self.words), self.sketch is None
 
     def _join_words(self, other: Self) -> tuple[Any, Any, Any]:
         """Return the words of both, sorted, and where those of each went."""
@@ -89,7 +133,7 @@ class WordSummary:
         .. math:: I = \sum_{t, k} p(t, k) \log \frac{p(t, k)}{p(t)\, p(k)}
 
         For the Bernoulli model t says whether a document has the word; for the multinomial model,
-        whether a position holds it.
+        whether a position holds it, and for the complement model, with log counts for counts.
         """
         totals = self.documents if self.model == "bernoulli" else self.counts.sum(axis=1)
         everything = totals.sum()
@@ -107,13 +151,13 @@ class WordSummary:
 
     def choose(self, vocabulary: str, max_words: int | None) -> Int:
         """Return the positions of the words to use, in order."""
-        often = self.counts.sum(axis=0)
+        often = self.counts.sum(axis=0) if self.frequencies is None else self.frequencies
         chosen = np.flatnonzero(often > 0)
         if vocabulary in ("frequent", "relevant") or max_words is not None:
             values = self.mutual_information() if vocabulary == "relevant" else often
             most = 1000 if max_words is None else max_words
             chosen = np.sort(chosen[np.argsort(-values[chosen], kind="stable")[:most]])
-        elif isinstance(self.words, range):
+        elif isinstance(self.words, range) and self.frequencies is None:
             chosen = np.arange(len(self.words))
         if not len(chosen):
             raise InputError(
@@ -125,28 +169,40 @@ class WordSummary:
 class TextClassifier(TermClassifier):
     r"""Classify documents by their words, with naive Bayes.
 
-    .. math:: p(k \mid x) \propto \pi_k\, \frac{(\sum_w x_w)!}{\prod_w x_w!}
-              \prod_w \theta_{kw}^{x_w} \qquad \text{or} \qquad
+    .. math:: p(k \mid x) \propto \pi_k \exp\Big(b_k - \frac1T \sum_w z_w r_w
+              \log \bar\theta_{kw}\Big), \qquad
+              z_w = \frac{\log(1 + x_w)}{\sqrt{\sum_v \log^2(1 + x_v)}}
+
+    The complement model describes a class by the words of all others,
+    :math:`\bar\theta_{kw} \propto r_w \sum_{j \ne k} S_{jw} + \alpha`, where S are the sums of z
+    over the documents of a class. Rare words weigh more,
+    :math:`r_w \propto 1 + \log((1 + n)/(1 + n_w))` for n documents, :math:`n_w` of them with the
+    word; one on average. Temperature T and biases b make the posterior one that can be believed:
+    they minimise the log loss of documents that are left out. The models of the textbook are
+
+    .. math:: \pi_k\, \frac{(\sum_w x_w)!}{\prod_w x_w!} \prod_w \theta_{kw}^{x_w}
+              \qquad \text{and} \qquad
               \pi_k \prod_w \theta_{kw}^{x_w} (1 - \theta_{kw})^{1 - x_w}
 
     The multinomial model counts words; the Bernoulli model asks which occur, and learns from
-    absent words, too. Both are linear in x. ``fit`` and all other methods take documents as a
-    column of text: a list, an array, a Series or an Arrow array of str.
+    absent words, too. ``fit`` and all other methods take documents as a column of text: a list, an
+    array, a Series or an Arrow array of str.
 
     Parameters
     ----------
-    model : {"multinomial", "bernoulli"}
-        Counts or occurrence.
+    model : {"complement", "multinomial", "bernoulli"}
+        Words of all other classes, calibrated; counts; or occurrence.
     vocabulary : {"all", "no_stop_words", "frequent", "relevant"}
-        Which words: all, all but stop words, those that occur most, or those with the largest
-        mutual information with the class. The choice is made from the summary, without a second
-        pass over the documents, and again when more come.
+        Which words: all, all but stop words, those that occur most (of the complement model, in
+        most documents), or those with the largest mutual information with the class. The choice is
+        made from the summary, without a second pass over the documents, and again when more come.
     max_words : int, optional
         How many words at most; 1000 by default for ``"frequent"`` and ``"relevant"``. With the
         other two, the most frequent of their words are taken.
-    smoothing : float
+    smoothing : float, optional
         Artificial observations α: :math:`(n_{kw} + \alpha)/(n_k + \alpha V)` for the multinomial
-        model, :math:`(N_{kw} + \alpha)/(N_k + 2 \alpha)` for the Bernoulli model.
+        and the complement model, :math:`(N_{kw} + \alpha)/(N_k + 2 \alpha)` for the Bernoulli
+        model. 1 by default; for the complement model, which needs α > 0, the better of 1 and 0.1.
     smoothing_target : {"uniform", "marginal", "frequencies"}
         Towards equal probabilities, or towards those of the words in all classes together,
         themselves smoothed by α or as they are.
@@ -162,6 +218,11 @@ class TextClassifier(TermClassifier):
         ``max_features``.
     priors : None, "uniform", array-like or mapping from label
         Class probabilities; None for the frequencies, weighted.
+    calibrated : bool
+        Of the complement model: keep the words of at most 2000 documents, chosen by a hash of
+        their text, and choose temperature, biases and smoothing by them. They become part of the
+        model and of its file. Otherwise nothing of a single document is kept,
+        :math:`T = 1/(K - 1)`, b = 0, α = 1, and posteriors are less to be believed.
 
     Attributes
     ----------
@@ -172,11 +233,16 @@ class TextClassifier(TermClassifier):
     words_ : tuple
         The words that are used, or the numbers of slots.
     log_probabilities_ : ndarray of shape (K, V)
-        Logarithm of each :math:`\theta_{kw}`.
+        Logarithm of each :math:`\theta_{kw}`, or :math:`\bar\theta_{kw}`.
+    smoothing_, temperature_ : float
+        α and T of the complement model.
+    biases_ : ndarray of shape (K,)
+        Its b, whose sum is zero.
     n_parameters_ : int
-        Numbers in the model: priors and word probabilities.
+        Numbers in the model: priors, word probabilities and what else was learned.
     summary_ : WordSummary
-        Counts of all words, chosen or not: what ``partial_fit`` and ``merge`` continue from.
+        Counts of all words, chosen or not, and the documents that are kept: what ``partial_fit``
+        and ``merge`` continue from.
 
     See Also
     --------
@@ -186,8 +252,15 @@ class TextClassifier(TermClassifier):
     -----
     Exact to rounding, in the log domain. Words that fit has not seen are left out, so
     ``log_density`` is that of the known words, given how many they are. Fitting is one pass; a
-    stream gives the same model as one fit. Words of one document are far from independent:
-    expect posteriors near 0 and 1, and look at ``credo.decisions.calibration``.
+    stream gives the same model as one fit.
+
+    Words of one document are far from independent: posteriors of the multinomial and the Bernoulli
+    model are near 0 and 1, true or not. The complement model has no density, so ``log_joint`` and
+    ``log_density`` refuse. Each kept document is scored as if it, with its copies, had been left
+    out of all sums, which has a closed form, O(K) for each of its words. Newton's method then fits
+    T and b, where :math:`\log(1/T)` is expected at :math:`\log(K - 1) \pm 1`, since to first order
+    the words of all other classes show a class K - 1 times less than its own, and b at 0 ± 1; few
+    documents change little. Of 1 and 0.1, the α with the lower loss is taken.
 
     References
     ----------
@@ -195,6 +268,10 @@ class TextClassifier(TermClassifier):
        classification", AAAI workshop on learning for text categorization, 1998.
     .. [2] C. D. Manning, P. Raghavan and H. Schütze, *Introduction to Information Retrieval*,
        2008, sections 13.2 to 13.5.
+    .. [3] J. D. M. Rennie, L. Shih, J. Teevan and D. R. Karger, "Tackling the poor assumptions of
+       naive Bayes text classifiers", ICML, 2003.
+    .. [4] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger, "On calibration of modern neural
+       networks", ICML, 2017.
 
     Examples
     --------
@@ -214,19 +291,21 @@ class TextClassifier(TermClassifier):
     command = "text"
     Summary = WordSummary
     kind = "documents"
+    _chooses_smoothing: ClassVar[bool] = True
 
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name
         self,
-        model: Literal["multinomial", "bernoulli"] = "multinomial",
+        model: Model = "complement",
         *,
         vocabulary: Literal["all", "no_stop_words", "frequent", "relevant"] = "all",
         max_words: int | None = None,
-        smoothing: float = 1.0,
+        smoothing: float | None = None,
         smoothing_target: Literal["uniform", "marginal", "frequencies"] = "uniform",
         stop_words: Any = "english",
         hashing: int | None = None,
         vectorizer: Any = None,
         priors: PerLabel | Literal["uniform"] | None = None,
+        calibrated: bool = True,
     ) -> None:
         self.model = model
         self.vocabulary = vocabulary
@@ -237,6 +316,7 @@ class TextClassifier(TermClassifier):
         self.hashing = hashing
         self.vectorizer = vectorizer
         self.priors = priors
+        self.calibrated = calibrated
 
     # --- learning -------------------------------------------------------------------------------
 
@@ -263,7 +343,13 @@ class TextClassifier(TermClassifier):
 
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
         super()._check_parameters(seen)
-        check.one_of(self.model, ("multinomial", "bernoulli"), f"model of {_OWNER}")
+        check.one_of(self.model, get_args(Model), f"model of {_OWNER}")
+        if self.model == "complement" and self.smoothing == 0:
+            raise InputError(
+                f"The smoothing of {_OWNER} must be above 0 for the complement model, where a word "
+                "that other classes lack would prove a class. Pass a small one, such as 0.01."
+            )
+        check.one_of(self.calibrated, (True, False), f"parameter calibrated of {_OWNER}")
         known = "all", "no_stop_words", "frequent", "relevant"
         check.one_of(self.vocabulary, known, f"vocabulary of {_OWNER}")
         if self.max_words is not None:
@@ -308,11 +394,27 @@ class TextClassifier(TermClassifier):
     def _summarise(self, batch: tuple[Rows, Any]) -> WordSummary:
         rows, classes = batch
         words, found = self._count_words(rows.X)
-        counts = np.zeros((len(classes), 0))
-        if len(words):
-            sparse = self._sparse(found)
-            counts = sparse.counts(rows.codes, rows.weights, len(classes), self.model)
-        return WordSummary(self.model, classes, class_weights(rows), words, counts)
+        documents, n_classes = class_weights(rows), len(classes)
+        counts = csr_array((len(rows.X), 0)) if not len(words) else self._sparse(found).X
+        if self.model != "complement":
+            sums = self._sums(counts, rows, n_classes, self.model)
+            return WordSummary(self.model, classes, documents, words, sums)
+        sums = self._sums(unit_rows(counts), rows, n_classes, "multinomial")
+        weights = None
+        if rows.weights is not None:
+            weights = np.repeat(rows.weights, np.diff(counts.indptr))
+        frequencies = np.bincount(counts.indices, weights, len(words)).astype(np.float64)
+        sketch = None
+        if self.calibrated:
+            sketch = DocumentSketch.of(rows.X, rows.codes, rows.weights, counts)
+        return WordSummary(self.model, classes, documents, words, sums, frequencies, sketch)
+
+    @staticmethod
+    def _sums(counts: csr_array, rows: Rows, n_classes: int, family: str) -> F64:
+        """Add up the words of each class."""
+        if not counts.shape[1]:
+            return np.zeros((n_classes, 0))
+        return SparseRows(_OWNER, counts).counts(rows.codes, rows.weights, n_classes, family)
 
     def _count_words(self, documents: list[str]) -> tuple[Any, Any]:
         """Return all words of documents, sorted, or a range of slots, and their counts."""
@@ -343,12 +445,21 @@ class TextClassifier(TermClassifier):
         self._reader = self._make_vectorizer()
         if not isinstance(self._reader, HashingVectorizer):
             self._reader.vocabulary = list(words)
-        term = estimate_term(
-            ColumnPart(self.model, range(len(words))),
-            SparseTerm.summary_of(self.model, summary.documents, counts),
-            self,
-            ColumnNames(_OWNER, words),
-        )
+        names = ColumnNames(_OWNER, words)
+        self._forget("smoothing_", "temperature_", "biases_")
+        term: Term
+        if self.model == "complement":
+            amounts = _SMOOTHINGS if self.smoothing is None else (float(self.smoothing),)
+            marginal = self.smoothing_target == "marginal"
+            learned = learn_complement(summary, chosen, amounts, marginal=marginal)
+            term = ComplementTerm(ColumnPart("multinomial", range(len(words))), learned, names)
+            self.smoothing_, self.temperature_ = learned.smoothing, learned.temperature
+            self.biases_ = check.frozen(learned.biases)
+        else:
+            how, part = copy.copy(self), ColumnPart(self.model, range(len(words)))
+            how.smoothing = 1.0 if self.smoothing is None else self.smoothing
+            found = SparseTerm.summary_of(self.model, summary.documents, counts)
+            term = estimate_term(part, found, how, names)
         self._terms, self._problem, self._chosen = (term,), None, chosen
         self.summary_, self.classes_, self.words_ = summary, summary.classes, words
         with np.errstate(divide="ignore"):
@@ -365,10 +476,24 @@ class TextClassifier(TermClassifier):
             raise InputError(f"The words of {_OWNER} have no proper pattern: {error}.") from None
         hashes = isinstance(reader, HashingVectorizer)
         fits = words == range(reader.n_features) if hashes else not isinstance(words, range)
+        kept = self.summary_.sketch is not None
+        fits = fits and kept == (self.calibrated and self.model == "complement")
         if self.model != self.summary_.model or not fits:
             raise InputError(f"The summary of {_OWNER} is not one of what it counts.")
 
     # --- answers --------------------------------------------------------------------------------
+
+    @property
+    def _has_density(self) -> bool:
+        return self.summary_.model != "complement"
+
+    def _word_scores(self) -> F64:
+        """Return what a word says for each class, (K, V)."""
+        return self.log_probabilities_ if self._has_density else self._terms[0].natural[0]
+
+    def _log_priors(self) -> F64:
+        """Return the logarithms of the priors, with the biases of the complement model."""
+        return super()._log_priors() + getattr(self, "biases_", 0.0)
 
     def _rows(self, X: Any) -> SparseRows:
         self._check_ready()
@@ -390,7 +515,8 @@ class TextClassifier(TermClassifier):
         Returns
         -------
         Explanation
-            Words and how often they occur; of the Bernoulli model also absent ones, with 0.
+            Words and how often they occur; of the Bernoulli model also absent ones, with 0. The
+            prior includes the biases of the complement model.
         """
         return self._explain(self._rows([document]), a, b)
 
@@ -399,7 +525,8 @@ class TextClassifier(TermClassifier):
 
         They have the largest :math:`\theta_{kw} \log(\theta_{kw} / \bar\theta_w)`, the terms of the
         divergence of a class from the mixture of all: frequent in the class, and more than
-        elsewhere.
+        elsewhere. Of the complement model, they add most to the score of its class, above the mean
+        over classes, in an average document of the class.
 
         Parameters
         ----------
@@ -413,10 +540,15 @@ class TextClassifier(TermClassifier):
         """
         self._check_ready()
         size = check.count(n, f"n of {_OWNER}.top_words")
-        theta = np.exp(self.log_probabilities_)
-        mixture = self.priors_ @ theta
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scores = np.nan_to_num(theta * np.log(theta / mixture), nan=0.0)
+        if not self._has_density:
+            weights, summary = self._word_scores(), self.summary_
+            mean = summary.counts[:, self._chosen] / summary.documents[:, None]
+            scores = mean * (weights - self.priors_ @ weights)
+        else:
+            theta = np.exp(self.log_probabilities_)
+            mixture = self.priors_ @ theta
+            with np.errstate(divide="ignore", invalid="ignore"):
+                scores = np.nan_to_num(theta * np.log(theta / mixture), nan=0.0)
         result = {}
         for label, row in zip(self.classes_.tolist(), scores, strict=True):
             best = np.argsort(-row, kind="stable")[:size].tolist()

@@ -215,7 +215,8 @@ class WordWeight:
     word
         The word, or the number of its slot if words were hashed.
     weight
-        Log odds that one more occurrence adds, for this class against the others.
+        Log odds that one more occurrence adds, for this class against the others; of the
+        complement model, those of a document of this word alone.
     """
 
     label: Label
@@ -322,13 +323,16 @@ def _without(
 def telling_words(model: Any) -> Contributions:
     r"""List the words that favour each class most, with their log odds against the others.
 
-    .. math:: \log \theta_{kw} - \tfrac{1}{K - 1} \sum_{j \ne k} \log \theta_{jw}
+    .. math:: s_{kw} - \tfrac{1}{K - 1} \sum_{j \ne k} s_{jw}
+
+    with :math:`s = \log \theta`, or what the complement model multiplies.
     """
-    log_p, places = model.log_probabilities_, {word: w for w, word in enumerate(model.words_)}
-    n_others = max(len(log_p) - 1, 1)
+    scores = model._word_scores()  # noqa: SLF001 - what top_words sorts by
+    places = {word: w for w, word in enumerate(model.words_)}
+    n_others = max(len(scores) - 1, 1)
     words = [
-        WordWeight(label, word, float(row[w] - (log_p[:, w].sum() - row[w]) / n_others))
-        for (label, telling), row in zip(model.top_words(_WORDS).items(), log_p, strict=True)
+        WordWeight(label, word, float(row[w] - (scores[:, w].sum() - row[w]) / n_others))
+        for (label, telling), row in zip(model.top_words(_WORDS).items(), scores, strict=True)
         for word, w in ((word, places[word]) for word in telling)
     ]
     reason = "" if words else "No word favours one class over another."

@@ -251,7 +251,7 @@ def _decide_batch(learner: Any, batch: Batch, loss: Loss) -> dict[str, Any]:
     """Return the columns of a classifier, from one pass over the scores."""
     labels = learner.classes_.tolist()
     table = np.empty((len(labels), len(batch)))
-    generative = isinstance(learner, GenerativeClassifier)
+    generative = isinstance(learner, GenerativeClassifier) and learner._has_density  # noqa: SLF001
     density = np.empty(len(batch)) if generative else None
     for block, scores in _scores(learner, batch, densities=generative):
         top = scores.max(axis=0)

@@ -83,19 +83,28 @@ def documents():
 
 
 TEXTS = documents()
+WORD_OPTIONS = {
+    "": {},
+    " marginal": {"smoothing_target": "marginal"},
+    " frequent": {"vocabulary": "frequent", "max_words": 3},
+    " relevant": {"vocabulary": "relevant", "max_words": 4},
+    " at most": {"max_words": 2},
+    " stop words": {"vocabulary": "no_stop_words", "stop_words": ["car", "pear"]},
+    " hashing": {"hashing": 64},
+    " hashing relevant": {"hashing": 64, "vocabulary": "relevant", "max_words": 4},
+    " bigrams": {"vectorizer": CountVectorizer(ngram_range=(1, 2))},
+}
 TEXT_OPTIONS = {
-    "multinomial": {},
-    "bernoulli": {"model": "bernoulli"},
-    "marginal": {"smoothing_target": "marginal"},
-    "frequent": {"vocabulary": "frequent", "max_words": 3},
-    "relevant": {"vocabulary": "relevant", "max_words": 4},
-    "relevant bernoulli": {"model": "bernoulli", "vocabulary": "relevant", "max_words": 4},
-    "at most": {"max_words": 2},
-    "stop words": {"vocabulary": "no_stop_words", "stop_words": ["car", "pear"]},
-    "hashing": {"hashing": 64},
-    "hashing bernoulli": {"model": "bernoulli", "hashing": 64},
-    "hashing relevant": {"hashing": 64, "vocabulary": "relevant", "max_words": 4},
-    "bigrams": {"vectorizer": CountVectorizer(ngram_range=(1, 2))},
+    **{
+        model + name: {"model": model, **options}
+        for model in ("complement", "multinomial")
+        for name, options in WORD_OPTIONS.items()
+    },
+    "complement alone": {"calibrated": False},
+    **{
+        "bernoulli" + name: {"model": "bernoulli", **WORD_OPTIONS[name]}
+        for name in ("", " relevant", " hashing")
+    },
 }
 
 
@@ -225,20 +234,24 @@ LOGISTIC = [name for name in CASES if name.startswith("logistic")]
 REGRESSORS = [name for name in CASES if name.startswith("regressor")]
 CLASSIFIERS = [name for name in CASES if name not in REGRESSORS]
 GENERATIVE = [name for name in CLASSIFIERS if name not in (*LOGISTIC, "decision")]
+#: Those with a density; the complement model has priors, but no density.
+DENSE = [name for name in GENERATIVE if "complement" not in name]
 STREAMS = [name for name in CASES if CASES[name].streams]
 FRAMES = [name for name in CASES if isinstance(CASES[name].X, pd.DataFrame)]
 #: Cases that differ in more than how something is chosen, shrunk or tied.
 VARIED = [
     name
     for name in CASES
-    if name.split(" ", 1)[0] != "text" or name in ("text multinomial", "text hashing bernoulli")
+    if name.split(" ", 1)[0] != "text"
+    or name in ("text complement", "text multinomial", "text bernoulli hashing")
     if not name.endswith(("oas", "0.3", "shrunk", "tied em", "tied_diagonal missing"))
     if "spherical missing" not in name
 ]
 #: One of each kind, for laws that do not depend on what is estimated.
 KINDS = [
     *("gaussian full", "gaussian diagonal missing", "naive mixed missing"),
-    *("naive sparse multinomial", "text multinomial", "text hashing"),
+    *("naive sparse multinomial", "text multinomial", "text multinomial hashing"),
+    *("text complement", "text complement hashing"),
 ]
 
 ROWS = np.arange(N)
@@ -257,7 +270,8 @@ def cases(names):
 
 ESTIMATES = (
     *("priors_", "means_", "covariances_", "proportions_", "shrinkage_", "components_", "coef_"),
-    *("intercept_", "log_likelihood_", "variance_", "log_probabilities_"),
+    *("intercept_", "log_likelihood_", "variance_", "log_probabilities_", "smoothing_"),
+    *("temperature_", "biases_"),
 )
 
 
@@ -265,7 +279,8 @@ def answers(model, rows):
     """What a model says about rows, as a table of numbers."""
     if isinstance(model, GaussianRegressor):
         return np.stack(model.predict(rows, return_std=True))
-    return model.log_joint(rows) if hasattr(model, "log_joint") else model.predict_log_proba(rows)
+    dense = hasattr(model, "log_joint") and getattr(model, "model", "") != "complement"
+    return model.log_joint(rows) if dense else model.predict_log_proba(rows)
 
 
 def assert_same(one, other, rows, digits=1e-9):
@@ -339,7 +354,13 @@ def test_a_stream_continues_a_fit_and_a_fit_forgets(name):
     assert_same(model.fit(take(case.X, first), case.y[first]), case.fit(first), case.asked)
 
 
-@cases([name for name in CASES if name in [*FRAMES, "text multinomial"] and CASES[name].tables])
+@cases(
+    [
+        name
+        for name in CASES
+        if name in [*FRAMES, "text complement", "text multinomial"] and CASES[name].tables
+    ]
+)
 @pytest.mark.parametrize("form", ["frame", "parquet"])
 def test_a_table_gives_what_fit_gives(name, form, tmp_path):
     case = CASES[name]
@@ -543,7 +564,7 @@ def test_probabilities_logarithms_densities_and_decisions_agree(name):
         scores = model.decision_function(rows)
         scores = scores - logsumexp(scores, axis=1, keepdims=True)
         np.testing.assert_allclose(scores, logs, rtol=1e-9, atol=1e-9)
-    if name in GENERATIVE:
+    if name in DENSE:
         joint, density = model.log_joint(rows), model.log_density(rows)
         np.testing.assert_allclose(logsumexp(joint, axis=1), density, rtol=1e-11, atol=1e-11)
         np.testing.assert_allclose(joint - density[:, None], logs, rtol=1e-9, atol=1e-9)
@@ -562,6 +583,10 @@ def test_two_classes_have_one_decision_the_log_odds_of_the_second(name):
 @cases(GENERATIVE)
 def test_priors_move_the_log_prior_only(name):
     case = CASES[name]
+
+    def scores(model):
+        return model.log_joint(case.X) if name in DENSE else model.decision_function(case.X)
+
     plain = case.fit(weights=WEIGHTS)
     shares = np.bincount(CODES, WEIGHTS)
     np.testing.assert_allclose(plain.priors_, shares / shares.sum(), rtol=1e-13)
@@ -579,12 +604,12 @@ def test_priors_move_the_log_prior_only(name):
         for model in (asked, moved):
             np.testing.assert_allclose(model.priors_, expected, rtol=1e-15)
             np.testing.assert_allclose(
-                model.log_joint(case.X) - plain.log_joint(case.X),
+                scores(model) - scores(plain),
                 np.tile(np.log(expected / plain.priors_), (N, 1)),
                 rtol=1e-8,
                 atol=1e-8,
             )
-        np.testing.assert_array_equal(moved.log_joint(case.X), asked.log_joint(case.X))
+        np.testing.assert_array_equal(scores(moved), scores(asked))
         for attribute in ESTIMATES:
             np.testing.assert_array_equal(
                 getattr(moved, attribute, 0), getattr(asked, attribute, 0)
@@ -599,7 +624,7 @@ def test_a_prior_of_zero_rules_a_class_out(name):
     assert not model.predict_proba(case.X)[:, 0].any()
     assert (model.predict_log_proba(case.X)[:, 0] == -np.inf).all()
     assert set(model.predict(case.X)) <= {"bee", "cat"}
-    assert np.isfinite(model.log_density(case.X)).all()
+    assert name not in DENSE or np.isfinite(model.log_density(case.X)).all()
     assert getattr(model, "log_likelihood_", -np.inf) == -np.inf
     alone = model.with_priors({"ant": 0.0, "bee": 1.0, "cat": 0.0})
     assert (alone.predict_proba(case.X) == [0.0, 1.0, 0.0]).all()
@@ -645,7 +670,7 @@ LABELS = {
 }
 
 
-@cases(["gaussian full", "naive mixed missing", "text multinomial", "logistic", "decision"])
+@cases(["gaussian full", "naive mixed missing", "text complement", "logistic", "decision"])
 @pytest.mark.parametrize("kind", LABELS)
 def test_any_kind_of_label_works(name, kind):
     case, names = CASES[name], LABELS[kind]
@@ -746,7 +771,7 @@ def wrong_cell(case):
 
 
 #: Cells of these are read before the weights are asked.
-UNREAD = ["naive categorical", "text multinomial", "text hashing bernoulli"]
+UNREAD = ["naive categorical", *(name for name in VARIED if name.startswith("text"))]
 
 #: Weights that no model takes, and what is said of them.
 WRONG_WEIGHTS = {
@@ -939,8 +964,8 @@ GRIDS = {
         "smoothing_target": ["uniform", "marginal"],
     },
     "naive sparse multinomial": {"smoothing": [0.1, 1.0]},
-    "text bigrams": {
-        "model": ["multinomial", "bernoulli"],
+    "text complement bigrams": {
+        "model": ["complement", "multinomial", "bernoulli"],
         "vocabulary": ["all", "relevant"],
         "vectorizer__ngram_range": [(1, 1), (1, 2)],
     },

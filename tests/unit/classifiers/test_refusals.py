@@ -67,8 +67,14 @@ WRONG = {
         "max_words": [0, -1, 2.0, True, "ten"],
         "hashing": [0, -1, 2.5, True, "many"],
         "vectorizer": ["words", 3, TfidfVectorizer()],
-        "smoothing": [*NUMBERS["smoothing"], "auto", {"word1": 1.0}],
+        "smoothing": [
+            0,
+            *(v for v in NUMBERS["smoothing"] if v is not None),
+            "auto",
+            {"word1": 1.0},
+        ],
         "smoothing_target": [*NUMBERS["smoothing_target"], {"word1": {0: 0.5, 1: 0.5}}],
+        "calibrated": ["yes", None, 2],
     },
 }
 

@@ -56,13 +56,14 @@ def test_it_equals_naive_bayes_of_the_counts(model):
 
 
 def test_infinite_weights_are_refused():
-    model = TextClassifier(smoothing=0).fit(["sun rain", "snow rain"], ["s", "w"])
+    model = TextClassifier("multinomial", smoothing=0).fit(["sun rain", "snow rain"], ["s", "w"])
     with pytest.raises(InputError, match="weight of snow is infinite"):
         model.log_odds_weights("s", "w")
 
 
 def test_an_explanation_says_which_words_moved_the_posterior_and_by_how_much():
-    fitted = TextClassifier().fit(["sun sun rain", "rain", "snow rain"], ["s", "w", "w"])
+    fitted = TextClassifier("multinomial")
+    fitted.fit(["sun sun rain", "rain", "snow rain"], ["s", "w", "w"])
     told = fitted.explain("sun rain rain hail")
     # 1/3 · 1/2 · (2/6)² against 2/3 · 1/6 · (3/6)²: 2 to 3
     assert (told.label, told.against) == ("w", "s")
@@ -255,7 +256,7 @@ def test_top_words_needs_a_whole_number(n, fitted):
 
 
 def test_without_smoothing_a_word_can_rule_classes_out():
-    model = TextClassifier(smoothing=0).fit(["sun rain", "snow rain"], ["s", "w"])
+    model = TextClassifier("multinomial", smoothing=0).fit(["sun rain", "snow rain"], ["s", "w"])
     assert model.predict_proba(["sun rain", "rain"]).tolist() == [[1, 0], [0.5, 0.5]]
     assert np.isneginf(model.log_probabilities_).sum() == 2
     with pytest.raises(InputError, match="row 1 has probability zero under every class"):

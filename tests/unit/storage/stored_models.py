@@ -131,16 +131,19 @@ def _others():
         "naive_numbered": credo.NaiveBayes(credo.families.Gaussian).fit(pd.DataFrame(gaps), y),
         "naive_sparse": credo.NaiveBayes("multinomial").fit(counts(), y),
         "naive_categories": credo.NaiveBayes().fit([["a", 1], [None, 2], ["b", 5]], [1, 0, 1]),
-        "text": credo.TextClassifier().fit(texts, names),
+        "text": credo.TextClassifier("multinomial").fit(texts, names),
         "text_relevant": credo.TextClassifier("bernoulli", vocabulary="relevant", max_words=3).fit(
             texts, y
         ),
-        "text_hashed": credo.TextClassifier(hashing=8).fit(texts, y),
-        "text_pairs": credo.TextClassifier(vectorizer=vectorizer).fit(texts, y),
-        "text_hasher": credo.TextClassifier(vectorizer=hashed).fit(texts, y),
-        "text_stops": credo.TextClassifier(vocabulary="no_stop_words", stop_words={"the"}).fit(
-            texts, y
-        ),
+        "text_hashed": credo.TextClassifier("multinomial", hashing=8).fit(texts, y),
+        "text_pairs": credo.TextClassifier("multinomial", vectorizer=vectorizer).fit(texts, y),
+        "text_hasher": credo.TextClassifier("multinomial", vectorizer=hashed).fit(texts, y),
+        "text_stops": credo.TextClassifier(
+            "multinomial", vocabulary="no_stop_words", stop_words={"the"}
+        ).fit(texts, y),
+        "text_complement": credo.TextClassifier().fit(texts, names),
+        "text_uncalibrated": credo.TextClassifier(calibrated=False).fit(texts, y),
+        "text_slots": credo.TextClassifier(hashing=8, smoothing_target="marginal").fit(texts, y),
         "decision": credo.DecisionClassifier(credo.GaussianClassifier("tied"), loss).fit(X, y),
         "decision_plain": credo.DecisionClassifier(credo.NaiveBayes()).fit(X, names),
     }
@@ -184,7 +187,8 @@ def _networks():
         "loss_per_row": credo.Loss(rng.random((3, 2, 2)), ["a", "b"], ["a", "b"]),
         "class_summary": credo.summarise(rows(), NAMES[codes()], np.arange(N) % 4),
         "naive_summary": credo.NaiveBayes(FAMILIES).fit(table(), codes()).summary_,
-        "word_summary": credo.TextClassifier().fit(documents(), codes()).summary_,
+        "word_summary": credo.TextClassifier("multinomial").fit(documents(), codes()).summary_,
+        "document_summary": credo.TextClassifier().fit(documents(), codes()).summary_,
     }
 
 
@@ -219,7 +223,8 @@ def answers(model):
     if hasattr(model, "predict_proba"):
         asked = questions(model)
         found = [model.predict_log_proba(asked), model.classes_ == model.predict(asked)[0]]
-        if hasattr(model, "log_density") and not sparse.issparse(asked):
+        dense = hasattr(model, "log_density") and getattr(model, "model", "") != "complement"
+        if dense and not sparse.issparse(asked):
             found.append(model.log_density(asked))
         return [np.asarray(array, dtype=float).tolist() for array in found]
     if isinstance(model, GridField):

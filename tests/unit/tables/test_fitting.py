@@ -103,9 +103,15 @@ def test_columns_of_text_are_counted_together_batch_by_batch():
     assert found.schema_.features == (ColumnSpec("text", "text"),)
     once = credo.TextClassifier().fit(words, [1, 1, 2, 2])
     np.testing.assert_allclose(found.summary_.counts, 500 * once.summary_.counts)
+    weighted = credo.TextClassifier().fit(words, [1, 1, 2, 2], sample_weight=np.full(4, 500.0))
+    np.testing.assert_allclose(
+        found.predict_log_proba(words), weighted.predict_log_proba(words), rtol=1e-9
+    )
     twice = table.append_column("more", table["text"])
-    both = credo.fit_table(credo.TextClassifier(), twice, "label")
-    np.testing.assert_allclose(both.summary_.counts, 2 * found.summary_.counts)
+    model = credo.TextClassifier("multinomial")
+    both = credo.fit_table(model, twice, "label").summary_.counts
+    once = clone(model).fit(words, [1, 1, 2, 2]).summary_.counts
+    np.testing.assert_allclose(both, 1000 * once)
 
 
 def test_a_policy_keeps_its_loss_and_the_schema(frame):
