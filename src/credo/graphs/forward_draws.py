@@ -72,7 +72,7 @@ def _sum_table(
 
 def _sum_up(chances: F64, weights: F64 | None) -> tuple[F64, F64 | None]:
     """Return shares of all states before each but the first, (k - 1, rows), and log weights."""
-    top = 1.0 if weights is None else float(weights.max())
+    top = 1.0 if weights is None or not weights.any() else float(weights.max())
     ends = np.cumsum(chances if weights is None else chances * (weights / top)[:, None], axis=0)
     total = ends[-1]
     shares = np.divide(ends[:-1], total, out=np.ones(ends[:-1].shape), where=total > 0)

@@ -170,6 +170,8 @@ class TestWhatIsSaid:
         net = sprinkler().replace({"wet": [[[1.0, 0.0], [1.0, 0.0]]] * 2})
         with pytest.raises(NumericalError, match="none of the 500 draws .* exact method"):
             sampled(net, {"wet": "yes"}, draws=500)
+        with pytest.raises(NumericalError, match="none of the 9 draws"):
+            sampled(sprinkler(), {"wet": "yes"}, likelihood={"wet": [1.0, 0.0]}, draws=9)
 
     @pytest.mark.parametrize("kind", ["MarkovNetwork", "FactorGraph"])
     def test_models_without_parents_are_refused_with_a_remedy(self, kind):
