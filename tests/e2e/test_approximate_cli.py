@@ -146,6 +146,23 @@ class TestMethods:
         least = details["least_effective_sample_size"]
         assert float(below["effective draws"]) == pytest.approx(least, rel=1e-3)
 
+    def test_weighted_draws_show_what_they_are_worth(self, credo, ask):
+        arguments = ("infer", "lawn.bif", "--evidence", "wet=yes", "--method", "samples")
+        arguments += ("--draws", "500", "--seed", "3")
+        below, found = lines_below(credo(*arguments)[1]), ask(*arguments)
+        given = {"method": "samples", "draws": 500, "seed": 3}
+        expected = library.infer(model("lawn.bif"), {"wet": "yes"}, **given)
+        assert found["variables"] == expected.to_dict()
+        assert (found["status"], found["log_evidence_is"]) == ("SAMPLED", "ESTIMATE")
+        assert found["log_evidence"] == expected.log_evidence
+        worth = expected.details["effective_sample_size"]
+        assert found["details"]["effective_sample_size"] == worth
+        assert (below["draws"], below["effective draws"]) == ("500", f"{worth:.4g}")
+        code, _, err = credo("infer", "rivals.uai", "--method", "samples")
+        assert code == 2
+        assert "needs a BayesianNetwork. Got a" in err
+        assert "--method gibbs" in err
+
     def test_a_network_without_factors_is_no_error(self, ask, folder):
         (folder / "free.uai").write_text("MARKOV 1 2 0")
         found = ask("infer", "free.uai", "--method", "loopy")
@@ -249,6 +266,8 @@ class TestSettings:
         code, out, err = credo(*LOOPY)
         assert (code, out) == unseen[:2]
         assert re.search(r"inferring .*sweep \d+, residual \d", err)
+        err = credo("infer", "lawn.bif", "--method", "samples", "--draws", "5000")[2]
+        assert re.search(r"inferring .*5000 draws, change \d", err)
         assert unseen[2] == ""
 
 
@@ -328,7 +347,7 @@ class TestOptionsOfMethods:
     def test_help_says_whose_they_are(self, credo):
         code, out, _ = credo("infer", "--help")
         assert code == 0
-        assert re.search(r"--draws .*Of gibbs: sweeps of each chain that count", out)
+        assert re.search(r"--draws .*Of gibbs, samples: how many; of gibbs", out)
         assert re.search(r"--regions .*Of generalised, double_loop: auto, bethe", out)
 
 

@@ -380,3 +380,31 @@ def as_class_gaussians(model, shape):
         active=np.ones(matrices.shape[1], dtype=bool),
         factors=factors,
     )
+
+
+# --- Fisher's projection ---------------------------------------------------------------------
+
+
+def fisher(model, shares):
+    """Give Fisher's directions as rows and the ratios of scatter, by the eigenvalues of S_W⁻¹ S_B.
+
+    Directions are scaled to variance one within the classes; of the two outermost classes along
+    one, the later has the larger coordinate.
+    """
+    centre = sum(share * mean for share, mean in zip(shares, model.means, strict=True))
+    between = sum(
+        share * np.outer(mean - centre, mean - centre)
+        for share, mean in zip(shares, model.means, strict=True)
+    )
+    within = model.covariances[0]
+    values, vectors = np.linalg.eig(np.linalg.solve(within, between))
+    order = np.argsort(-values.real)[: min(len(model.means) - 1, len(centre))]
+    directions, ratios = [], []
+    for i in order:
+        a, ratio = vectors[:, i].real, values[i].real
+        a = a / np.sqrt(a @ within @ a)
+        places = [float(a @ mean) for mean in model.means]
+        first, last = places.index(min(places)), places.index(max(places))
+        directions.append(a if first < last else -a)
+        ratios.append(ratio)
+    return np.array(directions), np.array(ratios), centre

@@ -149,7 +149,7 @@ class Wait:
     """A clock, and the one bar of the command line.
 
     The bar is for a terminal and for waits above a second; it appears even if nothing reports.
-    ``rows``, ``sweeps`` and ``steps`` are the callbacks to hand to what one waits for.
+    ``rows``, ``sweeps``, ``draws`` and ``steps`` are the callbacks to hand to what one waits for.
     """
 
     def __init__(self, what: str, *, quiet: bool = False) -> None:
@@ -202,6 +202,10 @@ class Wait:
     def sweeps(self, number: int, residual: float) -> None:
         """Report a sweep, and what still changes; nobody knows how many there will be."""
         self._report(self._what, f"sweep {number}, residual {residual:.2g}", 0.0, None)
+
+    def draws(self, number: int, change: float) -> None:
+        """Report the draws so far, and by how much the last ones changed a probability."""
+        self._report(self._what, f"{number} draws, change {change:.2g}", 0.0, None)
 
     def steps(self, name: str, done: int, total: int) -> None:
         """Report a step: its name, how many are done, and of how many."""

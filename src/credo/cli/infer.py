@@ -33,6 +33,7 @@ _TOLD = {
     "draws": "draws",
     "worst_r_hat": "worst R-hat",
     "least_effective_sample_size": "effective draws",
+    "effective_sample_size": "effective draws",
 }
 #: Cells of a block of rows, in and out together: some tens of megabytes.
 _BLOCK_CELLS = 2**20
@@ -123,7 +124,7 @@ def _answer_one(
     with Wait("inferring") as wait:
         net = Network(network)
         if "callback" in ENGINES[options["method"]].options:
-            options["callback"] = wait.sweeps
+            options["callback"] = wait.draws if options["method"] == "samples" else wait.sweeps
         post = answer(
             net.model,
             net.evidence(given["evidence"]),

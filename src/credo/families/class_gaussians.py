@@ -212,6 +212,24 @@ class ClassGaussians:
         w = self._stack[0]
         return np.asarray(self.whitened(gaps) @ w if w.ndim == 2 else gaps * w**2)
 
+    def directions(self, shares: F64) -> tuple[F64, F64, F64]:
+        r"""Return the mean of the means, Fisher's directions, (R, D), and what each tells apart.
+
+        With shares :math:`\pi` of the classes, the rows :math:`\sqrt{\pi_k}\, W (\mu_k - \mu)` have
+        singular values s and vectors v, and :math:`a = W^T v` solves :math:`S_B a = s^2 \Sigma a`.
+        Values that may be rounding of the means have no direction.
+        """
+        centre, last = shares @ self.means, self.n_classes - 1
+        white = self.whitened(self.means - centre)
+        _, sizes, axes = np.linalg.svd(np.sqrt(shares)[:, None] * white, full_matrices=False)
+        noise = np.finfo(np.float64).eps * white.size * np.abs(self.whitened(self.means)).max()
+        kept = sizes[:last] > noise
+        axes, spread = axes[:last][kept], sizes[:last][kept] ** 2
+        places = white @ axes.T
+        axes[places.argmax(axis=0) < places.argmin(axis=0)] *= -1.0
+        w = self._stack[0]
+        return centre, axes @ w if w.ndim == 2 else axes * w, spread / spread.sum()
+
     # --- where the means are --------------------------------------------------------------------
 
     def _furthest(self, gaps: F64) -> float:

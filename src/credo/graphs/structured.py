@@ -262,6 +262,14 @@ class AbstractNoisy(AbstractStructured):
         """Return the whole table."""
         return self._gate(self.probabilities, self.leak)
 
+    def chances(self, above: Any) -> F64:
+        """Return the probabilities of the child's states, (2, n), given n states of each parent."""
+        on, off = np.array([self.leak]), np.array([1.0 - self.leak])
+        for p, x in zip(self.probabilities, above, strict=True):
+            acts = p * (x != self.flipped)
+            on, off = on + acts * off, off * (1.0 - acts)  # not 1 - off: tiny chances stay
+        return np.stack([on, off] if self.flipped else [off, on])
+
     def _chain(self) -> Pieces:
         """Chain gates of two; a maximum over the auxiliaries is not one over their sum."""
         n = len(self.probabilities)
@@ -408,6 +416,11 @@ class Deterministic(AbstractStructured):
         """Return the whole table."""
         states = np.arange(self.variables[-1].n_states)
         return np.where(self.answers[..., np.newaxis] == states, 1.0, 0.0)
+
+    def chances(self, above: Any) -> F64:
+        """Return the probabilities of the child's states, (k, n), given n states of each parent."""
+        states = np.arange(self.variables[-1].n_states)
+        return np.where(self.answers[above] == states[:, np.newaxis], 1.0, 0.0)
 
 
 #: Any of the rules.

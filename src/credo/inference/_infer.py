@@ -41,6 +41,9 @@ _SETTLED = ("EXACT", "CONVERGED", "SAMPLED")
 #: R-hat above which chains are said to disagree: the customary 1.01 is too strict for draws of
 #: thousands of variables, of which the worst counts.
 _MIXED = 1.05
+#: Independent draws below which a probability may have a standard error above 0.05: that of a
+#: probability of one half is 0.5 / sqrt(n).
+_FEW = 100
 
 
 def infer(  # noqa: PLR0913 - a question has these parts, each with a default
@@ -82,10 +85,11 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     method : str, default "auto"
         The engine. Exact: "tree", "junction_tree", "elimination", "enumeration", or "exact" for
         the cheapest of them. Approximate: "loopy", "tree_reweighted", "mean_field",
-        "structured_mean_field", "generalised", "double_loop", "gibbs". "auto" is "exact"; where
-        that does not fit the budget it passes messages, and warns. Usual short names do as well:
-        "bp", "gbp", "jt", "ve", "trw", "mf", "mcmc", "forward_backward". The :doc:`reference
-        </reference/api>` has all of them, with their options.
+        "structured_mean_field", "generalised", "double_loop", "gibbs", and of Bayesian networks
+        "samples" (likelihood weighting). "auto" is "exact"; where that does not fit the budget it
+        passes messages, and warns. Usual short names do as well: "bp", "gbp", "jt", "ve", "trw",
+        "mf", "mcmc", "forward_backward". The :doc:`reference </reference/api>` has all of them,
+        with their options.
     budget : str, int or None, default "4GB"
         Memory for the clique tables. Above it nothing is computed and ``BudgetError`` says why.
     order : iterable of Hashable, optional
@@ -274,7 +278,7 @@ def _judge(question: Question) -> Callable[[Evidence], bool]:
 
 
 def _report(post: GraphPosterior, on_failure: OnFailure) -> None:
-    """Warn, or raise, if an engine did not settle, or chains of draws disagree."""
+    """Warn, or raise, if an engine did not settle, or draws are worth little."""
     said = _describe_end(post)
     if not said or on_failure == "return":
         return
@@ -286,13 +290,8 @@ def _report(post: GraphPosterior, on_failure: OnFailure) -> None:
 def _describe_end(post: GraphPosterior) -> str:
     """Say how a run ended that did not settle, and what to try; nothing if it did."""
     who = f"infer: method={post.engine!r}"
-    worst = post.details.get("worst_r_hat", 1.0)
-    if worst > _MIXED:
-        together = "" if post.details.get("blocks") == "trees" else " use blocks='trees',"
-        return (
-            f"{who}: its chains disagree (R-hat {worst:.3g}, where 1 is perfect), so its beliefs "
-            f"are not those of the model. Draw more,{together} or use another method."
-        )
+    if post.status == "SAMPLED":
+        return _describe_draws(post, who)
     if post.status in _SETTLED:
         return ""
     if not post.sweeps:
@@ -313,6 +312,26 @@ def _describe_end(post: GraphPosterior) -> str:
         else f"did not converge within {post.sweeps} sweeps; {last}"
     )
     return f"{who} {ended}. Remedies: {'; '.join(remedies)}."
+
+
+def _describe_draws(post: GraphPosterior, who: str) -> str:
+    """Say why draws are worth little; nothing if they are not."""
+    worst = post.details.get("worst_r_hat", 1.0)
+    if worst > _MIXED:
+        together = "" if post.details.get("blocks") == "trees" else " use blocks='trees',"
+        return (
+            f"{who}: its chains disagree (R-hat {worst:.3g}, where 1 is perfect), so its beliefs "
+            f"are not those of the model. Draw more,{together} or use another method."
+        )
+    worth = post.details["effective_sample_size"]
+    if post.engine != "samples" or worth >= _FEW:
+        return ""
+    return (
+        f"{who}: its {post.details['draws']} draws are worth {worth:.3g} independent ones, so a "
+        f"standard error may be as large as {0.5 / worth**0.5:.2g}. Evidence that is improbable "
+        "given what is drawn above it makes most draws weigh next to nothing: draw more, or use "
+        "another method."
+    )
 
 
 def _instead(question: Question, error: BudgetError, on_failure: OnFailure) -> GraphPosterior:

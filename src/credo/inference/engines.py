@@ -82,6 +82,7 @@ _CLIQUES = "jt clique_tree join_tree hugin shafer_shenoy"
 _BP = "bp lbp loopy_bp belief_propagation loopy_belief_propagation"
 _SUM = "sum_product message_passing"
 _MAX = "max_product max_sum min_sum"
+_WEIGHTED = "likelihood_weighting lw forward_sampling importance_sampling"
 _GBP = "gbp generalized kikuchi generalised_bp generalized_bp"
 
 #: Engines of ``infer``; the first two choose among the exact ones.
@@ -101,6 +102,7 @@ ENGINES = _by_name(
         "structured_mean_field", "bounding.lower", "lower", "tables", "smf", f"blocks {_ASCENT}"
     ),
     Engine("gibbs", "gibbs.engine", "samples", "tables", "mcmc gibbs_sampling", _DRAWS),
+    Engine("samples", "samples", "samples", "rules", _WEIGHTED, "draws seed callback"),
 )
 
 #: Engines of ``mpe``, which has its junction tree itself.
@@ -140,7 +142,7 @@ OPTIONS = {
     "rounds": "steps by which the weights of forests are improved",
     "restarts": "starts, of which the best is kept",
     "blocks": "what moves together: trees, or none for single variables; of mean field, forest",
-    "draws": "sweeps of each chain that count",
+    "draws": "how many; of gibbs, sweeps of each chain that count",
     "burn_in": "sweeps of each chain before that",
     "chains": "how many",
     "thin": "keep every n-th sweep",

@@ -15,6 +15,7 @@ from credo._kernels.cliques import SUM
 from credo._kernels.configurations import draw_down
 from credo._types import F64, Label, RandomState
 from credo.exceptions import BudgetError, ImpossibleEvidence, InputError, NumericalError
+from credo.graphs.forward_draws import named
 from credo.graphs.ordering import Order
 from credo.graphs.problems import Problem, pose
 from credo.graphs.wiring import Int64
@@ -200,10 +201,7 @@ def draw(question: Question, n: int, random_state: RandomState) -> dict[Label, l
     problem = pose(wiring, question.evidence)
     states = np.repeat(problem.observed[:, np.newaxis], n, axis=1)
     states[problem.variables] = _draw_free(problem, question.budget, n, rng).T
-    return {
-        name: [known[x] for x in row]
-        for name, known, row in zip(wiring.names, wiring.states, states.tolist(), strict=False)
-    }
+    return named(wiring, states)
 
 
 def _draw_free(problem: Problem, budget: Budget, n: int, rng: np.random.Generator) -> Int64:
