@@ -25,7 +25,9 @@ ESTIMATORS = [
     NaiveBayes(),
     NaiveBayes("gaussian"),
     NaiveBayes("categorical"),
-    NaiveBayes(unknown="ignore", smoothing_target="marginal"),
+    NaiveBayes(
+        smoothing="auto", smoothing_target="marginal", unknown="smooth", variance_smoothing=1e-3
+    ),
     LogisticClassifier(),
     LogisticClassifier(fit_intercept=False),
     LogisticClassifier(penalty="l2"),

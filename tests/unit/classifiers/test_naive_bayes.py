@@ -244,7 +244,7 @@ def test_a_distribution_without_a_category_that_came_is_refused():
         assert not hasattr(model, "classes_")
 
 
-def test_what_no_row_says_is_smoothed_away_by_no_target():
+def test_frequencies_give_a_class_the_shares_of_all_classes():
     """Frequencies give a value that one class lacks the share that it has in all."""
     model = NaiveBayes(smoothing=1.0, smoothing_target="frequencies").fit(TOWNS, WHO)
     # ulm: 2 of 5 in all, 2 of 3 in a, 0 of 2 in b; C = 3

@@ -114,6 +114,28 @@ def test_a_target_draws_the_estimate_towards_itself():
     np.testing.assert_allclose(words.probabilities, t, rtol=1e-11)
 
 
+@pytest.mark.parametrize("family", [Categorical, Multinomial])
+def test_each_category_may_have_a_pseudo_count_of_its_own(family):
+    """(n_c + a_c) / (n + A) with A the sum of all; towards a target (n_c + A t_c) / (n + A)."""
+    rows = [2, 0, 2, 1] if family is Categorical else [[1, 1, 2]]
+    summary, a, t = family.summarise(rows), [0.5, 0.0, 1.5], np.array([0.7, 0.2, 0.1])
+    got = family.estimate(summary, pseudo_count=a).probabilities
+    np.testing.assert_allclose(got, [1.5 / 6, 1 / 6, 3.5 / 6], rtol=1e-14)
+    got = family.estimate(summary, pseudo_count=a, target=t).probabilities
+    np.testing.assert_allclose(got, (np.array([1, 1, 2]) + 2 * t) / 6, rtol=1e-14)
+    for wrong, error in (([1.0, 2.0], ShapeError), ([1.0, -2.0, 0.0], InputError)):
+        with pytest.raises(error, match=r"pseudo_count of .*estimate must"):
+            family.estimate(summary, pseudo_count=wrong)
+
+
+def test_each_column_of_zeros_and_ones_may_have_a_pseudo_count_of_its_own():
+    summary = Bernoulli.summarise([[1, 0], [1, 1], [0, 1]], groups=[0, 1, 1], n_groups=2)
+    got = Bernoulli.estimate(summary, pseudo_count=[0.5, 2.0]).probability
+    np.testing.assert_allclose(got, [[1.5 / 2, 2 / 5], [1.5 / 3, 4 / 6]], rtol=1e-14)
+    got = Bernoulli.estimate(summary, pseudo_count=[0.5, 2.0], target=[0.9, 0.1]).probability
+    np.testing.assert_allclose(got, [[1.9 / 2, 0.4 / 5], [1.9 / 3, 2.4 / 6]], rtol=1e-14)
+
+
 def test_a_target_per_column_and_group_is_broadcast():
     summary = Bernoulli.summarise([[1, 0], [1, 1]], groups=[0, 1], n_groups=2)
     got = Bernoulli.estimate(summary, pseudo_count=1, target=[0.0, 1.0]).probability
