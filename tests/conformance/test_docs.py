@@ -22,6 +22,12 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 SHOWN_FILE = re.compile(
     r"^```\{code-block\} text\n:caption: (\S+)\n\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
+#: A program shown on a page, and what it prints.
+SCRIPT = re.compile(
+    r"^```\{code-block\} python\n:caption: (\S+\.py)\n\n(.*?)^```\n\n"
+    r"```\{code-block\} text\n:caption: what \1 prints\n\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
 SESSION = re.compile(r"^```console\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -73,6 +79,16 @@ def test_the_examples_of_a_page_give_what_they_show(page, tmp_path, monkeypatch)
     report = []
     result = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append)
     assert result.failed == 0, "".join(report)
+
+
+@pytest.mark.slow
+def test_a_program_that_starts_processes_prints_what_its_page_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "how-to" / "past_one_machine.md"
+    [(name, text, output)] = SCRIPT.findall(page.read_text(encoding="utf-8"))
+    assert 'if __name__ == "__main__":' in text
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert _run(sys.executable, name) == (0, output)
 
 
 @pytest.fixture

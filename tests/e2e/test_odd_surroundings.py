@@ -3,6 +3,9 @@
 import gzip
 import json
 import os
+import shutil
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -131,3 +134,53 @@ def test_files_are_found_by_url_and_odd_headers_are_tables(credo, folder):
         place = (folder / name).as_uri()
         arguments = ("fit", place, "--target", "y", "--model", "naive-bayes", "--out", "o.credo")
         assert credo(*arguments)[0] == 0
+
+
+COMPLETE = """
+eval "$(credo --completion bash)"
+reply() {
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+    _credo_completion credo
+    echo "${COMPREPLY[*]}"
+}
+complete -p credo
+reply credo fi
+reply credo noise --kind ""
+reply credo fit rows.csv --mod
+reply credo fit rows.csv --model ga
+reply credo mpe lawn.bif --method ju
+reply credo fit row
+"""
+
+
+def test_bash_completes_commands_options_and_their_values(folder):
+    (folder / "credo").write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c \'import sys; sys.argv[0] = "credo"; '
+        'from credo.cli.main import run; run()\' "$@"\n'
+    )
+    (folder / "credo").chmod(0o755)
+    env = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        [shutil.which("bash"), "-c", COMPLETE], capture_output=True, text=True, env=env, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "complete -o default -F _credo_completion credo",
+        "fit",
+        "independent burst varying salt-and-pepper gaussian",
+        "--model",
+        "gaussian",
+        "junction_tree",
+        "",  # the shell adds the names of files
+    ]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_a_script_that_asks_credo(credo, shell):
+    code, out, err = credo("--completion", shell)
+    assert (code, err) == (0, "")
+    assert f"_CREDO_COMPLETE=complete_{shell}" in out
+
+
+def test_other_shells_are_refused(refused):
+    refused("'tcsh' is not one of 'bash', 'zsh', 'fish'", "--completion", "tcsh")

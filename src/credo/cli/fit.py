@@ -58,7 +58,7 @@ def fit(
         str | None, opt("Column of weights: 2 counts as the row twice, 0 as no row.", given.READ)
     ] = None,
     missing: given.MissingWords = None,
-    model: Annotated[str, opt(_MODEL, given.MODEL)],
+    model: Annotated[str, opt(_MODEL, given.MODEL, autocompletion=lambda: list(_kinds()))],
     families: Annotated[list[str] | None, opt(_FAMILIES, given.MODEL)] = None,
     options: dict[str, Any],
     loss: given.LossFile = None,
@@ -106,12 +106,19 @@ def fit(
     tell_fit(fitted, wait, out, quiet=quiet, as_json=as_json)
 
 
-def _model(name: str, options: dict[str, Any]) -> Any:
-    """Make a model, with its options, which are its parameters; those of others are refused."""
-    from credo import _checks as check, classifiers
+def _kinds() -> dict[str, Any]:
+    """Return the classes of models by what the command line calls them."""
+    from credo import classifiers
 
     kinds: list[Any] = [each for each in vars(classifiers).values() if isinstance(each, type)]
-    known = {each.command: each for each in kinds if vars(each).get("command")}
+    return {each.command: each for each in kinds if vars(each).get("command")}
+
+
+def _model(name: str, options: dict[str, Any]) -> Any:
+    """Make a model, with its options, which are its parameters; those of others are refused."""
+    from credo import _checks as check
+
+    known = _kinds()
     parameters = {each: inspect.signature(made).parameters for each, made in known.items()}
     name = check.one_of(name.lower().replace("_", "-"), tuple(known), "--model of credo fit")
     for option in options:

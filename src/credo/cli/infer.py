@@ -71,7 +71,9 @@ def infer(
     query: given.Query = None,
     likelihood: given.Likelihood = None,
     jeffrey: Annotated[Path | None, opt(_JEFFREY, given.ASK)] = None,
-    method: Annotated[str, opt(_METHOD, given.METHOD)] = "auto",
+    method: Annotated[
+        str, opt(_METHOD, given.METHOD, autocompletion=lambda: list(ENGINES))
+    ] = "auto",
     seed: given.Seed = 0,
     on_failure: Annotated[Literal["warn", "raise", "return"], opt(_FAILURE, given.METHOD)] = "warn",
     budget: given.Budget = "4GB",

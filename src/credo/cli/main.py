@@ -12,13 +12,14 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
+import typer.completion
 from typer.core import TyperCommand
 
 from credo._version import __version__
-from credo.cli._console import note
+from credo.cli._console import note, say
 from credo.cli._kinds import settle_files
 from credo.cli._options import OUTPUT
 from credo.cli.bounds import bounds
@@ -40,6 +41,8 @@ from credo.cli.warm_up import warm_up
 from credo.exceptions import CompilingWarning, CredoError, CredoWarning, NumericalError
 
 INTERNAL, BAD_INPUT, NOT_CONVERGED = 1, 2, 3
+#: By this, a shell that completes a line asks for words.
+_COMPLETE = "_CREDO_COMPLETE"
 
 #: Commands by what they are about, as ``credo --help`` groups them.
 _COMMANDS = {
@@ -171,6 +174,14 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _completion(shell: str | None) -> None:
+    """Print what makes a shell complete commands, options and their values; it asks us for them."""
+    if shell:
+        script: Any = vars(typer.completion)["get_completion_script"]
+        say(script(prog_name="credo", complete_var=_COMPLETE, shell=shell))
+        raise typer.Exit
+
+
 @app.callback()
 def main(
     version: Annotated[
@@ -179,6 +190,10 @@ def main(
             "--version", callback=_version, is_eager=True, metavar="", help="Say which Credo."
         ),
     ] = False,
+    completion: Annotated[
+        Literal["bash", "zsh", "fish"] | None,
+        typer.Option(callback=_completion, is_eager=True, help="Print the completion of a shell."),
+    ] = None,
 ) -> None:
     """Credo: from evidence to decisions."""
 
@@ -188,6 +203,8 @@ def run() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _stop)
+    if _COMPLETE in os.environ:
+        vars(typer.completion)["completion_init"]()
     app()
 
 

@@ -26,7 +26,9 @@ def mpe(
     likelihood: given.Likelihood = None,
     variables: Annotated[list[str] | None, opt(_VARIABLES, given.ASK)] = None,
     k: Annotated[int, opt("How many configurations, best first.", given.ASK, "--k", min=1)] = 1,
-    method: Annotated[str, opt(_METHOD, given.METHOD)] = "auto",
+    method: Annotated[
+        str, opt(_METHOD, given.METHOD, autocompletion=lambda: list(MAXIMISERS))
+    ] = "auto",
     seed: given.Seed = 0,
     budget: given.Budget = "4GB",
     options: dict[str, Any],
