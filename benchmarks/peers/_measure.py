@@ -102,7 +102,7 @@ def in_fresh_process(
 
 
 def write(name: str, rows: Iterable[Row], into: Path = RESULTS) -> None:
-    """Write a table as CSV, print it as Markdown, and put it in its place in the README or the docs.
+    """Write a table as CSV, print it as Markdown, and put it in its place in the pages.
 
     A table without a place, ``<!-- name -->``, and one written elsewhere leave the pages alone.
     """
