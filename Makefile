@@ -82,6 +82,7 @@ bench: $(PEERS)      ## the measured tables of the README
 	$(BIN)/python benchmarks/peers/ldpc.py
 	$(BIN)/python benchmarks/peers/grid.py
 	$(BIN)/python benchmarks/peers/tables.py
+	$(BIN)/python benchmarks/images.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/plans.py
 

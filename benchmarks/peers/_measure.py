@@ -22,7 +22,8 @@ from typing import Any
 import credo
 
 RESULTS = Path(__file__).parent / "results"
-README = Path(__file__).parents[2] / "README.md"
+#: The pages that quote tables.
+PAGES = [Path(__file__).parents[2] / each for each in ("README.md", "docs/how-to/denoising.md")]
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 #: What stands in the place of a figure of a peer that is not installed.
@@ -101,9 +102,9 @@ def in_fresh_process(
 
 
 def write(name: str, rows: Iterable[Row], into: Path = RESULTS) -> None:
-    """Write a table as CSV, print it as Markdown, and put it in its place in the README.
+    """Write a table as CSV, print it as Markdown, and put it in its place in the pages.
 
-    A table without a place, ``<!-- name -->``, and one written elsewhere leave the README alone.
+    A table without a place, ``<!-- name -->``, and one written elsewhere leave the pages alone.
     """
     table = list(rows)
     if not table:
@@ -120,8 +121,9 @@ def write(name: str, rows: Iterable[Row], into: Path = RESULTS) -> None:
     print(shown, end="\n\n", flush=True)
     if into == RESULTS:
         place = re.compile(f"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        page = README.read_text(encoding="utf-8")
-        README.write_text(place.sub(lambda m: f"{m[1]}{shown}\n{m[2]}", page), encoding="utf-8")
+        for page in PAGES:
+            quoted = place.sub(lambda m: f"{m[1]}{shown}\n{m[2]}", page.read_text("utf-8"))
+            page.write_text(quoted, encoding="utf-8")
 
 
 def write_machine(into: Path = RESULTS) -> None:

@@ -25,6 +25,7 @@ MODULES = {
     "mrftools": "mrftools.MarkovNet",
     "pgmpy": "pgmpy",
     "pyAgrum": "pyagrum",
+    "scikit-image": "skimage",
     "toulbar2": "pytoulbar2",
     "wnb": "wnb",
 }
@@ -34,6 +35,7 @@ INTERPRETERS = {
     "dask-ml": "CREDO_DASK_ML_PYTHON",
     "ldpc": "CREDO_LDPC_PYTHON",
     "mrftools": "CREDO_MRFTOOLS_PYTHON",
+    "scikit-image": "CREDO_SCIKIT_IMAGE_PYTHON",
 }
 
 

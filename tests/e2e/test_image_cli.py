@@ -18,6 +18,7 @@ SIDE = 80
 FACE = library.images.portrait(SIDE)
 NOISY = library.add_noise(FACE, 0.1, seed=1)
 GIVEN = ("--flip", "0.1", "--coupling", "0.7")
+MASKED = ("--mask", "mask.png")
 BOMB = b"P4 65536 65536\n"
 
 
@@ -292,11 +293,16 @@ class TestBadInput:
             ("--posterior noisy.png", "noisy.png is also the noisy image"),
             ("--strip no/strip.png", "the folder .* does not exist"),
             ("--compare no.png", "no.png: There is no such file"),
+            ("--mask no.png", "no.png: There is no such file"),
+            ("--mask wide.png", r"--mask of denoise must have the shape \(80, 80\)"),
+            ("--mask white.png", "at least one pixel that was observed. Got none of 6400"),
+            ("--mask face.png --strip face.png", "face.png is also the mask"),
             ("--compare wide.png", "wide.png has 9 × 3 pixels and noisy.png has 80 × 80"),
         ],
     )
     def test_an_option_gets_one_clear_line(self, refused, folder, arguments, message):
         save_image(folder / "wide.png", np.eye(9, dtype=bool)[:3])
+        save_image(folder / "white.png", np.ones((SIDE, SIDE), dtype=bool))
         before = sorted(path.name for path in folder.iterdir())
         refused(message, "denoise", "noisy.png", "clean.png", *arguments.split())
         assert sorted(path.name for path in folder.iterdir()) == before
@@ -420,6 +426,52 @@ class TestFolders:
         (folder / "empty").mkdir()
         refused(message, "denoise", *arguments.split())
         assert not (folder / "out").exists()
+
+
+class TestMask:
+    @pytest.fixture
+    def gaps(self, folder):
+        lost = np.random.default_rng(0).random(FACE.shape) < 0.2
+        save_image(folder / "mask.png", np.where(lost, 255, 0).astype(np.uint8))
+        return lost
+
+    def test_pixels_under_the_white_of_a_mask_are_filled_in(self, credo, folder, gaps):
+        save_image(folder / "holes.png", NOISY & ~gaps)
+        code, _, err = credo("denoise", "holes.png", "clean.png", "--mask", "mask.png")
+        assert (code, err) == (0, "")
+        found = open_image("clean.png")[0]
+        assert np.array_equal(found, library.denoise(NOISY, mask=gaps).image)
+        assert (found != FACE)[gaps].mean() < 0.15 < FACE[gaps].mean()
+
+    def test_grey_levels_and_nan(self, credo, folder, gaps):
+        grey = np.where(FACE, 180.0, 60.0) + np.random.default_rng(0).normal(0, 9, FACE.shape)
+        truth = np.where(FACE, 180.0, 60.0).astype(np.float32)
+        lost = np.where(gaps, np.nan, grey).astype(np.float32)
+        save_image(folder / "lost.tif", lost)
+        save_image(folder / "black.tif", np.nan_to_num(lost))
+        Image.fromarray(truth).save(folder / "truth.tif")
+        far = ((np.nan_to_num(lost) - truth) ** 2).mean() ** 0.5
+        for name, more in {"lost.tif": ("--strip", "s.png"), "black.tif": MASKED}.items():
+            arguments = ("denoise", name, f"of_{name}", "--compare", "truth.tif", "--json", *more)
+            code, out, _ = credo(*arguments)
+            assert code == 0
+            assert json.loads(out)["error"]["restored"] < 0.3 * far
+        first, second = (open_image(f"of_{name}")[0] for name in ("lost.tif", "black.tif"))
+        assert np.array_equal(first, second)
+
+    def test_a_folder_takes_one_mask_or_a_folder_of_them(self, credo, folder, gaps):
+        for name in ("in", "masks"):
+            (folder / name).mkdir()
+        for seed in range(2):
+            save_image(folder / "in" / f"n{seed}.png", library.add_noise(FACE, 0.1, seed=seed))
+            save_image(folder / "masks" / f"n{seed}.png", gaps)
+        assert credo("denoise", "in", "one", *GIVEN, *MASKED)[0] == 0
+        assert credo("denoise", "in", "many", *GIVEN, "--mask", "masks")[0] == 0
+        for seed in range(2):
+            noisy = library.add_noise(FACE, 0.1, seed=seed)
+            expected = library.denoise(noisy, 0.1, 0.7, mask=gaps).image
+            for made in ("one", "many"):
+                assert np.array_equal(open_image(folder / made / f"n{seed}.png")[0], expected)
 
 
 class TestNoise:

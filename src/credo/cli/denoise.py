@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: The files of one restoration, or the folders of many, by the arguments that name them.
 Files: TypeAlias = dict[str, Path]
 
+#: The arguments that name what is read.
+_READ = ("NOISY", "--compare", "--mask")
 #: Sweeps after which the strip shows the picture.
 _SHOWN = (1, 2, 5, 10, 20)
 #: Pixels of the strip: between pictures, above them, and the least and the most of a picture.
@@ -30,6 +32,7 @@ _METHOD = (
     "sum-product for the most probable pixels; max-product; or graph-cut for the best picture as a "
     "whole, which is exact for two values."
 )
+_MASK = "An image that is white where a pixel was not observed; it is filled in. Or a folder."
 _STRIP = "Write a strip: noisy, after sweeps 1, 2, 5, 10 and 20, and the uncertainty."
 
 
@@ -45,6 +48,7 @@ def denoise(
     coupling: Annotated[
         str, opt("How alike neighbours are (J), or estimate.", MODEL, metavar="NUMBER")
     ] = "estimate",
+    mask: Annotated[Path | None, opt(_MASK, MODEL)] = None,
     method: Annotated[
         Literal["sum-product", "max-product", "graph-cut"], opt(_METHOD, METHOD, metavar="NAME")
     ] = "sum-product",
@@ -85,7 +89,7 @@ def denoise(
             "--posterior needs probabilities, which a graph cut has not. Take --method sum-product."
         )
     logging.getLogger("PIL").addHandler(logging.NullHandler())  # our own message says it
-    named = {"NOISY": noisy, "CLEAN": clean, "--compare": compare}
+    named = {"NOISY": noisy, "CLEAN": clean, "--compare": compare, "--mask": mask}
     named |= {"--rejected": rejected, "--posterior": posterior, "--strip": strip}
     files = {name: path for name, path in named.items() if path is not None}
     settings = {
@@ -113,7 +117,7 @@ def denoise(
 
 def _written(files: Files) -> Files:
     """Return the files that are written."""
-    return {name: path for name, path in files.items() if name not in {"NOISY", "--compare"}}
+    return {name: path for name, path in files.items() if name not in _READ}
 
 
 def _check_distinct(files: Files) -> None:
@@ -148,8 +152,11 @@ def _restore_folder(files: Files, settings: dict[str, Any], wait: Wait) -> Itera
     for number, picture in enumerate(pictures):
         wait.steps(f"restoring {picture}", number, len(pictures))
         png = picture if picture.lower().endswith(".png") else f"{picture}.png"
-        names = {"NOISY": picture, "CLEAN": picture, "--compare": picture}
-        own = {name: folder / names.get(name, png) for name, folder in files.items()}
+        names = dict.fromkeys((*_READ, "CLEAN"), picture)
+        own = {  # a mask that is a file serves all
+            name: place / names.get(name, png) if place.is_dir() else place
+            for name, place in files.items()
+        }
         try:
             yield _restore(own, settings)
         except (CredoError, OSError) as error:
@@ -165,12 +172,13 @@ def _restore(files: Files, settings: dict[str, Any]) -> dict[str, Any]:
     from credo.images import denoise
     from credo.images.files import image_format, open_image, save_image
 
-    source, compare = files["NOISY"], files.get("--compare")
+    source, compare, mask = files["NOISY"], files.get("--compare"), files.get("--mask")
     noisy, info = open_image(source)
     for name, path in _written(files).items():
         if image_format(path) == "JPEG" and name != "CLEAN":
             raise InputError(f"{name} {path}: JPEG would blur it. End its name in .png.")
-        check_out(path, {"the noisy image": source, "the picture to compare with": compare})
+        known = {"the noisy image": source, "the picture to compare with": compare}
+        check_out(path, {**known, "the mask": mask})
     _check_distinct(files)
     truth = None if compare is None else open_image(compare)[0]
     if truth is not None and truth.shape[:2] != noisy.shape[:2]:
@@ -180,7 +188,7 @@ def _restore(files: Files, settings: dict[str, Any]) -> dict[str, Any]:
             "one size."
         )
     begun = time.perf_counter()
-    found = denoise(noisy, **settings)
+    found = denoise(noisy, mask=mask, **settings)
     seconds = time.perf_counter() - begun
     rejected = None if settings["loss"] is None else found.rejected
     error = None if truth is None else _errors(truth, noisy, found.image, rejected)
@@ -225,7 +233,8 @@ def _errors(truth: Any, noisy: Any, restored: Any, rejected: Any | None) -> dict
     true, before, after = (_lighter(each) for each in (truth, noisy, restored))
     if true is None or before is None or after is None:
         levels = _levels(truth, noisy.dtype)
-        far = [((levels - _levels(each)) ** 2).mean() ** 0.5 for each in (noisy, restored)]
+        gaps = [levels - _levels(each) for each in (noisy, restored)]
+        far = [(gap[gap * 0 == 0] ** 2).mean() ** 0.5 for gap in gaps]  # NaN was not observed
         return {"measure": "root mean square", "noisy": float(far[0]), "restored": float(far[1])}
     wrong = after != true
     found = {"measure": "share of pixels", "noisy": float((before != true).mean())}
@@ -287,7 +296,8 @@ def _draw_strip(found: Restoration, noisy: Any) -> Any:
     import numpy as np
     from PIL import Image, ImageDraw, ImageFont
 
-    low, high = (0.0, 1.0) if noisy.dtype == bool else (float(noisy.min()), float(noisy.max()))
+    ends = (0.0, 1.0) if noisy.dtype == bool else (np.nanmin(noisy), np.nanmax(noisy))
+    low, high = map(float, ends)
     panels = {"noisy": noisy, "restored": found.image}
     if found.method != "graph-cut":
         numbers = [number for number in _SHOWN if number < found.sweeps] + [found.sweeps]
@@ -326,7 +336,7 @@ def _as_bytes(pixels: Any, low: float = 0.0, high: float = 1.0) -> Any:
     if pixels.dtype == np.uint8:
         return pixels
     share = (np.asarray(pixels, np.float64) - low) / ((high - low) or 1.0)
-    return np.rint(255 * np.clip(share, 0.0, 1.0)).astype(np.uint8)
+    return np.rint(255 * np.nan_to_num(np.clip(share, 0.0, 1.0))).astype(np.uint8)
 
 
 _EXTRAS: dict[str, Callable[[Restoration, Any], Any]] = {

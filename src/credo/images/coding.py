@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._types import Labels
+from credo._types import Bool, Labels
 from credo.exceptions import InputError, ShapeError
 
 #: A plane of pixels, of the image's own type.
@@ -48,6 +48,9 @@ class CodedImage:
         Type of the image's numbers.
     has_channels
         Whether the image has an axis of channels.
+    lost
+        Which pixels of each plane were not observed, or None if all were. In the plane they have
+        the least value that was.
     """
 
     labels: Labels | None
@@ -56,6 +59,7 @@ class CodedImage:
     alpha: Plane | None
     dtype: np.dtype[Any]
     has_channels: bool
+    lost: tuple[Bool | None, ...]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -83,7 +87,9 @@ class CodedImage:
         return np.stack(typed if self.alpha is None else [*typed, self.alpha], -1, dtype=self.dtype)
 
 
-def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
+def read_image(
+    image: Any, who: str, kind: Kind | None = None, mask: Any = None, *, can_miss: bool = False
+) -> CodedImage:
     """Tell what an image is, and take it apart into planes.
 
     Two values make a binary image, whatever they are; more make a grey one. An image with a
@@ -100,6 +106,11 @@ def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
         Name of the caller, for messages.
     kind
         What the image must be taken for; None to tell it by its values.
+    mask : array-like of shape (H, W), optional
+        True, or any one number but 0, where a pixel was not observed.
+    can_miss
+        Whether pixels may be unobserved: by the mask, NaN, or the mask of a masked array. What
+        they show counts for nothing.
 
     Returns
     -------
@@ -111,9 +122,10 @@ def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
     InputError
         If it is no image: text, objects, complex numbers, NaN, infinities, masked pixels, or a
         mode of Pillow that is not known; or it is not of the kind wanted; or it has a single
-        value that could be of either kind.
+        value that could be of either kind; or no pixel of a channel was observed.
     ShapeError
-        If it has no pixel or is not of the shapes above.
+        If it has no pixel or is not of the shapes above, or the mask is not of its height and
+        width.
 
     See Also
     --------
@@ -135,23 +147,69 @@ def read_image(image: Any, who: str, kind: Kind | None = None) -> CodedImage:
     array([[255,   0],
            [  0,   0]], dtype=uint8)
     """
-    array = _as_pixels(image, who)
+    array = _as_pixels(image, who, can_miss=can_miss)
     _check_shape(array.shape, who)
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     channels = np.moveaxis(native, -1, 0) if native.ndim == 3 else native[None]
     planes = [check.frozen(channel) for channel in channels]
-    ends = [_ends(plane, who) for plane in planes]
     alpha = planes.pop() if len(planes) in _WITH_ALPHA else None
-    low = min(low for low, _ in ends[: len(planes)])
-    high = max(high for _, high in ends[: len(planes)])
+    if alpha is not None:
+        _ends(alpha, who)
+    lost: list[Bool | None] = [None] * len(planes)
+    if can_miss:
+        lost = _find_lost(image, planes, mask, who)
+        planes = [_filled(plane, gone) for plane, gone in zip(planes, lost, strict=True)]
+    ends = [_ends(plane, who) for plane in planes]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
     labels = _tell(planes, (low, high), who, kind)
     span = _span(low, high, array.dtype) if labels is None else (labels[0], labels[1])
-    return CodedImage(labels, span, tuple(planes), alpha, array.dtype, array.ndim == 3)
+    has_channels = array.ndim == 3
+    return CodedImage(labels, span, tuple(planes), alpha, array.dtype, has_channels, tuple(lost))
 
 
-def _as_pixels(image: Any, who: str) -> npt.NDArray[Any]:
+def _find_lost(image: Any, planes: Sequence[Plane], mask: Any, who: str) -> list[Bool | None]:
+    """Tell which pixels of each plane were not observed; None if all were."""
+    given = np.False_ if mask is None else _as_mask(mask, planes[0].shape, who)
+    behind = np.atleast_3d(np.ma.getmaskarray(image)) if np.ma.is_masked(image) else None
+    found: list[Bool | None] = []
+    for channel, plane in enumerate(planes):
+        lost = np.isnan(plane) if plane.dtype.kind == "f" else np.zeros(plane.shape, np.bool_)
+        lost |= given if behind is None else given | behind[..., channel]
+        if lost.all():
+            where = "" if len(planes) == 1 else f" in channel {channel}"
+            raise InputError(
+                f"{who} needs at least one pixel that was observed. Got none of {plane.size}"
+                f"{where}: all are NaN or masked. A mask is True where a pixel was not observed."
+            )
+        found.append(lost if lost.any() else None)
+    return found
+
+
+def _as_mask(mask: Any, shape: tuple[int, ...], who: str) -> Bool:
+    """Check a mask: booleans, or numbers of which one stands for True and 0 for False."""
+    given = np.asarray(mask)
+    if given.shape != shape:
+        raise ShapeError(
+            f"The mask of {who} must have the shape {shape} of the image. Got shape {given.shape}."
+        )
+    if given.dtype.kind not in "biuf" or third_value([given], (0, given.max())) is not None:
+        raise InputError(
+            f"The mask of {who} must be of booleans, True where a pixel was not observed; or of 0 "
+            "and one other number. Got others. Pass mask > 0, or what you mean."
+        )
+    return given != 0
+
+
+def _filled(plane: Plane, lost: Bool | None) -> Plane:
+    """Put the least value that was observed where none was."""
+    if lost is None:
+        return plane
+    return np.asarray(check.frozen(np.where(lost, plane[~lost].min(), plane)))
+
+
+def _as_pixels(image: Any, who: str, *, can_miss: bool) -> npt.NDArray[Any]:
     """Turn an array-like or a Pillow image into an array of numbers."""
-    if np.ma.is_masked(image):
+    if np.ma.is_masked(image) and not can_miss:
         raise InputError(
             f"The image of {who} has masked pixels. Fill them, with image.filled(...)."
         )
@@ -215,7 +273,7 @@ def _ends(plane: Plane, who: str) -> tuple[Any, Any]:
         raise InputError(
             f"The image of {who} must be finite. Got {int(wrong.sum())} of {plane.size} pixels "
             f"that are not, the first {plane[where]:g} at {where}. Replace them, for example by "
-            "the median of their neighbours."
+            "the median of their neighbours; credo.denoise takes NaN for pixels not observed."
         )
     return check.plain(low), check.plain(high)
 

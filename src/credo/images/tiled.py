@@ -487,11 +487,12 @@ def _is_second(part: Part, labels: Sequence[Any], who: str, window: Window | Non
     where = f"at ({row}, {column}) of a block"
     if window is not None:
         where = f"at pixel ({row + window[0].start}, {column + window[1].start})"
-    known = f"{check.listing(labels)} and " if labels else ""
+    known, other = f"{check.listing(labels)} and " if labels else "", part[row, column]
+    remedy = "Threshold the image first, or pass the two values as labels if they are not these."
+    if other != other:  # noqa: PLR0124 - NaN
+        remedy = "Where nothing was observed, pass either value and a flip_probability of 0.5."
     raise LabelError(
-        f"{who} needs an image of two values. Got {known}{check.plain(part[row, column])!r} "
-        f"{where}. Threshold the image first, or pass the two values as labels if they are not "
-        "these."
+        f"{who} needs an image of two values. Got {known}{check.plain(other)!r} {where}. {remedy}"
     )
 
 

@@ -435,7 +435,7 @@ def test_a_few_grey_pixels_get_the_defaults(shape):
     found = credo.denoise(plane, noise="gaussian", sweeps=0)
     assert found.learning_status == "TOO_SMALL"
     assert found.flip_probability == estimate.LEAST_IMPULSE
-    assert found.coupling == pytest.approx(estimate.DEFAULT_SLOPE)
+    assert found.coupling == pytest.approx(estimate.DEFAULT_SLOPE * 63 / 31)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,12 @@ def whole(image, sweeps=20, flips=0.1, coupling=0.8, **options):
 
 
 class TestAnswers:
+    def test_pixels_not_observed_are_those_of_which_half_are_flipped(self):
+        gaps = np.random.default_rng(1).random(NOISY.shape) < 0.3
+        flips = np.where(gaps, 0.5, 0.1)
+        found = denoise_tiled(NOISY, flip_probability=flips, coupling=0.8, tile=23)
+        assert np.array_equal(found.image, credo.denoise(NOISY, 0.1, 0.8, mask=gaps).image)
+
     @pytest.mark.parametrize("sweeps", [1, 2, 20])
     def test_a_picture_in_tiles_is_restored_as_the_whole(self, sweeps):
         posterior = np.empty(NOISY.shape, np.float32)
@@ -230,7 +236,9 @@ class TestRefusals:
     def test_nan_is_named(self):
         image = NOISY.astype(float)
         image[33, 44] = np.nan
-        with pytest.raises(LabelError, match=r"Got 0.0, 1.0 and nan at pixel \(33, 44\)"):
+        with pytest.raises(
+            LabelError, match=r"and nan at pixel \(33, 44\).*a flip_probability of 0.5"
+        ):
             denoise_tiled(image, tile=20, **GIVEN)
         with pytest.raises(LabelError, match=r"Got nan at pixel \(0, 0\)"):
             denoise_tiled(np.full((3, 3), np.nan), **GIVEN)
