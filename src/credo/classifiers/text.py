@@ -343,6 +343,7 @@ class TextClassifier(TermClassifier):
         if not isinstance(self._reader, HashingVectorizer):
             self._reader.vocabulary = list(words)
         term = estimate_term(
+            SparseTerm,
             ColumnPart(self.model, range(len(words))),
             SparseTerm.summary_of(self.model, summary.documents, counts),
             self,
