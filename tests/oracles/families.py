@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy import special, stats
+from tests.oracles.histograms import histogram_log_density, histogram_moments
 
 from credo import families
 
@@ -175,6 +176,19 @@ CASES = {
         lambda rng, shape: rng.laplace(3.0, 2.0, shape),
         lambda _, b: [b],
         _frozen_moments(stats.laplace),
+        (),
+    ),
+    "Histogram": Case(
+        families.Histogram,
+        (
+            [[-2.0, 0.5, 3.0, 3.5, 9.0], [0.0, 1.0, 2.0, 4.0, 8.0], [-1.0, 1.0, 2.5, 4.0, 5.0]],
+            [[0.1, 0.2, 0.3, 0.4], [0.4, 0.1, 0.25, 0.25], [0.2, 0.3, 0.1, 0.4]],
+            [0.0, 0.0, 1.0],
+        ),
+        histogram_log_density,
+        lambda rng, shape: rng.normal(3.0, 2.0, shape),
+        lambda _, p, __: p,
+        histogram_moments,
         (),
     ),
     "Bernoulli": Case(

@@ -26,6 +26,7 @@ ENTRIES = {
     "Beta": st.one_of(st.floats(1e-8, 0.999), st.floats(0, 1).map(lambda u: 0.3 + 1e-6 * u)),
 }
 ENTRIES["DiagonalGaussian"] = ENTRIES["Laplace"] = ENTRIES["Gaussian"]
+ENTRIES["Histogram"] = ENTRIES["Gaussian"]
 ENTRIES["MultivariateGaussian"] = ENTRIES["Gaussian"]
 ENTRIES["Dirichlet"] = st.floats(1e-6, 1.0)
 #: Length of an event.

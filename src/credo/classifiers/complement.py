@@ -182,7 +182,7 @@ class ComplementTerm(SparseTerm):
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def learn_complement(
-    summary: Any, chosen: Int, smoothings: Sequence[float], *, marginal: bool
+    summary: Any, chosen: Int, smoothings: Sequence[float], target: str
 ) -> ComplementWords:
     """Learn from a summary and the words chosen; the first smoothing of equally good ones."""
     n, k = summary.documents.sum(), len(summary.documents)
@@ -197,7 +197,7 @@ def learn_complement(
     codes, weights, held_out = np.zeros(0, np.intp), np.zeros(0), np.zeros((len(smoothings), 0, k))
     if summary.sketch is not None:
         codes, weights = summary.sketch.codes, summary.sketch.weights
-        held_out = _HeldOut(summary, chosen).scores(smoothings, marginal=marginal)
+        held_out = _HeldOut(summary, chosen).scores(smoothings, target)
     if not (np.isfinite(held_out).all() and np.isfinite(everyone @ rarity)):
         raise NumericalError(
             "TextClassifier: the sums of words are beyond what numbers hold. Rescale the sample "
@@ -208,7 +208,7 @@ def learn_complement(
     _, log_sharpness, biases = found[best]
     amount, size = smoothings[best], len(chosen)
     inside = np.maximum(everyone - sums, 0.0) * rarity
-    extra = _extra(amount, size, everyone * rarity, everyone.sum(), marginal=marginal)
+    extra = _extra(amount, size, everyone * rarity, everyone.sum(), target)
     mean = (inside + extra) / (inside.sum(axis=1, keepdims=True) + amount * size)
     temperature = float(np.exp(-log_sharpness)) / expected
     return ComplementWords(mean, rarity, amount, temperature, biases)
@@ -219,11 +219,12 @@ def _rarity(n: Any, frequencies: F64) -> F64:
     return np.log((1.0 + n) / (1.0 + frequencies)) + 1.0
 
 
-def _extra(amount: float, size: Any, words: F64, total: Any, *, marginal: bool) -> Any:
+def _extra(amount: float, size: Any, words: F64, total: Any, target: str) -> Any:
     """Return the artificial observations of words: equally many, or as in all documents."""
-    if not marginal:
+    if target == "uniform":
         return amount
-    return amount * size * (words + amount) / (total + amount * size)
+    own = amount if target == "marginal" else 0.0
+    return amount * size * (words + own) / (total + own * size)
 
 
 class _HeldOut:
@@ -242,15 +243,15 @@ class _HeldOut:
         #: Sums of the documents of all other classes; the last column is of all documents.
         self.sums = np.column_stack([(everyone - sums).T, everyone])
 
-    def scores(self, smoothings: Sequence[float], *, marginal: bool) -> F64:
+    def scores(self, smoothings: Sequence[float], target: str) -> F64:
         """Return the scores under each smoothing, (A, N, K)."""
         n, k = len(self.codes), self.sums.shape[1] - 1
         result = np.zeros((len(smoothings), n, k))
         for block in check.blocks(n, max(1, n * _CELLS // max(1, self.shares.nnz * k))):
-            result[:, block] = self._block(block, smoothings, marginal=marginal)
+            result[:, block] = self._block(block, smoothings, target)
         return result
 
-    def _block(self, block: slice, smoothings: Sequence[float], *, marginal: bool) -> list[F64]:
+    def _block(self, block: slice, smoothings: Sequence[float], target: str) -> list[F64]:
         """Score some documents: what each brought is taken from all sums before."""
         starts = self.shares.indptr[block.start : block.stop + 1]
         entries, lengths = slice(starts[0], starts[-1]), np.diff(starts)
@@ -280,7 +281,7 @@ class _HeldOut:
         result = []
         for amount in smoothings:
             spread = n_words[rows], now[:, -1] * rarity, total[rows]
-            extra = np.reshape(_extra(amount, *spread, marginal=marginal), (-1, 1))
+            extra = np.reshape(_extra(amount, *spread, target), (-1, 1))
             inside = now[:, :-1] * rarity[:, None] + extra
             theta = inside / (outside + amount * n_words[:, None])[rows]
             result.append(add @ (np.log(theta) * -x[:, None]))

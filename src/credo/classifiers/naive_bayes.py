@@ -21,6 +21,7 @@ from credo.classifiers._base import (
 )
 from credo.classifiers._labels import join_weights, read_labels, union_of
 from credo.classifiers.explanation import Explanation, LogOddsWeights
+from credo.classifiers.histogram_terms import HistogramTerm, NumberTerms
 from credo.classifiers.naive_terms import (
     FAMILIES,
     SPARSE,
@@ -29,9 +30,13 @@ from credo.classifiers.naive_terms import (
     CategorySummary,
     ColumnNames,
     ColumnPart,
+    CountsTerm,
+    FamilyTerm,
     GaussianTerm,
+    LaplaceTerm,
     PartSummary,
     SparseRows,
+    SparseTerm,
     Term,
     class_weights,
     estimate_term,
@@ -41,9 +46,20 @@ from credo.classifiers.summary import ColumnMemory, remember_numbers
 from credo.columns import Numbers, Table, kind_of, read_table, rebuilt, with_weight
 from credo.exceptions import InputError, SingularWarning
 from credo.families import DiagonalGaussian
+from credo.families.histogram import NumberSummary
 from credo.families.moments import ClassMoments, Rows
 
 _OWNER = "NaiveBayes"
+#: How the columns of each family are learned and scored, if the rows are not sparse.
+TERMS: dict[str, Any] = {
+    **dict.fromkeys(FAMILIES, FamilyTerm),
+    "gaussian": GaussianTerm,
+    "histogram": HistogramTerm,
+    "laplace": LaplaceTerm,
+    "multinomial": CountsTerm,
+    "categorical": CategoricalTerm,
+    "auto": NumberTerms,
+}
 #: Scores of sparse rows that are made at once, 8 MiB: measured, fewer cost more a row.
 _SCORES = 2**20
 
@@ -256,7 +272,7 @@ def _plan(families: Any, rows: Table, names: ColumnNames) -> tuple[ColumnPart, .
     together: dict[str, list[int]] = {}
     parts = []
     for columns, name in sorted(pairs):
-        if name in VECTORS or name == "categorical":
+        if name in VECTORS or name in ("categorical", "histogram"):
             parts.append(ColumnPart(name, columns))
         else:
             together.setdefault(name, []).extend(columns)
@@ -285,8 +301,8 @@ def _guess(rows: Table, column: int) -> str:
     """Choose a family by dtype and content.
 
     Text and categories are categorical; booleans, and numbers of which only 0 and 1 occur, are
-    Bernoulli; other numbers are Gaussian. Counts are not guessed: a Poisson model of counts that
-    vary more than it allows is far overconfident.
+    Bernoulli; other numbers stay "auto": Gaussian or cells, which all rows together decide. Counts
+    are not guessed: a Poisson model of counts that vary more than it allows is far overconfident.
     """
     if rows.matrix is None:
         found = rows.column(column)
@@ -296,7 +312,7 @@ def _guess(rows: Table, column: int) -> str:
             return "bernoulli"
     elif rows.matrix.dtype == np.bool_:
         return "bernoulli"
-    return "bernoulli" if _is_zero_one(rows, column) else "gaussian"
+    return "bernoulli" if _is_zero_one(rows, column) else "auto"
 
 
 def _is_zero_one(rows: Table, column: int) -> bool:
@@ -362,6 +378,8 @@ class NaiveSummary:
         found: dict[Any, ColumnMemory] = {}
         for part in self.parts:
             columns, summary = tuple(names[j] for j in part.part.columns), part.summary
+            if isinstance(summary, NumberSummary):
+                summary = summary.moments
             if isinstance(summary, ClassMoments):
                 found |= remember_numbers(summary, columns)
             elif isinstance(summary, CategorySummary):
@@ -386,12 +404,14 @@ class NaiveBayes(TermClassifier):
     families : "auto", str, family or mapping
         One family for all columns, or a mapping from column (its name or number) to family; a
         tuple of columns shares one ``"multinomial"``, ``"dirichlet"`` or
-        ``"multivariate_gaussian"``. Others: ``"gaussian"`` (or ``"normal"``), ``"laplace"``,
+        ``"multivariate_gaussian"``. Others: ``"gaussian"`` (or ``"normal"``), ``"histogram"``
+        (cells that all classes share), ``"laplace"``,
         ``"bernoulli"``, ``"categorical"``, ``"poisson"``, ``"exponential"``, ``"gamma"``,
         ``"beta"``; or classes of ``credo.families``. Columns without one are ``"auto"``: text and
         categories are categorical; booleans, and numbers of which just 0 and 1 occur, are
-        Bernoulli; other numbers are Gaussian; sparse rows are Bernoulli if all entries are 0 or 1,
-        else multinomial. Counts in a table are not guessed.
+        Bernoulli; other numbers are Gaussian, or a histogram where that predicts the class better
+        (see the notes); sparse rows are Bernoulli if all entries are 0 or 1, else multinomial.
+        Counts in a table are not guessed.
     smoothing : float, "auto", mapping or sequence
         Artificial observations α. Bernoulli :math:`(n_1 + \alpha)/(n + 2\alpha)`, categorical and
         multinomial :math:`(n_c + \alpha)/(n + \alpha C)`. Poisson and exponential columns get α
@@ -414,6 +434,11 @@ class NaiveBayes(TermClassifier):
         A category that was neither seen nor declared in fit: ``"ignore"`` takes it as missing;
         ``"smooth"`` keeps room for one more in every class, with α and no observations, which
         small classes pay for; ``"error"`` refuses it.
+    cells : int, "mdl" or "auto"
+        Cells of a histogram. A number: at most so many, of about equal frequency over all classes,
+        by mid-ranks; equal values are in one cell. ``"mdl"``: cut where it tells the classes apart,
+        as long as that shortens the description (Fayyad and Irani [3]_). ``"auto"``: 10, and
+        ``"mdl"`` above 10 000 rows. Probabilities are smoothed as those of categories.
     variance_floor : float
         Least variance of a Gaussian or Laplace column within a class, as a share of the variance
         that this column has over all rows: :math:`\sigma_{jk}^2 \ge f \operatorname{Var}(x_j)`. Per
@@ -464,7 +489,13 @@ class NaiveBayes(TermClassifier):
     Exact but for rounding, in the log domain. Takes arrays, lists of rows, pandas, Polars and
     Arrow tables, and sparse rows (Bernoulli, multinomial, Poisson) without making them dense.
     Fitting is one pass, O(N D), in blocks of rows; streams and merges give the same model. A
-    Laplace column in a stream has an approximate median. Missing at random is assumed. Features
+    Laplace column in a stream has an approximate median. The family of a number is chosen by the
+    leave-one-out log loss of the class given this column alone, from the weight of each class at
+    each value; the Gaussian stays unless cells are better, and while there are fewer rows than
+    probabilities. Values are kept up to 4096 a column, beyond that without their last bits, which
+    batches agree on; above 2^25 weights in all columns together the Gaussian stays. A histogram is
+    uniform in inner cells and falls exponentially in the two at the ends, so that no number has
+    density zero; what is beyond the seen range is in an end cell. Missing at random is assumed. Features
     that depend on each other are counted twice: posteriors are then too near 0 and 1. The
     density of a multinomial group is given its total and includes the coefficient. Sparse rows, and
     in fit the groups of ``"multivariate_gaussian"``, must be complete. ``n_parameters_`` counts K
@@ -486,6 +517,8 @@ class NaiveBayes(TermClassifier):
        2nd ed., 2009, section 6.6.3.
     .. [2] C. D. Manning, P. Raghavan and H. Schütze, *Introduction to Information Retrieval*,
        2008, chapter 13.
+    .. [3] U. M. Fayyad and K. B. Irani, "Multi-interval discretization of continuous-valued
+       attributes for classification learning", IJCAI 1993.
 
     Examples
     --------
@@ -518,6 +551,7 @@ class NaiveBayes(TermClassifier):
         smoothing: Any = 1.0,
         smoothing_target: Any = "uniform",
         unknown: Literal["smooth", "ignore", "error"] = "ignore",
+        cells: int | Literal["auto", "mdl"] = "auto",
         variance_floor: float = 1e-9,
         variance_smoothing: float = 0.0,
         priors: PerLabel | Literal["uniform"] | None = None,
@@ -526,6 +560,7 @@ class NaiveBayes(TermClassifier):
         self.smoothing = smoothing
         self.smoothing_target = smoothing_target
         self.unknown = unknown
+        self.cells = cells
         self.variance_floor = variance_floor
         self.variance_smoothing = variance_smoothing
         self.priors = priors
@@ -557,6 +592,10 @@ class NaiveBayes(TermClassifier):
     def _check_parameters(self, seen: Sequence[Label] | None = None) -> None:
         super()._check_parameters(seen)
         check.one_of(self.unknown, ("smooth", "ignore", "error"), f"unknown of {_OWNER}")
+        if isinstance(self.cells, str):
+            check.one_of(self.cells, ("auto", "mdl"), f"cells, if not a number, of {_OWNER}")
+        else:
+            check.count(self.cells, f"cells of {_OWNER}")
         floor = f"variance_floor (a share of each feature's variance) of {_OWNER}"
         check.number(self.variance_floor, floor, 0, 1)
         check.number(self.variance_smoothing, f"variance_smoothing of {_OWNER}", 0, 1e100)
@@ -638,13 +677,16 @@ class NaiveBayes(TermClassifier):
         parts, columns, frame = self._settled
         names = ColumnNames(_OWNER, columns)
         refuse_parameters(self, parts, names)
-        found = tuple(PartSummary(part, part.term.summarise(rows, part, names)) for part in parts)
+        found = tuple(PartSummary(p, _term_of(p).summarise(rows, p, names)) for p in parts)
         return NaiveSummary(classes, class_weights(rows), columns, frame, found)
 
     def _learn(self, summary: NaiveSummary, batch: Any = None) -> None:  # noqa: ARG002 - as others
         self._forget("_settled")
         names = ColumnNames(_OWNER, summary.columns)
-        terms = tuple(estimate_term(p.part, p.summary, self, names) for p in summary.parts)
+        found = (
+            estimate_term(_term_of(p.part), p.part, p.summary, self, names) for p in summary.parts
+        )
+        terms = tuple(t for each in found for t in (each if isinstance(each, tuple) else (each,)))
         self._terms, self._problem = terms, None
         self.summary_, self.classes_ = summary, summary.classes
         self._set_priors()
@@ -800,9 +842,9 @@ class NaiveBayes(TermClassifier):
         if total is not None:
             check.count(total, f"total of {_OWNER}.sample", least=0)
         columns: dict[int, Any] = {}
-        for term, each in zip(self._terms, self.summary_.parts, strict=True):
-            sums = _mean_total(each) if total is None else total
-            drawn = term.sample(codes, sums, rng)
+        totals = {each.part: _mean_total(each) for each in self.summary_.parts}
+        for term in self._terms:
+            drawn = term.sample(codes, totals.get(term.part, 0) if total is None else total, rng)
             if term.part.is_sparse:
                 return drawn, self.classes_[codes]
             columns.update(zip(term.part.columns, drawn, strict=True))
@@ -834,6 +876,11 @@ class NaiveBayes(TermClassifier):
 def _open(X: Any) -> Table | SparseRows:
     """Read rows of any kind."""
     return SparseRows.of(X, _OWNER) if issparse(X) else read_table(X, _OWNER)
+
+
+def _term_of(part: ColumnPart) -> Any:
+    """Return the class that learns and scores a part."""
+    return SparseTerm if part.is_sparse else TERMS[part.family]
 
 
 def _mean_total(learned: PartSummary) -> int:

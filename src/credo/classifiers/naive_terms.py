@@ -1,7 +1,7 @@
 """Terms of naive Bayes: one class per way that columns are learned and scored.
 
 A term summarises the columns of a part, estimates their distributions from a summary, scores rows,
-splits the score of a row by column, and draws columns. ``TERMS`` says which family has which.
+splits the score of a row by column, and draws columns.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from credo.exceptions import InputError, NumericalError, ShapeError
 from credo.families.class_gaussians import ClassGaussians
 from credo.families.covariances import Names, check_spread, with_variation
 from credo.families.family import AbstractFamily, Support
+from credo.families.histogram import NumberSummary, PointSummary
 from credo.families.moments import ClassMoments, Rows, RowsView, class_sums, rounding_variance
 from credo.families.summaries import (
     CountSummary,
@@ -37,6 +38,7 @@ from credo.families.summaries import (
 #: Families by name. Those of one number describe each column by itself.
 FAMILIES: dict[str, type[AbstractFamily[Any]]] = {
     "gaussian": families.Gaussian,
+    "histogram": families.Histogram,
     "laplace": families.Laplace,
     "bernoulli": families.Bernoulli,
     "categorical": families.Categorical,
@@ -83,7 +85,7 @@ _FEW = 8
 _TABLES, _MOST_BYTES = 11, 16 * 2**30
 #: What Gaussian columns, and groups of counts, may hold. Parts of counts have a posterior, though
 #: no density.
-_FINITE = Support(np.isfinite, "numbers other than infinity; missing is NaN", 0.0)
+FINITE = Support(np.isfinite, "numbers other than infinity; missing is NaN", 0.0)
 _AMOUNTS = Support(lambda x: (x >= 0) & (x < np.inf), "counts, numbers that are 0 or more", 0.0)
 
 
@@ -112,11 +114,6 @@ class ColumnPart:
     def is_sparse(self) -> bool:
         """Tell whether the rows are sparse."""
         return isinstance(self.columns, range)
-
-    @property
-    def term(self) -> type[Term]:
-        """The class that learns and scores it."""
-        return SparseTerm if self.is_sparse else TERMS[self.family]
 
 
 @final
@@ -357,8 +354,22 @@ def _check_cells(n_classes: int, categories: Labels) -> None:
 
 #: What a part is learned from; all merge, and have a leading axis of classes.
 Summary = (
-    ClassMoments | SumSummary | CategorySummary | PositiveSummary | SketchSummary | MomentSummary
+    ClassMoments
+    | SumSummary
+    | CategorySummary
+    | PositiveSummary
+    | SketchSummary
+    | MomentSummary
+    | PointSummary
+    | NumberSummary
 )
+#: Those of families that have another than their distribution; "auto" is a part of numbers.
+_SUMMARIES: dict[str, type] = {
+    "gaussian": ClassMoments,
+    "categorical": CategorySummary,
+    "histogram": PointSummary,
+    "auto": NumberSummary,
+}
 
 
 @final
@@ -372,15 +383,15 @@ class PartSummary:
     def _check(self) -> None:
         """Refuse the summary of another family, in a file."""
         part, found = self.part, self.summary
-        own: Any = {"gaussian": ClassMoments, "categorical": CategorySummary}.get(part.family)
+        own: Any = _SUMMARIES.get(part.family)
         if own is None and part.family in FAMILIES:
             own = getattr(part.distribution, "_summary", PositiveSummary)  # of two parts or more
         right = type(found) is own
         if right and isinstance(found, ClassMoments):
             right = found.detail == "diagonal"
-        elif right and isinstance(found, CategorySummary):
+        elif right and isinstance(found, CategorySummary | PointSummary):
             right = len(part.columns) == 1
-        elif right:
+        elif right and not isinstance(found, NumberSummary):
             axes = {"beta": 3, "multivariate_gaussian": 3}.get(part.family, 2)
             last: Any = getattr(found, "scatter", getattr(found, "mean", None))
             name, weight = found.family, found.weight  # type: ignore[union-attr]
@@ -390,10 +401,10 @@ class PartSummary:
             raise InputError(f"A {type(found).__name__} is not what {part.family!r} learns from.")
 
 
-def estimate_term(part: ColumnPart, summary: Any, how: Any, names: ColumnNames) -> Term:
+def estimate_term(term: Any, part: ColumnPart, summary: Any, how: Any, names: ColumnNames) -> Any:
     """Estimate the distributions of one part; ``how`` has the parameters of the classifier."""
     try:
-        return part.term.estimate(part, summary, how, names)
+        return term.estimate(part, summary, how, names)
     except (InputError, NumericalError) as error:
         raise InputError(
             f"{names.owner}, {part.family} of {names.of(part.columns)}, by class and column: "
@@ -401,7 +412,7 @@ def estimate_term(part: ColumnPart, summary: Any, how: Any, names: ColumnNames) 
         ) from error
 
 
-def _estimate(
+def estimate_smoothed(
     part: ColumnPart, summary: Any, how: Any, names: ColumnNames, values: Labels = (), **more: int
 ) -> tuple[Any, Any]:
     """Estimate by maximum likelihood, or with artificial observations; and return how many.
@@ -578,7 +589,7 @@ class Term(ABC):
     @classmethod
     def estimate(cls, part: ColumnPart, summary: Any, how: Any, names: ColumnNames) -> Self:
         """Estimate the distributions from a summary."""
-        family, amount = _estimate(part, summary, how, names)
+        family, amount = estimate_smoothed(part, summary, how, names)
         return cls(part, family, names, smoothing=amount)
 
     def ready(self, rows: Any) -> Any:
@@ -715,7 +726,7 @@ class GaussianTerm(Term):
         scores = self.model.log_densities(x)
         odd = np.flatnonzero(~np.isfinite(scores.sum(axis=0)))
         if odd.size:
-            self.names.refuse(_FINITE, x[odd], self.part, odd + block.start)
+            self.names.refuse(FINITE, x[odd], self.part, odd + block.start)
             scores[:, odd] = self.model.scores_of_observed(x[odd], "densities")
         return scores
 
@@ -926,7 +937,9 @@ class CategoricalTerm(Term):
         spare = how.unknown == "smooth"
         size = max(1, len(summary.categories) + spare)
         known = Categories.of(summary.categories)
-        family, amount = _estimate(part, counts, how, names, known.values, n_categories=size)
+        family, amount = estimate_smoothed(
+            part, counts, how, names, known.values, n_categories=size
+        )
         return cls(*(part, family, names), smoothing=amount, categories=known, unknown=how.unknown)
 
     @cached_property
@@ -1072,13 +1085,3 @@ class SparseTerm(Term):
         starts = range(0, len(codes), size)
         parts = [csr_array(self._draws(codes[i : i + size], total, rng)) for i in starts]
         return csr_array(vstack(parts))
-
-
-#: How the columns of each family are learned and scored, if the rows are not sparse.
-TERMS: dict[str, type[Term]] = {
-    **dict.fromkeys(FAMILIES, FamilyTerm),
-    "gaussian": GaussianTerm,
-    "laplace": LaplaceTerm,
-    "multinomial": CountsTerm,
-    "categorical": CategoricalTerm,
-}

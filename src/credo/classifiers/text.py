@@ -450,8 +450,7 @@ class TextClassifier(TermClassifier):
         term: Term
         if self.model == "complement":
             amounts = _SMOOTHINGS if self.smoothing is None else (float(self.smoothing),)
-            marginal = self.smoothing_target == "marginal"
-            learned = learn_complement(summary, chosen, amounts, marginal=marginal)
+            learned = learn_complement(summary, chosen, amounts, self.smoothing_target)
             term = ComplementTerm(ColumnPart("multinomial", range(len(words))), learned, names)
             self.smoothing_, self.temperature_ = learned.smoothing, learned.temperature
             self.biases_ = check.frozen(learned.biases)
@@ -459,7 +458,7 @@ class TextClassifier(TermClassifier):
             how, part = copy.copy(self), ColumnPart(self.model, range(len(words)))
             how.smoothing = 1.0 if self.smoothing is None else self.smoothing
             found = SparseTerm.summary_of(self.model, summary.documents, counts)
-            term = estimate_term(part, found, how, names)
+            term = estimate_term(SparseTerm, part, found, how, names)
         self._terms, self._problem, self._chosen = (term,), None, chosen
         self.summary_, self.classes_, self.words_ = summary, summary.classes, words
         with np.errstate(divide="ignore"):

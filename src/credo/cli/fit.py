@@ -33,6 +33,7 @@ _OPTIONS = {
     "covariance": "Of gaussian: full (the default), tied, diagonal, tied_diagonal, spherical, "
     "tied_spherical or proportional.",
     "shrinkage": "Of gaussian and regression: shrink correlations by this share, or by oas's own.",
+    "cells": "Of naive-bayes: cells of histograms, a number, mdl or auto (the default).",
     "smoothing": "Of naive-bayes and text: artificial observations; 1 by default. For naive-bayes "
     "auto chooses them for each column.",
     "penalty": "Of logistic: none (the default), l2 or l1.",

@@ -6,6 +6,7 @@ from credo.families.continuous import Beta, Dirichlet, Exponential, Gamma, Lapla
 from credo.families.discrete import Bernoulli, Categorical, Multinomial, Poisson
 from credo.families.family import AbstractFamily
 from credo.families.gaussian import DiagonalGaussian, Gaussian, MultivariateGaussian
+from credo.families.histogram import Histogram
 from credo.families.summaries import (
     AbstractSummary,
     CountSummary,
@@ -28,6 +29,7 @@ __all__ = [
     "Exponential",
     "Gamma",
     "Gaussian",
+    "Histogram",
     "Hyperplane",
     "Laplace",
     "MomentSummary",

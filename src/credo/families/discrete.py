@@ -26,7 +26,7 @@ def _is_count(values: F64) -> Bool:
     return (values >= 0) & (values <= MOST) & (values == np.floor(values))
 
 
-def _distributions(values: Any, owner: str, what: str = "probabilities") -> F64:
+def distributions(values: Any, owner: str, what: str = "probabilities") -> F64:
     """Check distributions on the last axis, and rescale them to sum to one."""
     array = check.floats(values, f"{what} of {owner}")
     if array.ndim < 1 or not array.shape[-1]:
@@ -302,7 +302,7 @@ class _Categories(AbstractFamily[S]):
     _n_own_axes = 1
 
     def __init__(self, probabilities: Any) -> None:
-        self._set(probabilities=_distributions(probabilities, type(self).__name__))
+        self._set(probabilities=distributions(probabilities, type(self).__name__))
 
     @property
     def mean(self) -> F64:
@@ -335,7 +335,7 @@ class _Categories(AbstractFamily[S]):
         owner = f"{cls.__name__}.estimate"
         goal = None
         if target is not None:
-            goal = _distributions(target, owner, "target")
+            goal = distributions(target, owner, "target")
             _fitting(goal, counts.shape, f"target of {owner}")
         return cls(_smooth(counts, _pseudo_counts(pseudo_count, counts.shape, owner), goal, owner))
 

@@ -14,7 +14,7 @@ ALL = pytest.mark.parametrize("case", EVERY.values(), ids=EVERY)
 #: Families with a spread, which constant data have none of.
 SPREAD = [
     *("Gaussian", "DiagonalGaussian", "MultivariateGaussian"),
-    *("Laplace", "Gamma", "Beta", "Dirichlet"),
+    *("Laplace", "Histogram", "Gamma", "Beta", "Dirichlet"),
 ]
 #: Numbers that break formulas.
 EXTREMES = [-np.inf, -1e308, -1.0, 0.0, 5e-324, 1e-300, 0.5, 1.0, 3.0, 1e100, 1e308, np.inf]
@@ -179,6 +179,7 @@ def test_the_number_of_free_parameters_is_known():
         "DiagonalGaussian": 12,
         "MultivariateGaussian": 15,
         "Laplace": 6,
+        "Histogram": 9,
         "Bernoulli": 3,
         "Categorical": 6,
         "Multinomial": 6,
@@ -294,7 +295,9 @@ def test_constant_data_are_refused_by_index(name):
     case = EVERY[name]
     for scale in (1.0, 0.1, 1 / 3):  # sums of the last two are rounded
         rows = _rows(case)
-        rows[:, 1] = rows[0, 1] * (scale if name in ("Gaussian", "Laplace", "Gamma") else 1.0)
+        rows[:, 1] = rows[0, 1] * (
+            scale if name in ("Gaussian", "Laplace", "Histogram", "Gamma") else 1.0
+        )
         place = r"\[1, 0\]" if name in ("DiagonalGaussian", "MultivariateGaussian") else r"\[1\]"
         with pytest.raises(InputError, match=f"all values at index {place}.* are equal"):
             case.family.fit(rows)

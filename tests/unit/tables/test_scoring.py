@@ -173,7 +173,8 @@ def test_decimal_commas_are_read_in_every_table(tmp_path):
     same = pa.table({"x": [1.5, 2.5], "k": ["3.5", "4.5"], "z": [1.0, 2.0]})
     found, wanted = (credo.predict_table(model, each, keep=["k"]) for each in (path, same))
     assert found.equals(wanted)
-    np.testing.assert_allclose(model.summary_.parts[0].summary.means, [[2.375, 2.25], [3.25, 4.25]])
+    means = model.summary_.parts[0].summary.moments.means
+    np.testing.assert_allclose(means, [[2.375, 2.25], [3.25, 4.25]])
 
 
 def test_identifiers_are_handed_on_as_they_are_written(tmp_path):
