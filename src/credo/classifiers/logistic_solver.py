@@ -262,8 +262,8 @@ class Objective:
     def of(cls, design: Design, strength: float, l1_ratio: float) -> Self:
         """Put the penalty of the user's columns on scaled ones; none on the intercept."""
         amounts = np.pad(1.0 / design.scaling.scale, (0, design.scaling.intercept))
-        share = strength / design.total
-        return cls(design, (1.0 - l1_ratio) * share * amounts**2, l1_ratio * share * amounts)
+        ridge = (1.0 - l1_ratio) * strength * amounts**2 / design.total
+        return cls(design, ridge, l1_ratio * strength * amounts / design.total)
 
     @property
     def is_bare(self) -> bool:

@@ -1,7 +1,9 @@
 """``LogisticClassifier``: its maximum, tables, penalties and paths, and what it refuses."""
 
+import time
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ import statsmodels.api as sm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from tests.oracles import logistic as oracle
+from threadpoolctl import threadpool_limits
 
 import credo
 from credo.classifiers import logistic_rows, logistic_solver
@@ -684,3 +687,28 @@ def test_rows_with_heavy_tails_take_few_hessians(monkeypatch):
     slope[:, :-1] += model.coef_
     assert np.abs(slope / np.append(X.std(axis=0), 1)).max() <= 1e-8 * len(X)
     assert len(made) <= 16  # a new one for each step that does not halve the gradient makes 24
+
+
+KDD = Path(__file__).parents[3].with_name("shared") / "data" / "tabular" / "kddcup99_10pct.gz"
+ATTACKS = {
+    "dos": ("back", "land", "neptune", "pod", "smurf", "teardrop"),
+    "probe": ("ipsweep", "nmap", "portsweep", "satan"),
+    "u2r": ("buffer_overflow", "loadmodule", "perl", "rootkit"),
+    "normal": ("normal",),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not KDD.exists(), reason="the connections of KDD-99 are not here")
+def test_half_a_million_connections_take_less_than_a_minute_of_one_core():
+    frame = pd.read_csv(KDD, header=None)
+    kinds = {name: kind for kind, names in ATTACKS.items() for name in names}
+    y = frame.pop(41).str.rstrip(".").map(lambda name: kinds.get(name, "r2l")).to_numpy()
+    with threadpool_limits(1):
+        start = time.process_time()
+        model = LogisticClassifier("l2").fit(frame, y)
+        seconds = time.process_time() - start
+    assert model.converged_
+    assert seconds < 60
+    # of a search that visits all rows in each of its 117 iterations, 289 seconds
+    assert model.log_likelihood_ == pytest.approx(-1789.4577817, abs=1e-5)
