@@ -32,6 +32,7 @@ ESTIMATORS = [
     LogisticClassifier(fit_intercept=False),
     LogisticClassifier(penalty="l2"),
     LogisticClassifier(penalty="l1"),
+    LogisticClassifier(penalty="elasticnet", missing_cells="indicator", warm_start=True),
     DecisionClassifier(LogisticRegression()),
     DecisionClassifier(DecisionTreeClassifier(random_state=0)),
     DecisionClassifier(KNeighborsClassifier()),

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pytest
 from pyarrow import feather, parquet
+from sklearn.linear_model import LogisticRegression
+from tests.oracles import logistic as oracle
 
 import credo as library
 from credo import DecisionClassifier, GaussianClassifier, Loss, NaiveBayes
@@ -112,11 +114,40 @@ def test_a_fit_is_that_of_the_library_and_tells_from_how_much(credo, monkeypatch
         ("gaussian", "--shrinkage oas", {"shrinkage": "oas"}),
         ("logistic", "--penalty l2 --strength 3", {"penalty": "l2", "strength": 3.0}),
         ("logistic", "--penalty none", {"penalty": None}),
+        (
+            "logistic",
+            "--penalty elasticnet --l1-ratio 0.2 --missing-cells indicator",
+            {"penalty": "elasticnet", "l1_ratio": 0.2, "missing_cells": "indicator"},
+        ),
     ],
 )
 def test_options_reach_the_models(fit, model, options, expected):
     found = fit("--features", "age,income,loans", *options.split(), model=model).get_params()
     assert {name: found[name] for name in expected} == expected
+
+
+def test_logistic_regression_takes_missing_cells_and_new_categories_of_a_file(folder, credo):
+    rows = [["5", "rent", "no"], ["", "own", "yes"], ["7", "", "yes"], ["6", "rent", "yes"]]
+    rows = [["3", "own", "no"], *rows, ["", "rent", "no"]] * 3
+    lines = ["age,home,paid", *(",".join(row) for row in rows)]
+    (folder / "loans.csv").write_text("\n".join(lines) + "\n")
+    fit = "fit", "loans.csv", "--target", "paid", "--model", "logistic", "--out", "m.credo"
+    fit = *fit, "--penalty", "l2"
+    code, _, err = credo(*fit)
+    assert (code, "--missing-cells indicator" in err) == (2, True)
+    assert credo(*fit, "--missing-cells", "indicator")[0] == 0
+    (folder / "new.csv").write_text("age,home\n4,boat\n,own\n9,barge\n")
+    code, out, err = credo("predict", "m.credo", "new.csv")
+    assert code == 0
+    told = "credo: warning: LogisticClassifier: column 'home' has 'boat', which fit has not seen."
+    assert told in err
+    assert err.count("column 'home'") == 1
+    found = [float(row["p_yes"]) for row in rows_of(out)]
+    cells = [[float(row[0]) if row[0] else None, row[1] or None] for row in rows]
+    by_hand = LogisticRegression(tol=1e-10, max_iter=1000)
+    by_hand.fit(oracle.coded(cells, cells), [row[2] for row in rows])
+    new = oracle.coded([[4.0, "boat"], [None, "own"], [9.0, "barge"]], cells)
+    np.testing.assert_allclose(found, by_hand.predict_proba(new)[:, 1], atol=1e-6)
 
 
 def test_a_target_that_is_a_number_is_predicted(credo):
@@ -446,7 +477,7 @@ WRONG = [
     (f"{GAUSSIAN} --shrinkage 7 --features age", "--shrinkage of GaussianClassifier must"),
     (f"{GAUSSIAN} --features age,income --shrinkage auto", "--shrinkage oas"),
     (f"{NAIVE} --priors even", "--priors of NaiveBayes must be none, 'uniform'"),
-    (f"{FIT} logistic --penalty l3", "must be one of none, 'l2', 'l1'. Got 'l3'"),
+    (f"{FIT} logistic --penalty l3", "must be one of none, 'l2', 'l1', 'elasticnet'. Got 'l3'"),
     (
         f"{FIT} logistic --penalty l2 --strength -1",
         "--strength of LogisticClassifier must",

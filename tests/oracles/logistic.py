@@ -120,3 +120,43 @@ def highest_likelihood(X, codes):
                 break
     scores = np.column_stack([np.zeros(len(u)), u @ theta.T])
     return log_softmax(scores, axis=1)[np.arange(len(u)), codes].mean()
+
+
+def coded(rows, seen, *, flags=True):
+    """Rows as numbers, cell by cell; ``seen`` are those of fit, None is missing.
+
+    Categories are zeros and ones without the first; what fit has not seen counts as the mean of the
+    column's numbers; flags of missing cells come last.
+    """
+    table, ends = [[] for _ in rows], [[] for _ in rows]
+    for j in range(len(seen[0])):
+        cells = [row[j] for row in seen]
+        known = [cell for cell in cells if cell is not None]
+        is_flagged = flags and len(known) < len(cells)
+        words = sorted(set(known)) if isinstance(known[0], str) else None
+        if words is None:
+            means = [sum(known) / len(known)]
+        else:
+            means = [cells.count(word) / len(cells) for word in words[1:]]
+        for row, numbers, end in zip(rows, table, ends, strict=True):
+            cell = row[j]
+            is_word = words is not None and (cell in words or (cell is None and is_flagged))
+            if is_word:
+                numbers.extend(float(cell == word) for word in words[1:])
+            elif words is None and cell is not None:
+                numbers.append(float(cell))
+            else:
+                numbers.extend(means)
+            if is_flagged:
+                is_strange = words is not None and cell is not None and cell not in words
+                end.append(cells.count(None) / len(cells) if is_strange else float(cell is None))
+    return np.array([numbers + end for numbers, end in zip(table, ends, strict=True)])
+
+
+def distinct(X, codes, weights):
+    """The first row of each kind, its class, and what all of its kind weigh."""
+    found = {}
+    for row, code, weight in zip(X.tolist(), codes.tolist(), weights.tolist(), strict=True):
+        found[tuple(row), code] = found.get((tuple(row), code), 0.0) + weight
+    rows = np.array([row for row, _ in found])
+    return rows, np.array([code for _, code in found]), np.array([*found.values()])

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from credo import _checks as check
-from credo._types import F64, Label, Labels
+from credo._types import F64, Bool, Label, Labels
 from credo.classifiers._base import (
     Blocks,
     ScoredClassifier,
@@ -40,6 +40,7 @@ from credo.classifiers.logistic_rows import (
     LabelledBatch,
     Reader,
     RowBatch,
+    merge_repeats,
 )
 from credo.classifiers.logistic_solver import (
     Design,
@@ -53,6 +54,7 @@ from credo.classifiers.logistic_solver import (
 from credo.classifiers.separation import FALL_BACK, maximise_likelihood
 from credo.columns import Numbers, Table, Words, read_table, with_weight
 from credo.exceptions import (
+    CredoWarning,
     InputError,
     NumericalError,
     SeparationWarning,
@@ -68,8 +70,8 @@ Progress = Callable[[int, float], None]
 
 #: A column with less than this in a direction that no row tells apart takes no part in it.
 _NO_PART = 1e-6
-#: The weakest of the strengths of a path, as a share of the strongest.
-_RANGES = {"l1": 1e-3, "l2": 1e-6}
+#: The weakest of the strengths of a path, as a share of the strongest: with an L1 penalty, without.
+_L1_RANGE, _L2_RANGE = 1e-3, 1e-6
 #: The strongest L2 penalty of a path, in units of the summed squares of a column.
 _L2_STRONGEST = 10.0
 #: Sums of the same numbers in another order agree to this share.
@@ -90,18 +92,23 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     .. math:: p(k \mid x) \propto \exp(w_k^T x + b_k)
 
     minimises :math:`\sum_i w_i \left(-\log p(y_i \mid x_i)\right)` plus
-    :math:`\frac{\lambda}{2} \lVert W \rVert^2` or :math:`\lambda \lVert W \rVert_1`; intercepts
-    are never penalised. If no maximum of the likelihood exists because a direction separates
-    classes, it says so, names the direction, and fits a small ridge instead.
+    :math:`\lambda \left( \frac{1 - \rho}{2} \lVert W \rVert^2 + \rho \lVert W \rVert_1 \right)`,
+    where :math:`\rho` is 0 for ``"l2"``, 1 for ``"l1"`` and ``l1_ratio`` for ``"elasticnet"``;
+    intercepts are never penalised. If no maximum of the likelihood exists because a direction
+    separates classes, it says so, names the direction, and fits a small ridge instead.
 
     Parameters
     ----------
-    penalty : None, "l2" or "l1"
+    penalty : None, "l2", "l1" or "elasticnet"
         None for maximum likelihood.
     strength : float, optional
         λ of the penalty, which is ``1 / C`` of scikit-learn; 1 unless given.
+    l1_ratio : float, optional
+        ρ of an elastic net, from 0 (as ``"l2"``) to 1 (as ``"l1"``); 0.5 unless given.
     fit_intercept : bool
         Whether there are intercepts.
+    missing_cells : {"error", "indicator"}
+        Whether missing cells are refused, or take part: see the notes.
     separation : {"warn", "error"}
         Whether separation, without a penalty, gives a ``SeparationWarning`` or an error. After
         the warning, coefficients minimise the summed loss with a ridge of 0.01 on columns at one
@@ -111,6 +118,9 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         columns at one scale; nor larger than this share of that loss, if it is below one.
     max_iter : int
         Most iterations.
+    warm_start : bool
+        Whether a fit begins at the coefficients of the last one, if its classes and the names of
+        its coefficients are the same. It ends at the same optimum.
     progress : callable, optional
         Called at each iteration with its number and the log-likelihood, less the penalty.
 
@@ -120,9 +130,10 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         Labels, sorted.
     coef_ : ndarray of shape (1, M) or (K, M)
         Coefficients of the log odds of the second of two classes; or of each of more classes,
-        which sum to zero over the classes unless ``penalty="l1"``.
+        which sum to zero over the classes unless the penalty has an L1 part.
     coefficient_names_ : ndarray of shape (M,)
-        What the columns of ``coef_`` are about: a column of numbers, or ``"column=category"``.
+        What the columns of ``coef_`` are about: a column of numbers, ``"column=category"``, or
+        ``"column is missing"``.
     categories_ : dict
         The categories of each column of text: those that occurred, sorted, the base first; then
         those that were only declared.
@@ -133,13 +144,13 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     n_iter_ : int
         Iterations over all rows.
     gradient_norm_ : float
-        Largest entry of that gradient, or of the least subgradient with ``penalty="l1"``.
+        Largest entry of that gradient, or of the least subgradient with an L1 part.
     log_likelihood_ : float
         :math:`\sum_i w_i \log p(y_i \mid x_i)` of the rows it was fitted on.
     null_log_likelihood_ : float
         The same of the class frequencies alone, or of equal ones if there are no intercepts.
     n_parameters_ : int
-        Free numbers in the model; with ``penalty="l1"``, those that are not zero.
+        Free numbers in the model; with an L1 part, those that are not zero.
     separation_ : Separation or None
         Which direction separates which classes, if one does and there is no penalty.
     n_features_in_, feature_names_in_
@@ -155,15 +166,26 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     Exact to ``tol``. Columns are scaled inside, so units do not matter without a penalty; with
     one, they do, as λ is on the coefficients of the columns as given. Up to 1000 coefficients a
     Newton method with Cholesky factors is used, O(N D² K²) per Hessian, of which two or
-    three are needed; it starts from a sample of the rows. Beyond, Newton steps by conjugate
+    three are needed; it starts from a sample of the rows, and rows in memory that repeat are
+    counted once, with their weight. Beyond, Newton steps by conjugate
     gradients, O(nnz K) per product. Sparse rows stay sparse; of float32 rows only blocks are
     copied. Rows of weight zero count as absent. Columns that are linear functions of others get
-    the least coefficients, with a ``SingularWarning``. NaN is refused.
+    the least coefficients, with a ``SingularWarning``.
 
     Columns that hold text or categories become columns of zeros and ones, one for
     each category but the base, the first in sorted order that occurs; booleans are zeros and ones.
     A category that a type declares but no row has gets no coefficient, and is predicted as the
-    base; one that ``fit`` has not seen otherwise is refused. At most 10 000 per column.
+    base. One that ``fit`` has not seen otherwise is predicted with the mean effect that its column
+    had on the log odds of the rows of ``fit``, with a warning, once per column. At most 10 000
+    per column.
+
+    Missing cells (NaN, None, null) are refused, as a model of p(y | x) cannot marginalise them.
+    With ``missing_cells="indicator"`` each column that has some in ``fit`` gets one more column, of
+    ones where it is missing: beside the mean of the others for a number, instead of a category for
+    text. That a cell is missing is evidence then, good as long as cells are missing for the same
+    reasons as in ``fit``. Cells missing in a column that was complete in ``fit`` count as its mean,
+    or with the mean effect of its categories, with a warning, once per column. Sparse rows must be
+    complete.
 
     Separation is proven by a linear programme and checked on all rows. With more than 2000
     coefficients only complete separation is found, and with more than 1000 no word is said of
@@ -197,21 +219,27 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
 
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name
         self,
-        penalty: Literal["l2", "l1"] | None = None,
+        penalty: Literal["l2", "l1", "elasticnet"] | None = None,
         *,
         strength: float | None = None,
+        l1_ratio: float | None = None,
         fit_intercept: bool = True,
+        missing_cells: Literal["error", "indicator"] = "error",
         separation: Literal["warn", "error"] = "warn",
         tol: float = 1e-8,
         max_iter: int = 1000,
+        warm_start: bool = False,
         progress: Progress | None = None,
     ) -> None:
         self.penalty = penalty
         self.strength = strength
+        self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
+        self.missing_cells = missing_cells
         self.separation = separation
         self.tol = tol
         self.max_iter = max_iter
+        self.warm_start = warm_start
         self.progress = progress
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -220,7 +248,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n, D)
-            Rows, without missing values. Columns may hold text or categories.
+            Rows; missing cells as ``missing_cells`` says. Columns may hold text or categories.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), optional
@@ -323,7 +351,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         y : array-like of shape (n,)
             Labels.
         strengths : array-like, optional
-            Positive strengths. By default ``n`` of them on a logarithmic scale: for L1 from the
+            Positive strengths. By default ``n`` of them on a logarithmic scale: with L1 from the
             least that makes all coefficients zero down to a thousandth of it, for L2 from one
             that leaves next to nothing of them down to a millionth of it.
         n : int
@@ -344,12 +372,13 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         self._check_parameters()
         owner = f"{OWNER}.path"
         if self.penalty is None:
-            raise InputError(f"{owner} needs a penalty. Pass penalty='l2' or penalty='l1'.")
+            raise InputError(f"{owner} needs a penalty: pass penalty='l2', 'l1' or 'elasticnet'.")
         size = check.count(n, f"n of {owner}")
         design = copy.copy(self)._in_memory(X, y, sample_weight)  # noqa: SLF001 - of its own copy
         if strengths is None:
             top = self._strongest(design)
-            along = top * np.logspace(0.0, np.log10(_RANGES[self.penalty]), size)
+            weakest = _L1_RANGE if self._ratio else _L2_RANGE
+            along = top * np.logspace(0.0, np.log10(weakest), size)
         else:
             along = np.sort(check.vector(strengths, f"strengths of {owner}"))[::-1]
             if along[-1] <= 0:
@@ -358,25 +387,38 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         for strength in along:
             start = found[-1].place.theta if found else design.start()
             rules = self._rules(design.total)
-            found.append(fit(design, self.penalty, float(strength), rules, start))
+            found.append(fit(Objective.of(design, float(strength), self._ratio), rules, start))
         return StrengthPath.of(self.penalty, along, found, design)
 
     def _strongest(self, design: Design) -> float:
         """Return the strongest strength worth a look."""
         scale = design.scaling.scale
-        if self.penalty == "l2":
+        if not self._ratio:
             return _L2_STRONGEST * design.total * float((scale**2).mean())
-        place = Objective.of(design, None, 0.0).at(design.start())
+        place = Objective.of(design, 0.0, 0.0).at(design.start())
         slopes = np.abs(place.gradient[:, : len(scale)]) * scale
-        return max(design.total * float(slopes.max()), np.finfo(np.float64).tiny)
+        return max(design.total * float(slopes.max()) / self._ratio, np.finfo(np.float64).tiny)
+
+    @property
+    def _ratio(self) -> float:
+        """Share of the L1 penalty."""
+        given = 0.5 if self.l1_ratio is None else float(self.l1_ratio)
+        return {"l1": 1.0, "elasticnet": given}.get(str(self.penalty), 0.0)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that can never become valid."""
-        check.one_of(self.penalty, (None, "l2", "l1"), f"penalty of {OWNER}")
+        check.one_of(self.penalty, (None, "l2", "l1", "elasticnet"), f"penalty of {OWNER}")
         if self.penalty is None and self.strength is not None:
             raise InputError(
                 f"{OWNER} has a strength but no penalty. Pass penalty='l2' or penalty='l1' too."
             )
+        if self.l1_ratio is not None:
+            share = check.number(self.l1_ratio, f"l1_ratio of {OWNER}")
+            if self.penalty != "elasticnet" or not 0 <= share <= 1:
+                raise InputError(
+                    f"The l1_ratio of {OWNER} must be from 0 to 1, with penalty='elasticnet'. Got "
+                    f"{share:g} with penalty={self.penalty!r}."
+                )
         strength = 1.0 if self.strength is None else self.strength
         remedy = " For no penalty pass penalty=None."
         for name, given, more in (("strength", strength, remedy), ("tol", self.tol, "")):
@@ -384,6 +426,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             if number <= 0:
                 raise InputError(f"The {name} of {OWNER} must be positive. Got {number:g}.{more}")
         check.one_of(self.separation, ("warn", "error"), f"separation of {OWNER}")
+        check.one_of(self.missing_cells, ("error", "indicator"), f"missing_cells of {OWNER}")
         check.count(self.max_iter, f"max_iter of {OWNER}")
         if not (self.progress is None or callable(self.progress)):
             raise InputError(
@@ -401,7 +444,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         )
 
     def _open(self, X: Any, *, reset: bool) -> Any:
-        """Return rows as numbers, dense or CSR; or as a table if some columns hold words."""
+        """Return rows as numbers, dense or CSR; or as a table if these are not all there is."""
         if sparse.issparse(X):
             how = {"accept_sparse": "csr", "ensure_all_finite": False, "dtype": "numeric"}
             rows = note_columns(self, X, reset=reset, **how)
@@ -413,23 +456,29 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         note_columns(self, X, reset=reset)
         columns = range(0 if table.matrix is not None else table.n_columns)
         has_words = any(isinstance(table.column(j), Words) for j in columns)
-        is_coded = not reset and hasattr(self, "_fitted") and self._fitted.codings
-        return table if has_words or is_coded else read_numbers(X, OWNER)
+        is_read = reset and self.missing_cells == "indicator"
+        if not reset and hasattr(self, "_fitted"):
+            is_read = bool(self._fitted.codings) or self._fitted.flagged is not None
+        return table if has_words or is_read else read_numbers(X, OWNER)
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> LabelledBatch:
+    def _labelled(
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, merge: bool = False
+    ) -> LabelledBatch:
         """Check rows, labels and weights; rows of weight zero are left out."""
         if reset:
             self.__dict__.pop("schema_", None)
         rows = self._open(X, reset=reset)
         classes, codes, weights, kept = read_labels(y, sample_weight, n_rows(rows), OWNER)
         if kept is not None:
-            is_table = isinstance(rows, Table)
-            rows = read_table(with_weight(X, kept, OWNER), OWNER) if is_table else rows[kept]
+            X, rows = _kept(X, rows, kept)
+        if merge and (found := merge_repeats(rows, codes, weights)) is not None:
+            first, weights = found
+            (_, rows), codes = _kept(X, rows, first), codes[first]
         return Rows(rows, codes, weights, len(classes)), classes
 
     def _in_memory(self, X: Any, y: Any, sample_weight: Any) -> Design:
-        """Survey rows that are all there."""
-        labelled = self._labelled(X, y, sample_weight, reset=True)
+        """Survey rows that are all there; those that repeat count once, with their weight."""
+        labelled = self._labelled(X, y, sample_weight, reset=True, merge=True)
         return self._survey(InMemory(labelled), self._names())
 
     def _read_batch(self, raw: Any, names: list[Label], *, reset: bool) -> LabelledBatch | None:
@@ -456,8 +505,8 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
 
     def _survey(self, passes: Passes, names: Sequence[Label], classes: Any = None) -> Design:
         """Go over the rows for their classes and categories, and for means and spreads."""
-        reader = Reader(names)
-        survey = _survey(passes, reader)
+        reader = Reader(names, flagged=() if self.missing_cells == "indicator" else None)
+        rows, survey = passes, _survey(passes, reader)
         if classes is not None:
             _check_classes(survey.classes, classes)
         if len(survey.classes) < 2:
@@ -467,11 +516,17 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             )
         if survey.categories:
             found = sorted(survey.categories.items(), key=lambda each: each[0][0])
-            codings = tuple(Coding.of(j, *each) for (j, _), each in found)
-            reader = Reader(names, codings).check()
-            passes = _coded(passes, reader)
-            survey = _survey(passes, reader)
-        return Design.of(passes, reader, survey, intercept=bool(self.fit_intercept))
+            codings = tuple(Coding.of(j, *each[:2]) for (j, _), each in found)
+            reader = replace(reader, codings=codings).with_flags(
+                [j for (j, _), each in found if each[2]]
+            )
+            rows = _coded(passes, reader)
+            survey = _survey(rows, reader)
+        if survey.moments is not None and survey.moments.observed is not None:
+            reader = reader.with_means(survey.moments)
+            rows = _coded(passes, reader)
+            survey = _survey(rows, reader)
+        return Design.of(rows, reader, survey, intercept=bool(self.fit_intercept))
 
     def _names(self) -> Labels:
         """Name the columns that are read."""
@@ -480,19 +535,20 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
 
     def _fit(self, design: Design) -> Self:
         """Solve a problem, keep what was found, and say what is wrong with it."""
-        rules, direction = self._rules(design.total), None
+        rules, direction, start = self._rules(design.total), None, self._last(design)
         if self.penalty is None:
-            found, direction = maximise_likelihood(design, rules)
+            bare = Objective.of(design, 0.0, 0.0)
+            found, direction = maximise_likelihood(bare, rules, start)
         else:
             strength = 1.0 if self.strength is None else float(self.strength)
-            found = fit(design, self.penalty, strength, rules)
+            found = fit(Objective.of(design, strength, self._ratio), rules, start)
         place, scaling, reader = found.place, design.scaling, design.reader
         coef, intercept = scaling.coefficients(place.theta)
         shares = design.class_weights / design.total
         if not self.fit_intercept:
             shares = np.full(design.n_classes, 1.0 / design.n_classes)
         n_parameters = design.n_coefficients
-        if self.penalty == "l1":
+        if self._ratio:
             n_free = (design.n_classes - 1) * scaling.intercept
             n_parameters = int(np.count_nonzero(coef)) + n_free
         separation = information = None
@@ -514,13 +570,41 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             information=information,
             penalised=self.penalty is not None,
             doubt=self._judge(found, separation, reader.coefficient_names),
+            flagged=reader.flagged,
+            means=design.means if reader.codings or reader.flagged is not None else None,
         )
         return self._set(fitted, reader.classes)
 
+    def _last(self, design: Design) -> F64 | None:
+        """Return where the last fit ended, if this one is to begin there and it fits."""
+        names = list(design.reader.coefficient_names)
+        if not self.warm_start or getattr(self, "_fitted", None) is None:
+            return None
+        is_same = np.array_equal(self.classes_, design.reader.classes)
+        if not is_same or self.coefficient_names_.tolist() != names:
+            return None
+        return design.scaling.theta(self._fitted.coef, self._fitted.intercept)
+
+    def _reader(self) -> Reader:
+        """Return what reads rows to predict; what fit has not seen is told once per column."""
+        fitted, told = self._fitted, self._told
+
+        def tell(name: Label, what: str) -> None:
+            if name not in told:
+                warn_user(
+                    f"{OWNER}: column {name!r} has {what}, which fit has not seen. Such cells "
+                    "count as the average of the column in fit. This is told once per column.",
+                    CredoWarning,
+                )
+                told.add(name)
+
+        names = self._names()
+        return Reader(names, fitted.codings, None, fitted.flagged, fitted.means, tell)
+
     def _set(self, fitted: LogisticFit, classes: Any, _summary: None = None) -> Self:
         """Show what was learned."""
-        self._fitted, self.classes_ = fitted, classes
-        reader = Reader(self._names(), fitted.codings)
+        self._fitted, self.classes_, self._told = fitted, classes, set[Label]()
+        reader = self._reader()
         self.coefficient_names_ = np.array(reader.coefficient_names, dtype=object)
         self.categories_ = {reader.names[c.column]: c.categories for c in fitted.codings}
         for name in _SHOWN:
@@ -531,7 +615,8 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         """Refuse parts from a file that do not fit each other."""
         fitted, n_classes, width = self._fitted, len(self.classes_), self.n_features_in_
         columns, information = [each.column for each in fitted.codings], fitted.information
-        width += sum(each.n_seen - 2 for each in fitted.codings)
+        flagged = fitted.flagged or ()
+        width += sum(each.n_seen - 2 for each in fitted.codings) + len(flagged)
         if (
             n_classes < 2
             or len(fitted.coef) != (1 if n_classes == 2 else n_classes)
@@ -539,6 +624,8 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             or (information and len(information.scaling.scale) != width)
             or (information and information.n_classes != n_classes)
             or columns != sorted(set(columns))
+            or list(flagged) != sorted(set(flagged) & set(range(self.n_features_in_)))
+            or (flagged and fitted.means is None)
             or any(each.column >= self.n_features_in_ for each in fitted.codings)
             or any(not 0 < each.n_seen <= len(each.categories) for each in fitted.codings)
         ):
@@ -605,7 +692,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
 
     def _scores(self, rows: Any, *, densities: bool = False) -> Blocks:  # noqa: ARG002 - none here
         """Yield blocks of scores (K, B); zero for the first of two classes."""
-        reader = Reader(self._names(), self._fitted.codings)
+        reader = self._reader()
         x = reader.rows(rows) if isinstance(rows, Table) else rows
         start, batch = 0, RowBatch(x, np.empty(n_rows(rows), dtype=np.intp), None)
         for block in batch.cut(len(self.classes_)):
@@ -626,6 +713,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing_cells == "indicator"
         return tags
 
 
@@ -659,9 +747,9 @@ class _Batches:
                 numbers, weights = _numbers_of(labelled[0].X), labelled[0].weights
                 count = len(labelled[0].codes)
                 weight = count if weights is None else float(weights.sum())
-                tally += count, weight, sum(part.sum(dtype=np.float64) for part in numbers)
+                tally += count, weight, sum(map(_total, numbers))
                 if self._known is None:
-                    self._size += sum(np.abs(part).sum(dtype=np.float64) for part in numbers)
+                    self._size += sum(_total(np.abs(part)) for part in numbers)
                 new = function(labelled)
                 found = new if found is None else merge(found, new)
             del raw, labelled
@@ -684,6 +772,20 @@ def _numbers_of(x: Any) -> list[Any]:
         columns = (x.column(j) for j in range(x.n_columns))
         return [each.values for each in columns if isinstance(each, Numbers)]
     return [x.data if sparse.issparse(x) else x]
+
+
+def _total(part: Any) -> float:
+    """Return the sum of numbers, but for those that are missing."""
+    total = float(part.sum(dtype=np.float64))
+    return float(np.nansum(part, dtype=np.float64)) if np.isnan(total) else total
+
+
+def _kept(X: Any, rows: Any, kept: Bool) -> tuple[Any, Any]:
+    """Return some of the rows, as they were given and as they were read."""
+    if not isinstance(rows, Table):
+        return X, rows[kept]
+    some = with_weight(X, kept, OWNER)
+    return some, read_table(some, OWNER)
 
 
 def _survey(passes: Passes, reader: Reader) -> FirstPass:

@@ -189,6 +189,10 @@ class LogisticFit:
     penalised: bool
     #: Why there are no standard errors, if so.
     doubt: str | None
+    #: Columns with an indicator of missing cells, None if these are refused; and the means of the
+    #: columns of numbers, which stand for what fit has not seen.
+    flagged: Annotated[tuple[int, ...], "F"] | None = None
+    means: Annotated[F64, "M"] | None = None
 
 
 #: Features named in a message, and the least share that is, relative to the largest.
@@ -302,7 +306,7 @@ class StrengthPath:
 
     Attributes
     ----------
-    penalty : {"l1", "l2"}
+    penalty : {"l1", "l2", "elasticnet"}
         Of which kind.
     strengths : ndarray of shape (S,)
         Strengths, falling.

@@ -1,13 +1,14 @@
 """Rows of logistic regression: read as numbers, scaled, summed over, and surveyed in a first pass.
 
 Rows come in labelled batches, as arrays of numbers or as tables. A column of words becomes columns
-of zeros and ones: categories sorted, one column for each that occurs but the first.
+of zeros and ones: categories sorted, one column for each that occurs but the first. Columns with
+missing cells, if these are welcome, have one more such column each, behind all others.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, NoReturn, Self, TypeAlias
@@ -17,7 +18,7 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from credo import _checks as check
-from credo._types import F64, Int, Label, Labels
+from credo._types import F64, Bool, Int, Label, Labels
 from credo.classifiers._labels import join_weights, union_of
 from credo.columns import Categories, Table, Words, category_key, category_of
 from credo.exceptions import InputError
@@ -40,6 +41,11 @@ _SAMPLE_ROWS, _SAMPLE_PER_COLUMN, _SAMPLE_BYTES = 2**13, 64, 2**26
 _FAR, _EXTREME = 30.0, 1e60
 #: A deviation below this share of the largest entry is rounding of a constant column.
 _CONSTANT = 1e-13
+#: Rows that are looked at for repeats before all are: if every row is there twice, some twenty of
+#: so many drawn from 400 000 are found twice.
+_LOOKED_AT = 2**12
+#: Repeats are worth a copy of the others if they are this share: a fit takes ten passes or more.
+_WORTH_MERGING = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,18 @@ class Reader:
     names: Sequence[Label]
     codings: tuple[Coding, ...] = ()
     classes: Any = None
+    #: Columns with a column of ones where cells are missing; None if these are refused.
+    flagged: tuple[int, ...] | None = None
+    #: Means of the columns of numbers, which stand for what is not known of a cell.
+    means: F64 | None = None
+    #: Told of a column, and of what it holds that fit has not seen; None where that is refused.
+    tell: Callable[[Label, str], None] | None = None
+
+    @property
+    def columns(self) -> list[int]:
+        """Columns that the numbers are of, but for those that flag missing cells."""
+        widths = {each.column: each.n_seen - 1 for each in self.codings}
+        return [j for j in range(len(self.names)) for _ in range(widths.get(j, 1))]
 
     @property
     def coefficient_names(self) -> Labels:
@@ -151,7 +169,22 @@ class Reader:
                 names += [f"{name}={category}" for category in seen]
             else:
                 names.append(name)
-        return tuple(names)
+        return (*names, *(f"{self.names[j]} is missing" for j in self.flagged or ()))
+
+    def with_flags(self, columns: Iterable[int]) -> Self:
+        """Flag missing cells of these columns too; unless missing cells are refused."""
+        if self.flagged is None:
+            return self.check()
+        return replace(self, flagged=tuple(sorted({*self.flagged, *columns}))).check()
+
+    def with_means(self, moments: ClassMoments) -> Self:
+        """Flag columns of numbers with missing cells, for which the means of the others stand."""
+        columns = self.columns
+        observed, total = moments.feature_weights[0][: len(columns)], moments.weights[0]
+        if not observed.all():
+            self._refuse_empty(columns[int(observed.argmin())])
+        some = np.flatnonzero(observed < total * (1.0 - 1e-9))  # what rounding of the sums leaves
+        return replace(self, means=moments.means[0]).with_flags(columns[j] for j in some)
 
     @property
     def class_names(self) -> Labels:
@@ -160,6 +193,9 @@ class Reader:
 
     def check(self) -> Self:
         """Refuse names that mean two columns, and tables that have only one category each."""
+        empty = [each.column for each in self.codings if not each.n_seen]
+        if empty:
+            self._refuse_empty(empty[0])
         names = self.coefficient_names
         if not names:
             raise InputError(
@@ -171,6 +207,11 @@ class Reader:
                 f"{OWNER}: the category {name!r} has the name of another column. Rename one."
             )
         return self
+
+    def _refuse_empty(self, column: int) -> NoReturn:
+        """Refuse a column that is missing as a whole."""
+        name = self.names[column]
+        raise InputError(f"{OWNER}: column {name!r} has no value in any row. Leave it out.")
 
     def batch(self, labelled: LabelledBatch) -> RowBatch:
         """Return a batch with the codes of all classes."""
@@ -188,39 +229,75 @@ class Reader:
                 f"{OWNER} was fitted to {len(self.names)} columns. Got {table.n_columns}."
             )
         coded = {each.column: each for each in self.codings}
-        numbers, places, codes, start = [], [], [], 0
+        columns = np.array(self.columns, dtype=np.intp)
+        flags = {j: len(columns) + place for place, j in enumerate(self.flagged or ())}
+        numbers, codes = [], []
         for j in range(table.n_columns):
+            places = np.append(np.flatnonzero(columns == j), flags.get(j, _NONE))
             if j in coded:
-                codes.append(start + self._codes(table, coded[j]))
-                start += coded[j].n_seen - 1
+                codes.append((places, self._codes(table, coded[j], places)))
             elif isinstance(column := table.column(j), Words):
                 raise InputError(
                     f"{OWNER}: column {self.names[j]!r} held numbers in fit. Got categories such "
                     f"as {check.listing(column.categories, 3)}."
                 )
             else:
-                numbers.append(j)
-                places.append(start)
-                start += 1
-        read = partial(_coded_rows, table, (numbers, places), codes, start)
-        return RowsView((table.n_rows, start), read)
+                numbers.append((j, *places))
+        shape = table.n_rows, len(columns) + len(flags)
+        return RowsView(shape, partial(self._block, table, np.array(numbers).T, codes, shape[1]))
 
-    def _codes(self, table: Table, coding: Coding) -> Int:
-        """Return which column of zeros and ones each row has a one in; a huge number for none."""
+    def _codes(self, table: Table, coding: Coding, places: Int) -> Int:
+        """Return which column of zeros and ones each row has a one in; or none, or their means."""
         name, words = self.names[coding.column], table.words(coding.column)
         codes = Categories.of(coding.categories).codes(words)
-        if codes.min() < 0:
+        gone, strange = codes < 0, codes == len(coding.categories)
+        if gone.any() and self.flagged is None:
             raise InputError(
-                f"{OWNER}: column {name!r} has no value in row {int(codes.argmin())}, and a model "
-                "of p(y | x) alone cannot leave it out. Fill it in, or use credo.NaiveBayes."
+                f"{OWNER}: column {name!r} has no value in row {int(gone.argmax())}, and a model "
+                "of p(y | x) alone cannot leave it out. Pass missing_cells='indicator', fill it "
+                "in, or use credo.NaiveBayes."
             )
-        if codes.max() == len(coding.categories):
-            row = int(codes.argmax())
+        value = repr(words.categories[words.codes[strange.argmax()]]) if strange.any() else ""
+        if strange.any() and (self.tell is None or self.means is None):
             raise InputError(
-                f"{OWNER}: row {row} has {words.categories[words.codes[row]]!r} in column "
-                f"{name!r}, which was not seen in fit. Known: {check.listing(coding.categories)}."
+                f"{OWNER}: row {int(strange.argmax())} has {value} in column {name!r}, which was "
+                f"not seen in fit. Known: {check.listing(coding.categories)}."
             )
-        return np.where((codes > 0) & (codes < coding.n_seen), codes - 1, _NONE)
+        if gone.any() and places[-1] == _NONE:
+            value, strange = value or "missing cells", strange | gone
+        if value and self.tell is not None:
+            self.tell(name, value)
+        ones = np.full(len(coding.categories) + 2, _NONE)  # of -1 for what is missing, the last
+        ones[1 : coding.n_seen], ones[-1] = places[:-1], places[-1]
+        return np.where(strange, _MEAN, ones[codes])
+
+    def _block(self, table: Table, numbers: Int, codes: list[Any], width: int, rows: slice) -> F64:
+        """Return a block of rows: numbers in their places, and a one where each category is."""
+        block = np.zeros((len(range(*rows.indices(table.n_rows))), width))
+        if numbers.size:
+            read, places, flags = numbers.tolist()
+            block[:, places] = table.floats(read, rows)
+            if self.means is not None and self.flagged is not None:
+                self._fill(block, places, flags, self.means)
+        for places, every in codes:
+            ones = every[rows]
+            some = np.flatnonzero((ones >= 0) & (ones < width))
+            block[some, ones[some]] = 1.0
+            strange, own = np.flatnonzero(ones == _MEAN), places[places < width]
+            if strange.size and self.means is not None:
+                block[np.ix_(strange, own)] = self.means[own]
+        return block
+
+    def _fill(self, block: F64, places: list[int], flags: list[int], means: F64) -> None:
+        """Put means where numbers are missing, and ones into the columns that say so."""
+        for place, flag in zip(places, flags, strict=True):
+            gone = np.isnan(block[:, place])
+            if gone.any():
+                block[gone, place] = means[place]
+                if flag != _NONE:
+                    block[gone, flag] = 1.0
+                elif self.tell is not None:
+                    self.tell(self.names[self.columns[place]], "missing cells")
 
     def refuse(self, x: Any) -> NoReturn:
         """Name the first column of numbers that cannot be used, and where."""
@@ -233,31 +310,17 @@ class Reader:
                 raise InputError(
                     f"{OWNER}: X contains NaN in column {names[j]!r} (row "
                     f"{int(np.isnan(column).argmax())}). This model knows p(y | x), not p(x), "
-                    "so it cannot marginalise missing values. Impute them, or use "
-                    "credo.GaussianClassifier or credo.NaiveBayes, which can."
+                    "so it cannot marginalise missing values. Pass missing_cells='indicator' "
+                    "with dense rows, impute them, or use credo.GaussianClassifier or "
+                    "credo.NaiveBayes, which can."
                 )
             if np.isinf(column).any():
                 raise InputError(f"{OWNER}: X contains infinity (inf) in column {names[j]!r}.")
         raise InputError(f"{OWNER}: X contains numbers too large to square. Change their unit.")
 
 
-#: The place of a category without a column.
-_NONE = 2**40
-
-
-def _coded_rows(
-    table: Table, numbers: tuple[list[int], list[int]], codes: list[Int], width: int, rows: slice
-) -> F64:
-    """Return a block of rows: numbers in their places, and a one where each category is."""
-    n_rows = len(range(*rows.indices(table.n_rows)))
-    block = np.zeros((n_rows, width))
-    if numbers[0]:
-        block[:, numbers[1]] = table.floats(numbers[0], rows)
-    for each in codes:
-        places = each[rows]
-        some = np.flatnonzero(places < width)
-        block[some, places[some]] = 1.0
-    return block
+#: The place of a category without a column, and of one whose columns have their means.
+_NONE, _MEAN = 2**40, -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +354,13 @@ class Scaling:
             return coefficients, np.zeros(len(theta))
         return coefficients, theta[:, -1] - coefficients @ self.centre
 
+    def theta(self, coefficients: F64, intercepts: F64) -> F64:
+        """Return the coefficients of u, from those of x and the intercepts."""
+        theta = coefficients * self.scale
+        return np.column_stack(
+            [theta, intercepts + coefficients @ self.centre][: 1 + self.intercept]
+        )
+
     def first(self, sums: F64) -> F64:
         """Return sums of weight times u from those of weight times (x, 1)."""
         scaled = (sums[:, :-1] - sums[:, -1:] * self.centre) / self.scale
@@ -303,8 +373,9 @@ class Scaling:
         return (turn @ moments @ turn.T)[..., : self.n_columns, : self.n_columns]
 
 
-#: Keys of the categories of a column that came, and of those that its type declares.
-_Seen: TypeAlias = tuple[frozenset[Label], frozenset[Label]]
+#: Keys of the categories of a column that came, and of those that its type declares; and None if
+#: some cell was missing.
+_Seen: TypeAlias = tuple[frozenset[Label], frozenset[Label], frozenset[None]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -335,7 +406,7 @@ class FirstPass:
         moments = _moments_of(batch)
         with np.errstate(over="ignore", invalid="ignore"):
             is_usable = np.isfinite(moments.means + moments.scatter).all()
-        if moments.observed is not None or not is_usable:
+        if (moments.observed is not None and reader.flagged is None) or not is_usable:
             reader.refuse(batch.x)
         sample = None if is_sparse else batch
         return cls(classes, weights, is_sparse, {}, moments, 1, sample).thinned()
@@ -352,7 +423,7 @@ class FirstPass:
         classes, here, there = union_of(self.classes, other.classes, OWNER)
         weights = join_weights(self.class_weights, other.class_weights, here, there)
         both = {
-            at: _few(at[1], *map(frozenset.union, seen, other.categories[at]))
+            at: _few(at[1], tuple(map(frozenset.union, seen, other.categories[at])))
             for at, seen in self.categories.items()
         }
         moments = self.moments and other.moments and self.moments.merge(other.moments)
@@ -394,9 +465,10 @@ def _categories(x: Any, names: Sequence[Label]) -> dict[tuple[int, Label], _Seen
         return {}
     columns = ((j, x.column(j)) for j in range(x.n_columns))
     return {
-        (j, names[j]): _few(names[j], _keys(column.categories), _keys(column.declared))
+        (j, names[j]): _few(names[j], (_keys(column.categories), _keys(column.declared), gone))
         for j, column in columns
         if isinstance(column, Words)
+        for gone in [frozenset([None] if column.codes.min() < 0 else [])]
     }
 
 
@@ -405,14 +477,14 @@ def _keys(categories: Sequence[Label]) -> frozenset[Label]:
     return frozenset(map(category_key, categories))
 
 
-def _few(name: Label, came: frozenset[Label], declared: frozenset[Label]) -> _Seen:
+def _few(name: Label, seen: Any) -> _Seen:
     """Refuse more categories than anyone would want coefficients of."""
-    if len(came) > _MOST_CATEGORIES:
+    if len(seen[0]) > _MOST_CATEGORIES:
         raise InputError(
             f"{OWNER}: column {name!r} has more than {_MOST_CATEGORIES} categories, each of which "
             "would be a coefficient. Is it an identifier? Leave it out."
         )
-    return came, declared
+    return seen
 
 
 def _moments_of(batch: RowBatch) -> ClassMoments:
@@ -435,3 +507,58 @@ def _joined(parts: Sequence[RowBatch]) -> RowBatch:
     weights = None if is_plain else np.concatenate([part.amounts for part in parts])
     x, codes = (np.concatenate([getattr(p, n) for p in parts]) for n in ("x", "codes"))
     return RowBatch(x, codes, weights)
+
+
+# --- rows that repeat -----------------------------------------------------------------------------
+
+
+def merge_repeats(x: Any, codes: Int, weights: F64 | None) -> tuple[Bool, F64] | None:
+    """Return which rows are the first of their kind, and the weight of each kind.
+
+    None if few repeat, or the rows are sparse. The likelihood is a sum over rows, so the answer is
+    that of all. Equal hashes are checked cell by cell.
+    """
+    if sparse.issparse(x):
+        return None
+    n = len(codes)
+    columns = [_column(x, j) for j in range(x.n_columns if isinstance(x, Table) else x.shape[1])]
+    some = np.unique(np.random.default_rng(0).integers(n, size=_LOOKED_AT))
+    for few in (columns[:1], columns):  # one column of measurements tells all rows apart
+        if len(np.unique(_hashes(few, codes, some))) == len(some):
+            return None
+    _, first, kind = np.unique(
+        _hashes(columns, codes, slice(None)), return_index=True, return_inverse=True
+    )
+    if n - len(first) < _WORTH_MERGING * n:
+        return None
+    like = first[kind]
+    if not all(np.array_equal(bits, bits[like]) for bits in (codes, *map(_bits, columns))):
+        return None
+    order = np.argsort(first)
+    totals = np.bincount(kind, weights)[order].astype(np.float64)
+    return np.bincount(first, minlength=n) > 0, totals
+
+
+def _column(x: Any, j: int) -> Any:
+    """Return the numbers of a column, or the codes of its categories."""
+    if not isinstance(x, Table):
+        return x[:, j]
+    column = x.column(j)
+    return column.codes if isinstance(column, Words) else column.values
+
+
+def _bits(values: Any) -> Any:
+    """Return numbers as bits, the same for the same float64; zero has one sign."""
+    return np.add(values, 0.0, dtype=np.float64, casting="unsafe").view(np.uint64)
+
+
+def _hashes(columns: Sequence[Any], codes: Int, rows: Any) -> Any:
+    """Return a number for each row with its class; other rows rarely have the same."""
+    found = codes[rows].astype(np.uint64)
+    for column in columns:
+        found ^= found >> np.uint64(32)
+        found *= np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio, made odd
+        found ^= _bits(column[rows])
+        found ^= found >> np.uint64(29)
+        found *= np.uint64(0x9E3779B97F4A7C15)
+    return found

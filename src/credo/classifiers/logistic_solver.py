@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -27,7 +27,6 @@ from credo.classifiers.logistic_rows import FirstPass, LabelledBatch, Reader, Ro
 from credo.exceptions import InputError, NumericalError
 from credo.families.moments import Rows
 
-Penalty = Literal["l1", "l2"] | None
 T = TypeVar("T")
 
 #: Up to so many coefficients a Hessian is summed up and factored: measured, beyond that products
@@ -38,9 +37,12 @@ _WORTH = 4
 #: The fit to a sample stops at this gradient, with this ridge in pseudo-rows: its own is off by
 #: more.
 _SAMPLE_TOL, _SAMPLE_ITER, _SAMPLE_RIDGE = 1e-4, 12, 1e-3
-#: A Hessian is kept while each step brings the gradient below this share: ten such gradients
-#: cost less than a Hessian, and gain three digits.
-_KEEP = 0.5
+#: A Hessian is kept while each step brings the gradient below this share, as ten such gradients
+#: cost less than a Hessian and gain three digits. One whose first step had to be cut short, far
+#: from the minimum, where the next would do no better, is kept, corrected by what is learned on
+#: the way, until trials have cost as much as it did: one per so many coefficients (measured: 6 to
+#: 40).
+_KEEP, _PER_TRIAL = 0.5, 16
 #: Share of the promised decrease that is enough; rounding of a loss; trials along a direction.
 _ENOUGH, _ROUNDING, _MOST_TRIALS = 1e-4, 1e-14, 40
 #: Eigenvalues of a matrix with unit diagonal below this times its size are rounding.
@@ -102,6 +104,8 @@ class Design:
     scaling: Scaling
     class_weights: F64
     n_rows: int
+    #: Means of the columns.
+    means: F64
     is_sparse: bool = False
     #: Some of the rows, if these are much fewer.
     sample: Design | None = None
@@ -112,7 +116,7 @@ class Design:
         moments: Any = survey.moments
         reader, some = replace(reader, classes=survey.classes), survey.sample
         rows = survey.scaling(intercept=intercept), survey.class_weights, int(moments.counts[0])
-        design = cls(passes, reader, *rows, survey.is_sparse)
+        design = cls(passes, reader, *rows, moments.means[0], survey.is_sparse)
         if some is None or survey.every < _WORTH:
             return design
         local = InMemory((Rows(some.x, some.codes, some.weights, len(rows[1])), survey.classes))
@@ -255,12 +259,11 @@ class Objective:
     lasso: F64
 
     @classmethod
-    def of(cls, design: Design, penalty: Penalty, strength: float) -> Self:
+    def of(cls, design: Design, strength: float, l1_ratio: float) -> Self:
         """Put the penalty of the user's columns on scaled ones; none on the intercept."""
-        none = np.zeros(design.scaling.n_columns)
         amounts = np.pad(1.0 / design.scaling.scale, (0, design.scaling.intercept))
-        ridge = strength * amounts**2 / design.total if penalty == "l2" else none
-        return cls(design, ridge, strength * amounts / design.total if penalty == "l1" else none)
+        ridge = (1.0 - l1_ratio) * strength * amounts**2 / design.total
+        return cls(design, ridge, l1_ratio * strength * amounts / design.total)
 
     @property
     def is_bare(self) -> bool:
@@ -546,23 +549,27 @@ def minimise(
     """Search from ``theta``; a quadratic model from elsewhere saves the first one."""
     make: Any = Hessian if few else Products
     here = objective.at(theta)
-    step, first, is_fresh = np.zeros_like(theta), here.norm, False
+    step, first, is_fresh, is_cut, trials = np.zeros_like(theta), here.norm, False, False, 0
+    most_trials = 0 if objective.lasso.any() else objective.design.n_coefficients // _PER_TRIAL
     for iteration in range(rules.max_iter):
         rules.told(iteration, here)
         is_met = rules.met(here)
         if is_met or rules.doubt(here, step):
             return Solution(here, iteration, is_met)
         if model is None:
-            model, is_fresh = make(objective, here), True
+            model, is_fresh, trials = make(objective, here), True, 0
         least = _FORCING * rules.tol * min(1.0, here.loss) / here.norm
         share = max(min(_FORCING, here.norm / first), least)
-        there = _search(objective, here, model.step(here, share))
+        there, tried = _search(objective, here, model.step(here, share))
+        is_cut = tried > 1 if not trials else is_cut
+        trials += tried
         if there is None:
             if is_fresh:
                 return Solution(here, iteration, converged=False)
             model = None
             continue
-        if model.is_kept and there.norm <= _KEEP * here.norm:
+        is_kept = there.norm <= _KEEP * here.norm or (is_cut and trials < most_trials)
+        if is_kept and model.is_kept:
             model.learn(here, there)
         else:
             model = None
@@ -571,24 +578,24 @@ def minimise(
     return Solution(here, rules.max_iter, rules.met(here))
 
 
-def _search(objective: Objective, here: Place, step: F64) -> Place | None:
-    """Go along ``step``, all of it if that is progress; None if no part of it is."""
+def _search(objective: Objective, here: Place, step: F64) -> tuple[Place | None, int]:
+    """Go along ``step``, all of it if that is progress; None if no part of it is; and trials."""
     theta, share = here.theta, 1.0
     lasso = objective.lasso
     slope = float((here.gradient * step).sum())
     promise = slope + float((lasso * (np.abs(theta + step) - np.abs(theta))).sum())
     if not promise < 0:
-        return None
-    for _ in range(_MOST_TRIALS):
+        return None, 0
+    for trial in range(_MOST_TRIALS):
         there = objective.at(theta + share * step)
         gain = here.loss - there.loss
         is_enough = gain >= -_ENOUGH * share * promise
         if is_enough or (gain >= -_ROUNDING * here.loss and there.norm < 0.9 * here.norm):
-            return there
+            return there, trial + 1
         new_slope = float((there.gradient * step).sum())
         is_known = np.isfinite(new_slope) and new_slope > 0 and not lasso.any()
         share *= float(np.clip(slope / (slope - new_slope), 0.1, 0.5)) if is_known else 0.5
-    return None
+    return None, _MOST_TRIALS
 
 
 def _split(objective: Objective, theta: F64, rules: StopRules) -> Solution:
@@ -600,7 +607,7 @@ def _split(objective: Objective, theta: F64, rules: StopRules) -> Solution:
     def at(parts: F64) -> tuple[float, F64]:
         place = places[0] = objective.at((parts[:size] - parts[size:]).reshape(shape))
         gradient = place.gradient.ravel()
-        loss = place.mean + float(amounts @ (parts[:size] + parts[size:]))
+        loss = place.loss + 2.0 * float(amounts @ np.minimum(parts[:size], parts[size:]))
         return loss, np.concatenate([gradient + amounts, amounts - gradient])
 
     def tell(_: Any) -> None:
@@ -622,19 +629,17 @@ def _split(objective: Objective, theta: F64, rules: StopRules) -> Solution:
     return Solution(place, int(found.nit), rules.met(place))
 
 
-def fit(
-    design: Design, penalty: Penalty, strength: float, rules: StopRules, start: F64 | None = None
-) -> Solution:
+def fit(objective: Objective, rules: StopRules, start: F64 | None = None) -> Solution:
     """Minimise by the method that suits the size, from ``start`` if one is near."""
-    objective, theta = Objective.of(design, penalty, strength), design.start()
-    theta = theta if start is None else start
-    few = is_small(design, penalty)
-    if penalty == "l1" and not few:
+    design, is_lasso = objective.design, bool(objective.lasso.any())
+    theta = design.start() if start is None else start
+    few = is_small(objective)
+    if is_lasso and not few:
         found = _split(objective, theta, rules)
     else:
         model = None
         if few and design.sample is not None:  # its minimum is near, its Hessian much the same
-            ridge = 0.0 if penalty == "l1" else _SAMPLE_RIDGE / design.sample.n_rows
+            ridge = 0.0 if is_lasso else _SAMPLE_RIDGE / design.sample.n_rows
             near = replace(objective, design=design.sample, ridge=objective.ridge + ridge)
             if start is None:
                 first = StopRules(_SAMPLE_TOL, _SAMPLE_ITER)
@@ -643,12 +648,13 @@ def fit(
         found = minimise(objective, theta, rules, few=few, model=model)
     theta = found.place.theta.copy()
     if len(theta) > 1:  # coefficients of several classes sum to zero; with L1, only intercepts
-        free = slice(None) if penalty != "l1" else slice(len(design.scaling.scale), None)
+        free = slice(len(design.scaling.scale), None) if is_lasso else slice(None)
         theta[:, free] -= theta[:, free].mean(axis=0)
     return replace(found, place=replace(found.place, theta=theta))
 
 
-def is_small(design: Design, penalty: Penalty) -> bool:
+def is_small(objective: Objective) -> bool:
     """Tell whether a Hessian is worth its sum."""
-    is_narrow = design.n_classes <= _MOST_CLASSES or penalty is None
+    design = objective.design
+    is_narrow = design.n_classes <= _MOST_CLASSES or objective.is_bare
     return is_narrow and design.n_coefficients <= MOST_FOR_HESSIAN

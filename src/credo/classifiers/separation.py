@@ -60,25 +60,30 @@ class Direction:
     pairs: tuple[tuple[int, int], ...]
 
 
-def maximise_likelihood(design: Design, rules: StopRules) -> tuple[Solution, Direction | None]:
+def maximise_likelihood(
+    bare: Objective, rules: StopRules, start: F64 | None = None
+) -> tuple[Solution, Direction | None]:
     """Fit without a penalty; with a direction that separates, give the fit of a small ridge."""
+    design = bare.design
     doubts = _Doubts(design)
-    found, direction = fit(design, None, 0.0, replace(rules, doubt=doubts)), doubts.found
+    found, direction = fit(bare, replace(rules, doubt=doubts), start), doubts.found
     if direction is None:
-        found, direction = _settle(design, found, rules)
+        found, direction = _settle(bare, found, rules)
     if direction is None:
         return found, None
-    bare, few = Objective.of(design, None, 0.0), is_small(design, None)
     features = np.ones(len(design.scaling.scale))
     ridge = np.pad(features, (0, design.scaling.intercept)) * (FALL_BACK / design.total)
-    fitted = minimise(replace(bare, ridge=ridge), design.start(), rules, few=few)
+    theta = design.start() if start is None else start
+    fitted = minimise(replace(bare, ridge=ridge), theta, rules, few=is_small(bare))
     n_iter = found.n_iter + fitted.n_iter
     return replace(fitted, n_iter=n_iter, converged=False), direction
 
 
-def _settle(design: Design, found: Solution, rules: StopRules) -> tuple[Solution, Direction | None]:
+def _settle(
+    objective: Objective, found: Solution, rules: StopRules
+) -> tuple[Solution, Direction | None]:
     """Take one more step: at a maximum it is the last, and if not, look for separation."""
-    objective, few, here = Objective.of(design, None, 0.0), is_small(design, None), found.place
+    design, few, here = objective.design, is_small(objective), found.place
     if found.converged and here.theta.size > MOST_VARIABLES:
         return found, None
     model = (Hessian if few else Products)(objective, here)

@@ -36,8 +36,10 @@ _OPTIONS = {
     "cells": "Of naive-bayes: cells of histograms, a number, mdl or auto (the default).",
     "smoothing": "Of naive-bayes and text: artificial observations; 1 by default. For naive-bayes "
     "auto chooses them for each column.",
-    "penalty": "Of logistic: none (the default), l2 or l1.",
+    "penalty": "Of logistic: none (the default), l2, l1 or elasticnet.",
     "strength": "Of logistic: strength of the penalty; 1.",
+    "l1_ratio": "Of logistic: share of l1 in an elastic net, from 0 to 1; 0.5.",
+    "missing_cells": "Of logistic: error (the default), or indicator to learn from missing cells.",
     "priors": "Of gaussian, naive-bayes and text: uniform for equal ones; the frequencies by "
     "default.",
 }

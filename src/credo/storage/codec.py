@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Set as AbstractSet
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from itertools import accumulate
 from typing import Any, TypeAlias, final
@@ -202,7 +202,8 @@ class Form:
 
     def __init__(self, record: Any) -> None:
         self.record, self.fields = record, declared(record)
-        self.spare = frozenset(each.name for each in fields(record) if each.default is None)
+        defaults = (each.name for each in fields(record) if each.default is not MISSING)
+        self.spare = frozenset(defaults)  # a file from before such a field had it by default
 
     def take(self, value: Any, page: Page) -> dict[str, Any]:  # noqa: ARG002 - others need it
         """Take an object apart."""

@@ -93,7 +93,8 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
     ``fit`` on all rows at once to rounding. Numbers and booleans are taken as they are, text as
     categories; logistic regression sees a category as one column of zeros and ones for each
     value but the first. ``NaiveBayes(families="auto")`` chooses families by the first 65 536 rows.
-    Missing values: ``NaiveBayes`` and diagonal Gaussians leave them out, the others refuse them.
+    Missing values: ``NaiveBayes`` and diagonal Gaussians leave them out, the others refuse them;
+    ``LogisticClassifier(missing_cells="indicator")`` learns from them.
 
     References
     ----------

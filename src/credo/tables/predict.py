@@ -79,7 +79,8 @@ def predict_table(  # noqa: PLR0913 - a model, a table, and what to do with it
     -----
     Memory is a few batches if ``out`` is given; with an engine a few parts of the table, which are
     written in their order, so that the rows are those of one process. Missing values are
-    marginalised by generative models and refused by logistic regression.
+    marginalised by generative models; logistic regression refuses them, unless it was fitted with
+    ``missing_cells="indicator"``, and tells of categories that it has not seen.
 
     References
     ----------

@@ -1,7 +1,9 @@
 """``LogisticClassifier``: its maximum, tables, penalties and paths, and what it refuses."""
 
+import time
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,9 +13,10 @@ import statsmodels.api as sm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from tests.oracles import logistic as oracle
+from threadpoolctl import threadpool_limits
 
 import credo
-from credo.classifiers import logistic_solver
+from credo.classifiers import logistic_rows, logistic_solver
 from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers.logistic_rows import Scaling
 from credo.exceptions import InputError, LabelError, NumericalError, SingularWarning
@@ -120,7 +123,64 @@ def test_l1_meets_the_conditions_of_a_minimum(case, strength):
     assert model.n_parameters_ == (~zero).sum() + len(model.classes_) - 1
 
 
-@pytest.mark.parametrize("penalty", [None, "l2", "l1"])
+@pytest.mark.parametrize("ratio", [0.3, 0.9])
+@pytest.mark.parametrize("case", CASES)
+def test_an_elastic_net_agrees_with_scikit_learn_and_meets_the_conditions(case, ratio):
+    X, y = CASES[case]
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = LogisticClassifier("elasticnet", strength=8.0, l1_ratio=ratio).fit(scaled, y)
+    peer = LogisticRegression(
+        C=1 / 8.0, l1_ratio=ratio, solver="saga", tol=1e-12, max_iter=100_000, random_state=0
+    ).fit(scaled, y)
+    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-7)
+    np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=1e-7)
+    assert_elastic(model, scaled, y, 8.0, ratio)
+    assert model.n_parameters_ == np.count_nonzero(model.coef_) + len(model.classes_) - 1
+
+
+def assert_elastic(model, X, y, strength, ratio, slack=1e-5):
+    slope = oracle.gradient(X, y, model.coef_, model.intercept_)
+    weights, zero, amount = model.coef_, model.coef_ == 0, strength * ratio
+    bent = slope[:, :-1] + (1 - ratio) * strength * weights
+    np.testing.assert_allclose(slope[:, -1], 0, atol=slack)
+    np.testing.assert_allclose(bent[~zero], -amount * np.sign(weights[~zero]), atol=slack)
+    assert (np.abs(bent[zero]) <= amount + slack).all()
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("ratio", "penalty"), [(0, "l2"), (1.0, "l1")])
+@pytest.mark.parametrize("case", CASES)
+def test_the_ends_of_the_elastic_net_are_the_other_penalties(case, ratio, penalty, make):
+    X, y = CASES[case]
+    X = make(X / X.std(axis=0))
+    net = LogisticClassifier("elasticnet", strength=3.0, l1_ratio=ratio).fit(X, y)
+    end = LogisticClassifier(penalty, strength=3.0).fit(X, y)
+    np.testing.assert_array_equal(net.coef_, end.coef_)
+    assert net.n_parameters_ == end.n_parameters_
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_elastic_net_of_many_coefficients_meets_the_conditions(case, monkeypatch):
+    monkeypatch.setattr(logistic_solver, "MOST_FOR_HESSIAN", 0)
+    X, y = CASES[case]
+    scaled = X / X.std(axis=0)
+    for make in (np.asarray, sp.csr_array):
+        model = LogisticClassifier("elasticnet", strength=9.0, tol=1e-7).fit(make(scaled), y)
+        assert_elastic(model, scaled, y, 9.0, 0.5, slack=1e-3)
+
+
+def test_a_path_of_an_elastic_net_starts_where_a_feature_enters():
+    X, y = SCALED[3]
+    net = LogisticClassifier("elasticnet", l1_ratio=0.25)
+    path = net.path(X, y, n=4)
+    lasso = LogisticClassifier("l1").path(X, y, n=4)
+    assert path.strengths[0] == pytest.approx(4 * lasso.strengths[0])
+    assert path.n_nonzero[0] == 0 < path.n_nonzero[1]
+    single = LogisticClassifier("elasticnet", strength=path.strengths[2], l1_ratio=0.25).fit(X, y)
+    np.testing.assert_allclose(path.coefs[2], single.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("penalty", [None, "l2", "l1", "elasticnet"])
 @pytest.mark.parametrize("case", CASES)
 def test_sparse_rows_give_the_same_as_dense(case, penalty):
     X, y = CASES[case]
@@ -345,6 +405,10 @@ def test_a_path_needs_a_penalty_and_positive_strengths():
             "strength of LogisticClassifier must be positive. Got 0. For no",
         ),
         ({"strength": 2.0}, "strength but no penalty"),
+        ({"penalty": "l1", "l1_ratio": 0.5}, "0 to 1, with penalty='elasticnet'. Got 0.5 with"),
+        ({"penalty": "elasticnet", "l1_ratio": 1.5}, "l1_ratio of .* from 0 to 1, .* Got 1.5"),
+        ({"penalty": "elasticnet", "l1_ratio": "all"}, "l1_ratio of LogisticClassifier must be"),
+        ({"missing_cells": "drop"}, "missing_cells of .* must be one of 'error', 'indicator'"),
         ({"penalty": "l1", "strength": np.nan}, "strength of LogisticClassifier must be finite"),
         ({"separation": "ignore"}, "separation of LogisticClassifier must be one of 'warn'"),
         ({"tol": None}, "tol of LogisticClassifier must be finite"),
@@ -505,3 +569,147 @@ def test_there_may_be_no_intercept(case):
     table = model.coefficient_table(reference=0)
     np.testing.assert_allclose(table.standard_error, errors, rtol=1e-7)
     assert table.features == (0, 1, 2)
+
+
+# --- where a fit begins, and rows that repeat -----------------------------------------------------
+
+
+@pytest.mark.parametrize("penalty", [None, "l2", "l1", "elasticnet"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_warm_start_takes_fewer_iterations_to_the_same_optimum(case, penalty):
+    X, y = CASES[case]
+    model = LogisticClassifier(penalty, warm_start=True).fit(X[20:], y[20:])
+    cold = LogisticClassifier(penalty).fit(X, y)
+    model.fit(X, y)
+    assert 0 < model.n_iter_ < cold.n_iter_
+    np.testing.assert_allclose(model.coef_, cold.coef_, rtol=1e-5, atol=1e-7)
+    again = model.fit(X, y)
+    assert again is model
+    assert model.n_iter_ == 0
+    other = LogisticClassifier(penalty).fit(X, y)
+    assert other.fit(X, y).n_iter_ == cold.n_iter_
+
+
+def test_a_warm_start_from_a_file_and_of_batches(tmp_path):
+    LogisticClassifier("l2", warm_start=True).fit(X3, Y3).save(tmp_path / "m.credo")
+    loaded = credo.load(tmp_path / "m.credo")
+    assert loaded.fit_batches([(X3[:90], Y3[:90]), (X3[90:], Y3[90:])]).n_iter_ == 0
+
+
+def test_a_warm_start_needs_the_same_classes_and_columns():
+    frame = pd.DataFrame(X3, columns=list("abc"))
+    for rows, labels in (
+        (frame.rename(columns={"c": "d"}), Y3),
+        (frame[["a", "b"]], Y3),
+        (frame, NAMES[Y3]),
+        (frame[Y3 > 0], Y3[Y3 > 0]),
+    ):
+        model = LogisticClassifier("l2", warm_start=True).fit(frame, Y3).fit(rows, labels)
+        cold = LogisticClassifier("l2").fit(rows, labels)
+        assert model.n_iter_ == cold.n_iter_
+        np.testing.assert_array_equal(model.coef_, cold.coef_)
+
+
+def test_a_warm_start_that_fails_leaves_the_model_as_it_was():
+    model = LogisticClassifier("l2", warm_start=True).fit(X3, Y3)
+    coef = model.coef_.copy()
+    with pytest.raises(InputError, match="NaN in column 0"):
+        model.fit(np.full_like(X3, np.nan), Y3)
+    np.testing.assert_array_equal(model.coef_, coef)
+    assert model.fit(X3, Y3).n_iter_ == 0
+
+
+@pytest.mark.filterwarnings("ignore::credo.exceptions.SeparationWarning")
+def test_a_warm_start_under_separation_ends_at_the_same_ridge():
+    X, y = np.array([[0.0], [1], [2], [3]]), [0, 0, 1, 1]
+    cold = LogisticClassifier().fit(X, y)
+    model = LogisticClassifier(warm_start=True).fit(X, y).fit(X, y)
+    np.testing.assert_allclose(model.coef_, cold.coef_, rtol=1e-6)
+    assert model.n_iter_ < cold.n_iter_
+
+
+def repeated(times=12):
+    rng = np.random.default_rng(31)
+    X = np.column_stack([rng.integers(-2, 3, 60), rng.integers(0, 4, 60) / 4])
+    rows = rng.permutation(np.repeat(np.arange(60), times))
+    X = X[rows]
+    return np.where(X == 0, -0.0, X), rng.integers(0, 3, len(rows)), rng.uniform(0.5, 2, len(rows))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_repeat_are_visited_once(monkeypatch, weighted):
+    X, y, weights = repeated()
+    weights = weights if weighted else None
+    X[::3] += 0.0  # zeros of both signs are one number
+    visited, link = [], logistic_solver.link
+    monkeypatch.setattr(
+        logistic_solver, "link", lambda s, c: (visited.append(len(c)), link(s, c))[1]
+    )
+    for rows in (X, X.astype(np.float32), pd.DataFrame(X, columns=["a", "b"]).assign(c="u")):
+        visited.clear()
+        model = LogisticClassifier("l2").fit(rows, y, weights)
+        kinds = len(pd.DataFrame(rows).assign(y=y).drop_duplicates())
+        assert max(visited) == kinds < len(X) / 2
+    theta, _ = oracle.newton(X, y, weights)
+    found = LogisticClassifier().fit(X, y, weights)
+    np.testing.assert_allclose(against_first(found), theta, rtol=1e-7, atol=1e-9)
+    assert model.log_likelihood_ == pytest.approx(
+        LogisticClassifier("l2").fit_batches([(rows, y, weights)]).log_likelihood_, rel=1e-10
+    )
+
+
+def test_the_kinds_of_rows_are_those_of_a_dictionary(monkeypatch):
+    X, y, weights = repeated()
+    first, totals = logistic_rows.merge_repeats(X, y, weights)
+    rows, codes, expected = oracle.distinct(X, y, weights)
+    np.testing.assert_array_equal(X[first], rows)
+    np.testing.assert_array_equal(y[first], codes)
+    np.testing.assert_allclose(totals, expected, rtol=1e-13)
+    assert logistic_rows.merge_repeats(X3, Y3, None) is None
+    assert logistic_rows.merge_repeats(sp.csr_array(X), y, None) is None
+    few = np.vstack([X3, X3[:2]])
+    assert logistic_rows.merge_repeats(few, np.append(Y3, Y3[:2]), None) is None
+    monkeypatch.setattr(logistic_rows, "_hashes", lambda _x, codes, rows: 0 * codes[rows])
+    assert logistic_rows.merge_repeats(X, y, weights) is None
+
+
+def test_rows_with_heavy_tails_take_few_hessians(monkeypatch):
+    rng = np.random.default_rng(5)
+    X = np.exp(5 * rng.normal(size=(1000, 30)))
+    scores = np.log(X) @ rng.normal(size=(30, 5)) + rng.gumbel(size=(1000, 5))
+    y, made, init = scores.argmax(axis=1), [], logistic_solver.Hessian.__init__
+    monkeypatch.setattr(
+        logistic_solver.Hessian, "__init__", lambda s, *a: (made.append(1), init(s, *a))[1]
+    )
+    with threadpool_limits(1):  # on busy machines small products wait for each other
+        model = LogisticClassifier("l2").fit(X, y)
+    assert model.converged_
+    slope = oracle.gradient(X, y, model.coef_, model.intercept_)
+    slope[:, :-1] += model.coef_
+    assert np.abs(slope / np.append(X.std(axis=0), 1)).max() <= 1e-8 * len(X)
+    assert len(made) <= 16  # a new one for each step that does not halve the gradient makes 24
+
+
+KDD = Path(__file__).parents[3].with_name("shared") / "data" / "tabular" / "kddcup99_10pct.gz"
+ATTACKS = {
+    "dos": ("back", "land", "neptune", "pod", "smurf", "teardrop"),
+    "probe": ("ipsweep", "nmap", "portsweep", "satan"),
+    "u2r": ("buffer_overflow", "loadmodule", "perl", "rootkit"),
+    "normal": ("normal",),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not KDD.exists(), reason="the connections of KDD-99 are not here")
+def test_half_a_million_connections_take_less_than_a_minute_of_one_core():
+    frame = pd.read_csv(KDD, header=None)
+    kinds = {name: kind for kind, names in ATTACKS.items() for name in names}
+    y = frame.pop(41).str.rstrip(".").map(lambda name: kinds.get(name, "r2l")).to_numpy()
+    with threadpool_limits(1):
+        start = time.process_time()
+        model = LogisticClassifier("l2").fit(frame, y)
+        seconds = time.process_time() - start
+    assert model.converged_
+    assert seconds < 60
+    # of a search that visits all rows in each of its 117 iterations, 289 seconds
+    assert model.log_likelihood_ == pytest.approx(-1789.4577817, abs=1e-5)

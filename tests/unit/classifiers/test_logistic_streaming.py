@@ -4,6 +4,7 @@ import functools
 import pickle  # noqa: TID251 - clusters send functions by it
 import warnings
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -291,14 +292,13 @@ def test_predictions_take_rows_of_any_kind():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"city": ["Ulm", "Rom"]}, "row 1 has 'Rom' in column 'city', .* not seen in fit. Known"),
-        ({"city": ["Ulm", None]}, "column 'city' has no value in row 1.*Fill it in, or use"),
+        ({"city": ["Ulm", None]}, "'city' has no value in row 1.*missing_cells='indicator', fill"),
         ({"age": [1.0, np.nan]}, r"NaN in column 'age' \(row 1\)"),
         ({"age": ["old", "new"]}, "column 'age' held numbers in fit. Got categories such as 'old'"),
     ],
     ids=str,
 )
-def test_what_fit_has_not_seen_is_refused_by_row_and_column(change, message):
+def test_cells_of_no_use_are_refused_by_row_and_column(change, message):
     model = LogisticClassifier().fit(FRAME, GRADES)
     with pytest.raises(InputError, match=message):
         model.predict(FRAME[:2].assign(**change))
@@ -339,3 +339,139 @@ def test_text_in_an_array_or_a_list_is_coded_as_in_a_frame(make):
         for name in (0, *expected.coefficient_names_.tolist()[1:])
     ]
     np.testing.assert_allclose(found.predict_proba(make(rows)), expected.predict_proba(rows))
+
+
+# --- missing cells, and categories that fit has not seen ------------------------------------------
+
+HOLES = FRAME.assign(
+    age=FRAME.age.where(RNG.random(N) > 0.2),
+    city=FRAME.city.where(RNG.random(N) > 0.1, None),
+    member=FRAME.member.astype(object).where(RNG.random(N) > 0.3, None),
+)[["age", "city", "member"]]
+CELLS = [
+    [None if cell is None or cell != cell else cell for cell in row]  # noqa: PLR0124 - NaN alone is
+    for row in HOLES.to_numpy().tolist()
+]
+FILLED = ["age", "city=Köln", "city=Ulm", "member"]
+FILLED += ["age is missing", "city is missing", "member is missing"]
+HOLE_BATCHES = [(HOLES[i : i + 70], GRADES[i : i + 70]) for i in range(0, N, 70)]
+HOLE_FITS = {
+    "pandas": lambda model: model.fit(HOLES, GRADES),
+    "polars": lambda model: model.fit(pl.from_pandas(HOLES), GRADES),
+    "arrow": lambda model: model.fit(pa.Table.from_pandas(HOLES), GRADES),
+    "list": lambda model: model.fit(CELLS, GRADES),
+    "batches": lambda model: model.fit_batches(HOLE_BATCHES),
+    "table": lambda model: credo.fit_table(model, HOLES.assign(y=GRADES)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:X (does not|has feature names)")
+@pytest.mark.parametrize("penalty", [None, "l2", "elasticnet"])
+@pytest.mark.parametrize("fit", HOLE_FITS)
+def test_missing_cells_are_means_and_indicators_by_hand(fit, penalty, tmp_path):
+    coded = oracle.coded(CELLS, CELLS)
+    by_hand = LogisticClassifier(penalty).fit(coded, GRADES)
+    model = HOLE_FITS[fit](LogisticClassifier(penalty, missing_cells="indicator"))
+    np.testing.assert_allclose(model.coef_, by_hand.coef_, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(model.predict_proba(HOLES), by_hand.predict_proba(coded), atol=1e-8)
+    if fit != "list":
+        assert model.coefficient_names_.tolist() == FILLED
+    if penalty is None:
+        found, expected = model.coefficient_table(), by_hand.coefficient_table()
+        np.testing.assert_allclose(found.standard_error, expected.standard_error, rtol=1e-6)
+    model.save(tmp_path / "m.credo")
+    loaded = credo.load(tmp_path / "m.credo")
+    np.testing.assert_array_equal(loaded.predict_proba(HOLES), model.predict_proba(HOLES))
+    if fit == "table":
+        scored = credo.predict_table(loaded, HOLES)
+        np.testing.assert_allclose(scored["p_2"], by_hand.predict_proba(coded)[:, 2], atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.ma.masked_invalid, np.float32])
+def test_missing_numbers_of_an_array_are_means_and_indicators(make):
+    holes = np.where(RNG.random(X.shape) < [0.2, 0.0, 0.1], np.nan, X)
+    rows = [[None if np.isnan(cell) else cell for cell in row] for row in holes.tolist()]
+    coded = oracle.coded(rows, rows)
+    model = LogisticClassifier("l2", missing_cells="indicator").fit(make(holes), Y)
+    by_hand = LogisticClassifier("l2").fit(coded, Y)
+    exact = 1e-8 if make is not np.float32 else 1e-4
+    np.testing.assert_allclose(model.coef_, by_hand.coef_, rtol=100 * exact, atol=exact)
+    assert model.coefficient_names_.tolist() == [0, 1, 2, "0 is missing", "2 is missing"]
+    found = model.predict_proba(make(holes))
+    np.testing.assert_allclose(found, by_hand.predict_proba(coded), atol=exact)
+
+
+def test_missing_cells_with_weights_count_as_repeated_rows():
+    whole = WHOLE[:N].astype(int)
+    model = LogisticClassifier("l2", missing_cells="indicator").fit(HOLES, GRADES, whole)
+    some = np.repeat(np.arange(N), whole)
+    again = LogisticClassifier("l2", missing_cells="indicator").fit(HOLES.iloc[some], GRADES[some])
+    np.testing.assert_allclose(model.coef_, again.coef_, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(model.predict_proba(HOLES), again.predict_proba(HOLES), atol=1e-8)
+
+
+def test_rows_with_missing_cells_too_many_to_keep_are_made_in_each_pass(monkeypatch):
+    expected = LogisticClassifier("l2", missing_cells="indicator").fit(HOLES, GRADES)
+    monkeypatch.setattr(logistic, "_CODED_BYTES", 0)
+    model = LogisticClassifier("l2", missing_cells="indicator").fit(HOLES, GRADES)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_welcoming_missing_cells_changes_nothing_where_there_are_none():
+    model = LogisticClassifier(missing_cells="indicator").fit(FRAME, GRADES)
+    np.testing.assert_allclose(model.coef_, BY_HAND.coef_, rtol=1e-12, atol=1e-12)
+    assert model.coefficient_names_.tolist() == CODED.columns.tolist()
+
+
+def test_what_was_never_missing_in_fit_counts_as_its_mean_and_is_told():
+    model = LogisticClassifier(missing_cells="indicator").fit(FRAME[["age", "city"]], GRADES)
+    seen = FRAME[["age", "city"]].to_numpy().tolist()
+    rows = [[None, "Ulm"], [50.0, None], [None, None]]
+    holes = pd.DataFrame(rows, columns=["age", "city"]).astype({"age": float})
+    with pytest.warns(credo.exceptions.CredoWarning, match="has missing cells, which fit") as told:
+        found = model.predict_proba(holes)
+    assert sorted(str(each.message).split("'")[1] for each in told) == ["age", "city"]
+    coded = oracle.coded(rows, seen)
+    expected = LogisticClassifier().fit(oracle.coded(seen, seen), GRADES).predict_proba(coded)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_a_column_without_any_value_is_refused():
+    nothing = pa.array([None] * N, type=pa.string())
+    for empty in (HOLES.assign(age=np.nan), pa.table({"city": FRAME.city, "age": nothing})):
+        with pytest.raises(InputError, match="column 'age' has no value in any row. Leave it out"):
+            LogisticClassifier(missing_cells="indicator").fit(empty, GRADES)
+    holes = sp.csr_array(np.where(X > 1, np.nan, X))
+    with pytest.raises(InputError, match="NaN in column 1.*'indicator' with dense rows"):
+        LogisticClassifier(missing_cells="indicator").fit(holes, Y)
+
+
+@pytest.mark.parametrize("missing_cells", ["error", "indicator"])
+def test_a_category_that_fit_has_not_seen_has_the_mean_effect_of_its_column(missing_cells):
+    source, seen = (HOLES, CELLS) if missing_cells == "indicator" else (FRAME, None)
+    source = source[["age", "city"]]
+    seen = source.to_numpy().tolist() if seen is None else [row[:2] for row in seen]
+    rows = [[40.0, "Rom"], [30.0, "Ulm"], [20.0, "Paris"]]
+    model = credo.fit_table(
+        LogisticClassifier("l2", missing_cells=missing_cells), source.assign(y=GRADES)
+    )
+    new = pd.DataFrame(rows, columns=["age", "city"])
+    by_hand = LogisticClassifier("l2").fit(oracle.coded(seen, seen), GRADES)
+    expected = by_hand.predict_proba(oracle.coded(rows, seen))
+    with pytest.warns(credo.exceptions.CredoWarning, match="column 'city' has 'Rom'") as told:
+        found = model.predict_proba(new)
+    assert len(told) == 1
+    again, scored = model.predict_proba(new[::-1]), credo.predict_table(model, new)  # told already
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+    np.testing.assert_array_equal(again, found[::-1])
+    np.testing.assert_allclose(scored["p_1"], expected[:, 1], atol=1e-8)
+    model.fit(source, GRADES)
+    with pytest.warns(credo.exceptions.CredoWarning, match="'Paris'"):
+        model.predict(new[2:])
+
+
+def test_a_model_from_before_refuses_what_fit_has_not_seen():
+    model = LogisticClassifier("l2").fit(FRAME, GRADES)
+    model._fitted = replace(model._fitted, means=None)
+    with pytest.raises(InputError, match="row 1 has 'Rom' in column 'city', .* not seen in fit. K"):
+        model.predict(FRAME[:2].assign(city=["Ulm", "Rom"]))

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pyarrow.parquet as pq
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from tests.alike import assert_alike
 from threadpoolctl import threadpool_info
 
@@ -385,6 +385,23 @@ def test_logistic_regression_is_learned_on_an_engine_as_it_is_here(engine, rows)
     there = credo.fit_table(credo.LogisticClassifier(), frame, **options, engine=engine)
     assert there.categories_ == here.categories_ == {"band": ("high", "low", "mid")}
     np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_logistic_regression_learns_from_missing_cells_on_an_engine_as_it_does_here(engine, rows):
+    bands = np.array(["low", "mid", None], dtype=object)[rows["n"] % 3]
+    table = rows.assign(age=rows["age"].where(rows["n"] % 4 > 0), band=bands)
+    options = {"features": ["x", "age", "band"]}
+    model = credo.LogisticClassifier("l2", missing_cells="indicator")
+    here = credo.fit_table(clone(model), table, **options)
+    frame = dd.from_pandas(table, npartitions=4)
+    there = credo.fit_table(clone(model), frame, **options, engine=engine)
+    names = ["x", "age", "band=mid", "age is missing", "band is missing"]
+    assert there.coefficient_names_.tolist() == names
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-6, atol=1e-9)
+    scored = credo.predict_table(there, frame, engine=engine)
+    np.testing.assert_allclose(
+        scored["p_yes"], here.predict_proba(table[["x", "age", "band"]])[:, 1]
+    )
 
 
 @dataclass(frozen=True, eq=False)

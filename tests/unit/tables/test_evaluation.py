@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 import credo
-from credo.exceptions import InputError, LabelError
+from credo.exceptions import CredoWarning, InputError, LabelError
 from credo.tables import evaluate_table, fit_table, predict_table
 from credo.tables.evaluate import measure
 
@@ -325,6 +325,19 @@ def test_logistic_regression_is_asked_with_shuffled_columns():
     assert max(rises, key=rises.get) == "age"
     assert abs(rises["noise"]) < 0.1 * rises["age"]
     assert evaluate_table(fitted, table, random_state=4).contributions != first.contributions
+
+
+def test_missing_cells_and_new_categories_of_logistic_regression_are_scored_as_predicted():
+    table = applicants()
+    fitted = fit_table(credo.LogisticClassifier("l2", missing_cells="indicator"), table, target="y")
+    place = table.schema.names.index("job")
+    other = table.set_column(place, "job", pa.array(["pilot"] * len(table)))
+    with pytest.warns(CredoWarning, match="column 'job' has 'pilot', which fit has not seen"):
+        found = evaluate_table(fitted, other)
+    scored = credo.predict_table(fitted, other)
+    labels = np.array(table["y"].to_pylist())
+    own = sum(np.where(labels == k, scored[f"p_{k}"], 0.0) for k in np.unique(labels))
+    assert found.log_loss == pytest.approx(-np.log(own).mean())
 
 
 def test_too_many_columns_are_not_hidden(model, monkeypatch):
