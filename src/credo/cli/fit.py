@@ -33,7 +33,8 @@ _OPTIONS = {
     "covariance": "Of gaussian: full (the default), tied, diagonal, tied_diagonal, spherical, "
     "tied_spherical or proportional.",
     "shrinkage": "Of gaussian and regression: shrink correlations by this share, or by oas's own.",
-    "smoothing": "Of naive-bayes and text: artificial observations; 1 by default.",
+    "smoothing": "Of naive-bayes and text: artificial observations; 1 by default, of text the "
+    "better of 1 and 0.1.",
     "penalty": "Of logistic: none (the default), l2 or l1.",
     "strength": "Of logistic: strength of the penalty; 1.",
     "priors": "Of gaussian, naive-bayes and text: uniform for equal ones; the frequencies by "
