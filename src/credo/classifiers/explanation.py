@@ -32,7 +32,7 @@ class Explanation:
     contributions : ndarray of shape (n_features,)
         What each adds to the log odds of a; negative ones favour b.
     prior : float
-        What the priors add.
+        What the priors add, and the class biases of a text model, if it has them.
 
     Notes
     -----

@@ -279,13 +279,13 @@ class TextClassifier(TermClassifier):
     >>> mail = ["win cash now", "cash prize win", "lunch at noon", "see you at lunch"]
     >>> model = credo.TextClassifier().fit(mail, ["spam", "spam", "ham", "ham"])
     >>> model.predict_proba(["win lunch and cash"]).round(3)
-    array([[0.215, 0.785]])
+    array([[0.151, 0.849]])
     >>> model.explain("win lunch and cash")
-    'spam' against 'ham': log odds +1.292
-      prior                 +0.000
-      cash = 1              +1.163
-      win = 1               +1.163
-      lunch = 1             -1.034
+    'spam' against 'ham': log odds +1.727
+      prior                 -0.013
+      cash = 1              +1.602
+      win = 1               +1.602
+      lunch = 1             -1.464
     """
 
     command = "text"

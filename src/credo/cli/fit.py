@@ -34,8 +34,8 @@ _OPTIONS = {
     "tied_spherical or proportional.",
     "shrinkage": "Of gaussian and regression: shrink correlations by this share, or by oas's own.",
     "cells": "Of naive-bayes: cells of histograms, a number, mdl or auto (the default).",
-    "smoothing": "Of naive-bayes and text: artificial observations; 1 by default. For naive-bayes "
-    "auto chooses them for each column.",
+    "smoothing": "Of naive-bayes and text: artificial observations; 1 by default, of text the "
+    "better of 1 and 0.1. For naive-bayes auto chooses them for each column.",
     "penalty": "Of logistic: none (the default), l2, l1 or elasticnet.",
     "strength": "Of logistic: strength of the penalty; 1.",
     "l1_ratio": "Of logistic: share of l1 in an elastic net, from 0 to 1; 0.5.",
