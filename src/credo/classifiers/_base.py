@@ -504,7 +504,7 @@ def own_errors(owner: str, remedy: str = "") -> Iterator[None]:
     """Say what scikit-learn refuses as an error of this library, with a remedy."""
     try:
         yield
-    except (CredoError, NotImplementedError):
+    except CredoError:
         raise
     except NotFittedError as error:
         raise UnfittedError(str(error)) from error
