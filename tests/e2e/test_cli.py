@@ -131,6 +131,7 @@ class TestDecide:
             ("p.csv --loss loss.csv --keep ID", "no column 'ID'.*Did you mean 'id'"),
             ("p.csv --loss loss.csv --keep id --reject nan", "'--reject': a cost must be finite"),
             ("p.csv --loss loss.csv --keep id --reject much", "'--reject'.*'much'"),
+            ("p.csv --loss loss.csv --keep id --reject -1", "every case would be rejected: -1"),
             ("p.csv --loss loss.csv --keep id --out no/acts.csv", "folder .* does not exist"),
             ("p.csv --loss loss.csv --keep id --out acts.xls", "Use one of .parquet, .pq, .arrow"),
             ("p.csv --loss loss.csv --keep id --out p.csv", "p.csv is also the probabilities"),

@@ -54,6 +54,16 @@ def frame():
     return table.assign(left=np.where(score > 0.7, "yes", "no"))
 
 
+def test_columns_are_left_out_when_learning_and_need_not_be_there_later(frame):
+    some = frame[:200].assign(id=np.arange(200))
+    found = credo.fit_table(NaiveBayes(), some, "left", drop=["id", "weight"])
+    expected = NaiveBayes().fit(some[MIXED], some.left)
+    assert found.schema_.names == tuple(MIXED)
+    for later in (some, some[MIXED]):
+        scored = predict_table(found, later)
+        np.testing.assert_allclose(scored["p_yes"], expected.predict_proba(some[MIXED])[:, 1])
+
+
 def test_gaussians_learn_what_fit_learns_and_know_their_columns(frame):
     found = credo.fit_table(credo.GaussianClassifier(), frame, "left", NUMBERS, "weight")
     expected = credo.GaussianClassifier().fit(frame[NUMBERS], frame.left, frame.weight)
@@ -203,7 +213,12 @@ def test_a_schema_of_an_earlier_fit_is_not_believed(frame):
         ({}, {"features": "age"}, InputError, "a list of columns"),
         ({}, {"features": []}, InputError, "no column of features"),
         ({}, {"features": ["age", "age"]}, InputError, "'age' twice"),
-        ({}, {"features": ["left"]}, InputError, "not a feature"),
+        ({}, {"features": ["left"]}, InputError, "Leave it out of features"),
+        ({}, {"drop": ["ag"]}, LabelError, "Did you mean 'age'"),
+        ({}, {"drop": "age"}, InputError, "needs drop as a list of columns"),
+        ({}, {"drop": ["left"]}, InputError, "'left' is the target or the weight"),
+        ({}, {"drop": ["age"]}, InputError, "both name 'age'"),
+        ({}, {"features": None, "drop": [*NUMBERS, "city", "weight"]}, InputError, "no column of"),
         ({}, {"features": ["city"]}, InputError, "'city' holds categories. Use NaiveBayes"),
         ({}, {"weight": "city"}, InputError, "'city' must be numbers"),
         ({"age": dt.date(2020, 1, 1)}, {}, InputError, "'age' is a date or a time"),
