@@ -156,6 +156,20 @@ def test_words_for_missing_cells_are_remembered(folder, fit, credo):
     assert (code, len(rows_of(out))) == (0, 60), err
 
 
+def test_marks_of_missing_cells_are_told(folder, credo):
+    frame = people(60, 3).astype({"age": object})
+    frame.loc[::7, "age"] = "?"
+    frame.loc[::20, "home"] = "?"
+    frame.to_csv(folder / "gaps.csv", index=False)
+    command = ("--target", "outcome", "--model", "naive-bayes", "--out", "m.credo", "--quiet")
+    code, _, err = credo("fit", "gaps.csv", *command)
+    assert code == 0
+    assert "warning: gaps.csv: column 'age' has '?' 9 times among numbers: taken as missing" in err
+    assert "column 'home' has '?' 3 times, taken as a category. If it means missing, pass " in err
+    assert err.endswith("pass --missing '?'.\n")
+    assert credo("fit", "gaps.csv", *command, "--missing", "?")[2] == ""
+
+
 @pytest.mark.parametrize("shape", ["several files", "a folder", "Parquet", "gzip", "Feather"])
 def test_rows_come_from_any_kind_of_file(shape, folder, fit):
     frame = people(300, 0)

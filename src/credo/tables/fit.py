@@ -65,7 +65,7 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
         Columns to leave out, such as an identifier; later tables may lack them.
     missing : sequence of str
         Words for a missing cell in text files, such as ``"?"``; empty cells, NA and NaN always
-        are.
+        are, and among numbers ``?``, ``-``, ``.``, ``na`` and ``Null``, which a warning tells.
     engine : optional
         ``credo.tables.DaskEngine`` or ``SparkEngine``: summarise on a cluster.
     progress : callable, optional
@@ -119,6 +119,7 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
     schema = schema_of(
         *(learner, opened, target), features=features, weight=weight, drop=drop, missing=missing
     )
+    opened.tell_marks(schema.columns)
     passes = TablePasses(opened, Labelling.of(learner, schema, owner), engine, progress)
     if learner.Summary is None:
         learner._fit_passes(passes, schema.names)  # noqa: SLF001 - how such models learn
@@ -397,6 +398,7 @@ def open_checked(  # noqa: PLR0913 - a table, and what is asked of it
     if schema.weight is not None and (labels or also):
         check.position(schema.weight, known, "column", f"{owner}: {opened.name}")
         check_weights(opened.schema.field(schema.weight), f"{owner}: {opened.name}")
+    opened.tell_marks([spec.name for spec in specs])
     return opened
 
 
