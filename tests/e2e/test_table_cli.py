@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -384,6 +385,28 @@ def test_an_evaluation_takes_a_loss_a_target_and_weights(folder, fit, credo):
     assert weighted["mean_loss"] != found["mean_loss"]
 
 
+def test_labels_unseen_in_fit_are_counted(folder, fit, credo):
+    fit()
+    frame = people(120, 2)
+    frame.loc[:6, "outcome"] = "fled"
+    frame.to_csv(folder / "fled.csv", index=False)
+    (folder / "wide.csv").write_text("truth,grant,refuse\ngood,0,1\nbad,5,0\nfled,9,0\n")
+    code, out, err = credo("evaluate", "m.credo", "fled.csv")
+    assert code == 0
+    assert re.search("\nrows with labels unseen in fit +fled 7\n", out)
+    assert "fled.csv has labels unseen in fit in 7 rows: 'fled' 7. They cost one each" in err
+    found = json.loads(credo("evaluate", "m.credo", "fled.csv", "--loss", "wide.csv", "--json")[1])
+    assert (found["n_rows"], found["n_left_out"], found["unseen"]) == (120, 0, {"fled": 7})
+    acts = rows_of(credo("predict", "m.credo", "fled.csv", "--loss", "loss.csv")[1])
+    cost = {"good": (0, 1), "bad": (5, 0), "fled": (9, 0)}
+    pairs = zip(frame.outcome, acts, strict=True)
+    costs = [cost[truth][row["act"] == "refuse"] for truth, row in pairs]
+    assert found["mean_loss"] == pytest.approx(np.mean(costs))
+    less = json.loads(credo("evaluate", "m.credo", "fled.csv", "--loss", "loss.csv", "--json")[1])
+    assert (less["n_rows"], less["n_left_out"]) == (113, 7)
+    assert less["mean_loss"] == pytest.approx(np.mean(costs[7:]))
+
+
 def test_an_infinite_log_loss_is_told(folder, fit, credo):
     rows = [*zip("uuuvvv", "aaabbb", strict=True)]
     pd.DataFrame(rows, columns=["x", "outcome"]).to_csv(folder / "sure.csv", index=False)
@@ -499,6 +522,7 @@ WRONG = [
     ("update m.credo unlabelled.csv", "missing"),
     ("evaluate m.credo short.csv", "column"),
     ("evaluate m.credo test.csv --loss strange.csv", "differ in"),
+    ("predict m.credo test.csv --loss wide.csv", "differ in 'fled'"),
     ("evaluate m.credo test.csv --report test.csv", "is also a table"),
     ("evaluate m.credo test.csv --report page.pdf", "Name it page.html"),
     ("evaluate m.credo test.csv --report -", "Cannot write -: the result is a file"),
@@ -517,6 +541,7 @@ def wrong_files(folder, fit):
     (folder / "dates.csv").write_text("day,outcome\n2020-01-01,good\n2020-01-02,bad\n")
     (folder / "unlabelled.csv").write_text("age,income,home,outcome\n1,2,own,bad\n3,4,rent,\n")
     (folder / "strange.csv").write_text("truth,grant\nfine,0\nbad,1\n")
+    (folder / "wide.csv").write_text("truth,grant,refuse\ngood,0,1\nbad,5,0\nfled,9,0\n")
     frame[["age", "home"]].to_csv(folder / "short.csv", index=False)
     retyped = frame.astype({"age": object})
     retyped.loc[1, "age"] = "old"

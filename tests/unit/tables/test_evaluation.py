@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 import credo
-from credo.exceptions import InputError, LabelError
+from credo.exceptions import InputError, LabelError, TableWarning
 from credo.tables import evaluate_table, fit_table, predict_table
 from credo.tables.evaluate import measure
 
@@ -145,18 +145,93 @@ def test_progress_is_told(model):
 # --- labels and losses ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("label", "error", "message"),
-    [
-        ("godo", LabelError, "row 4 of .* label 'godo'.*Did you mean 'good'"),
-        (None, InputError, "row 4 of .* has no label in column 'y'"),
-    ],
-)
-def test_a_wrong_or_missing_label_is_named_with_its_row(model, label, error, message):
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_missing_label_is_named_with_its_row(model, coded):
     table = applicants(5)
-    labels = [*table["y"].to_pylist()[:3], label, "bad"]
-    with pytest.raises(error, match=message):
-        evaluate_table(model, table.set_column(4, "y", pa.array(labels)))
+    labels = pa.array([*table["y"].to_pylist()[:3], None, "bad"])
+    if coded:
+        words = pa.array(["good", "bad", None])
+        labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 2, 1]), words)
+    with pytest.raises(InputError, match="row 4 of .* has no label in column 'y'"):
+        evaluate_table(model, table.set_column(4, "y", labels))
+
+
+def with_strangers(n_late=7, n_lost=5):
+    """Applicants, some of whom have labels that the model has never seen; and which."""
+    table = applicants()
+    labels = np.array(table["y"].to_pylist(), dtype=object)
+    labels[10 : 10 + n_late], labels[200 : 200 + n_lost] = "late", "lost"
+    return table.set_column(4, "y", pa.array(labels.tolist())), labels
+
+
+def test_labels_unseen_in_fit_are_errors_that_cost_one(model):
+    table, labels = with_strangers()
+    told = (
+        r"the Table has labels unseen in fit in 12 rows: 'late' 7, 'lost' 5. They cost one each, "
+        r"as any error does\.$"
+    )
+    with pytest.warns(TableWarning, match=told):
+        found = evaluate_table(model, table)
+    guesses = np.array(predict_table(model, table)["act"].to_pylist(), dtype=object)
+    assert (found.n_rows, found.n_left_out) == (300, 0)
+    assert found.unseen == {"late": 7, "lost": 5}
+    assert found.accuracy == pytest.approx(np.mean(guesses == labels))
+    assert found.mean_loss == pytest.approx(1 - found.accuracy)
+    assert found.class_counts == dict(Counter(labels[np.isin(labels, ["good", "bad"])]))
+    counts = Counter(zip(labels, guesses, strict=True))
+    confusion = found.measures.outcome.confusion
+    assert {
+        (truth, act): n
+        for truth, row in zip(confusion.truths, confusion.counts.tolist(), strict=True)
+        for act, n in zip(confusion.acts, row, strict=True)
+        if n
+    } == counts
+    known = table.filter(pa.array(np.isin(labels, ["good", "bad"])))
+    apart = evaluate_table(model, known)
+    assert found.log_loss == pytest.approx(apart.log_loss)
+    assert found.brier == pytest.approx(apart.brier)
+    assert found.measures.cost_curve.to_dict() == apart.measures.cost_curve.to_dict()
+    assert found.to_dict()["unseen"] == {"late": 7, "lost": 5}
+
+
+def test_labels_unseen_in_fit_cost_what_the_loss_says_or_are_left_out(model):
+    table, labels = with_strangers()
+    matrix = [[0, 1, 0.4], [5, 0, 0.4], [9, 3, 0.4]]
+    loss = credo.Loss(matrix, ["good", "bad", "late"], ["lend", "refuse", "ask"], reject="ask")
+    told = "They cost what the loss says, but for 5 left out: it has no row for them"
+    with pytest.warns(TableWarning, match=told):
+        found = evaluate_table(model, table, loss=loss)
+    acts = predict_table(model, table, loss=LOSS)["act"].to_pylist()
+    costs = [loss[a, b] for a, b in zip(labels, acts, strict=True) if a != "lost"]
+    assert (found.n_rows, found.n_left_out) == (295, 5)
+    assert found.mean_loss == pytest.approx(np.mean(costs))
+    best = min((np.mean([loss[a, act] for a in labels if a != "lost"]), act) for act in loss.acts)
+    assert found.measures.constant.loss == pytest.approx(best[0])
+    assert found.measures.constant.act == best[1]
+    with pytest.warns(TableWarning, match="but for 12 left out"):
+        plain = evaluate_table(model, table, loss=LOSS)
+    known = table.filter(pa.array(np.isin(labels, ["good", "bad"])))
+    assert plain.mean_loss == evaluate_table(model, known, loss=LOSS).mean_loss
+    with pytest.raises(LabelError, match="differ in 'bad'"):
+        evaluate_table(model, table, loss=credo.Loss.zero_one(["good", "late", "lost"]))
+
+
+def test_unseen_labels_of_many_batches_weights_and_a_slip_are_told_too(model, monkeypatch):
+    monkeypatch.setattr("credo.tables.source.rows_at_once", lambda _: 16)
+    table, labels = with_strangers()
+    weights = np.random.default_rng(0).integers(0, 3, 300).astype(float)
+    table = table.append_column("w", pa.array(weights))
+    with pytest.warns(TableWarning, match="unseen in fit in 12 rows: 'late' 7, 'lost' 5"):
+        found = evaluate_table(model, table, weight="w")
+    guesses = np.array(predict_table(model, table)["act"].to_pylist(), dtype=object)
+    assert found.mean_loss == pytest.approx(np.average(guesses != labels, weights=weights))
+    few = applicants(5)
+    slip = few.set_column(4, "y", pa.array([*few["y"].to_pylist()[:3], "godo", "bad"]))
+    with pytest.warns(TableWarning, match="in 1 row: 'godo' 1. .* Did you mean 'good'"):
+        evaluate_table(model, slip)
+    other = applicants().append_column("z", pa.array(["ham"] * 300))
+    with pytest.raises(LabelError, match="no row of .* has a label in column 'z' that the model"):
+        evaluate_table(model, other, target="z")
 
 
 def test_another_column_may_hold_the_labels(model, found):
@@ -190,7 +265,7 @@ def test_labels_are_found_by_their_text(labels, written):
     fitted = fit_table(credo.NaiveBayes(), table)
     other = table.set_column(1, "y", pa.array(written * 2))
     assert evaluate_table(fitted, other).class_counts == dict.fromkeys(labels, 2)
-    with pytest.raises(LabelError, match="a class that the model does not know"):
+    with pytest.raises(LabelError, match="no row of the Table has a label .* that the model knows"):
         evaluate_table(fitted, table.set_column(1, "y", pa.array(["1.0"] * 4)))
 
 
