@@ -17,6 +17,7 @@ from credo._results import number
 from credo._types import F64, Int, Label, Labels, RandomState
 from credo.classifiers._base import GenerativeClassifier
 from credo.classifiers.schema import Batch, TableSchema, fitted_learner
+from credo.classifiers.summary import ColumnMemory
 from credo.decisions import (
     Calibration,
     CostCurve,
@@ -58,6 +59,9 @@ _LEAST_SAMPLED = 200
 _MOST_WORK = 10_000_000_000
 #: With more columns the work, which grows with the cube of them, is not worth its answer.
 _MOST_COLUMNS = 300
+#: Sums of the same numbers, in any order, differ by less; other rows that are so near to those of
+#: the fit in all columns at once, and in the numbers of their classes, are the same to a model.
+_SAME = 1e-8
 #: Unseen labels that are named in a message.
 _MOST_TOLD = 8
 #: Points of a risk-coverage curve that are kept: more than a screen has room for.
@@ -129,6 +133,12 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
     does; they are errors to the accuracy, and left out of log loss, Brier score and calibration.
     Where a loss has no row for them they are left out of everything.
 
+    A warning, and ``is_of_fit``, tell the rows that the model was fitted to, in any order, file or
+    format: there are as many of each class, and the mean and the deviation of each column, or the
+    shares of its categories, are those that the summary of the model remembers, to rounding; of
+    logistic regression, the likelihood. This costs nothing. It does not tell a part of these rows,
+    nor rows that were fitted with weights, nor a text model or one saved without its summary.
+
     One pass over the table, and time O(n K log n) for the curves. Columns are hidden in a random
     sample of at most 2 000 rows: generative models leave a hidden column out exactly, by
     marginalising; for logistic regression its values are dealt out to other rows instead. Rows are
@@ -147,9 +157,10 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
     >>> from credo.tables import evaluate_table
     >>> table = pa.table({"age": [20, 31, 42, 53, 35], "y": ["no", "no", "yes", "yes", "no"]})
     >>> model = credo.fit_table(credo.NaiveBayes(), table, target="y")
-    >>> found = evaluate_table(model, table, loss=credo.Loss.class_costs({"no": 1, "yes": 4}))
+    >>> other = pa.table({"age": [23, 33, 45, 50], "y": ["no", "no", "no", "yes"]})
+    >>> found = evaluate_table(model, other, loss=credo.Loss.class_costs({"no": 1, "yes": 4}))
     >>> found.n_rows, found.accuracy, found.mean_loss
-    (5, 1.0, 0.0)
+    (4, 0.75, 0.25)
     """
     schema = _roles(schema_of_model(model, _OWNER), target, weight, missing)
     learner = _classifier(model)
@@ -165,37 +176,64 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
     if found is None:
         raise InputError(f"{_OWNER}: {rows.name} has no rows.")
     truth, used = _with_unseen(found, labels, used, is_given=given is not None)
-    unseen, counted = Counter(found.others), truth >= 0
-    if not (counted & (truth < len(labels))).any():
-        names = tuple(unseen)
+    unseen, n_left_out = Counter(found.others), int((truth < 0).sum())
+    if len(found.others) == len(truth):
         raise LabelError(
             f"{_OWNER}: no row of {rows.name} has a label in column {schema.target!r} that the "
-            f"model knows. It knows {check.listing(labels)}; got {check.listing(names)}."
-            f"{check.hint(names[0], labels)}"
+            f"model knows. It knows {check.listing(labels)}; got {check.listing(tuple(unseen))}."
+            f"{check.hint(found.others[0], labels)}"
         )
-    n_left_out = len(truth) - int(counted.sum())
-    kept: Any = counted if n_left_out else slice(None)
+    kept: Any = truth >= 0 if n_left_out else slice(None)
     _tell_unseen(unseen, labels, rows.name, n_left_out, is_given=given is not None)
     summary: Any = getattr(learner, "summary_", None)
     memory = summary.describe(schema.names) if hasattr(summary, "describe") else {}
     told = None if progress is None else partial(progress, len(truth) if engine is None else 0)
+    columns = tuple(each.summary(memory.get(each.spec.name)) for each in found.tallies)
+    weights = np.concatenate(found.weights)[kept] if found.weights else None
+    measures = measure(labels, truth[kept], np.concatenate(found.tables)[kept], used, weights)
     return TableEvaluation(
         model=type(learner).__name__,
         source=rows.name,
         target=schema.target,
         weight=weight,
-        columns=tuple(each.summary(memory.get(each.spec.name)) for each in found.tallies),
+        columns=columns,
         contributions=_contributions(gather, found.sample, rng, told),
-        measures=measure(
-            labels,
-            truth[kept],
-            np.concatenate(found.tables)[kept],
-            used,
-            np.concatenate(found.weights)[kept] if found.weights else None,
-        ),
+        measures=measures,
         unseen=dict(unseen),
         n_left_out=n_left_out,
+        is_of_fit=not unseen and _is_of_fit(learner, measures, columns, memory),
     )
+
+
+def _is_of_fit(
+    learner: Any,
+    measures: Measures,
+    columns: Sequence[ColumnSummary],
+    memory: Mapping[Any, ColumnMemory],
+) -> bool:
+    """Tell, and warn of, rows that a model learned from, by what it remembers of them if it does.
+
+    Logistic regression remembers their likelihood; the others how many there were of each class,
+    and what each column is like.
+    """
+    if learner.Summary is None:
+        found = -measures.n_rows * measures.outcome.calibration.log_loss
+        same = math.isclose(found, getattr(learner, "log_likelihood_", math.nan), rel_tol=_SAME)
+    else:
+        known = [(each, memory[each.name]) for each in columns if each.name in memory]
+        same = bool(known) and np.array_equal(learner.summary_.weights, measures.class_counts)
+        same &= all(
+            abs(each.shift or 0.0) <= _SAME
+            and math.isclose(each.deviation or 0.0, then.deviation or 0.0, rel_tol=_SAME)
+            for each, then in known
+        )
+    if same:
+        check.warn(
+            f"{_OWNER}: these are the rows that the model was fitted to, or just like them. What "
+            "is measured on them promises too much: evaluate on rows that the model has not seen.",
+            TableWarning,
+        )
+    return same
 
 
 def _truths_of(loss: Loss, labels: Labels) -> tuple[Labels, Int]:
@@ -613,6 +651,8 @@ class TableEvaluation:
         Labels unseen in fit, with their numbers of rows.
     n_left_out
         How many of these rows are left out of all measures, since the loss has no row for them.
+    is_of_fit
+        Whether the rows are those that the model was fitted to, or just like them.
 
     See Also
     --------
@@ -629,6 +669,7 @@ class TableEvaluation:
     contributions: Contributions
     unseen: Mapping[Label, int] = field(default_factory=dict)
     n_left_out: int = 0
+    is_of_fit: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -682,6 +723,7 @@ class TableEvaluation:
                 "weight": self.weight,
                 "n_rows": self.n_rows,
                 "n_left_out": self.n_left_out,
+                "is_of_fit": self.is_of_fit,
                 "unseen": {str(label): n for label, n in self.unseen.items()},
                 "classes": list(found.classes),
                 "class_counts": found.class_counts.tolist(),

@@ -315,6 +315,7 @@ def test_a_wrong_row_is_an_error_on_an_engine_too(engine, rows, model):
             act(model, frame, engine=engine)
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 @pytest.mark.parametrize("most", [2000, 50])
 def test_a_table_is_evaluated_on_an_engine_as_it_is_here(engine, rows, model, most, monkeypatch):
     monkeypatch.setattr("credo.tables.evaluate._MOST_SAMPLED", most)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import brier_score_loss, log_loss
 
 import credo
@@ -241,6 +242,7 @@ def test_another_column_may_hold_the_labels(model, found):
         evaluate_table(model, table)
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 def test_a_loss_from_a_file_speaks_of_numbers(tmp_path):
     table = applicants()
     codes = [2 if label == "bad" else 1 for label in table["y"].to_pylist()]
@@ -256,6 +258,7 @@ def test_a_loss_from_a_file_speaks_of_numbers(tmp_path):
         evaluate_table(fitted, numbers, loss=LOSS)
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 @pytest.mark.parametrize(
     ("labels", "written"),
     [([1, 2], ["1", "2"]), ([False, True], ["false", "true"]), (["1", "2"], [1.0, 2.0])],
@@ -269,6 +272,7 @@ def test_labels_are_found_by_their_text(labels, written):
         evaluate_table(fitted, table.set_column(1, "y", pa.array(["1.0"] * 4)))
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 def test_the_loss_of_a_decision_classifier_is_its_own():
     table = applicants()
     policy = fit_table(credo.DecisionClassifier(credo.NaiveBayes(), LOSS), table, target="y")
@@ -379,6 +383,7 @@ def test_a_hidden_column_is_marginalised(model, found):
     assert list(rises_of(found).values()) == sorted(rises_of(found).values(), reverse=True)
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 def test_gaussian_columns_are_hidden_with_their_correlations():
     rng = np.random.default_rng(0)
     y = np.repeat(["a", "b"], 150)
@@ -390,6 +395,7 @@ def test_gaussian_columns_are_hidden_with_their_correlations():
     assert rises["tells"] > rises["helps"] > 0  # alone it tells nothing, with the other it does
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 def test_logistic_regression_is_asked_with_shuffled_columns():
     table = applicants().drop_null()
     fitted = fit_table(credo.LogisticClassifier(penalty="l2"), table, target="y")
@@ -482,6 +488,7 @@ def test_a_shift_is_measured_against_the_rows_of_fit(model):
     assert columns["job"].n_unknown == now["pilot"]
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 def test_a_column_without_values_or_with_many_or_long_ones_is_told_so(monkeypatch):
     words = pa.array(["a", "b", "c", None, "d", None], pa.string()).dictionary_encode()
     table = pa.table({"n": [1.0, 2.0, 3.0, 5.0, 4.0, 7.0], "word": words, "y": ["u", "v"] * 3})
@@ -496,3 +503,44 @@ def test_a_column_without_values_or_with_many_or_long_ones_is_told_so(monkeypatc
     long = pa.table({"x": ["z" * 5000, "u"], "y": ["a", "b"]})
     found = evaluate_table(fit_table(credo.NaiveBayes(), long), long).columns[0]
     assert found.most_frequent == (("u", 1), ("z" * 200 + "…", 1))
+
+
+# --- rows of the fit ------------------------------------------------------------------------------
+
+MODELS = {
+    "naive Bayes": credo.NaiveBayes(),
+    "Gaussian": credo.GaussianClassifier(),
+    "tied": credo.GaussianClassifier("tied"),
+    "logistic": credo.LogisticClassifier(),
+    "ridge": credo.LogisticClassifier("l2"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_rows_of_the_fit_are_told_in_any_order_and_format_and_no_others(name, tmp_path):
+    columns = ["age", "noise", "y"]
+    table = applicants(400).select(columns).drop_null()
+    fitted = fit_table(clone(MODELS[name]), table, target="y")
+    order = np.random.default_rng(0).permutation(len(table))
+    pyarrow.parquet.write_table(table.take(order), tmp_path / "t.parquet")
+    fitted.save(tmp_path / "m.credo")
+    for model in (fitted, credo.load(tmp_path / "m.credo")):
+        for rows in (table, tmp_path / "t.parquet"):
+            with pytest.warns(TableWarning, match="these are the rows that the model was fitted"):
+                assert evaluate_table(model, rows).is_of_fit
+    ages = table["age"].to_numpy().copy()
+    ages[7] += 0.01
+    changed = table.set_column(0, "age", pa.array(ages))
+    others = applicants(400, seed=5).select(columns).drop_null()
+    for rows in (changed, others, table.slice(1), pa.concat_tables([table, table])):
+        assert not evaluate_table(fitted, rows).is_of_fit
+
+
+def test_the_rows_of_fit_and_update_are_told_together_and_categories_too():
+    table = applicants(60).select(["job", "y"])
+    fitted = fit_table(credo.NaiveBayes(), table.slice(0, 30), target="y")
+    credo.update_table(fitted, table.slice(30))
+    with pytest.warns(TableWarning, match="these are the rows"):
+        found = evaluate_table(fitted, table)
+    assert found.to_dict()["is_of_fit"]
+    assert not evaluate_table(fitted, table.slice(30)).is_of_fit

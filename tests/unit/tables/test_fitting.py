@@ -79,6 +79,7 @@ def with_marks(frame, first):
     )
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 @pytest.mark.parametrize("first", [0, 500], ids=["at once", "late"])
 @pytest.mark.parametrize("cut", [600, 300], ids=["one file", "two files"])
 def test_marks_among_numbers_are_missing_to_all_that_read_tables(
