@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 import math
 import os
+import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -455,3 +457,14 @@ def weights(given: Any, n_rows: int, what: str = "sample weights") -> F64:
             "their squares are numbers. Rescale them."
         )
     return array
+
+
+# --- warnings ------------------------------------------------------------------------------------
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called the library, however deep in it this is."""
+    frame, depth = sys._getframe(1), 2  # noqa: SLF001 - there is no public way before Python 3.12
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("credo."):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth)

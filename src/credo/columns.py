@@ -7,7 +7,8 @@ missing) or ``Words`` (codes and categories in the order of first appearance, -1
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +20,7 @@ import numpy.typing as npt
 
 from credo import _checks as check
 from credo._types import F64, Bool, Int
-from credo.exceptions import InputError, ShapeError
+from credo.exceptions import InputError, ShapeError, TableWarning
 
 #: Codes of categories, -1 where missing.
 Codes: TypeAlias = npt.NDArray[np.int32]
@@ -30,6 +31,8 @@ _RANGE = 2**16
 _MOST_SPELLINGS = 16
 #: Floats below are whole numbers that an int shows exactly.
 _EXACT = 2.0**53
+#: Among numbers these can only mean that there is none; among words they may be words.
+MARKS = tuple(space + mark for mark in ("?", "-", ".", "na", "Null") for space in ("", " "))
 _BOOLS = (bool, np.bool_)
 _WHOLE = (*_BOOLS, int, np.integer)
 _FLOATS = (float, np.floating, Decimal, Fraction)
@@ -541,12 +544,12 @@ def _numbers(values: Any, missing: Any = None, *, as_words: bool) -> Numbers | W
 
 
 def _objects(cells: Any, where: str, *, as_words: bool) -> Numbers | Words:
-    """Read Python objects or text: numbers if all that is there are, else words.
+    """Read Python objects or text: numbers if all that is there are but marks, else words.
 
     An empty text is a category, not missing.
     """
     first = next((cell for cell in cells if not is_missing(cell)), None)
-    if not as_words and not isinstance(first, (str, bytes)):
+    if not as_words and (not isinstance(first, (str, bytes)) or first in MARKS):
         found = _numbers_in(cells, where)
         if found is not None:
             return found
@@ -556,6 +559,15 @@ def _objects(cells: Any, where: str, *, as_words: bool) -> Numbers | Words:
 def _numbers_in(cells: Any, where: str) -> Numbers | None:
     """Return the numbers among objects, or None if something else is there."""
     types = set(map(type, cells))
+    if any(issubclass(kind, str) for kind in types):
+        marks = Counter(cell for cell in cells if isinstance(cell, str))
+        cells = np.array([None if isinstance(cell, str) else cell for cell in cells], dtype=object)
+        types = set(map(type, cells))
+        if not marks.keys() <= set(MARKS) or all(map(is_missing, cells)):
+            return None
+        check.warn(
+            f"{where} has {marks_text(marks)} among its numbers: taken as missing.", TableWarning
+        )
     absent = {kind for kind in types if kind.__name__ in {"NoneType", "NAType", "NaTType"}}
     kinds = types - absent
     if not all(issubclass(kind, (*_WHOLE, *_FLOATS)) for kind in kinds):
@@ -576,6 +588,13 @@ def _numbers_in(cells: Any, where: str) -> Numbers | None:
             f"{where} holds a whole number that no float can hold. Scale the column, or turn it "
             "into text if its values are categories."
         ) from error
+
+
+def marks_text(marks: Mapping[Any, float]) -> str:
+    """Write marks with the number of times that they occur."""
+    return " and ".join(
+        f"{mark!r} {times:.6g} time{'s' * (times != 1)}" for mark, times in marks.items()
+    )
 
 
 # --- arrays and lists -----------------------------------------------------------------------------

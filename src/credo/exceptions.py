@@ -18,7 +18,8 @@
     ├── ConvergenceWarning                  message passing did not settle; says how it ended
     ├── ExpansionWarning                    a structured factor was written out as a table
     ├── SeparationWarning                   no largest likelihood: the classes are separable
-    └── SingularWarning                     data determine too little; how it was repaired
+    ├── SingularWarning                     data determine too little; how it was repaired
+    └── TableWarning                        rows that may not say what was meant
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ __all__ = [
     "SeparationWarning",
     "ShapeError",
     "SingularWarning",
+    "TableWarning",
 ]
 
 
@@ -158,3 +160,7 @@ class SeparationWarning(CredoWarning):
 
 class SingularWarning(CredoWarning):
     """Variances or coefficients that the data do not determine; the text names the repair."""
+
+
+class TableWarning(CredoWarning):
+    """Rows that may not say what was meant; the text says what they were taken for."""

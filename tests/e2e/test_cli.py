@@ -131,6 +131,7 @@ class TestDecide:
             ("p.csv --loss loss.csv --keep ID", "no column 'ID'.*Did you mean 'id'"),
             ("p.csv --loss loss.csv --keep id --reject nan", "'--reject': a cost must be finite"),
             ("p.csv --loss loss.csv --keep id --reject much", "'--reject'.*'much'"),
+            ("p.csv --loss loss.csv --keep id --reject -1", "every case would be rejected: -1"),
             ("p.csv --loss loss.csv --keep id --out no/acts.csv", "folder .* does not exist"),
             ("p.csv --loss loss.csv --keep id --out acts.xls", "Use one of .parquet, .pq, .arrow"),
             ("p.csv --loss loss.csv --keep id --out p.csv", "p.csv is also the probabilities"),
@@ -224,6 +225,7 @@ class TestErrors:
             (NumericalError("it did not converge."), 3, "it did not converge."),
             (InputError("Pass log=True or penalty='l2'."), 2, "Pass log=True or penalty='l2'."),
             (InputError("Pass normalise=True or keep=[…]."), 2, "Pass --normalise or --keep."),
+            (InputError("Pass keep=['?']."), 2, "Pass --keep '?'."),
             (
                 InputError("raise reject=, or use loss=None."),
                 2,
@@ -285,7 +287,7 @@ class TestErrors:
         monkeypatch.setattr(Loss, "from_csv", warn)
         code, _, err = credo(*DECIDE, "--keep", "id")
         assert code == 0
-        assert re.fullmatch("3 rows: .*\ncredo: warning: rows were dropped; --keep.\n", err)
+        assert re.fullmatch("3 rows: .*\ncredo: warning: rows were dropped; --keep 'id'.\n", err)
 
     def test_wrong_usage_exits_with_2(self, refused):
         refused("No such command 'deside'", "deside", "p.csv")

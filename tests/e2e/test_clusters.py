@@ -161,6 +161,7 @@ def test_text_files_and_their_categories_are_learned_from(there, folder, table):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 @pytest.mark.slow
 def test_files_are_scored_and_evaluated_as_in_one_process(there, folder):
     path = folder / "parquet"
@@ -178,6 +179,7 @@ def test_files_are_scored_and_evaluated_as_in_one_process(there, folder):
     assert found["contributions"]["n_sample"] == expected["contributions"]["n_sample"]
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 @pytest.mark.slow
 def test_a_frame_is_learned_from_scored_and_evaluated_in_its_partitions(there, table):
     frame, model = there.frame(table), fitted(table)

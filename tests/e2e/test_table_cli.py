@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -186,6 +187,20 @@ def test_words_for_missing_cells_are_remembered(folder, fit, credo):
     assert fit("--missing", "?", tables=["gaps.csv"]).schema_.missing == ("?",)
     code, out, err = credo("predict", "m.credo", "gaps.csv")
     assert (code, len(rows_of(out))) == (0, 60), err
+
+
+def test_marks_of_missing_cells_are_told(folder, credo):
+    frame = people(60, 3).astype({"age": object})
+    frame.loc[::7, "age"] = "?"
+    frame.loc[::20, "home"] = "?"
+    frame.to_csv(folder / "gaps.csv", index=False)
+    command = ("--target", "outcome", "--model", "naive-bayes", "--out", "m.credo", "--quiet")
+    code, _, err = credo("fit", "gaps.csv", *command)
+    assert code == 0
+    assert "warning: gaps.csv: column 'age' has '?' 9 times among numbers: taken as missing" in err
+    assert "column 'home' has '?' 3 times, taken as a category. If it means missing, pass " in err
+    assert err.endswith("pass --missing '?'.\n")
+    assert credo("fit", "gaps.csv", *command, "--missing", "?")[2] == ""
 
 
 @pytest.mark.parametrize("shape", ["several files", "a folder", "Parquet", "gzip", "Feather"])
@@ -402,6 +417,28 @@ def test_an_evaluation_takes_a_loss_a_target_and_weights(folder, fit, credo):
     assert weighted["mean_loss"] != found["mean_loss"]
 
 
+def test_labels_unseen_in_fit_are_counted(folder, fit, credo):
+    fit()
+    frame = people(120, 2)
+    frame.loc[:6, "outcome"] = "fled"
+    frame.to_csv(folder / "fled.csv", index=False)
+    (folder / "wide.csv").write_text("truth,grant,refuse\ngood,0,1\nbad,5,0\nfled,9,0\n")
+    code, out, err = credo("evaluate", "m.credo", "fled.csv")
+    assert code == 0
+    assert re.search("\nrows with labels unseen in fit +fled 7\n", out)
+    assert "fled.csv has labels unseen in fit in 7 rows: 'fled' 7. They cost one each" in err
+    found = json.loads(credo("evaluate", "m.credo", "fled.csv", "--loss", "wide.csv", "--json")[1])
+    assert (found["n_rows"], found["n_left_out"], found["unseen"]) == (120, 0, {"fled": 7})
+    acts = rows_of(credo("predict", "m.credo", "fled.csv", "--loss", "loss.csv")[1])
+    cost = {"good": (0, 1), "bad": (5, 0), "fled": (9, 0)}
+    pairs = zip(frame.outcome, acts, strict=True)
+    costs = [cost[truth][row["act"] == "refuse"] for truth, row in pairs]
+    assert found["mean_loss"] == pytest.approx(np.mean(costs))
+    less = json.loads(credo("evaluate", "m.credo", "fled.csv", "--loss", "loss.csv", "--json")[1])
+    assert (less["n_rows"], less["n_left_out"]) == (113, 7)
+    assert less["mean_loss"] == pytest.approx(np.mean(costs[7:]))
+
+
 def test_an_infinite_log_loss_is_told(folder, fit, credo):
     rows = [*zip("uuuvvv", "aaabbb", strict=True)]
     pd.DataFrame(rows, columns=["x", "outcome"]).to_csv(folder / "sure.csv", index=False)
@@ -490,6 +527,9 @@ WRONG = [
     (f"{NAIVE} --loss strange.csv", "train.csv has the label"),
     (f"{NAIVE} --loss loss.csv --target home", "home"),
     (f"{NAIVE} --reject inf", "--reject"),
+    (f"{NAIVE} --reject -1", "every case would be rejected: -1"),
+    ("predict m.credo test.csv --reject -0.5", "every case would be rejected: -0.5"),
+    ("evaluate m.credo test.csv --reject -0.5", "every case would be rejected: -0.5"),
     (f"{ELSEWHERE} nowhere/x.credo", "does not exist"),
     (f"{ELSEWHERE} .", "it is a folder"),
     (f"{ELSEWHERE} train.csv", "also a table to learn from"),
@@ -514,6 +554,7 @@ WRONG = [
     ("update m.credo unlabelled.csv", "missing"),
     ("evaluate m.credo short.csv", "column"),
     ("evaluate m.credo test.csv --loss strange.csv", "differ in"),
+    ("predict m.credo test.csv --loss wide.csv", "differ in 'fled'"),
     ("evaluate m.credo test.csv --report test.csv", "is also a table"),
     ("evaluate m.credo test.csv --report page.pdf", "Name it page.html"),
     ("evaluate m.credo test.csv --report -", "Cannot write -: the result is a file"),
@@ -532,6 +573,7 @@ def wrong_files(folder, fit):
     (folder / "dates.csv").write_text("day,outcome\n2020-01-01,good\n2020-01-02,bad\n")
     (folder / "unlabelled.csv").write_text("age,income,home,outcome\n1,2,own,bad\n3,4,rent,\n")
     (folder / "strange.csv").write_text("truth,grant\nfine,0\nbad,1\n")
+    (folder / "wide.csv").write_text("truth,grant,refuse\ngood,0,1\nbad,5,0\nfled,9,0\n")
     frame[["age", "home"]].to_csv(folder / "short.csv", index=False)
     retyped = frame.astype({"age": object})
     retyped.loc[1, "age"] = "old"

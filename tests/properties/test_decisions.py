@@ -7,6 +7,7 @@ from tests.strategies import LETTERS, dyadic_rows, problems, simplices
 
 from credo import Loss, Posterior, _checks, decide
 from credo.decisions import value_of_perfect_information, value_of_test
+from credo.exceptions import InputError
 
 
 @given(problems())
@@ -26,13 +27,28 @@ def test_scaling_the_loss_changes_no_act_and_scales_the_risk(problem, factor):
     np.testing.assert_allclose(scaled.risk, plain.risk * factor, rtol=1e-9, atol=1e-9 * factor)
 
 
-@given(problems(), st.floats(-50, 150), st.floats(0, 50))
-def test_rejecting_never_becomes_rarer_as_it_gets_cheaper(problem, cost, discount):
+@given(problems(), st.floats(0, 150), st.floats(0, 50))
+def test_rejecting_never_becomes_rarer_as_it_gets_cheaper(problem, above, discount):
     rows, matrix, truths, acts = problem
-    loss = Loss(matrix, truths, acts)
-    dear = decide(rows, loss.with_reject(cost), labels=truths).rejected
-    cheap = decide(rows, loss.with_reject(cost - discount), labels=truths).rejected
+    loss, least = Loss(matrix, truths, acts), matrix.min()
+    dear = decide(rows, loss.with_reject(least + above), labels=truths).rejected
+    cost = max(least + above - discount, least)
+    cheap = decide(rows, loss.with_reject(cost), labels=truths).rejected
     assert (cheap | ~dear).all()
+
+
+@given(problems(), st.data())
+def test_a_reject_act_is_refused_exactly_if_it_wins_whatever_is_certain(problem, data):
+    _, matrix, truths, acts = problem
+    costs = [data.draw(st.floats(-150, 150)) for _ in truths]
+    wide = Loss(np.column_stack([matrix, costs]), truths, [*acts, "reject"])
+    certain = decide(np.eye(len(truths)), wide, labels=truths)  # it wins elsewhere too, then
+    others = certain.expected_losses[:, :-1].min(axis=1)
+    if (certain.expected_losses[:, -1] < others).all():
+        with pytest.raises(InputError, match="every case would be rejected"):
+            Loss(matrix, truths, acts).with_reject(costs)
+    else:
+        assert Loss(matrix, truths, acts).with_reject(costs).reject == "reject"
 
 
 @given(problems(), st.data())

@@ -14,7 +14,7 @@ from scipy import sparse
 from tests.oracles import tables as oracle
 
 from credo.columns import Categories, Numbers, Words, read_table
-from credo.exceptions import InputError, ShapeError
+from credo.exceptions import InputError, ShapeError, TableWarning
 
 RNG = np.random.default_rng(7)
 MATRIX = RNG.normal(size=(11, 4))
@@ -247,6 +247,24 @@ def test_unusual_numbers_become_usual_ones(cells):
     found = read_table(cells, "Test").column(0).values
     assert found.dtype in {np.dtype("f4"), np.dtype("f8")}
     np.testing.assert_array_equal(found, [1.5, np.nan])
+
+
+@pytest.mark.parametrize("cells", [[1, "?", 2.5, None], ["-", 1.0, 2, "-"], [True, "na", False]])
+def test_marks_among_numbers_are_missing(cells):
+    marks = [cell for cell in cells if isinstance(cell, str)]
+    told = f"Example: column 0 has {marks[0]!r} {len(marks)} times? among its numbers: taken as"
+    with pytest.warns(TableWarning, match=told.replace("'?'", r"'\?'")):
+        column = read_table(np.array(cells, dtype=object)[:, None], "Example").column(0)
+    expected = [np.nan if cell is None or isinstance(cell, str) else cell for cell in cells]
+    np.testing.assert_array_equal(column.values, np.array(expected, dtype=float))
+
+
+@pytest.mark.parametrize("cells", [["?", "-"], ["1", "?"], [1, "?", "x"], ["?", None], [b"?", 1]])
+def test_marks_among_words_are_words(cells):
+    column = read_table(np.array(cells, dtype=object)[:, None], "Example").column(0)
+    assert column.categories == tuple(cell for cell in cells if cell is not None)
+    with_number = np.array([[1.0], ["?"]], dtype=object)
+    assert read_table(with_number, "Example").words(0).categories == (1, "?")  # if asked for
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import copy
-import sys
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,8 +20,8 @@ from credo import _checks as check
 from credo._records import field_of
 from credo._results import Storable
 from credo._types import F64, Label, PerLabel
-from credo.columns import KindError, Numbers, Table, read_table
-from credo.exceptions import CredoError, InputError, NumericalError, ShapeError
+from credo.columns import MARKS, KindError, Numbers, Table, marks_text, read_table
+from credo.exceptions import CredoError, InputError, NumericalError, ShapeError, TableWarning
 from credo.posterior import Posterior
 
 #: Blocks of rows, one behind the other, with their scores (K, B), which the reader may overwrite.
@@ -371,6 +369,7 @@ class LearnsFromSummary(StoredModel, ABC):
             self._check_parameters()
             batch = self._read(X, y, sample_weight, reset=True)
             self._learn(self._summarise(batch), batch)
+        ask_of_marks(self, "put None in its place, and numbers in that of their texts.")
         return self
 
     def _add(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
@@ -447,6 +446,7 @@ class LearnsFromSummary(StoredModel, ABC):
             if names is not None:
                 self.feature_names_in_ = np.array(names, dtype=object)
             self._learn(summary)
+        ask_of_marks(self, "pass missing=[{}].")
         return self
 
     def _restart(self, summary: Any) -> Self:
@@ -483,16 +483,37 @@ class LearnsFromSummary(StoredModel, ABC):
     def _tell(self, repair: str | None, category: type[Warning]) -> None:
         """Warn of a repair, once."""
         if repair is not None and not self._warned:
-            warn_user(repair, category)
+            check.warn(repair, category)
             self._warned = True
 
 
-def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the line that called the library, however deep in it this is."""
-    frame, depth = sys._getframe(1), 2  # noqa: SLF001 - there is no public way before Python 3.12
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("credo."):
-        frame, depth = frame.f_back, depth + 1
-    warnings.warn(message, category, stacklevel=depth)
+def ask_of_marks(model: Any, remedy: str) -> None:
+    """Ask whether categories that look like marks of missing values are such."""
+    told, met, summary = [], dict[Any, None](), getattr(model, "summary_", None)
+    for name, categories in getattr(model, "categories_", {}).items():
+        found = [mark for mark in MARKS if mark in categories]
+        shown = " and ".join(map(repr, found))
+        if summary is not None:  # which has their numbers; one that is only declared has none
+            times = {mark: summary.times(name, mark) for mark in found}
+            shown = marks_text({mark: number for mark, number in times.items() if number})
+        if shown:
+            among = " among texts of numbers" if _are_numbers(categories) else ""
+            told.append(f"column {name!r} has {shown}{among}")
+            met |= dict.fromkeys(found)
+    if told:
+        check.warn(
+            f"{type(model).__name__}: {'; '.join(told)}, taken as a category. If it means missing, "
+            f"{remedy.format(', '.join(map(repr, met)))}",
+            TableWarning,
+        )
+
+
+def _are_numbers(categories: Sequence[Any]) -> bool:
+    """Tell texts that are all numbers, but for marks."""
+    try:
+        return bool([float(each) for each in categories if each not in MARKS])
+    except (TypeError, ValueError):
+        return False
 
 
 class UnfittedError(InputError, NotFittedError):

@@ -22,7 +22,6 @@ from credo.classifiers._base import (
     prior_probabilities,
     read_numbers,
     refuse_priors,
-    warn_user,
 )
 from credo.classifiers.summary import ClassSummary, labelled_rows
 from credo.exceptions import InputError, SingularWarning
@@ -109,7 +108,7 @@ class GaussianModel(LearnsFromSummary):
             recipe = replace(recipe, shrinkage="oas")
         fit = fit_missing(rows, recipe, names)
         if not fit.converged:
-            warn_user(
+            check.warn(
                 f"{names.owner}: EM stopped after max_iter={recipe.max_iter} steps before the "
                 f"log-likelihood settled to tol={recipe.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,

@@ -18,12 +18,12 @@ from credo.classifiers._base import (
     Blocks,
     ScoredClassifier,
     StoredModel,
+    ask_of_marks,
     check_fitted,
     n_rows,
     note_columns,
     read_numbers,
     unchanged_on_error,
-    warn_user,
 )
 from credo.classifiers._labels import read_labels
 from credo.classifiers.logistic_results import (
@@ -261,7 +261,9 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
         """
         self._check_parameters()
         with unchanged_on_error(self):
-            return self._fit(self._in_memory(X, y, sample_weight))
+            self._fit(self._in_memory(X, y, sample_weight))
+        ask_of_marks(self, "put None in its place, and numbers in that of their texts.")
+        return self
 
     def fit_batches(self, source: Any, classes: Any = None) -> Self:
         """Fit to batches that are read again for each pass; the answer is that of ``fit``.
@@ -300,7 +302,9 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             self.__dict__.pop("schema_", None)
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
-            return self._fit(self._survey(passes, names))
+            self._fit(self._survey(passes, names))
+        ask_of_marks(self, "pass missing=[{}].")
+        return self
 
     def coefficient_table(
         self, confidence: float = 0.95, *, reference: Label | None = None
@@ -591,7 +595,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
 
         def tell(name: Label, what: str) -> None:
             if name not in told:
-                warn_user(
+                check.warn(
                     f"{OWNER}: column {name!r} has {what}, which fit has not seen. Such cells "
                     "count as the average of the column in fit. This is told once per column.",
                     CredoWarning,
@@ -640,14 +644,14 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             if self.separation == "error":
                 raise InputError(text)
             meanwhile = f"the coefficients are those of a ridge of {FALL_BACK:g} on columns at one"
-            warn_user(f"{text} Meanwhile {meanwhile} scale.", SeparationWarning)
+            check.warn(f"{text} Meanwhile {meanwhile} scale.", SeparationWarning)
             return f"The fit met {separation}"
         reason = None
         if found.null is not None and found.null.size:
             part = np.abs(found.null[: len(names)]).max(axis=1) > _NO_PART
             columns = check.listing([names[j] for j in np.flatnonzero(part)])
             fact = f"columns that are constant or linear functions of each other: {columns}"
-            warn_user(
+            check.warn(
                 f"{OWNER}: {fact}. The likelihood does not determine their coefficients; the least "
                 "that reach its maximum were taken, at the scale of each column. Drop some of "
                 "them, or pass penalty='l2'.",
@@ -655,7 +659,7 @@ class LogisticClassifier(StoredModel, ScoredClassifier):
             )
             reason = f"There are {fact}. Their coefficients are not determined"
         if not found.converged:
-            warn_user(self._unconverged(found), ConvergenceWarning)
+            check.warn(self._unconverged(found), ConvergenceWarning)
             reason = reason or "The fit has not converged"
         return reason
 

@@ -373,6 +373,14 @@ class NaiveSummary:
         )
         return NaiveSummary(classes, weights, self.columns, self.frame, parts)
 
+    def times(self, column: Label, category: Any) -> float:
+        """Return in how many rows, by weight, a column of categories has one of them."""
+        for part, summary in ((each.part, each.summary) for each in self.parts):
+            if isinstance(summary, CategorySummary) and self.columns[part.columns[0]] == column:
+                place = summary.categories.index(category)
+                return float(summary.counts[:, place].sum())
+        raise AssertionError
+
     def describe(self, names: Labels) -> dict[Any, ColumnMemory]:
         """Return what is remembered of columns with moments or counts, by these names."""
         found: dict[Any, ColumnMemory] = {}

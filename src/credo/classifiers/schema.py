@@ -217,12 +217,14 @@ def adopt(model: Any, learner: Any, schema: TableSchema) -> Any:
 # --- columns --------------------------------------------------------------------------------------
 
 
-def schema_of(
+def schema_of(  # noqa: PLR0913 - a table is named by its columns, as in fit_table
     model: Any,
     source: Any,
     target: str,
+    *,
     features: Sequence[str] | None,
     weight: str | None,
+    drop: Sequence[str],
     missing: Sequence[str],
 ) -> TableSchema:
     """Say what each column of a source is to a model that is to be fitted."""
@@ -232,7 +234,7 @@ def schema_of(
         check.position(name, names, "column", _FIT)
     if weight == target:
         raise InputError(f"{_FIT}: column {target!r} cannot be both the target and the weight.")
-    chosen = _chosen(features, names, taken)
+    chosen = _chosen(features, drop, names, taken)
     if weight is not None:
         check_weights(columns.field(weight), _FIT)
     for name in (*taken, *chosen):
@@ -244,17 +246,19 @@ def schema_of(
 
 
 def _chosen(
-    features: Sequence[str] | None, names: tuple[str, ...], taken: tuple[str, ...]
+    features: Sequence[str] | None,
+    drop: Sequence[str],
+    names: tuple[str, ...],
+    taken: tuple[str, ...],
 ) -> tuple[str, ...]:
     """Return the columns of features; refuse those not there, twice, or with another part."""
-    if isinstance(features, str):
-        raise InputError(f"{_FIT} needs features as a list of columns. Got {features!r}.")
-    free = [name for name in names if name not in taken]
+    _check_named(features or (), "features", names, taken)
+    _check_named(drop, "drop", names, taken)
+    free = [name for name in names if name not in (*taken, *drop)]
     chosen = tuple(free if features is None else features)
     for place, name in enumerate(chosen):
-        check.position(name, names, "column", _FIT)
-        if name in taken:
-            raise InputError(f"{_FIT}: column {name!r} is the target or the weight, not a feature.")
+        if name in drop:
+            raise InputError(f"{_FIT}: features=[…] and drop=[…] both name {name!r}.")
         if name in chosen[:place]:
             raise InputError(f"{_FIT}: the features name column {name!r} twice.")
     if not chosen:
@@ -262,6 +266,20 @@ def _chosen(
             f"{_FIT}: the table has no column of features. Got {check.listing(names)}."
         )
     return chosen
+
+
+def _check_named(
+    given: Sequence[str], part: str, names: tuple[str, ...], taken: tuple[str, ...]
+) -> None:
+    """Refuse columns that are not there, or that are labels or weights."""
+    if isinstance(given, str):
+        raise InputError(f"{_FIT} needs {part} as a list of columns. Got {given!r}.")
+    for name in given:
+        check.position(name, names, "column", _FIT)
+        if name in taken:
+            raise InputError(
+                f"{_FIT}: column {name!r} is the target or the weight. Leave it out of {part}."
+            )
 
 
 def check_weights(field: Any, owner: str) -> None:
@@ -303,7 +321,7 @@ def _spec(model: Any, field: Any) -> ColumnSpec:
         )
     raise InputError(
         f"{_FIT}: {name} takes numbers, and column {field.name!r} holds categories. Use "
-        "NaiveBayes or LogisticClassifier, or leave it out with features=[…]."
+        "NaiveBayes or LogisticClassifier, or leave it out with drop=[…]."
     )
 
 
@@ -316,11 +334,11 @@ def _kind(field: Any) -> ColumnKind:
         raise InputError(
             f"{_FIT}: column {field.name!r} is a date or a time ({told}), which no model takes as "
             "it is. Turn it into a number, such as days since an event, or leave it out with "
-            "features=[…]."
+            "drop=[…]."
         )
     what = f"is of type {told}. Models learn from numbers, booleans and text."
     what = "has no values." if told == "null" else what
-    raise InputError(f"{_FIT}: column {field.name!r} {what} Leave it out with features=[…].")
+    raise InputError(f"{_FIT}: column {field.name!r} {what} Leave it out with drop=[…].")
 
 
 def _label_kind(model: Any, field: Any) -> LabelKind:

@@ -78,7 +78,8 @@ RejectCost: TypeAlias = Annotated[
     float | None, opt(_REJECT, DECISIONS, "--reject", parser=_finite, metavar="COST")
 ]
 _MISSING = (
-    "Cell of a text file that means missing, such as ?; empty, NA and NaN always do. Repeatable."
+    "Cell of a text file that means missing, such as ?; empty, NA and NaN always do, and among "
+    "numbers ? and -. Repeatable."
 )
 MissingWords: TypeAlias = Annotated[list[str] | None, opt(_MISSING, READ, "--missing")]
 _DASK = (

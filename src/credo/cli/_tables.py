@@ -137,18 +137,28 @@ def refuse_loss(learner: Any) -> None:
         )
 
 
-def loss_of(model: Any, path: Path | None, reject: float | None) -> Loss | None:
-    """Return the loss to decide by: that of a file, or the model's own, None for zero-one."""
+def loss_of(
+    model: Any, path: Path | None, reject: float | None, *, more: bool = False
+) -> Loss | None:
+    """Return the loss to decide by: that of a file, or the model's own, None for zero-one.
+
+    With ``more`` that of a file may also be about labels that the model does not know.
+    """
     learner, own = learner_in(model), getattr(model, "loss", None)
     if path is None and reject is None:
         return own
     refuse_loss(learner)
     given = None if path is None else read_loss(path, reject)
-    return loss_for(learner.classes_.tolist(), given, own, reject)
+    return loss_for(learner.classes_.tolist(), given, own, reject, more=more)
 
 
 def loss_for(
-    labels: Sequence[Any], given: Loss | None, own: Loss | None, reject: float | None
+    labels: Sequence[Any],
+    given: Loss | None,
+    own: Loss | None,
+    reject: float | None,
+    *,
+    more: bool = False,
 ) -> Loss:
     """Return a loss in terms of the labels.
 
@@ -162,7 +172,8 @@ def loss_for(
         own = Loss.zero_one(labels) if own is None else own
         return _with_reject(own, reject, "The model's loss")
     loss = matched(tuple(labels), given)
-    decide([1 / len(labels)] * len(labels), loss, labels=labels)  # refuses other names
+    if not more:
+        decide([1 / len(labels)] * len(labels), loss, labels=labels)  # refuses other names
     return loss
 
 

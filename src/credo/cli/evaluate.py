@@ -6,9 +6,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from credo.cli import _options as given
-from credo.cli._console import Wait, check_out, plural, say, say_json, table_text
+from credo.cli._console import Wait, check_out, plural, say, say_json, shown, table_text
 from credo.cli._options import opt
-from credo.cli._tables import MOST_CLASSES, classes_text, engine_of, loss_of, open_model, source_of
+from credo.cli._tables import (
+    MOST_CLASSES,
+    classes_text,
+    engine_of,
+    listed,
+    loss_of,
+    open_model,
+    source_of,
+)
 from credo.exceptions import InputError
 
 _TARGET = "Column of labels, if it is called otherwise than in the table that was fitted."
@@ -47,7 +55,7 @@ def evaluate(
                 known,
                 source_of(tables),
                 target=target,
-                loss=loss_of(known, loss, reject),
+                loss=loss_of(known, loss, reject, more=True),
                 weight=weight,
                 engine=engine,
                 progress=wait.rows,
@@ -86,6 +94,9 @@ def _text(record: dict[str, Any]) -> str:
         ("log loss", "infinite" if record["log_loss"] is None else f"{record['log_loss']:.4g}"),
         ("loss the model expected", f"{record['predicted_loss']:.4g}"),
     ]
+    if record["unseen"]:
+        unseen = listed((f"{shown(a)} {n}" for a, n in record["unseen"].items()), MOST_CLASSES)
+        facts.append(("rows with labels unseen in fit", unseen))
     if record["loss"]["reject"] is not None:
         facts.append(("rejected", f"{100 * record['rejected_share']:.4g} %"))
     page = "" if record["report"] is None else f"\nThe page is in {record['report']}."

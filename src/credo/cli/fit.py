@@ -88,17 +88,18 @@ def fit(
         if loss is not None or reject is not None:
             refuse_loss(fitted)
             fitted = DecisionClassifier(fitted)
+            loss_for([0, 1], None, None, reject)  # a cost that makes no sense is refused at once
         table = None if loss is None else read_loss(loss, reject)
         source, words = source_of(tables), missing or []
         chosen, dropped = names_in(features, "--features") or None, names_in(drop, "--drop")
         wait.start_clock()
         with engine_of(dask, spark) as engine:
-            if table is not None or dropped:
+            if table is not None:
                 rows = (open_source if engine is None else engine.open)(source, missing=words)
-                chosen = _features(rows, chosen, dropped, (target, weight))
                 _check_first_labels(rows, target, table)
             fit_table(
                 *(fitted, source, target, chosen, weight),
+                drop=dropped,
                 missing=words,
                 engine=engine,
                 progress=wait.rows,
@@ -145,27 +146,11 @@ def _families(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _features(
-    rows: Any, features: list[str] | None, drop: list[str], taken: tuple[str | None, ...]
-) -> list[str] | None:
-    """Return the features; all but some if there are columns to leave out."""
-    from credo import _checks as check
-
-    names = rows.schema.names
-    for name in drop:
-        check.position(name, names, "column", rows.name)
-        if name in (features or ()):
-            raise InputError(f"--features and --drop both name {name!r}.")
-    return features or [name for name in names if name not in (*taken, *drop)]
-
-
-def _check_first_labels(rows: Any, target: str, loss: Loss | None) -> None:
+def _check_first_labels(rows: Any, target: str, loss: Loss) -> None:
     """Refuse a loss that does not know a label of the first rows, before all of them are read."""
     from credo import _checks as check
     from credo.tables.predict import label_text
 
-    if loss is None:
-        return
     check.position(target, rows.schema.names, "column", rows.name)
     known = {label_text(truth) for truth in loss.truths}
     for label in rows.head([target]).column(0).unique().drop_null().to_pylist():

@@ -53,7 +53,9 @@ _COMMANDS = {
     "Housekeeping": (warm_up,),
 }
 #: A parameter and its value, as the library writes them: penalty='l2', features=[…], log=True.
-_GIVEN = re.compile(r"\b(\w+)=(?:'([^']*)'|\[[^\]]*\]|True\b|(\w[\w.+-]*\b)|(?=[\s,.;)]))")
+_GIVEN = re.compile(
+    r"\b(\w+)=(?:'([^']*)'|\[('[^']*')\]|\[[^\]]*\]|True\b|(\w[\w.+-]*\b)|(?=[\s,.;)]))"
+)
 #: A parameter by its name alone, where only a parameter can be meant.
 _NAMED = re.compile(
     r"\bThe (\w+)(?= of [\w -]+? (?:must|is|needs|name)\b)|(?<=: )(\w+)(?= (?:must|needs)\b)"
@@ -142,7 +144,7 @@ class _Command(TyperCommand):
         options = {each.name: each.opts[0] for each in self.params if each.opts[0][0] == "-"}
 
         def given(found: re.Match[str]) -> str:
-            option, value = options.get(found[1]), found[2] or (found[3] or "").lower()
+            option, value = options.get(found[1]), found[2] or found[3] or (found[4] or "").lower()
             return found[0] if option is None else f"{option} {value}".rstrip()
 
         def named(found: re.Match[str]) -> str:

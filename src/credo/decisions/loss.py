@@ -47,6 +47,7 @@ class Loss(Immutable, Storable):
         0, …, A - 1 where truths have no names either.
     reject
         Which of the acts is "send it to a person", if any; reports then show it apart.
+        It may not cost less than all others whatever is true.
 
     Raises
     ------
@@ -111,7 +112,7 @@ class Loss(Immutable, Storable):
                 f"Got {odd:g}."
             )
         if reject is not None:
-            check.position(reject, columns, "act", "Loss")
+            _check_reject(cells, rows, columns, check.position(reject, columns, "act", "Loss"))
         name = check.plain(reject)
         self._set(matrix=check.frozen(cells), truths=rows, acts=columns, reject=name)
 
@@ -265,7 +266,9 @@ class Loss(Immutable, Storable):
         Parameters
         ----------
         cost : float, or {truth: cost}, or array-like of shape (K,)
-            What rejecting costs; it may depend on the truth.
+            What rejecting costs; it may depend on the truth. Below the least loss of every truth it
+            is refused, since every case would be rejected; negative ones have a sense only beside
+            gains.
         name
             Name of the new act, which comes last.
 
@@ -448,6 +451,19 @@ def as_loss(
             "needed."
         )
     return loss if kept is None else loss.per_row(loss.matrix[kept])
+
+
+def _check_reject(cells: F64, truths: Labels, acts: Labels, reject: int) -> None:
+    """Refuse a reject act that is better than all others whatever is the case."""
+    if len(acts) == 1:
+        return
+    cost, least = cells[..., reject], np.delete(cells, reject, axis=-1).min(axis=-1)
+    if (cost < least).all():
+        raise InputError(
+            f"Loss: {acts[reject]!r} costs less than any other act whatever is true, so that every "
+            f"case would be rejected: {cost.flat[0]:g}, where {truths[0]!r} is true and the best "
+            f"act costs {least.flat[0]:g}. Pass a cost above that of the best act."
+        )
 
 
 def _names_for(matrix: Any, truths: Any, acts: Any) -> tuple[Any, Any]:

@@ -7,8 +7,9 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import TextIOWrapper
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,8 +17,9 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 
 from credo import _checks as check
-from credo.exceptions import FileFormatError, InputError
-from credo.tables.arrow import blaming_file, is_number, said_by
+from credo.columns import MARKS
+from credo.exceptions import FileFormatError, InputError, TableWarning
+from credo.tables.arrow import blaming_file, blank, is_number, is_text, said_by
 from credo.tables.pieces import RowPiece, Step
 
 #: Bytes parsed at a time, and so the longest row. Measured on 200 000 x 20: 2 MB take 10% more
@@ -80,6 +82,15 @@ class TextRows(RowPiece):
         Whether no byte follows the header.
     missing
         Texts that mean a missing value.
+    marks
+        Texts that mean a missing value where a column holds something else than text.
+    marked
+        Whether such marks were met. Arrow takes one list of texts for all columns, so that those of
+        text are then emptied by themselves.
+    seen
+        How often columns have which marks in the first block.
+    extent
+        What the first block is, as a message ends: all, or so many rows.
     decimal
         The decimal point: a dot, or a comma.
     threads
@@ -93,6 +104,10 @@ class TextRows(RowPiece):
     lines: int
     empty: bool
     missing: tuple[str, ...]
+    marks: tuple[str, ...]
+    marked: bool = False
+    seen: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    extent: str = ""
     decimal: str = "."
     threads: bool = True
 
@@ -100,7 +115,16 @@ class TextRows(RowPiece):
         """Parse block by block; each batch is one block."""
         if self.empty:
             return
-        chosen = names or self.schema.names[:1]  # rows are counted by any column
+        chosen, done = names or self.schema.names[:1], 0  # rows are counted by any column
+        try:
+            for done, step in enumerate(self._blocks(chosen), 1):  # noqa: B007 - used below
+                yield step
+        except _MarkMet as met:  # the first one, behind the first block: go on as if it was known
+            check.warn(f"{self.name}: {met} behind its first rows: taken as missing.", TableWarning)
+            yield from islice(replace(self, marked=True)._blocks(chosen), done, None)  # noqa: SLF001
+
+    def _blocks(self, chosen: Sequence[str]) -> Iterator[Step]:
+        """Parse all blocks."""
         rows = 0
         with (
             blaming_file(self.name),
@@ -110,7 +134,8 @@ class TextRows(RowPiece):
         ):
             for number, batch in enumerate(reader, 1):
                 rows += batch.num_rows
-                yield batch, share(number * BLOCK)
+                whole = blank(batch, self.missing) if self.marked else batch
+                yield whole, share(number * BLOCK)
         if self._ends_open():
             reason = "a quoted cell is left open: the file ends inside it. Close it."
             raise self.fault_at(reason, rows)
@@ -133,6 +158,8 @@ class TextRows(RowPiece):
         self, stream: pa.NativeFile, names: Sequence[str], types: pa.Schema | None
     ) -> pa.RecordBatchReader:
         """Read rows block by block; without ``types`` they are inferred."""
+        has_text = types is not None and any(is_text(types.field(name).type) for name in names)
+        marks = self.marks if self.marked or not has_text else ()
         return pcsv.open_csv(
             stream,
             pcsv.ReadOptions(
@@ -145,8 +172,8 @@ class TextRows(RowPiece):
             ),
             pcsv.ConvertOptions(
                 column_types=types,
-                null_values=self.missing,
-                strings_can_be_null=True,
+                null_values=(*self.missing, *marks),
+                strings_can_be_null=not self.marked,
                 decimal_point=self.decimal,
                 include_columns=names,
             ),
@@ -169,6 +196,11 @@ class TextRows(RowPiece):
             yield
         except pa.ArrowInvalid as error:
             said = str(error)
+            if not self.marked and (met := CELL.match(said)) and met["value"] in self.marks:
+                column = self.schema.names[int(met["column"])]
+                raise _MarkMet(
+                    f"column {column!r} has {met['value']!r} among its numbers"
+                ) from error
             try:
                 with self.stream() as (stream, _):
                     for _batch in replace(self, threads=False).reader(stream, names, self.schema):
@@ -200,8 +232,8 @@ class TextRows(RowPiece):
         value = found["value"] if len(found["value"]) <= 40 else f"{found['value'][:40]}…"
         return (
             f"column {column!r} must be {kind} in every row, as in the first ones. Got {value!r}. "
-            f"If it stands for a missing value, pass missing=[{value!r}] (--missing {value!r} in a "
-            "terminal); if not, give the column another type."
+            f"If it stands for a missing value, pass missing=[{value!r}]; if not, give the column "
+            "another type."
         )
 
     def fault_at(self, reason: str, row: int) -> FileFormatError:
@@ -243,6 +275,10 @@ class TextRows(RowPiece):
             return sum(text.count(b'"') for text in iter(lambda: file.read(BLOCK), b"")) % 2 == 1
 
 
+class _MarkMet(Exception):  # noqa: N818 - never leaves this file
+    """A mark of a missing value, which is no number, in a column of numbers."""
+
+
 # --- types ----------------------------------------------------------------------------------------
 
 
@@ -252,45 +288,91 @@ def open_texts(
     types: Mapping[str, pa.DataType],
     missing: Sequence[str],
     *,
+    usual: bool,
     threads: bool,
 ) -> list[TextRows]:
-    """Open text files by their paths and names: the first with rows sets the types of all."""
-    texts = tuple(dict.fromkeys(["", *missing]))
-    files = [_layout(*file, texts, threads=threads) for file in zip(paths, names, strict=True)]
+    """Open text files by their paths and names: the first with rows sets the types of all.
+
+    Each has a decimal point of its own. Unless ``usual``, no other text than these is missing.
+    """
+    texts = tuple(dict.fromkeys(["", *(USUAL_MISSING if usual else ()), *missing]))
+    marks = tuple(mark for mark in MARKS if usual and mark not in texts)
+    files = [
+        replace(_layout(*file, texts, threads=threads), marks=marks)
+        for file in zip(paths, names, strict=True)
+    ]
     first = next((file for file in files if not file.empty), files[0])
-    points = "." if first.separator == "," else ".,"  # a comma only where it separates no cells
-    guesses = [_guess(replace(first, decimal=point)) for point in points]
     header = first.schema.names
     known = {name: kind for name, kind in types.items() if name in header}
     numbers = [name for name, kind in known.items() if is_number(kind)]
-    telling = numbers or [name for name in header if name not in known]
-
-    def n_numbers(guess: TextRows) -> int:
-        """Count the columns of numbers, among those that should be if some should."""
-        return sum(is_number(guess.schema.field(name).type) for name in telling)
-
-    best = max(guesses, key=n_numbers)  # the first of equals
+    best = _best_guess(first, numbers or [name for name in header if name not in known])
     known = {each.name: each.type for each in best.schema} | known
+    numbers = [name for name, kind in known.items() if is_number(kind)]
+    seen = {name: marks for name, marks in best.seen.items() if not is_text(known[name])}
     return [
         replace(
-            file,
-            decimal=best.decimal,
+            best if file is first else _best_guess(file, numbers, best.decimal),
             schema=pa.schema([(name, known.get(name, pa.float64())) for name in file.schema.names]),
+            seen=seen if file is first else {},
+            marked=bool(seen),
         )
         for file in files
     ]
 
 
+def _best_guess(file: TextRows, telling: Sequence[str], usual: str | None = None) -> TextRows:
+    """Guess the types with each decimal point that there may be, the usual one of equals.
+
+    The right one makes numbers of most columns, among those that should be. A comma is one only
+    where it separates no cells; a file whose types are known needs no guess then.
+    """
+    points = "." if file.separator == "," else ",." if usual == "," else ".,"
+    if usual is not None and (file.empty or not points[1:]):
+        return file
+    guesses = [_guess(replace(file, decimal=point)) for point in points]
+
+    def n_numbers(guess: TextRows) -> int:
+        types = {each.name: each.type for each in guess.schema}
+        return sum(name in types and is_number(types[name]) for name in telling)
+
+    return max(guesses, key=n_numbers)
+
+
 def _guess(file: TextRows) -> TextRows:
     """Take the types that Arrow sees in the first block, made wide enough for later cells."""
-    types = [pa.float64()] * len(file.schema)
+    names, types = file.schema.names, [pa.float64()] * len(file.schema)
+    seen: dict[str, dict[str, int]] = {}
+    extent = ""
     if not file.empty:
-        with blaming_file(file.name), file.blaming_line([]), file.stream() as (stream, _):
-            start = pa.BufferReader(stream.read(2 * BLOCK))  # and what tells that it is whole
-            with file.reader(start, [], None) as reader:
+        marked = replace(file, marked=True)
+        with blaming_file(file.name), marked.blaming_line([]), file.stream() as (stream, _):
+            start = stream.read(2 * BLOCK)  # and what tells that it is whole
+            with marked.reader(pa.BufferReader(start), [], None) as reader:
                 first = next(reader, None)
-        types = types if first is None else [_widened(column) for column in first.columns]
-    return replace(file, schema=pa.schema(zip(file.schema.names, types, strict=True)))
+        if first is not None:
+            types = [_widened(column) for column in first.columns]
+            gaps = [
+                name
+                for name, column in zip(names, first.columns, strict=True)
+                if column.null_count and not is_text(column.type)
+            ]
+            seen = _marks_in(file, start, gaps) if gaps and file.marks else {}
+            extent = f" in the first {len(first)} rows" if len(start) > BLOCK else ""
+    schema = pa.schema(zip(names, types, strict=True))
+    return replace(file, schema=schema, seen=seen, extent=extent)
+
+
+def _marks_in(file: TextRows, start: bytes, names: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Count the marks in some columns of the first block."""
+    texts = pa.schema([(name, pa.string()) for name in names])
+    with file.reader(pa.BufferReader(start), names, texts) as reader:
+        columns = next(reader).columns
+    found: dict[str, dict[str, int]] = {}
+    for name, column in zip(names, columns, strict=True):
+        counts = {each["values"]: each["counts"] for each in column.value_counts().to_pylist()}
+        marks = {mark: counts[mark] for mark in file.marks if mark in counts}
+        found |= {name: marks} if marks else {}
+    return found
 
 
 def _widened(column: pa.Array) -> pa.DataType:
@@ -347,6 +429,7 @@ def _layout(path: str, name: str, missing: tuple[str, ...], *, threads: bool) ->
         lines=lines,
         empty=len(head) == start,
         missing=missing,
+        marks=(),
         threads=threads,
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, final
 
@@ -16,6 +17,7 @@ from credo._results import number
 from credo._types import F64, Int, Label, Labels, RandomState
 from credo.classifiers._base import GenerativeClassifier
 from credo.classifiers.schema import Batch, TableSchema, fitted_learner
+from credo.classifiers.summary import ColumnMemory
 from credo.decisions import (
     Calibration,
     CostCurve,
@@ -28,7 +30,7 @@ from credo.decisions import (
     evaluate,
 )
 from credo.decisions.loss import as_loss
-from credo.exceptions import InputError, LabelError
+from credo.exceptions import InputError, LabelError, TableWarning
 from credo.posterior import Posterior
 from credo.tables.column_report import (
     ColumnSummary,
@@ -57,6 +59,11 @@ _LEAST_SAMPLED = 200
 _MOST_WORK = 10_000_000_000
 #: With more columns the work, which grows with the cube of them, is not worth its answer.
 _MOST_COLUMNS = 300
+#: Sums of the same numbers, in any order, differ by less; other rows that are so near to those of
+#: the fit in all columns at once, and in the numbers of their classes, are the same to a model.
+_SAME = 1e-8
+#: Unseen labels that are named in a message.
+_MOST_TOLD = 8
 #: Points of a risk-coverage curve that are kept: more than a screen has room for.
 _MOST_POINTS = 400
 
@@ -110,7 +117,7 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
     Raises
     ------
     LabelError
-        If a label is not one of the model's classes, or the loss is about others.
+        If no label is one of the model's classes, or the loss lacks one of these.
     InputError
         If the model has no schema, a label is missing, or the table is too long: all
         probabilities are held in memory, at most fifty million numbers.
@@ -121,6 +128,17 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
 
     Notes
     -----
+    Labels unseen in fit are told by a warning, and counted in ``unseen``. Such rows cost what the
+    loss says where it has a row for that true class, and one where no loss is given, as any error
+    does; they are errors to the accuracy, and left out of log loss, Brier score and calibration.
+    Where a loss has no row for them they are left out of everything.
+
+    A warning, and ``is_of_fit``, tell the rows that the model was fitted to, in any order, file or
+    format: there are as many of each class, and the mean and the deviation of each column, or the
+    shares of its categories, are those that the summary of the model remembers, to rounding; of
+    logistic regression, the likelihood. This costs nothing. It does not tell a part of these rows,
+    nor rows that were fitted with weights, nor a text model or one saved without its summary.
+
     One pass over the table, and time O(n K log n) for the curves. Columns are hidden in a random
     sample of at most 2 000 rows: generative models leave a hidden column out exactly, by
     marginalising; for logistic regression its values are dealt out to other rows instead. Rows are
@@ -139,14 +157,17 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
     >>> from credo.tables import evaluate_table
     >>> table = pa.table({"age": [20, 31, 42, 53, 35], "y": ["no", "no", "yes", "yes", "no"]})
     >>> model = credo.fit_table(credo.NaiveBayes(), table, target="y")
-    >>> found = evaluate_table(model, table, loss=credo.Loss.class_costs({"no": 1, "yes": 4}))
+    >>> other = pa.table({"age": [23, 33, 45, 50], "y": ["no", "no", "no", "yes"]})
+    >>> found = evaluate_table(model, other, loss=credo.Loss.class_costs({"no": 1, "yes": 4}))
     >>> found.n_rows, found.accuracy, found.mean_loss
-    (5, 1.0, 0.0)
+    (4, 0.75, 0.25)
     """
     schema = _roles(schema_of_model(model, _OWNER), target, weight, missing)
     learner = _classifier(model)
     labels = check.labels(learner.classes_, f"classes of {_OWNER}")
-    used = loss_for(labels, own_loss(model, _OWNER) if loss is None else loss)
+    given = own_loss(model, _OWNER) if loss is None else loss
+    used = loss_for(labels, given)
+    _truths_of(used, labels)  # which refuses other names before the rows are read
     rows = open_checked(source, schema, _OWNER, also=(schema.target,), engine=engine)
     rng = check.generator(random_state)
     size = _sample_size(learner, len(schema.names), len(labels))
@@ -154,24 +175,111 @@ def evaluate_table(  # noqa: PLR0913 - a table is named by its columns, as in fi
     found = TableJob(schema.columns, gather, gather.merge).run(rows, engine, progress)
     if found is None:
         raise InputError(f"{_OWNER}: {rows.name} has no rows.")
-    truth = np.concatenate(found.truths)
+    truth, used = _with_unseen(found, labels, used, is_given=given is not None)
+    unseen, n_left_out = Counter(found.others), int((truth < 0).sum())
+    if len(found.others) == len(truth):
+        raise LabelError(
+            f"{_OWNER}: no row of {rows.name} has a label in column {schema.target!r} that the "
+            f"model knows. It knows {check.listing(labels)}; got {check.listing(tuple(unseen))}."
+            f"{check.hint(found.others[0], labels)}"
+        )
+    kept: Any = truth >= 0 if n_left_out else slice(None)
+    _tell_unseen(unseen, labels, rows.name, n_left_out, is_given=given is not None)
     summary: Any = getattr(learner, "summary_", None)
     memory = summary.describe(schema.names) if hasattr(summary, "describe") else {}
     told = None if progress is None else partial(progress, len(truth) if engine is None else 0)
+    columns = tuple(each.summary(memory.get(each.spec.name)) for each in found.tallies)
+    weights = np.concatenate(found.weights)[kept] if found.weights else None
+    measures = measure(labels, truth[kept], np.concatenate(found.tables)[kept], used, weights)
     return TableEvaluation(
         model=type(learner).__name__,
         source=rows.name,
         target=schema.target,
         weight=weight,
-        columns=tuple(each.summary(memory.get(each.spec.name)) for each in found.tallies),
+        columns=columns,
         contributions=_contributions(gather, found.sample, rng, told),
-        measures=measure(
-            labels,
-            truth,
-            np.concatenate(found.tables),
-            used,
-            np.concatenate(found.weights) if found.weights else None,
-        ),
+        measures=measures,
+        unseen=dict(unseen),
+        n_left_out=n_left_out,
+        is_of_fit=not unseen and _is_of_fit(learner, measures, columns, memory),
+    )
+
+
+def _is_of_fit(
+    learner: Any,
+    measures: Measures,
+    columns: Sequence[ColumnSummary],
+    memory: Mapping[Any, ColumnMemory],
+) -> bool:
+    """Tell, and warn of, rows that a model learned from, by what it remembers of them if it does.
+
+    Logistic regression remembers their likelihood; the others how many there were of each class,
+    and what each column is like.
+    """
+    if learner.Summary is None:
+        found = -measures.n_rows * measures.outcome.calibration.log_loss
+        same = math.isclose(found, getattr(learner, "log_likelihood_", math.nan), rel_tol=_SAME)
+    else:
+        known = [(each, memory[each.name]) for each in columns if each.name in memory]
+        same = bool(known) and np.array_equal(learner.summary_.weights, measures.class_counts)
+        same &= all(
+            abs(each.shift or 0.0) <= _SAME
+            and math.isclose(each.deviation or 0.0, then.deviation or 0.0, rel_tol=_SAME)
+            for each, then in known
+        )
+    if same:
+        check.warn(
+            f"{_OWNER}: these are the rows that the model was fitted to, or just like them. What "
+            "is measured on them promises too much: evaluate on rows that the model has not seen.",
+            TableWarning,
+        )
+    return same
+
+
+def _truths_of(loss: Loss, labels: Labels) -> tuple[Labels, Int]:
+    """Return the labels and then what else may be true by a loss, with the row of each."""
+    loss = as_loss(loss, _OWNER, per_row=False)
+    more = [truth for truth in loss.truths if truth not in labels]
+    names = (*labels, *more) if {*labels} <= {*loss.truths} else labels
+    return names, loss.rows_for(names, _OWNER)
+
+
+def _with_unseen(
+    found: _Gathered, labels: Labels, loss: Loss, *, is_given: bool
+) -> tuple[Int, Loss]:
+    """Return the place of each row's truth, -1 where the loss has none, and the loss.
+
+    If no loss was given, whatever is done costs one where the truth is unseen.
+    """
+    truth = np.concatenate(found.truths)
+    names = tuple(dict.fromkeys(found.others))
+    if names and not is_given:
+        cells = np.concatenate([loss.matrix, np.ones((len(names), len(loss.acts)))])
+        loss = Loss(cells, (*loss.truths, *names), loss.acts)
+    codes = codes_of(_truths_of(loss, labels)[0])
+    places = [codes.get(label, codes.get(label_text(label), -1)) for label in found.others]
+    truth[truth < 0] = places
+    return truth, loss
+
+
+def _tell_unseen(
+    unseen: Counter[Any], labels: Labels, name: str, n_left_out: int, *, is_given: bool
+) -> None:
+    """Warn of labels that no row had in fit, and say how they are counted."""
+    if not unseen:
+        return
+    most, n = unseen.most_common(_MOST_TOLD), unseen.total()
+    told = ", ".join(f"{label!r} {count}" for label, count in most)
+    told += f" and {len(unseen) - len(most)} more" * (len(unseen) > len(most))
+    how = "They cost one each, as any error does."
+    if is_given:
+        how = (
+            f"They cost what the loss says, but for {n_left_out} left out: it has no row for them."
+        )
+    check.warn(
+        f"{_OWNER}: {name} has labels unseen in fit in {n} row{'s' * (n > 1)}: {told}. "
+        f"{how}{check.hint(most[0][0], labels)}",
+        TableWarning,
     )
 
 
@@ -184,6 +292,8 @@ class _Gathered:
     tables: tuple[F64, ...]
     weights: tuple[F64, ...]
     tallies: tuple[ColumnTally, ...]
+    #: Labels of the rows whose truth is -1: no row had them in fit.
+    others: tuple[Label, ...]
     #: A sample: each row has drawn a number, and those with the smallest are kept, in their order.
     keys: F64
     sample: Any
@@ -205,11 +315,13 @@ class _Gather:
         """Keep true classes, posteriors, weights, counts and a sample of a batch."""
         batch = Batch(rows, self.schema, _OWNER, start)
         drawn = np.random.Generator(np.random.PCG64(self.seed).advance(start))
+        truth, others = self.truths(batch)
         found = _Gathered(
-            (self.truths(batch),),
+            (truth,),
             (log_posterior(self.learner, batch),),
             () if self.schema.weight is None else (batch.read_weights(),),
             tuple(ColumnTally.of(spec, rows.column(spec.name)) for spec in self.schema.features),
+            others,
             drawn.random(len(rows)),
             rows,
         )
@@ -222,6 +334,7 @@ class _Gather:
             first.tables + second.tables,
             first.weights + second.weights,
             tuple(map(ColumnTally.merge, first.tallies, second.tallies)),
+            first.others + second.others,
             np.concatenate([first.keys, second.keys]),
             pa.concat_batches([first.sample, second.sample]),
         )
@@ -239,29 +352,28 @@ class _Gather:
         best = np.sort(np.argsort(found.keys, kind="stable")[: self.n_sampled])
         return replace(found, keys=found.keys[best], sample=found.sample.take(pa.array(best)))
 
-    def truths(self, batch: Batch) -> Int:
-        """Find the class of each row; an unknown or missing label is named with its row."""
+    def truths(self, batch: Batch) -> tuple[Int, tuple[Label, ...]]:
+        """Find the class of each row, -1 where it is unseen, and what it is there.
+
+        A missing label is named with its row.
+        """
         column, codes = batch.rows.column(self.schema.target), codes_of(self.labels)
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
         names = column.dictionary.to_pylist()
-        places = [codes.get(name, codes.get(label_text(name), -1)) for name in names]
+        places = [
+            -2 if name is None else codes.get(name, codes.get(label_text(name), -1))
+            for name in names
+        ]
         index = column.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
-        found = np.array([*places, -1], dtype=np.intp)[index.astype(np.intp)]
-        if (found < 0).any():
-            row = int(np.argmax(found < 0))
-            raise self._unknown(batch.number(row), column[row].as_py())
-        return found
-
-    def _unknown(self, row: int, label: Any) -> InputError:
-        """Say which label is missing or not known, and where."""
-        place, column = f"{_OWNER}: row {row} of {self.name}", self.schema.target
-        if label is None:
-            return InputError(f"{place} has no label in column {column!r}. Leave such rows out.")
-        return LabelError(
-            f"{place} has the label {label!r} in column {column!r}, a class that the model does "
-            f"not know. It knows {check.listing(self.labels)}.{check.hint(label, self.labels)}"
-        )
+        found = np.array([*places, -2], dtype=np.intp)[index.astype(np.intp)]
+        if (found < -1).any():
+            row = batch.number(int(np.argmax(found < -1)))
+            raise InputError(
+                f"{_OWNER}: row {row} of {self.name} has no label in column "
+                f"{self.schema.target!r}. Leave such rows out."
+            )
+        return found, tuple(names[i] for i in index[found < 0])
 
 
 def _contributions(
@@ -274,11 +386,12 @@ def _contributions(
     model, schema = gather.learner, gather.schema
     if _has_words(model):
         return telling_words(model)
-    if not len(sample):
+    if not gather.n_sampled:
         reason = f"There are {len(schema.names)} columns, too many to hide one after the other."
         return Contributions(None, (), reason=reason)
+    sample = sample.filter(pa.array(gather.truths(Batch(sample, schema, _OWNER))[0] >= 0))
     batch = Batch(sample, schema, _OWNER)
-    truth = gather.truths(batch)
+    truth, _ = gather.truths(batch)
 
     def log_of_truth(rows: Any) -> F64:
         return log_posterior(model, Batch(rows, schema, _OWNER))[np.arange(len(truth)), truth]
@@ -411,19 +524,32 @@ def measure(
 ) -> Measures:
     """Measure decisions under a loss, from log-probabilities (n, K) in the order of the labels.
 
-    ``truth`` holds the place of each row's label. Inside, labels are their places, because a
-    million numbers are found faster than a million names; the results have the names.
+    ``truth`` holds the place of each row's label among the labels, and behind them what else may
+    be true by the loss, to which the model gives no probability. Inside, labels are their places,
+    because a million numbers are found faster than a million names; the results have the names.
     """
-    order = as_loss(loss, _OWNER, per_row=False).rows_for(labels, _OWNER)
-    coded = Loss(loss.matrix[order], range(len(labels)), loss.acts, reject=loss.reject)
-    posterior = Posterior(log_probabilities, range(len(labels)))
+    names, order = _truths_of(loss, labels)
+    coded = Loss(loss.matrix[order], range(len(names)), loss.acts, reject=loss.reject)
+    posterior = seen = Posterior(log_probabilities, range(len(labels)))
+    if len(names) > len(labels):
+        none = np.full((len(truth), len(names) - len(labels)), -np.inf)
+        posterior = Posterior(np.concatenate([log_probabilities, none], axis=1), range(len(names)))
     choice = decide(posterior, coded)
     outcome = evaluate(truth, posterior, coded, acts=choice, sample_weight=weight)
     top = posterior.log_probabilities.argmax(axis=1)
     counted = np.ones(len(truth)) if weight is None else weight
     own = coded.matrix[truth, choice.act_index]
     constant = outcome.expected_loss.constant_act
-    curve, reason = _cost_curve(labels, truth, posterior, coded, weight)
+    known, within = truth < len(labels), coded
+    seen_truth, seen_weight = truth, weight
+    if posterior is not seen:  # of what is unseen no probability can be right
+        rows = loss.matrix[order[: len(labels)]]
+        within = Loss(rows, range(len(labels)), loss.acts, reject=loss.reject)
+        seen, seen_truth = Posterior(log_probabilities[known], range(len(labels))), truth[known]
+        seen_weight = None if weight is None else weight[known]
+        measured = calibration(seen_truth, seen, sample_weight=seen_weight)
+        outcome = replace(outcome, calibration=measured)
+    curve, reason = _cost_curve(labels, seen_truth, seen, within, seen_weight)
 
     def instead(losses: F64, act: Label | None = None) -> Alternative:
         mean, _ = weighted_mean(losses, counted)
@@ -431,12 +557,12 @@ def measure(
 
     return Measures(
         classes=labels,
-        class_counts=check.frozen(np.bincount(truth, minlength=len(labels))),
+        class_counts=check.frozen(np.bincount(seen_truth, minlength=len(labels))),
         n_rows=len(truth),
         loss=loss,
         outcome=replace(
             outcome,
-            confusion=replace(outcome.confusion, truths=labels),
+            confusion=replace(outcome.confusion, truths=names),
             risk_coverage=_thinned(outcome.risk_coverage),
         ),
         standard_error=weighted_mean(own, counted)[1],
@@ -444,7 +570,7 @@ def measure(
         most_probable=instead(coded.matrix[truth, _best_acts(coded)[top]]),
         constant=instead(coded.matrix[truth, loss.acts.index(constant)], constant),
         informed=instead(coded.matrix.min(axis=1)[truth]),
-        reliability=_reliability(labels, truth, posterior, curve, outcome, weight),
+        reliability=_reliability(labels, seen_truth, seen, curve, outcome, seen_weight),
         cost_curve=curve,
         no_cost_curve=reason,
     )
@@ -521,6 +647,12 @@ class TableEvaluation:
         What is in each column of features.
     contributions
         What each column tells.
+    unseen
+        Labels unseen in fit, with their numbers of rows.
+    n_left_out
+        How many of these rows are left out of all measures, since the loss has no row for them.
+    is_of_fit
+        Whether the rows are those that the model was fitted to, or just like them.
 
     See Also
     --------
@@ -535,10 +667,13 @@ class TableEvaluation:
     measures: Measures
     columns: tuple[ColumnSummary, ...]
     contributions: Contributions
+    unseen: Mapping[Label, int] = field(default_factory=dict)
+    n_left_out: int = 0
+    is_of_fit: bool = False
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """Number of rows that were measured."""
         return self.measures.n_rows
 
     @property
@@ -587,6 +722,9 @@ class TableEvaluation:
                 "target": self.target,
                 "weight": self.weight,
                 "n_rows": self.n_rows,
+                "n_left_out": self.n_left_out,
+                "is_of_fit": self.is_of_fit,
+                "unseen": {str(label): n for label, n in self.unseen.items()},
                 "classes": list(found.classes),
                 "class_counts": found.class_counts.tolist(),
                 "accuracy": self.accuracy,

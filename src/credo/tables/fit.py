@@ -38,6 +38,7 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
     features: Sequence[str] | None = None,
     weight: str | None = None,
     *,
+    drop: Sequence[str] = (),
     missing: Sequence[str] = (),
     engine: Engine | None = None,
     progress: Progress | None = None,
@@ -60,9 +61,11 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
         Columns to learn from; by default all but the target and the weight.
     weight : str, optional
         Column of weights: 2 counts as the row twice, 0 as no row.
+    drop : sequence of str
+        Columns to leave out, such as an identifier; later tables may lack them.
     missing : sequence of str
         Words for a missing cell in text files, such as ``"?"``; empty cells, NA and NaN always
-        are.
+        are, and among numbers ``?``, ``-``, ``.``, ``na`` and ``Null``, which a warning tells.
     engine : optional
         ``credo.tables.DaskEngine`` or ``SparkEngine``: summarise on a cluster.
     progress : callable, optional
@@ -114,7 +117,10 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
     owner = "fit_table"
     learner = learner_of(model, owner)
     opened = open_table(source, engine, missing=missing or None)
-    schema = schema_of(learner, opened, target, features, weight, missing)
+    schema = schema_of(
+        *(learner, opened, target), features=features, weight=weight, drop=drop, missing=missing
+    )
+    opened.tell_marks(schema.columns)
     passes = TablePasses(opened, Labelling.of(learner, schema, owner), engine, progress)
     if learner.Summary is None:
         learner._fit_passes(passes, schema.names)  # noqa: SLF001 - how such models learn
@@ -368,6 +374,7 @@ def open_checked(  # noqa: PLR0913 - a table, and what is asked of it
     if schema.weight is not None and (labels or also):
         check.position(schema.weight, known, "column", f"{owner}: {opened.name}")
         check_weights(opened.schema.field(schema.weight), f"{owner}: {opened.name}")
+    opened.tell_marks([spec.name for spec in specs])
     return opened
 
 

@@ -328,17 +328,18 @@ def loss_for(labels: Labels, loss: Loss | None) -> Loss:
     """Return the loss with the labels' own names; zero-one by default.
 
     A file knows text only, so its true classes and acts ``"1"`` and ``"2"`` become the labels 1 and
-    2 where every true class is the text of exactly one label.
+    2 where the text of every label is a true class.
     """
     if loss is None:
         return Loss.zero_one(labels)
     names = {label_text(label): label for label in labels}
-    known = len(names) == len(labels) and {label_text(t) for t in loss.truths} <= names.keys()
-    if set(loss.truths) <= set(labels) or not known:
+    known = len(names) == len(labels) and names.keys() <= {label_text(t) for t in loss.truths}
+    if set(labels) <= set(loss.truths) or not known:
         return loss
     acts = [names.get(label_text(act), act) for act in loss.acts]
     reject = None if loss.reject is None else acts[loss.acts.index(loss.reject)]
-    return Loss(loss.matrix, [names[label_text(t)] for t in loss.truths], acts, reject=reject)
+    truths = [names.get(label_text(truth), truth) for truth in loss.truths]
+    return Loss(loss.matrix, truths, acts, reject=reject)
 
 
 def own_loss(model: Any, owner: str) -> Loss | None:

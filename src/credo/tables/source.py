@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from credo import _checks as check
 from credo._files import local_path
-from credo.exceptions import FileFormatError, InputError
+from credo.columns import Numbers, marks_text, read_table
+from credo.exceptions import FileFormatError, InputError, TableWarning
 from credo.tables.arrow import (
     blaming_file,
     blaming_input,
@@ -23,7 +24,7 @@ from credo.tables.arrow import (
     plain_type,
     said_by,
 )
-from credo.tables.csv_files import USUAL_MISSING, open_texts
+from credo.tables.csv_files import TextRows, open_texts
 from credo.tables.pieces import (
     ARROW_MAGIC,
     BATCH_ROWS,
@@ -51,6 +52,9 @@ ENDINGS = {
 #: How files begin or end that are no rows: marks of Spark, hidden and half-written files.
 NO_ROWS = (".", "_")
 HALF_WRITTEN = (".tmp", ".part", ".crc", ".crdownload", "~")
+
+#: Columns with marks that are named in a message.
+_SHOWN = 8
 
 ACCEPTED = (
     "a path to a .csv, .csv.gz, .tsv, .parquet, .arrow or .feather file, a folder or a list of "
@@ -279,6 +283,30 @@ class Source:
             return self._faults.get(name)
         return f"it is nested ({kind}). Leave it out, or make it one value per row."
 
+    def tell_marks(self, columns: Sequence[str]) -> None:
+        """Warn of marks such as ``?`` that are taken as missing among the numbers of a text file.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names of the columns that are used.
+        """
+        for piece in self._pieces:
+            seen = piece.seen if isinstance(piece, TextRows) else {}
+            told = [
+                f"column {name!r} has {marks_text(marks)}"
+                for name, marks in seen.items()
+                if name in columns
+            ]
+            if told:
+                more = f" and {len(told) - _SHOWN} more columns" if told[_SHOWN:] else ""
+                rows = piece.extent if isinstance(piece, TextRows) else ""
+                check.warn(
+                    f"{piece.name}: {'; '.join(told[:_SHOWN])}{more}{rows} among numbers: taken as "
+                    "missing.",
+                    TableWarning,
+                )
+
     def fault_at(self, reason: str, row: int) -> FileFormatError:
         """Return an error about a row: a text file is named with the line on which it begins.
 
@@ -411,7 +439,8 @@ def open_source(
         Names that the file does not have are passed over.
     missing : sequence of str, optional
         More texts that mean a missing value, besides the empty one, ``NA``, ``NaN``, ``null`` and
-        the like, which do so in text files.
+        the like, which do so in text files; among numbers ``?``, ``-``, ``.``, ``na`` and ``Null``
+        do so as well.
     usual_missing : bool
         Whether ``NA`` and the like mean a missing value in text files; else the empty cell and
         ``missing`` alone do.
@@ -439,7 +468,8 @@ def open_source(
     Notes
     -----
     Text files: the separator is a comma, or a semicolon, tab or bar if the header has no comma;
-    with the latter, numbers may have decimal commas. The types are those of the first MB.
+    with the latter, numbers may have decimal commas. The types are those of the first MB; of
+    several files, of the first with rows, while each has its own separator and decimal point.
     Whole numbers become float64, since decimals may follow, unless some exceed :math:`2^{53}`:
     such a column holds names. A column that is empty at first becomes float64 as well. A later
     cell that does not fit is an error with its line. A row has at most 1 MB.
@@ -472,8 +502,10 @@ def open_source(
         raise InputError(f"The files of {called} must be of one kind. Got {check.listing(paths)}.")
     names = [name] if name and not paths[1:] else paths
     if kinds == {"text"}:
-        texts = (*(USUAL_MISSING if usual_missing else ()), *words)
-        return Source(name or called, open_texts(paths, names, types or {}, texts, threads=threads))
+        texts = open_texts(
+            *(paths, names, types or {}, words), usual=usual_missing, threads=threads
+        )
+        return Source(name or called, texts)
     kind = ParquetRows if kinds == {"Parquet"} else ArrowRows
     pieces = [kind.open(*file, threads=threads) for file in zip(paths, names, strict=True)]
     return Source(name or called, pieces, missing=words)
@@ -560,12 +592,23 @@ def _in_memory(source: Any, name: str, *, threads: bool) -> tuple[RowPiece, dict
 
 def _of_pandas(frame: Any, name: str) -> tuple[RowPiece, dict[str, str]]:
     """Take each column over by itself, so that one of odd objects spoils no other."""
-    columns, faults = {}, {}
+    columns: dict[Any, Any] = {}
+    faults: dict[str, str] = {}
     labels = check.labels([str(label) for label in frame.columns], f"columns of {name}")
     for i, label in enumerate(labels):
         try:
             columns[label] = pa.array(frame.iloc[:, i], from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            columns[label] = pa.nulls(len(frame))
-            faults[str(label)] = said_by(error)
+            numbers = _beside_marks(frame.iloc[:, [i]], name)
+            columns[label] = pa.nulls(len(frame)) if numbers is None else numbers
+            faults |= {str(label): said_by(error)} if numbers is None else {}
     return TableRows.of(pa.table(columns), name), faults
+
+
+def _beside_marks(frame: Any, name: str) -> Any:
+    """Return the column of a frame if it holds numbers and marks of missing ones; else None."""
+    try:
+        found = read_table(frame, name).column(0)
+    except InputError:
+        return None
+    return pa.array(found.values, from_pandas=True) if isinstance(found, Numbers) else None

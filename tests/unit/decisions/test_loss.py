@@ -68,6 +68,32 @@ def test_a_reject_cost_may_depend_on_the_truth(cancer):
     assert cancer.with_reject([7, 1], name="ask") == by_name
 
 
+@pytest.mark.parametrize("cost", [-1, -1e-9, [-1, -2], {"cancer": -3, "normal": -0.5}])
+def test_a_reject_act_that_always_wins_is_refused(cancer, cost):
+    with pytest.raises(InputError, match="'reject' costs less than any other act.*every case"):
+        cancer.with_reject(cost)
+    wide = np.column_stack([cancer.matrix, [-1, -1]])
+    with pytest.raises(InputError, match="-1, where 'cancer' is true and the best act costs 0"):
+        Loss(wide, cancer.truths, [*cancer.acts, "ask"], reject="ask")
+
+
+def test_a_reject_cost_may_be_a_gain_beside_gains_and_nothing_where_all_is_certain(cancer):
+    gains = Loss.gains(
+        {("sun", "walk"): 3, ("sun", "stay"): 0, ("rain", "walk"): -5, ("rain", "stay"): 1}
+    )
+    asked = gains.with_reject(-2.0)  # ask: a gain of 2, more than what staying gains in the rain
+    assert decide([[1, 0], [0, 1]], asked, labels=["sun", "rain"]).acts.tolist() == [
+        "walk",
+        "reject",
+    ]
+    with pytest.raises(InputError, match="every case would be rejected"):
+        gains.with_reject(-3.5)
+    free = decide([[1, 0], [0.99, 0.01]], cancer.with_reject(0), labels=cancer.truths)
+    assert free.rejected.tolist() == [False, True]
+    losses = cancer.with_reject(0.3).matrix - np.array([[[0, 0, 0]], [[0, 0, 9]]])
+    assert cancer.with_reject(0.3).per_row(losses).is_per_row  # it wins in the second row alone
+
+
 def test_per_row_losses_keep_names_and_reject(cancer):
     loss = cancer.with_reject(0.3).per_row(np.ones((4, 2, 3)))
     assert loss.is_per_row

@@ -66,6 +66,8 @@ def rows(n=240, labels=("good", "bad"), seed=0):
     }
 
 
+#: Pages are of the rows of the fit, which they say themselves.
+pytestmark = pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 LOSS = credo.Loss([[0, 1], [5, 0]], ["good", "bad"], ["lend", "refuse"])
 
 

@@ -2,11 +2,15 @@
 
 import datetime as dt
 import gzip
+import io
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
-from credo.exceptions import FileFormatError
+from credo.columns import MARKS
+from credo.exceptions import FileFormatError, TableWarning
 from credo.tables import csv_files, open_source
 
 
@@ -88,7 +92,7 @@ DAMAGED = {
     "late word": (f"a,b\n{FILLER}\nzwei,y\n", "line 3003: column 'a' must be a number in every"),
     "late word quoted": (
         f"a,b\n{FILLER}z" + "ä" * 99 + ",y\n",
-        r"Got 'zä{39}…'. If .* pass missing=\['z.*'\] \(--missing 'z.*' in a terminal\)",
+        r"Got 'zä{39}…'. If .* pass missing=\['z.*'\]; if not",
     ),
     "huge row": ("a,b\n1," + "x" * 10_000 + "\n", "a row has more than 4096 characters"),
     "open quote": (f'a,b\n{FILLER}2,"y\n3,z\n', "line 3002: a quoted cell is left open"),
@@ -147,3 +151,97 @@ def test_a_row_is_named_by_its_line_or_by_its_number(opened, tmp_path):
 def test_only_the_columns_asked_for_must_fit_their_type(opened):
     source = opened(f"a,b\n{FILLER}z,y\n")
     assert sum(batch.num_rows for batch in source.batches(["b"])) == 3001
+
+
+# --- marks among numbers --------------------------------------------------------------------------
+
+
+def gaps(first, mark, n=2000):
+    """A text with a mark in a column of numbers, and in one of words, from a row on."""
+    rng = np.random.default_rng(0)
+    rows = np.arange(n)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=n).round(3).astype(str),
+            "word": rng.choice(["red", "NA", mark, "blue"], n),
+            "flag": rng.choice(["true", "false"], n),
+        }
+    )
+    for name in ("x", "flag"):
+        frame.loc[(rows >= first) & (rng.random(n) < 0.2), name] = mark
+        frame.loc[rng.random(n) < 0.1, name] = ""
+    return frame.to_csv(index=False)
+
+
+@pytest.mark.parametrize("mark", ["?", "-", ".", "na", "Null", " ?"])
+@pytest.mark.parametrize("first", [0, 1500], ids=["at once", "behind the first block"])
+@pytest.mark.parametrize("columns", [["x", "word", "flag"], ["flag", "x"]])
+@pytest.mark.filterwarnings("ignore::credo.exceptions.TableWarning")
+def test_a_mark_is_missing_among_numbers_and_a_word_among_words(opened, mark, first, columns):
+    text = gaps(first, mark)
+    source = opened(text)
+    assert source.schema.types == [pa.float64(), pa.string(), pa.bool_()]
+    found = pa.Table.from_batches(source.batches(columns)).to_pandas()
+    asked = {"x": [mark, ""], "flag": [mark, ""], "word": ["NA", ""]}
+    expected = pd.read_csv(
+        io.StringIO(text), na_values=asked, keep_default_na=False, dtype={"flag": object}
+    )
+    for name in columns:
+        cells = expected[name].map(lambda cell: {"true": True, "false": False}.get(cell, cell))
+        assert found[name].isna().tolist() == cells.isna().tolist()
+        assert found[name].dropna().tolist() == cells.dropna().tolist()
+
+
+def test_marks_in_the_first_rows_are_counted_and_later_ones_are_told_when_met(opened):
+    source = opened("a,b,c\n1,?,x\n-,2.5,?\n?,?,y\n")
+    with pytest.warns(TableWarning) as told:
+        source.tell_marks(["a", "b", "c"])
+    (message,) = (str(each.message) for each in told)
+    assert message.endswith(
+        "t.csv: column 'a' has '?' 1 time and '-' 1 time; column 'b' has '?' 2 times among "
+        "numbers: taken as missing."
+    )
+    source.tell_marks(["c"])  # where it is a word, and no other column is used
+    long = opened("a,b\n?,x\n" + FILLER)
+    with pytest.warns(
+        TableWarning, match=r"'\?' 1 time in the first \d+ rows among numbers: taken"
+    ):
+        long.tell_marks(["a"])
+    late = opened(f"a,b\n{FILLER}?,y\n7,?\n")
+    with pytest.warns(TableWarning, match="'a' has '\\?' among its numbers behind its first rows"):
+        rows = pa.Table.from_batches(late.batches())
+    assert rows.slice(2999).to_pydict() == {"a": [1.0, None, 7.0], "b": ["x", "y", "?"]}
+
+
+def test_only_cells_that_are_named_are_missing_where_the_usual_ones_are_not(opened):
+    source = opened("a,b\n1,?\n?,2\n", usual_missing=False, missing=["-"])
+    assert source.head().to_pydict() == {"a": ["1", "?"], "b": ["?", "2"]}
+    source = opened("a,b\n1,x\n?,y\n", missing=["?"])
+    source.tell_marks(["a", "b"])  # who names a mark is told nothing
+    assert source.head()["a"].to_pylist() == [1, None]
+    assert "?" in MARKS
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 2, 0]])
+@pytest.mark.filterwarnings("ignore::credo.exceptions.TableWarning")
+def test_each_file_has_its_decimal_point_and_marks_are_missing_in_any(tmp_path, order):
+    texts = ["a;b\n1,5;x\n2,25;y\n", "a;b\n3.5;x\n-4.25;?\n", "a,b\n5.5,y\n?,x\n"]
+    known = (
+        [{"a": 1.5, "b": "x"}, {"a": 2.25, "b": "y"}],
+        [
+            {"a": 3.5, "b": "x"},
+            {"a": -4.25, "b": "?"},
+        ],
+        [{"a": 5.5, "b": "y"}, {"a": None, "b": "x"}],
+    )
+    paths = [tmp_path / f"{i}.csv" for i in order]
+    for path, i in zip(paths, order, strict=True):
+        path.write_text(texts[i])
+    assert open_source(paths).head().to_pylist() == [row for i in order for row in known[i]]
+
+
+def test_a_file_of_whole_numbers_has_the_decimal_point_of_the_first(tmp_path):
+    whole = "a;b\n" + "1;x\n" * 3000 + "2,5;y\n"
+    for name, text in {"a.csv": "a;b\n1,5;x\n", "b.csv": whole}.items():
+        (tmp_path / name).write_text(text)
+    assert open_source(tmp_path).head()["a"].to_pylist()[-1] == 2.5

@@ -296,6 +296,18 @@ def test_a_table_is_scored_on_an_engine_as_it_is_here(engine, rows, model, tmp_p
     assert (nothing.num_rows, nothing.schema) == (0, here.schema)
 
 
+@pytest.mark.filterwarnings("ignore::credo.exceptions.TableWarning")
+def test_marks_among_numbers_are_missing_on_an_engine_as_they_are_here(engine, rows, tmp_path):
+    marked = rows.assign(x=rows["x"].astype(object).where(rows["n"] % 40 != 39, "?"))
+    for i in range(3):
+        marked[100 * i : 100 * i + 100].to_csv(tmp_path / f"{i}.csv", index=False)
+    learned = credo.fit_table(credo.NaiveBayes(), tmp_path, features=["x", "id"], engine=engine)
+    here = credo.fit_table(credo.NaiveBayes(), tmp_path, features=["x", "id"])
+    assert learned.families_["x"] == "gaussian"
+    there = credo.predict_table(learned, tmp_path, engine=engine)
+    np.testing.assert_allclose(there["p_yes"], credo.predict_table(here, tmp_path)["p_yes"])
+
+
 def test_a_wrong_row_is_an_error_on_an_engine_too(engine, rows, model):
     frame = dd.from_pandas(rows.assign(x=rows["x"].where(rows["n"] != 260, np.inf)), npartitions=3)
     for act in (credo.predict_table, credo.evaluate_table):
@@ -303,6 +315,7 @@ def test_a_wrong_row_is_an_error_on_an_engine_too(engine, rows, model):
             act(model, frame, engine=engine)
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 @pytest.mark.parametrize("most", [2000, 50])
 def test_a_table_is_evaluated_on_an_engine_as_it_is_here(engine, rows, model, most, monkeypatch):
     monkeypatch.setattr("credo.tables.evaluate._MOST_SAMPLED", most)

@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import brier_score_loss, log_loss
 
 import credo
-from credo.exceptions import CredoWarning, InputError, LabelError
+from credo.exceptions import CredoWarning, InputError, LabelError, TableWarning
 from credo.tables import evaluate_table, fit_table, predict_table
 from credo.tables.evaluate import measure
 
@@ -145,18 +146,93 @@ def test_progress_is_told(model):
 # --- labels and losses ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("label", "error", "message"),
-    [
-        ("godo", LabelError, "row 4 of .* label 'godo'.*Did you mean 'good'"),
-        (None, InputError, "row 4 of .* has no label in column 'y'"),
-    ],
-)
-def test_a_wrong_or_missing_label_is_named_with_its_row(model, label, error, message):
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_missing_label_is_named_with_its_row(model, coded):
     table = applicants(5)
-    labels = [*table["y"].to_pylist()[:3], label, "bad"]
-    with pytest.raises(error, match=message):
-        evaluate_table(model, table.set_column(4, "y", pa.array(labels)))
+    labels = pa.array([*table["y"].to_pylist()[:3], None, "bad"])
+    if coded:
+        words = pa.array(["good", "bad", None])
+        labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 2, 1]), words)
+    with pytest.raises(InputError, match="row 4 of .* has no label in column 'y'"):
+        evaluate_table(model, table.set_column(4, "y", labels))
+
+
+def with_strangers(n_late=7, n_lost=5):
+    """Applicants, some of whom have labels that the model has never seen; and which."""
+    table = applicants()
+    labels = np.array(table["y"].to_pylist(), dtype=object)
+    labels[10 : 10 + n_late], labels[200 : 200 + n_lost] = "late", "lost"
+    return table.set_column(4, "y", pa.array(labels.tolist())), labels
+
+
+def test_labels_unseen_in_fit_are_errors_that_cost_one(model):
+    table, labels = with_strangers()
+    told = (
+        r"the Table has labels unseen in fit in 12 rows: 'late' 7, 'lost' 5. They cost one each, "
+        r"as any error does\.$"
+    )
+    with pytest.warns(TableWarning, match=told):
+        found = evaluate_table(model, table)
+    guesses = np.array(predict_table(model, table)["act"].to_pylist(), dtype=object)
+    assert (found.n_rows, found.n_left_out) == (300, 0)
+    assert found.unseen == {"late": 7, "lost": 5}
+    assert found.accuracy == pytest.approx(np.mean(guesses == labels))
+    assert found.mean_loss == pytest.approx(1 - found.accuracy)
+    assert found.class_counts == dict(Counter(labels[np.isin(labels, ["good", "bad"])]))
+    counts = Counter(zip(labels, guesses, strict=True))
+    confusion = found.measures.outcome.confusion
+    assert {
+        (truth, act): n
+        for truth, row in zip(confusion.truths, confusion.counts.tolist(), strict=True)
+        for act, n in zip(confusion.acts, row, strict=True)
+        if n
+    } == counts
+    known = table.filter(pa.array(np.isin(labels, ["good", "bad"])))
+    apart = evaluate_table(model, known)
+    assert found.log_loss == pytest.approx(apart.log_loss)
+    assert found.brier == pytest.approx(apart.brier)
+    assert found.measures.cost_curve.to_dict() == apart.measures.cost_curve.to_dict()
+    assert found.to_dict()["unseen"] == {"late": 7, "lost": 5}
+
+
+def test_labels_unseen_in_fit_cost_what_the_loss_says_or_are_left_out(model):
+    table, labels = with_strangers()
+    matrix = [[0, 1, 0.4], [5, 0, 0.4], [9, 3, 0.4]]
+    loss = credo.Loss(matrix, ["good", "bad", "late"], ["lend", "refuse", "ask"], reject="ask")
+    told = "They cost what the loss says, but for 5 left out: it has no row for them"
+    with pytest.warns(TableWarning, match=told):
+        found = evaluate_table(model, table, loss=loss)
+    acts = predict_table(model, table, loss=LOSS)["act"].to_pylist()
+    costs = [loss[a, b] for a, b in zip(labels, acts, strict=True) if a != "lost"]
+    assert (found.n_rows, found.n_left_out) == (295, 5)
+    assert found.mean_loss == pytest.approx(np.mean(costs))
+    best = min((np.mean([loss[a, act] for a in labels if a != "lost"]), act) for act in loss.acts)
+    assert found.measures.constant.loss == pytest.approx(best[0])
+    assert found.measures.constant.act == best[1]
+    with pytest.warns(TableWarning, match="but for 12 left out"):
+        plain = evaluate_table(model, table, loss=LOSS)
+    known = table.filter(pa.array(np.isin(labels, ["good", "bad"])))
+    assert plain.mean_loss == evaluate_table(model, known, loss=LOSS).mean_loss
+    with pytest.raises(LabelError, match="differ in 'bad'"):
+        evaluate_table(model, table, loss=credo.Loss.zero_one(["good", "late", "lost"]))
+
+
+def test_unseen_labels_of_many_batches_weights_and_a_slip_are_told_too(model, monkeypatch):
+    monkeypatch.setattr("credo.tables.source.rows_at_once", lambda _: 16)
+    table, labels = with_strangers()
+    weights = np.random.default_rng(0).integers(0, 3, 300).astype(float)
+    table = table.append_column("w", pa.array(weights))
+    with pytest.warns(TableWarning, match="unseen in fit in 12 rows: 'late' 7, 'lost' 5"):
+        found = evaluate_table(model, table, weight="w")
+    guesses = np.array(predict_table(model, table)["act"].to_pylist(), dtype=object)
+    assert found.mean_loss == pytest.approx(np.average(guesses != labels, weights=weights))
+    few = applicants(5)
+    slip = few.set_column(4, "y", pa.array([*few["y"].to_pylist()[:3], "godo", "bad"]))
+    with pytest.warns(TableWarning, match="in 1 row: 'godo' 1. .* Did you mean 'good'"):
+        evaluate_table(model, slip)
+    other = applicants().append_column("z", pa.array(["ham"] * 300))
+    with pytest.raises(LabelError, match="no row of .* has a label in column 'z' that the model"):
+        evaluate_table(model, other, target="z")
 
 
 def test_another_column_may_hold_the_labels(model, found):
@@ -166,6 +242,7 @@ def test_another_column_may_hold_the_labels(model, found):
         evaluate_table(model, table)
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 def test_a_loss_from_a_file_speaks_of_numbers(tmp_path):
     table = applicants()
     codes = [2 if label == "bad" else 1 for label in table["y"].to_pylist()]
@@ -181,6 +258,7 @@ def test_a_loss_from_a_file_speaks_of_numbers(tmp_path):
         evaluate_table(fitted, numbers, loss=LOSS)
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 @pytest.mark.parametrize(
     ("labels", "written"),
     [([1, 2], ["1", "2"]), ([False, True], ["false", "true"]), (["1", "2"], [1.0, 2.0])],
@@ -190,10 +268,11 @@ def test_labels_are_found_by_their_text(labels, written):
     fitted = fit_table(credo.NaiveBayes(), table)
     other = table.set_column(1, "y", pa.array(written * 2))
     assert evaluate_table(fitted, other).class_counts == dict.fromkeys(labels, 2)
-    with pytest.raises(LabelError, match="a class that the model does not know"):
+    with pytest.raises(LabelError, match="no row of the Table has a label .* that the model knows"):
         evaluate_table(fitted, table.set_column(1, "y", pa.array(["1.0"] * 4)))
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 def test_the_loss_of_a_decision_classifier_is_its_own():
     table = applicants()
     policy = fit_table(credo.DecisionClassifier(credo.NaiveBayes(), LOSS), table, target="y")
@@ -304,6 +383,7 @@ def test_a_hidden_column_is_marginalised(model, found):
     assert list(rises_of(found).values()) == sorted(rises_of(found).values(), reverse=True)
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 def test_gaussian_columns_are_hidden_with_their_correlations():
     rng = np.random.default_rng(0)
     y = np.repeat(["a", "b"], 150)
@@ -315,6 +395,7 @@ def test_gaussian_columns_are_hidden_with_their_correlations():
     assert rises["tells"] > rises["helps"] > 0  # alone it tells nothing, with the other it does
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 def test_logistic_regression_is_asked_with_shuffled_columns():
     table = applicants().drop_null()
     fitted = fit_table(credo.LogisticClassifier(penalty="l2"), table, target="y")
@@ -420,6 +501,7 @@ def test_a_shift_is_measured_against_the_rows_of_fit(model):
     assert columns["job"].n_unknown == now["pilot"]
 
 
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
 def test_a_column_without_values_or_with_many_or_long_ones_is_told_so(monkeypatch):
     words = pa.array(["a", "b", "c", None, "d", None], pa.string()).dictionary_encode()
     table = pa.table({"n": [1.0, 2.0, 3.0, 5.0, 4.0, 7.0], "word": words, "y": ["u", "v"] * 3})
@@ -434,3 +516,44 @@ def test_a_column_without_values_or_with_many_or_long_ones_is_told_so(monkeypatc
     long = pa.table({"x": ["z" * 5000, "u"], "y": ["a", "b"]})
     found = evaluate_table(fit_table(credo.NaiveBayes(), long), long).columns[0]
     assert found.most_frequent == (("u", 1), ("z" * 200 + "…", 1))
+
+
+# --- rows of the fit ------------------------------------------------------------------------------
+
+MODELS = {
+    "naive Bayes": credo.NaiveBayes(),
+    "Gaussian": credo.GaussianClassifier(),
+    "tied": credo.GaussianClassifier("tied"),
+    "logistic": credo.LogisticClassifier(),
+    "ridge": credo.LogisticClassifier("l2"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_rows_of_the_fit_are_told_in_any_order_and_format_and_no_others(name, tmp_path):
+    columns = ["age", "noise", "y"]
+    table = applicants(400).select(columns).drop_null()
+    fitted = fit_table(clone(MODELS[name]), table, target="y")
+    order = np.random.default_rng(0).permutation(len(table))
+    pyarrow.parquet.write_table(table.take(order), tmp_path / "t.parquet")
+    fitted.save(tmp_path / "m.credo")
+    for model in (fitted, credo.load(tmp_path / "m.credo")):
+        for rows in (table, tmp_path / "t.parquet"):
+            with pytest.warns(TableWarning, match="these are the rows that the model was fitted"):
+                assert evaluate_table(model, rows).is_of_fit
+    ages = table["age"].to_numpy().copy()
+    ages[7] += 0.01
+    changed = table.set_column(0, "age", pa.array(ages))
+    others = applicants(400, seed=5).select(columns).drop_null()
+    for rows in (changed, others, table.slice(1), pa.concat_tables([table, table])):
+        assert not evaluate_table(fitted, rows).is_of_fit
+
+
+def test_the_rows_of_fit_and_update_are_told_together_and_categories_too():
+    table = applicants(60).select(["job", "y"])
+    fitted = fit_table(credo.NaiveBayes(), table.slice(0, 30), target="y")
+    credo.update_table(fitted, table.slice(30))
+    with pytest.warns(TableWarning, match="these are the rows"):
+        found = evaluate_table(fitted, table)
+    assert found.to_dict()["is_of_fit"]
+    assert not evaluate_table(fitted, table.slice(30)).is_of_fit

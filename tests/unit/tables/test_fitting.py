@@ -25,8 +25,14 @@ from credo import (
     fit_table,
     predict_table,
 )
-from credo.exceptions import InputError, LabelError, NumericalError, SingularWarning
-from credo.tables import ColumnSpec, TableSchema
+from credo.exceptions import (
+    InputError,
+    LabelError,
+    NumericalError,
+    SingularWarning,
+    TableWarning,
+)
+from credo.tables import ColumnSpec, TableSchema, csv_files, evaluate_table
 from credo.tables.fit import merge_models
 from credo.tables.pieces import BATCH_ROWS
 
@@ -53,6 +59,88 @@ def frame():
     )
     score = 0.1 * (table.age - 40) + (table.city == "Ulm") + rng.normal(size=N)
     return table.assign(left=np.where(score > 0.7, "yes", "no"))
+
+
+def test_columns_are_left_out_when_learning_and_need_not_be_there_later(frame):
+    some = frame[:200].assign(id=np.arange(200))
+    found = credo.fit_table(NaiveBayes(), some, "left", drop=["id", "weight"])
+    expected = NaiveBayes().fit(some[MIXED], some.left)
+    assert found.schema_.names == tuple(MIXED)
+    for later in (some, some[MIXED]):
+        scored = predict_table(found, later)
+        np.testing.assert_allclose(scored["p_yes"], expected.predict_proba(some[MIXED])[:, 1])
+
+
+def with_marks(frame, first):
+    """Some rows with marks in a column of numbers from a row on, and with nothing there."""
+    some = frame[:600][["age", "city", "left"]].reset_index(drop=True)
+    gone = (some.index >= first) & (some.index % 7 == 0)
+    return some.assign(age=some.age.astype(object).where(~gone, "?")), some.assign(
+        age=some.age.where(~gone)
+    )
+
+
+@pytest.mark.filterwarnings("ignore:evaluate_table. these are the rows")
+@pytest.mark.parametrize("first", [0, 500], ids=["at once", "late"])
+@pytest.mark.parametrize("cut", [600, 300], ids=["one file", "two files"])
+def test_marks_among_numbers_are_missing_to_all_that_read_tables(
+    frame, tmp_path, monkeypatch, first, cut
+):
+    monkeypatch.setattr(csv_files, "BLOCK", 4096)
+    marked, known = with_marks(frame, first)
+    paths = [tmp_path / f"{i}.csv" for i in range(-(-600 // cut))]
+    for i, path in enumerate(paths):
+        marked[cut * i : cut * (i + 1)].to_csv(path, index=False)
+    expected = fit_table(NaiveBayes(), known, "left")
+    with pytest.warns(TableWarning, match=r"column 'age' has '\?' .*: taken as missing"):
+        found = fit_table(NaiveBayes(), paths, "left")
+    assert found.schema_ == expected.schema_
+    np.testing.assert_allclose(found._terms[0].model.means, expected._terms[0].model.means)
+    with pytest.warns(TableWarning, match="taken as missing"):
+        scored = predict_table(found, paths)
+    np.testing.assert_allclose(scored["p_yes"], predict_table(expected, known)["p_yes"])
+    with pytest.warns(TableWarning, match="taken as missing"):
+        measured = evaluate_table(found, paths[-1])
+    assert measured.columns[0].n_missing == known.age[600 - cut :].isna().sum()
+    with pytest.warns(TableWarning, match="taken as missing"):
+        more = credo.update_table(fit_table(NaiveBayes(), known, "left"), paths)
+    assert more.summary_.weights.sum() == 1200
+
+
+@pytest.mark.parametrize("read", ["fit", "partial_fit", "fit_table"])
+def test_marks_beside_numbers_in_a_frame_are_missing(frame, read):
+    marked, known = with_marks(frame, 0)
+    expected = NaiveBayes().fit(known[["age"]], known.left)
+    ways = {
+        "fit": lambda: NaiveBayes().fit(marked[["age"]], marked.left),
+        "partial_fit": lambda: NaiveBayes().partial_fit(marked[["age"]], marked.left),
+        "fit_table": lambda: fit_table(NaiveBayes(), marked, "left", ["age"]),
+    }
+    with pytest.warns(TableWarning, match=r"column 'age' has '\?' 86 times among its numbers"):
+        found = ways[read]()
+    np.testing.assert_allclose(
+        found.predict_proba(known[["age"]]), expected.predict_proba(known[["age"]])
+    )
+
+
+def test_a_mark_among_words_is_a_category_and_asked_about(frame, tmp_path):
+    some = frame[:300][["age", "city", "left"]].assign(code=[*"12?"] * 100, odd="x")
+    some.loc[some.index % 5 == 0, "city"] = "?"
+    some.to_csv(tmp_path / "t.csv", index=False)
+    told = (
+        r"NaiveBayes: column 'city' has '\?' 60 times; column 'code' has '\?' 100 times among "
+        r"texts of numbers, taken as a category. If it means missing, {}$"
+    )
+    with pytest.warns(TableWarning, match=told.format(r"pass missing=\['\?'\]\.")):
+        found = fit_table(NaiveBayes(), some, "left")  # in a text file, code would be numbers
+    assert "?" in found.categories_["city"]
+    with pytest.warns(TableWarning, match=told.format("put None in its place, .*")):
+        NaiveBayes().fit(some[["age", "city", "code"]], some.left)
+    with pytest.warns(TableWarning, match=r"LogisticClassifier: column 'city' has '\?', taken as"):
+        fit_table(LogisticClassifier("l2"), tmp_path / "t.csv", "left", ["age", "city"])
+    named = fit_table(NaiveBayes(), some, "left", missing=["?"])
+    assert "?" not in named.categories_["city"]
+    predict_table(found, some)  # where nobody is asked again
 
 
 def test_gaussians_learn_what_fit_learns_and_know_their_columns(frame):
@@ -210,7 +298,12 @@ def test_a_schema_of_an_earlier_fit_is_not_believed(frame):
         ({}, {"features": "age"}, InputError, "a list of columns"),
         ({}, {"features": []}, InputError, "no column of features"),
         ({}, {"features": ["age", "age"]}, InputError, "'age' twice"),
-        ({}, {"features": ["left"]}, InputError, "not a feature"),
+        ({}, {"features": ["left"]}, InputError, "Leave it out of features"),
+        ({}, {"drop": ["ag"]}, LabelError, "Did you mean 'age'"),
+        ({}, {"drop": "age"}, InputError, "needs drop as a list of columns"),
+        ({}, {"drop": ["left"]}, InputError, "'left' is the target or the weight"),
+        ({}, {"drop": ["age"]}, InputError, "both name 'age'"),
+        ({}, {"features": None, "drop": [*NUMBERS, "city", "weight"]}, InputError, "no column of"),
         ({}, {"features": ["city"]}, InputError, "'city' holds categories. Use NaiveBayes"),
         ({}, {"weight": "city"}, InputError, "'city' must be numbers"),
         ({"age": dt.date(2020, 1, 1)}, {}, InputError, "'age' is a date or a time"),

@@ -442,7 +442,7 @@ def test_columns_may_come_in_another_order(tmp_path):
 def test_the_first_file_with_rows_sets_the_types_of_all(tmp_path):
     source = fill(tmp_path, a__csv="a;b\n", b__csv="a;b\n1;1,5\n", c__csv="a;b\n2.5;x\n")
     assert [str(kind) for kind in source.schema.types] == ["double", "double"]
-    with pytest.raises(FileFormatError, match="c.csv, line 2: column 'a' must be a number"):
+    with pytest.raises(FileFormatError, match="c.csv, line 2: column 'b' must be a number"):
         source.head()
 
 
