@@ -6,7 +6,8 @@ Every result with a ``plot`` method is drawn here: ``result.plot()`` is ``draw(r
 from credo.exceptions import MissingExtraError
 
 try:
-    import credo.plots.networks  # noqa: F401 - its figures register with draw
+    import credo.plots.line
+    import credo.plots.networks  # noqa: F401 - their figures register with draw
     from credo.plots.figures import draw
     from credo.plots.report import write_report
 except ModuleNotFoundError as error:
