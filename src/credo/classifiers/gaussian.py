@@ -25,6 +25,7 @@ from credo.classifiers._base import (
 )
 from credo.classifiers.summary import ClassSummary, labelled_rows
 from credo.exceptions import InputError, SingularWarning
+from credo.families import MultivariateGaussian
 from credo.families.boundary import Hyperplane, Quadric, boundary_between
 from credo.families.class_gaussians import (
     LINEAR,
@@ -492,6 +493,26 @@ class GaussianClassifier(GaussianModel, GenerativeClassifier):
             len(rows), check.block_rows(max(rows.shape[1], len(self.classes_)))
         ):
             yield block, self._model.scores(rows[block], kind, block.start)
+
+    @property
+    def densities_(self) -> dict[Label, MultivariateGaussian]:
+        """The Gaussian of each class by its label, for ``regions``, ``bayes_error`` and others.
+
+        Of principal components if there is a ``subspace``. A feature that is constant in all rows
+        has no density, and is refused.
+        """
+        self._check_ready()
+        constant = np.flatnonzero(~self._model.active).tolist()
+        if constant:
+            raise InputError(
+                f"{_OWNER}.densities_: feature {constant[0]} is constant in all rows, so that it "
+                "has no density. Drop it, and fit again."
+            )
+        pairs = [
+            MultivariateGaussian(mean, self._model.covariance_of(k))
+            for k, mean in enumerate(self.means_)
+        ]
+        return dict(zip(check.labels(self.classes_), pairs, strict=True))
 
     def mahalanobis(self, X: Any) -> F64:
         r"""Return squared distances :math:`(x - \mu_k)^T \Sigma_k^{-1} (x - \mu_k)`.

@@ -229,8 +229,8 @@ def _points(result: Regions, low: float, high: float) -> tuple[F64, F64]:
     densities, levels = result.setting.densities, np.arange(1, 64) / 64
     grid = np.linspace(low, high, _POINTS)
     body = np.unique(np.concatenate([grid, *(each.quantile(levels) for each in densities)]))
-    ends = [end for each in densities for end in (each.low, each.high)]
-    ends = np.array([*ends, *result.thresholds, *result.best.thresholds])
+    jumps = [end for each in densities for end in (each.low, each.high)]
+    ends = np.array([*jumps, *result.thresholds, *result.best.thresholds])
     sides = np.concatenate([np.nextafter(ends, -np.inf), np.nextafter(ends, np.inf)])
     return body[(body >= low) & (body <= high)], sides[(sides > low) & (sides < high)]
 
