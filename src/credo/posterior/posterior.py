@@ -8,7 +8,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from credo import _checks as check
-from credo._results import Immutable
+from credo._results import SHOWN, Immutable, Share, html_table
 from credo._types import F64, Int, Label, Labels, PerLabel
 from credo.exceptions import InputError, ShapeError
 from credo.posterior import prior_shift as _shift
@@ -399,6 +399,13 @@ class Posterior(Immutable):
             parts = [f"{k} {p:.4g}" for k, p in zip(self._labels, self.probabilities, strict=True)]
             return f"Posterior({', '.join(parts)})"
         return _table_text(self.rows(slice(6)).probabilities, self._labels, self.n_rows)
+
+    def _repr_html_(self) -> str:
+        shown = np.atleast_2d(
+            self.probabilities if self.is_single else self.rows(slice(SHOWN)).probabilities
+        )
+        rows = ((str(i), *map(Share, row)) for i, row in enumerate(shown.tolist()))
+        return html_table("Posterior", ("row", *self._labels), rows, self.n_rows)
 
 
 def trusted(
