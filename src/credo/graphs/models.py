@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar, final
 import numpy as np
 
 from credo import _checks as check
-from credo._results import SHOWN, Storable, html_table
+from credo._results import SHOWN, Drawable, Storable, html_table
 from credo._types import Label
 from credo.exceptions import InputError, LabelError
 from credo.graphs.factors import Factor
@@ -74,7 +74,7 @@ def scope_of(wiring: Wiring, number: int) -> Scope:
     return tuple(wiring.scope[start:stop].tolist())
 
 
-class AbstractModel(Storable, ABC):
+class AbstractModel(Storable, Drawable, ABC):
     """Variables and factors, open to additions until they are compiled.
 
     A model made from arrays holds these (``_arrays``) and makes objects when they are asked for.

@@ -11,7 +11,8 @@ from typing import Any, final
 import numpy as np
 
 from credo import _checks as check
-from credo._types import Label
+from credo._results import Drawable
+from credo._types import Label, Labels
 from credo.exceptions import InputError
 from credo.inference._explain import impossible
 from credo.inference.messages import Message, TreeRun, in_words, name_of, run_tree
@@ -23,11 +24,11 @@ _SHOWN = 40
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class MessagePassing:
+class MessagePassing(Drawable):
     """Hold the messages of a tree in the order in which they were sent, and beliefs. Immutable.
 
-    ``print`` shows them; indexing gives one, ``passed["a", "b"]`` by source and target or
-    ``passed[0]`` by its place. Iterates over all.
+    ``print`` shows them, ``plot`` draws them as numbered arrows; indexing gives one,
+    ``passed["a", "b"]`` by source and target or ``passed[0]`` by its place. Iterates over all.
 
     Attributes
     ----------
@@ -64,6 +65,16 @@ class MessagePassing:
     _run: TreeRun
     _observed: Any
     _model: Any
+
+    @property
+    def n_towards(self) -> int:
+        """How many messages went to the root; the others came from it."""
+        return len(self) // 2 if self._run.both else len(self)
+
+    @property
+    def variables(self) -> Labels:
+        """The names of all variables."""
+        return tuple(self._run.wiring.names)
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -158,7 +169,7 @@ class MessagePassing:
         )
 
     def __str__(self) -> str:
-        half = len(self) // 2 if self._run.both else len(self)
+        half = self.n_towards
         numbered = list(enumerate(self._sent, 1))
         parts: list[tuple[str, Sequence[Any], Callable[[Any], object]]] = [
             (f"Messages towards {self.root}", numbered[:half], self._line),
