@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from html import escape
 from importlib import import_module
 from typing import Any, NoReturn, Self
 
@@ -109,6 +111,42 @@ def as_frame(**columns: Any) -> Any:
     except ImportError as error:
         raise MissingExtraError("to_frame needs pandas: pip install pandas.") from error
     return pandas.DataFrame(columns)
+
+
+#: Rows of a table that a notebook shows.
+SHOWN = 20
+
+
+class Share(float):
+    """A probability that a notebook shows with a bar of that length."""
+
+    __slots__ = ()
+
+
+def html_table(
+    caption: str, header: Sequence[Any], rows: Iterable[Sequence[Any]], n_rows: int = 0
+) -> str:
+    """Return a table for notebooks: the first cell of a row is its name, the rest is what it has.
+
+    ``n_rows`` says how many rows there are, if not all are given.
+    """
+    body = ["".join(map(_cell, row)) for row in rows]
+    more = f"<tr><td>… {n_rows - len(body)} more</td></tr>" if n_rows > len(body) else ""
+    lines = "".join(f"<tr>{line}</tr>" for line in body)
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in header)
+    above = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{above}<tr>{head}</tr>{lines}{more}</table>"
+
+
+def _cell(value: Any) -> str:
+    """Return a cell: numbers to the right, shares with a bar behind them, others as text."""
+    if isinstance(value, Share):
+        end = f"{100 * min(max(value, 0.0), 1.0):.4g}%"
+        bar = f"linear-gradient(90deg,#56B4E966 {end},transparent {end})"
+        return f'<td style="text-align:right;background:{bar}">{value:.4g}</td>'
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f'<td style="text-align:right">{number(value)}</td>'
+    return f'<td style="text-align:left">{escape(str(value))}</td>'
 
 
 def number(value: float) -> str:

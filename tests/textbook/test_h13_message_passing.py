@@ -28,22 +28,22 @@ def test_h13_print_shows_who_told_whom_what_in_order_and_what_is_believed_then(p
         str(passed)
         == """\
 Messages towards 3
-  m[2 -> 1] = (0: 0.2, 1: 0.8)
-  m[5 -> 3] = (0: 0.166667, 1: 0.833333)
-  m[4 -> 3] = (0: 0.75, 1: 0.25)
-  m[1 -> 3] = (0: 0.424242, 1: 0.575758)
+  1. m[2 -> 1] = ψ(1, 2) ψ(2), 2 = 1: (0: 3, 1: 12) ∝ (0: 0.2, 1: 0.8)
+  2. m[5 -> 3] = ψ(3, 5) ψ(5), 5 = 1: (0: 1, 1: 5) ∝ (0: 0.166667, 1: 0.833333)
+  3. m[4 -> 3] = ψ(3, 4) ψ(4), 4 = 0: (0: 3, 1: 1) ∝ (0: 0.75, 1: 0.25)
+  4. m[1 -> 3] = Σ_1 ψ(1, 3) ψ(1) m[2 -> 1]: (0: 84, 1: 114) ∝ (0: 0.424242, 1: 0.575758)
 Messages from 3
-  m[3 -> 1] = (0: 0.533333, 1: 0.466667)
-  m[3 -> 4] = (0: 0.384615, 1: 0.615385)
-  m[3 -> 5] = (0: 0.731183, 1: 0.268817)
-  m[1 -> 2] = (0: 0.578947, 1: 0.421053)
+  5. m[3 -> 1] = Σ_3 ψ(1, 3) ψ(3) m[4 -> 3] m[5 -> 3]: (0: 40, 1: 35) ∝ (0: 0.533333, 1: 0.466667)
+  6. m[3 -> 4] = Σ_3 ψ(3, 4) ψ(3) m[1 -> 3] m[5 -> 3]: (0: 2400, 1: 3840) ∝ (0: 0.384615, 1: 0.615385)
+  7. m[3 -> 5] = Σ_3 ψ(3, 5) ψ(3) m[1 -> 3] m[4 -> 3]: (0: 6528, 1: 2400) ∝ (0: 0.731183, 1: 0.268817)
+  8. m[1 -> 2] = Σ_1 ψ(1, 2) ψ(1) m[3 -> 1]: (0: 1100, 1: 800) ∝ (0: 0.578947, 1: 0.421053)
 Beliefs
   b[1] = (0: 0.3, 1: 0.7)
   b[2] = (0: 0, 1: 1)
   b[3] = (0: 0.525, 1: 0.475)
   b[4] = (0: 1, 1: 0)
   b[5] = (0: 0, 1: 1)
-Log evidence: 7.78322"""
+Log evidence: 7.78322"""  # noqa: E501
     )
 
 
@@ -60,3 +60,33 @@ def test_h13_the_root_is_chosen_by_name_and_the_beliefs_do_not_depend_on_it(tree
     assert [(m.source, m.target) for m in other][:4] == [(5, 3), (4, 3), (3, 1), (1, 2)]
     for name, belief in other.beliefs.items():
         assert belief == pytest.approx(passed.beliefs[name], rel=1e-14)
+
+
+def test_h13_each_formula_names_what_the_message_is_made_of(tree, passed):
+    assert passed[2, 1].formula == "ψ(1, 2) ψ(2), 2 = 1"
+    assert passed[3, 1].formula == "Σ_3 ψ(1, 3) ψ(3) m[4 -> 3] m[5 -> 3]"
+    best = credo.pass_messages(tree, root=3, maximum=True)
+    assert best[1, 3].formula == "max_1 ψ(1, 3) ψ(1) m[2 -> 1]"
+    # By hand: max(4 * 7, 1 * 3) and max(1 * 7, 4 * 3).
+    np.testing.assert_allclose(best[2, 1].values * np.exp(best[2, 1].log_scale), [28, 12])
+
+
+def test_h13_factors_of_three_variables_are_nodes_with_formulas_of_their_own():
+    net = credo.BayesianNetwork()
+    for name in "abc":
+        net.variable(name, 2)
+    net.cpt("a", [], [0.5, 0.5])
+    net.cpt("b", [], [0.25, 0.75])
+    net.cpt("c", ["a", "b"], [[[0.9, 0.1], [0.5, 0.5]], [[0.3, 0.7], [0.2, 0.8]]])
+    passed = credo.pass_messages(net, {"b": 1}, root="c")
+    lines = str(passed).splitlines()
+    node = "('a', 'b', 'c')"
+    assert f"  1. m[b -> {node}] = p(b): (0: 0, 1: 0.75) ∝ (0: 0, 1: 1)" in lines
+    assert passed[node_of(passed), "c"].formula == (
+        f"Σ_a p(c | a, b) m[a -> {node}] m[b -> {node}], b = 1"
+    )
+    np.testing.assert_allclose(list(passed.beliefs["c"].values()), [0.35, 0.65])
+
+
+def node_of(passed):
+    return next(message.target for message in passed if isinstance(message.target, tuple))

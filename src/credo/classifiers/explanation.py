@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, final
 
+from credo._results import html_table
 from credo._types import F64, Label
 
 #: Lines of the repr, and characters of what stands on the left of each.
@@ -65,6 +66,15 @@ class Explanation:
     def log_odds(self) -> float:
         """Log odds of the class against the other: the sum of all contributions."""
         return float(self.prior + self.contributions.sum())
+
+    def _repr_html_(self) -> str:
+        shown = zip(self.features, self.values, self.contributions.tolist(), strict=True)
+        rows = [(_feature_name(f), _short(v), c) for f, v, c in islice(shown, _SHOWN)]
+        caption = f"{self.label!r} against {self.against!r}: log odds {self.log_odds:+.3f}"
+        header = ("feature", "value", "adds to the log odds")
+        return html_table(
+            caption, header, [("prior", "", self.prior), *rows], len(self.features) + 1
+        )
 
     def __repr__(self) -> str:
         rows = zip(self.features, self.values, self.contributions, strict=True)

@@ -24,7 +24,9 @@ from credo.classifiers._base import (
     refuse_priors,
 )
 from credo.classifiers.summary import ClassSummary, labelled_rows
-from credo.exceptions import InputError, SingularWarning
+from credo.decisions import Loss, Regions, regions
+from credo.exceptions import InputError, ShapeError, SingularWarning
+from credo.families import Gaussian, MultivariateGaussian
 from credo.families.boundary import Hyperplane, Quadric, boundary_between
 from credo.families.class_gaussians import (
     LINEAR,
@@ -315,6 +317,86 @@ class GaussianClassifier(
         self.max_iter = max_iter
         self.progress = progress
 
+    @classmethod
+    def from_parameters(
+        cls,
+        means: Any,
+        covariances: Any,
+        priors: PerLabel | Literal["uniform"] = "uniform",
+        *,
+        classes: Any = None,
+    ) -> Self:
+        r"""Return a classifier of known Gaussians, without rows.
+
+        It does what a fitted one does but for streams and merging; ``log_likelihood_`` is not
+        there, as there are no rows.
+
+        Parameters
+        ----------
+        means : {label: mean}, or array-like of shape (K, D)
+            Mean of each class; of one feature, K numbers.
+        covariances : {label: covariance}, or array-like of shape (K, D, D) or (D, D)
+            Covariance of each class, or the one that all share; of one feature, variances.
+        priors : {label: p}, array-like of shape (K,), or "uniform"
+            Probability of each class.
+        classes : array-like of shape (K,), optional
+            Labels, if the means are not given by label; 0 to K - 1 by default.
+
+        Returns
+        -------
+        GaussianClassifier
+            With ``covariance="tied"`` if one covariance is shared, else ``"full"``.
+
+        Raises
+        ------
+        InputError
+            If a covariance is not symmetric and positive definite; the class is named.
+        ShapeError
+            If means and covariances do not fit each other.
+
+        Examples
+        --------
+        >>> import credo
+        >>> known = credo.GaussianClassifier.from_parameters(
+        ...     {"low": 0.0, "high": 2.0}, 1.0, {"low": 0.8, "high": 0.2})
+        >>> known.regions().thresholds.round(4)  # 1 + log(0.8 / 0.2) / 2
+        array([1.6931])
+        """
+        what = f"{cls.__name__}.from_parameters"
+        named = check.by_name(means)
+        labels = check.labels(
+            (range(len(means)) if classes is None else classes) if named is None else tuple(named),
+            f"classes of {what}",
+        )
+        centres = check.finite(list(means if named is None else named.values()), f"means of {what}")
+        spreads = check.by_name(covariances)
+        if spreads is not None:
+            check.order(labels, tuple(spreads), f"covariances of {what}")
+            covariances = [spreads[label] for label in labels]
+        sigma = check.finite(covariances, f"covariances of {what}")
+        if centres.ndim == 1:  # of one feature
+            centres, sigma = centres[:, None], sigma[..., None, None]
+        shape = (*centres.shape, centres.shape[-1])
+        if centres.shape[:1] != (len(labels),) or sigma.shape not in (shape, shape[1:]):
+            raise ShapeError(
+                f"{what} needs a mean of {len(labels)} classes and one covariance for all or each. "
+                f"Got means of shape {centres.shape} and covariances of shape {sigma.shape}."
+            )
+        for label, matrix in zip(labels, np.broadcast_to(sigma, shape), strict=True):
+            try:
+                MultivariateGaussian(np.zeros(shape[-1]), matrix)
+            except InputError as error:
+                raise InputError(f"{what}, covariance of {label!r}: {error}") from None
+        model = cls("tied" if sigma.ndim == 2 else "full", singular="error", priors=priors)
+        model.n_features_in_ = shape[-1]
+        one = np.ones(len(labels))
+        scatter = np.broadcast_to(sigma, shape)
+        moments = ClassMoments(one.astype(np.intp), one, centres, "full", scatter.copy())
+        names = Names(what, labels, tuple(range(shape[-1])))
+        fitted = estimate(moments, model._recipe(), names)
+        model._set(fitted, check.names_array(labels), None)
+        return model
+
     # --- learning -------------------------------------------------------------------------------
 
     @available_if(_streams)  # type: ignore[untyped-decorator]
@@ -470,8 +552,10 @@ class GaussianClassifier(
         log_priors = self._log_priors()
         with np.errstate(invalid="ignore"):
             shares = np.where(fitted.weights > 0, fitted.weights * log_priors, 0.0).sum()
-        self.log_likelihood_trace_ = fitted.trace + shares
-        self.log_likelihood_ = float(self.log_likelihood_trace_[-1])
+        self._forget("log_likelihood_", "log_likelihood_trace_")
+        if len(fitted.trace):  # parameters that were given have seen no rows
+            self.log_likelihood_trace_ = fitted.trace + shares
+            self.log_likelihood_ = float(self.log_likelihood_trace_[-1])
         self._forget("coef_", "intercept_")
         if self._model.is_linear:
             self.coef_, self.intercept_ = self._linear(log_priors)
@@ -507,6 +591,48 @@ class GaussianClassifier(
             len(rows), check.block_rows(max(rows.shape[1], len(self.classes_)))
         ):
             yield block, self._model.scores(rows[block], kind, block.start)
+
+    def regions(self, loss: Loss | None = None) -> Regions:
+        """Return the decision regions of a model of one feature, with thresholds and risk.
+
+        Parameters
+        ----------
+        loss : Loss, optional
+            Losses by true class and act; zero-one by default.
+
+        Returns
+        -------
+        Regions
+            As ``credo.decisions.regions`` gives for its densities and priors.
+        """
+        densities = self.densities_
+        if len(self.means_[0]) != 1:
+            raise InputError(
+                f"{_OWNER}.regions cuts a line, and the model has {len(self.means_[0])} features. "
+                "Use plot for two, or bayes_error(model.densities_, model.priors_, loss=loss)."
+            )
+        lines = {k: Gaussian(d.mean[0], d.covariance[0, 0]) for k, d in densities.items()}
+        return regions(lines, self.priors_, Loss.zero_one(lines) if loss is None else loss)
+
+    @property
+    def densities_(self) -> dict[Label, MultivariateGaussian]:
+        """The Gaussian of each class by its label, for ``regions``, ``bayes_error`` and others.
+
+        Of principal components if there is a ``subspace``. A feature that is constant in all rows
+        has no density, and is refused.
+        """
+        self._check_ready()
+        constant = np.flatnonzero(~self._model.active).tolist()
+        if constant:
+            raise InputError(
+                f"{_OWNER}.densities_: feature {constant[0]} is constant in all rows, so that it "
+                "has no density. Drop it, and fit again."
+            )
+        pairs = [
+            MultivariateGaussian(mean, self._model.covariance_of(k))
+            for k, mean in enumerate(self.means_)
+        ]
+        return dict(zip(check.labels(self.classes_), pairs, strict=True))
 
     def mahalanobis(self, X: Any) -> F64:
         r"""Return squared distances :math:`(x - \mu_k)^T \Sigma_k^{-1} (x - \mu_k)`.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._results import Immutable, as_frame, number
+from credo._results import SHOWN, Immutable, as_frame, html_table, number
 from credo._types import F64, Int, Label, Labels, PerLabel
 from credo.decisions.loss import Loss, as_loss
 from credo.exceptions import InputError
@@ -221,6 +221,14 @@ class Decisions(Immutable):
         shares = ", ".join(f"{act} {n}" for act, n in self.counts().items())
         mean = number(self._risk.mean()) if self.n_rows else "undefined"
         return f"Decisions for {self.n_rows} rows: {shares}; mean risk {mean}"
+
+    def _repr_html_(self) -> str:
+        acts, risk = np.atleast_1d(self.acts), np.atleast_1d(self.risk)
+        losses = np.atleast_2d(self.expected_losses)[:SHOWN].tolist()
+        first = enumerate(zip(acts.tolist(), risk.tolist(), losses, strict=False))
+        rows = ((str(i), str(act), cost, *row) for i, (act, cost, row) in first)
+        header = ("row", "act", "risk", *(f"loss of {act}" for act in self.loss.acts))
+        return html_table(repr(self), header, rows, self.n_rows)
 
     def _shown(self, values: Any) -> Any:
         """Return one value per row, or the single one."""

@@ -14,7 +14,7 @@ from credo._types import F64, Int, Label, Labels, RandomState
 from credo.decisions._decide import Decisions, decide
 from credo.decisions.curves import RiskCoverage, trace_coverage
 from credo.decisions.labelled_rows import LabelledRows, index_of, positive_weights
-from credo.decisions.loss import Loss, as_loss, html_table, text_table
+from credo.decisions.loss import Loss, as_loss, html_matrix, text_table
 from credo.decisions.reliability import Calibration, calibrate
 from credo.exceptions import InputError, ShapeError
 
@@ -306,7 +306,7 @@ class Confusion(Drawable, Plain):
         return text_table(self.counts, self.truths, self.acts)
 
     def _repr_html_(self) -> str:
-        return html_table(self.counts, self.truths, self.acts)
+        return html_matrix(self.counts, self.truths, self.acts)
 
 
 def confusion_matrix(

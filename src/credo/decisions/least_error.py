@@ -15,7 +15,7 @@ from credo._results import Plain, number
 from credo._types import F64, Label, PerLabel, RandomState
 from credo.decisions.crossings import METHODS
 from credo.decisions.line import regions
-from credo.decisions.loss import Loss
+from credo.decisions.loss import Loss, as_loss
 from credo.decisions.predictive import as_normal
 from credo.exceptions import InputError, ShapeError
 from credo.families import Gaussian, MultivariateGaussian
@@ -30,7 +30,7 @@ _MOST_PAIRS = 8
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BayesError(Plain):
-    """The least error, and how it was found.
+    """The least error, or the least risk under a loss, and how it was found.
 
     Attributes
     ----------
@@ -40,29 +40,34 @@ class BayesError(Plain):
         Ends of the confidence interval; both are ``value`` if it is exact.
     method : str
         ``"closed form"``, ``"quadrature"`` or ``"Monte Carlo"``.
+    what : str
+        ``"error"``, or ``"risk"`` if a loss was given.
     """
 
     value: float
     low: float
     high: float
     method: str
+    what: str = "error"
 
     def __repr__(self) -> str:
         span = f" ({number(self.low)} to {number(self.high)})" * (self.low != self.high)
-        return f"Bayes error {number(self.value)}{span}, {self.method}"
+        return f"Bayes {self.what} {number(self.value)}{span}, {self.method}"
 
 
 def bayes_error(
     densities: Mapping[Any, Any],
     priors: PerLabel,
     *,
+    loss: Loss | None = None,
     n_samples: int = 100_000,
     level: float = 0.95,
     random_state: RandomState = 0,
 ) -> BayesError:
-    r"""Find the error of the best classifier that the densities allow.
+    r"""Find the error of the best classifier that the densities allow, or its risk under a loss.
 
-    .. math:: E = \int \bigl(1 - \max_k p(k \mid x)\bigr)\, p(x)\, dx
+    .. math:: E = \int \bigl(1 - \max_k p(k \mid x)\bigr)\, p(x)\, dx , \qquad
+              R = \int \min_a \sum_k L_{ka}\, \pi_k\, p_k(x)\, dx
 
     Two Gaussians that share a covariance have a closed form. With
     :math:`\Delta^2 = (\mu_0 - \mu_1)^\top \Sigma^{-1} (\mu_0 - \mu_1)` and
@@ -79,6 +84,8 @@ def bayes_error(
         ``logpdf(x)`` and ``rvs(size=, random_state=)``.
     priors : {label: p}, or K numbers in the order of the densities
         Probability of each label.
+    loss : Loss, optional
+        Losses by true class and act, a reject act included; by default every error costs one.
     n_samples
         Points drawn, if it comes to Monte Carlo.
     level
@@ -101,7 +108,7 @@ def bayes_error(
     See Also
     --------
     bhattacharyya_bound : An upper bound at almost no cost.
-    credo.decisions.regions : Thresholds and risks in one dimension, for any loss.
+    credo.decisions.regions : Thresholds and risks in one dimension.
 
     Notes
     -----
@@ -128,25 +135,31 @@ def bayes_error(
     """
     classes = _as_classes(densities, "bayes_error")
     p = check.priors(priors, tuple(classes), "priors of bayes_error")
+    what = "error" if loss is None else "risk"
+    own = Loss.zero_one(classes) if loss is None else as_loss(loss, "bayes_error", per_row=False)
+    losses = own.matrix[own.rows_for(tuple(classes), "bayes_error")][p > 0]
     draws = check.count(n_samples, "n_samples of bayes_error", 2 * len(classes))
     confidence = check.level(level, "level of bayes_error")
     # A label that never occurs is never right and never missed.
     classes = {name: c for (name, c), share in zip(classes.items(), p, strict=True) if share}
     p = p[p > 0]
-    closed = _closed_form(list(classes.values()), p)
+    closed = _closed_form(list(classes.values()), p) if loss is None else None
     if closed is not None:
         return BayesError(closed, closed, closed, "closed form")
     lines = {name: _on_the_line(c) for name, c in classes.items()}
     if None not in lines.values():
-        error = regions(lines, p, Loss.zero_one(lines)).bayes_risk
-        return BayesError(error, error, error, "quadrature")
+        error = regions(lines, p, Loss(losses, tuple(lines), own.acts)).bayes_risk
+        return BayesError(error, error, error, "quadrature", what)
     rng = check.generator(random_state, "random_state of bayes_error")
-    value, spread = _monte_carlo(classes, p, draws, rng)
+    # What no act can spare is no matter of chance.
+    sure, regrets = float(p @ losses.min(axis=1)), losses - losses.min(axis=1, keepdims=True)
+    value, spread = _monte_carlo(classes, p, regrets, draws, rng)
     reach = float(scipy.special.ndtri(0.5 + confidence / 2)) * spread
     # What never came up in n draws from the classes may still have this probability.
     unseen = 0.0 if _all_gaussian(classes) else -np.log((1 - confidence) / 2) / draws
-    high = min(1.0, value + max(reach, unseen))
-    return BayesError(value, max(0.0, value - reach), high, "Monte Carlo")
+    low, high = max(0.0, value - reach), value + max(reach, unseen * float(regrets.max()))
+    high = min(float((p @ regrets).min()), high)  # one act for all costs so much
+    return BayesError(sure + value, sure + low, sure + high, "Monte Carlo", what)
 
 
 def bhattacharyya_bound(densities: Mapping[Any, Any], priors: PerLabel) -> float:
@@ -298,14 +311,18 @@ def _distance(first: MultivariateGaussian, second: MultivariateGaussian) -> floa
 
 
 def _monte_carlo(
-    classes: Mapping[Label, Any], priors: F64, n_samples: int, rng: np.random.Generator
+    classes: Mapping[Label, Any],
+    priors: F64,
+    regrets: F64,
+    n_samples: int,
+    rng: np.random.Generator,
 ) -> tuple[float, float]:
-    r"""Estimate the error and its standard error.
+    r"""Estimate the risk of regrets and its standard error.
 
-    The error is the integral of :math:`\sum_k \pi_k p_k - \max_k \pi_k p_k`. Draws come from a
-    mixture of the classes and, for Gaussians, of Gaussians between them; each draw counts the
-    integrand over the mixture's density. That ratio is at most two, and draws between the classes
-    find errors far too rare to turn up by themselves.
+    The risk is the integral of :math:`\min_a \sum_k r_{ka} \pi_k p_k`. Draws come from a mixture
+    of the classes and, for Gaussians, of Gaussians between them; each draw counts the integrand
+    over the mixture's density. That ratio is at most twice the largest regret, and draws between
+    the classes find errors far too rare to turn up by themselves.
     """
     sources, shares = dict(classes), priors
     if _all_gaussian(classes):
@@ -325,8 +342,8 @@ def _monte_carlo(
     for x in drawn:
         log_p = np.stack([_log_density(c, name, x) for name, c in sources.items()], axis=1)
         rest = np.log(priors) + log_p[:, : len(priors)]
-        np.put_along_axis(rest, rest.argmax(axis=1)[:, None], -np.inf, axis=1)
-        ratio = np.exp(log_sum_exp(rest) - log_sum_exp(np.log(shares) + log_p))
+        mixed = log_sum_exp(np.log(shares) + log_p)
+        ratio = (np.exp(rest - mixed[:, None]) @ regrets).min(axis=1)
         means.append(ratio.mean())
         variances.append(ratio.var(ddof=1) / len(ratio))
     return float(shares @ means), float(np.sqrt(shares**2 @ np.array(variances)))

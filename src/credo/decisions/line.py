@@ -11,7 +11,7 @@ import numpy as np
 
 from credo import _checks as check
 from credo._results import Drawable, as_plain, number
-from credo._types import F64, Label, Labels, PerLabel
+from credo._types import F64, Bool, Label, Labels, PerLabel
 from credo.decisions.crossings import MASS_TOLERANCE, Density, Range, Setting, cells_of
 from credo.decisions.loss import Loss, as_loss
 from credo.exceptions import InputError, ShapeError
@@ -30,7 +30,7 @@ class Regions(Drawable):
     r"""Hold the decision regions on a line, and what they cost.
 
     Made by ``credo.decisions.regions``; ``moved`` gives others to compare with. ``plot`` draws
-    the weighted densities over the regions.
+    them: ``show="densities"``, "errors", "posteriors" or "risks".
 
     Attributes
     ----------
@@ -80,19 +80,36 @@ class Regions(Drawable):
     @property
     def risk(self) -> float:
         r"""Expected loss of these regions, :math:`\sum_{k,a} \pi_k L_{ka} P(a \mid k)`."""
-        return _risk(self.priors, _losses(self.loss, self.truths), self.probability_table)
+        return _risk(self.priors, self.losses, self.probability_table)
+
+    @property
+    def losses(self) -> F64:
+        """Losses, shape (K, A), rows in the order of the densities."""
+        return _losses(self.loss, self.truths)
+
+    @property
+    def is_error(self) -> Bool:
+        """Which acts are errors for which truth, (K, A): they cost more than the cheapest.
+
+        The reject act is left aside. For a zero-one loss, act and truth differ.
+        """
+        counts = np.array([act != self.loss.reject for act in self.acts])
+        least = np.min(self.losses, axis=1, initial=np.inf, where=counts, keepdims=True)
+        return (self.losses > least) & counts
+
+    @property
+    def best(self) -> Regions:
+        """The regions of least risk: these, unless they were moved."""
+        if self.risk <= self.bayes_risk:
+            return self
+        intervals = _intervals(self.setting, self.acts)
+        table = _probability_table(self.setting, intervals, self.acts, self.truths)
+        return replace(self, intervals=intervals, probability_table=table)
 
     @property
     def probability_of_error(self) -> float:
-        """Probability of an act that is not the best one for the truth; rejecting is no error.
-
-        An act is an error if it costs more than the cheapest act for that truth, the reject act
-        left aside. For a zero-one loss this is the probability that act and truth differ.
-        """
-        losses = _losses(self.loss, self.truths)
-        counts = np.array([act != self.loss.reject for act in self.acts])
-        least = np.min(losses, axis=1, initial=np.inf, where=counts, keepdims=True)
-        return _risk(self.priors, (losses > least) & counts, self.probability_table)
+        """Probability of an act that is an error for the truth; rejecting is none."""
+        return _risk(self.priors, self.is_error, self.probability_table)
 
     @property
     def shares(self) -> dict[Label, float]:
@@ -306,10 +323,15 @@ def regions(
     classes = tuple(Density(source, name, bounds) for name, source in named.items())
     hull = bounds or (min(c.low for c in classes), max(c.high for c in classes))
     setting = Setting(classes, p, losses - losses.min(axis=1, keepdims=True), hull)
-    intervals = tuple(Interval(low, high, loss.acts[a]) for low, high, a in cells_of(setting))
+    intervals = _intervals(setting, loss.acts)
     table = _probability_table(setting, intervals, loss.acts, truths)
     best = _risk(p, losses, table)
     return Regions(named, check.frozen(p), loss, hull, intervals, table, best, setting)
+
+
+def _intervals(setting: Setting, acts: Labels) -> tuple[Interval, ...]:
+    """Return the stretches of the line with the best act of each."""
+    return tuple(Interval(low, high, acts[a]) for low, high, a in cells_of(setting))
 
 
 def _losses(loss: Loss, truths: Labels) -> F64:

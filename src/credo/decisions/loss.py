@@ -6,7 +6,6 @@ import csv
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any, Self, final
 
@@ -15,7 +14,7 @@ import scipy
 
 from credo import _checks as check
 from credo._files import local_path, written_whole
-from credo._results import Immutable, Storable, number
+from credo._results import SHOWN, Immutable, Storable, html_table, number
 from credo._types import F64, Int, Label, Labels
 from credo.exceptions import FileFormatError, InputError, LabelError, ShapeError
 
@@ -25,8 +24,6 @@ _MOST = 1e300
 _MOST_BYTES, _MOST_FILE = 2**30, 2**24
 #: Far above the rounding of float64, and far below any difference between losses that is meant.
 _NEXT_TO_NOTHING = 1e-12
-#: Rows of a table that are shown.
-_SHOWN = 20
 
 
 @final
@@ -426,7 +423,7 @@ class Loss(Immutable, Storable):
 
     def _repr_html_(self) -> str:
         cells = self.matrix.mean(axis=0) if self.is_per_row else self.matrix
-        return html_table(cells, self.truths, self.acts)
+        return html_matrix(cells, self.truths, self.acts)
 
 
 def as_loss(
@@ -622,22 +619,18 @@ def _line_fault(truth: str, cells: list[str], rows: Mapping[str, Any], acts: lis
     return ""
 
 
-def html_table(cells: F64, rows: Sequence[Label], columns: Sequence[Label]) -> str:
+def html_matrix(cells: F64, rows: Sequence[Label], columns: Sequence[Label]) -> str:
     """Return a matrix with its truths and acts for notebooks."""
-    head = "".join(f"<th>{escape(str(name))}</th>" for name in ("truth \\ act", *columns))
-    body = "".join(
-        f"<tr><th>{escape(str(name))}</th>{''.join(f'<td>{number(v)}</td>' for v in row)}</tr>"
-        for name, row in zip(rows[:_SHOWN], cells, strict=False)
-    )
-    return f"<table><tr>{head}</tr>{body}</table>"
+    lines = zip(rows[:SHOWN], cells.tolist(), strict=False)
+    return html_table("", ("truth \\ act", *columns), ((str(k), *v) for k, v in lines), len(rows))
 
 
 def text_table(cells: F64, rows: Sequence[Label], columns: Sequence[Label]) -> str:
     """Return a matrix with its truths and acts as text."""
     lines = [["truth \\ act", *map(str, columns)]]
     lines += [
-        [str(name), *map(number, row)] for name, row in zip(rows[:_SHOWN], cells, strict=False)
+        [str(name), *map(number, row)] for name, row in zip(rows[:SHOWN], cells, strict=False)
     ]
     first, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
     texts = ["  ".join([line[0].ljust(first), *map(str.rjust, line[1:], widths)]) for line in lines]
-    return "\n".join([*texts, *[f"… {len(rows) - _SHOWN} more"] * (len(rows) > _SHOWN)])
+    return "\n".join([*texts, *[f"… {len(rows) - SHOWN} more"] * (len(rows) > SHOWN)])

@@ -202,6 +202,14 @@ class ClassGaussians:
         w = self.whitener_of(k)
         return np.asarray(w.T @ w if w.ndim == 2 else np.diag(w**2))
 
+    def covariance_of(self, k: int) -> F64:
+        """Return the covariance of one class, (D, D)."""
+        own = self.covariances
+        if self.shape in SPHERICAL:
+            own = np.repeat(own[..., None], self.n_features, -1)
+        own = own if self.is_linear or self.factors is not None else own[k]
+        return (own if self.has_correlations else np.diag(own)) * self._factors[k]
+
     def whitened(self, gaps: F64) -> F64:
         """Multiply rows by the shared factor."""
         w = self._stack[0]

@@ -94,7 +94,8 @@ class GaussianFit:
     amounts: Annotated[F64, ("", "K")]
     #: What was singular and how it was repaired; None if nothing was.
     repair: str | None = None
-    #: Σ w log p(x | y) before each step of EM and at the end; one entry if closed form.
+    #: Σ w log p(x | y) before each step of EM and at the end; one entry if closed form, none if
+    #: the parameters were given.
     trace: Annotated[F64, "T", "any"] = field(default_factory=lambda: np.empty(0))
     converged: bool = True
     #: None if the features themselves are modelled.
@@ -102,9 +103,8 @@ class GaussianFit:
 
     def _check(self) -> None:
         """Refuse numbers from a file that no fit gives."""
-        likely = len(self.trace) and not np.isnan(self.trace).any()
         if (
-            not likely
+            np.isnan(self.trace).any()
             or not self.weights.any()
             or (self.amounts < 0).any()
             or (self.amounts > 1).any()

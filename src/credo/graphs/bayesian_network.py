@@ -74,6 +74,8 @@ class BayesianNetwork(AbstractRuleModel):
     <BayesianNetwork: 2 variables, 2 factors, open>
     """
 
+    _kin = "parents"
+
     def __init__(self, tolerance: float = TOLERANCE) -> None:
         super().__init__()
         self.tolerance = check.number(tolerance, "tolerance of a BayesianNetwork", 0)

@@ -54,6 +54,8 @@ class MarkovNetwork(AbstractModel):
     <MarkovNetwork: 2 variables, 2 factors, open>
     """
 
+    _kin = "neighbours"
+
     @classmethod
     def from_arrays(
         cls,

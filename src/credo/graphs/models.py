@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
-from typing import Any, Self, TypeAlias, TypeVar, final
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, final
 
 import numpy as np
 
 from credo import _checks as check
-from credo._results import Storable
+from credo._results import SHOWN, Drawable, Storable, html_table
 from credo._types import Label
 from credo.exceptions import InputError, LabelError
 from credo.graphs.factors import Factor
@@ -74,11 +74,14 @@ def scope_of(wiring: Wiring, number: int) -> Scope:
     return tuple(wiring.scope[start:stop].tolist())
 
 
-class AbstractModel(Storable, ABC):
+class AbstractModel(Storable, Drawable, ABC):
     """Variables and factors, open to additions until they are compiled.
 
     A model made from arrays holds these (``_arrays``) and makes objects when they are asked for.
     """
+
+    #: The method that names the variables beside a variable, if there is one.
+    _kin: ClassVar[str | None] = None
 
     def __init__(self) -> None:
         self._variables = Variables([], [])
@@ -133,6 +136,17 @@ class AbstractModel(Storable, ABC):
             f"<{type(self).__name__}: {len(self)} variables, {len(self.factors)} factors, "
             f"{'open' if self._wiring is None else 'compiled'}>"
         )
+
+    def _repr_html_(self) -> str:
+        kin = [] if self._kin is None else [self._kin]
+        rows = [
+            (
+                str(name),
+                *map(check.listing, (self[name].states, *(getattr(self, k)(name) for k in kin))),
+            )
+            for name in self.names[:SHOWN]
+        ]
+        return html_table(repr(self)[1:-1], ("variable", "states", *kin), rows, len(self))
 
     # --- compiling -------------------------------------------------------------
 

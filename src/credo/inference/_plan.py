@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -12,6 +13,7 @@ import numpy as np
 
 from credo import _checks as check
 from credo._kernels.cliques import TINY
+from credo._results import html_table
 from credo._types import Label
 from credo.exceptions import InputError
 from credo.graphs.evidence import Evidence
@@ -557,6 +559,10 @@ class Plan:
             f"multiplications  {least}{self.multiplications:.3g}\n"
             f"estimated time   {least}{_duration(self.seconds)}"
         )
+
+    def _repr_html_(self) -> str:
+        lines = (re.split("  +", line, maxsplit=1) for line in str(self).split("\n"))
+        return html_table("Plan", ("", ""), lines)
 
 
 def _names(problem: Problem, variables: Iterable[int]) -> list[Label]:

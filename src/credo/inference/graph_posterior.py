@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from credo import _checks as check
-from credo._results import Drawable, as_frame
+from credo._results import SHOWN, Drawable, Share, as_frame, html_table
 from credo._types import F64, Label
 from credo.exceptions import InputError
 from credo.inference.exact import axes_of, draw, joint_of
@@ -165,6 +166,19 @@ class GraphPosterior(Drawable):
             f"<GraphPosterior: {len(self)} variables, {findings} findings, {self.engine}, "
             f"{self.status}>"
         )
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name in islice(self, SHOWN):
+            states = self.question.wiring.variables[self._index(name)].states
+            shares = self.probabilities(name).tolist()
+            rows += [
+                (name if i == 0 else "", str(s), Share(p))
+                for i, (s, p) in enumerate(zip(states, shares, strict=True))
+            ]
+        caption = f"{len(self.question.evidence.findings)} observed: {self.engine}, {self.status}"
+        more = len(rows) + max(0, len(self) - SHOWN)
+        return html_table(caption, ("variable", "state", "probability"), rows, more)
 
     def probabilities(self, name: Any) -> F64:
         """Return the marginal of one variable as an array, in the order of its states."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Hashable, Mapping
 from typing import Any, final
 
+from credo._results import Drawable
 from credo._types import Label
 from credo.graphs.evidence import resolve
 from credo.graphs.ordering import find_order
@@ -35,7 +36,7 @@ _REMEMBERED = 64
 
 
 @final
-class JunctionTree:
+class JunctionTree(Drawable):
     r"""Compile a graph into a tree of cliques that answers question after question.
 
     The tables are laid out and the factors multiplied once; an answer is then one pass to the roots

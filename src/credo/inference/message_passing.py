@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 from typing import Any, final
@@ -11,7 +11,8 @@ from typing import Any, final
 import numpy as np
 
 from credo import _checks as check
-from credo._types import Label
+from credo._results import Drawable
+from credo._types import Label, Labels
 from credo.exceptions import InputError
 from credo.inference._explain import impossible
 from credo.inference.messages import Message, TreeRun, in_words, name_of, run_tree
@@ -23,11 +24,11 @@ _SHOWN = 40
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class MessagePassing:
+class MessagePassing(Drawable):
     """Hold the messages of a tree in the order in which they were sent, and beliefs. Immutable.
 
-    ``print`` shows them; indexing gives one, ``passed["a", "b"]`` by source and target or
-    ``passed[0]`` by its place. Iterates over all.
+    ``print`` shows them, ``plot`` draws them as numbered arrows; indexing gives one,
+    ``passed["a", "b"]`` by source and target or ``passed[0]`` by its place. Iterates over all.
 
     Attributes
     ----------
@@ -62,7 +63,18 @@ class MessagePassing:
     log_evidence: float
     maximum: bool
     _run: TreeRun
+    _observed: Any
     _model: Any
+
+    @property
+    def n_towards(self) -> int:
+        """How many messages went to the root; the others came from it."""
+        return len(self) // 2 if self._run.both else len(self)
+
+    @property
+    def variables(self) -> Labels:
+        """The names of all variables."""
+        return tuple(self._run.wiring.names)
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -132,7 +144,7 @@ class MessagePassing:
         """
         variables = self._run.wiring.variables
         factors = {} if source in variables and target in variables else self._factors
-        return self._run.message(source, target, factors)
+        return self._make(self._run.find(source, target, factors)[:2])
 
     def __getitem__(self, key: int | tuple[Any, Any]) -> Message:
         if isinstance(key, tuple) and len(key) == 2:
@@ -157,10 +169,11 @@ class MessagePassing:
         )
 
     def __str__(self) -> str:
-        half = len(self) // 2 if self._run.both else len(self)
+        half = self.n_towards
+        numbered = list(enumerate(self._sent, 1))
         parts: list[tuple[str, Sequence[Any], Callable[[Any], object]]] = [
-            (f"Messages towards {self.root}", self._sent[:half], self._make),
-            (f"Messages from {self.root}", self._sent[half:], self._make),
+            (f"Messages towards {self.root}", numbered[:half], self._line),
+            (f"Messages from {self.root}", numbered[half:], self._line),
             ("Beliefs", self._known, lambda v: f"b[{v}] = {in_words(self.belief(v).items())}"),
         ]
         lines = []
@@ -180,14 +193,77 @@ class MessagePassing:
         is_known = ~np.isnan(self._run.marginals)[self._run.start[: len(self._run.wiring.names)]]
         return list(compress(self._run.wiring.names, is_known))
 
+    def _line(self, numbered: tuple[int, tuple[int, bool]]) -> str:
+        """Write a message with its number."""
+        return f"{numbered[0]}. {self._make(numbered[1])}"
+
     def _make(self, sent: tuple[int, bool]) -> Message:
-        """Return a message with the names of its ends."""
+        """Return a message with the names of its ends, and what it is made of."""
         run, (link, is_said) = self._run, sent
+        message = run.spoken(link, is_said, *self._ends(link, is_said=is_said))
+        return replace(message, formula=self._formula(link, is_said=is_said))
+
+    def _ends(self, link: int, *, is_said: bool) -> tuple[Label, Label]:
+        """Return the names of who sends along a link, and of who receives."""
+        run = self._run
         f, v = int(run.forest.factor[link]), int(run.wiring.scope[link])
         rest = [u for u in run.scope_of(f) if u != v]
         other = name_of(run.wiring, rest[0]) if len(rest) == 1 else self._names[f]
-        ends = (name_of(run.wiring, v), other) if is_said else (other, name_of(run.wiring, v))
-        return run.spoken(link, is_said, *ends)
+        own = name_of(run.wiring, v)
+        return (own, other) if is_said else (other, own)
+
+    def _formula(self, link: int, *, is_said: bool) -> str:
+        """Write what a message is: of a variable a product, of a factor a sum over the others."""
+        run, forest = self._run, self._run.forest
+        f = int(forest.factor[link])
+        if is_said:
+            return " ".join(self._heard(link)) or "1"
+        others = [i for i in range(*forest.scope_start[f : f + 2].tolist()) if i != link]
+        parts, hidden, seen = [self._factor(f)], list[str](), list[str]()
+        for other in others:
+            v = int(run.wiring.scope[other])
+            name, state = name_of(run.wiring, v), self._observed[v]
+            parts += (
+                self._heard(other)
+                if len(others) == 1
+                else [_arrow(*self._ends(other, is_said=True))]
+            )
+            if state < 0:
+                hidden.append(str(name))
+            else:
+                seen.append(f"{name} = {run.states(v)[state]}")
+        sums = f"{'max' if self.maximum else 'Σ'}_{','.join(hidden)} " if hidden else ""
+        return ", ".join([f"{sums}{' '.join(parts)}", *seen])
+
+    def _heard(self, link: int) -> list[str]:
+        """List what the variable of a link multiplies: potentials, and messages from elsewhere.
+
+        A copy of an observed variable, where evidence cuts a cycle, has neither.
+        """
+        forest, v = self._run.forest, int(self._run.wiring.scope[link])
+        if forest.scope[link] != v:
+            return []
+        around = forest.links[forest.var_start[v] : forest.var_start[v + 1]].tolist()
+        told = (self._ends(other, is_said=False) for other in around if other != link)
+        own = map(self._factor, self._alone.get(v, ()))
+        return [*own, *(_arrow(*ends) for ends in told)]
+
+    def _factor(self, f: int) -> str:
+        """Write a factor by its variables: p(a | b) of a network, ψ(a, b) otherwise."""
+        wiring = self._run.wiring
+        names = [str(name_of(wiring, v)) for v in self._run.scope_of(f)]
+        if wiring.owner[f] < 0:
+            return f"ψ({', '.join(names)})"
+        given = f" | {', '.join(names[:-1])}" if names[1:] else ""
+        return f"p({names[-1]}{given})"
+
+    @cached_property
+    def _alone(self) -> dict[int, list[int]]:
+        """Factors of one variable, by that variable."""
+        wiring, found = self._run.wiring, dict[int, list[int]]()
+        for f in np.flatnonzero(np.diff(wiring.scope_start) == 1).tolist():
+            found.setdefault(int(wiring.scope[wiring.scope_start[f]]), []).append(f)
+        return found
 
     @cached_property
     def _names(self) -> dict[int, Label]:
@@ -201,6 +277,11 @@ class MessagePassing:
     @cached_property
     def _factors(self) -> dict[Label, int]:
         return {name: f for f, name in self._names.items()}
+
+
+def _arrow(source: Label, target: Label) -> str:
+    """Name a message."""
+    return f"m[{source} -> {target}]"
 
 
 def pass_messages(
@@ -284,11 +365,11 @@ def pass_messages(
     ...     _ = net.edge(*pair, [[3, 1], [1, 3]])
     >>> print(credo.pass_messages(net, {"c": 1}, root="b"))
     Messages towards b
-      m[c -> b] = (0: 0.25, 1: 0.75)
-      m[a -> b] = (0: 0.583333, 1: 0.416667)
+      1. m[c -> b] = ψ(b, c) ψ(c), c = 1: (0: 4, 1: 12) ∝ (0: 0.25, 1: 0.75)
+      2. m[a -> b] = Σ_a ψ(a, b) ψ(a): (0: 7, 1: 5) ∝ (0: 0.583333, 1: 0.416667)
     Messages from b
-      m[b -> a] = (0: 0.375, 1: 0.625)
-      m[b -> c] = (0: 0.541667, 1: 0.458333)
+      3. m[b -> a] = Σ_b ψ(a, b) ψ(b) m[c -> b]: (0: 24, 1: 40) ∝ (0: 0.375, 1: 0.625)
+      4. m[b -> c] = Σ_b ψ(b, c) ψ(b) m[a -> b]: (0: 26, 1: 22) ∝ (0: 0.541667, 1: 0.458333)
     Beliefs
       b[a] = (0: 0.545455, 1: 0.454545)
       b[b] = (0: 0.318182, 1: 0.681818)
@@ -305,4 +386,4 @@ def pass_messages(
     if run.log_z == -np.inf:
         raise impossible(wiring, given, "pass_messages")
     first = wiring.names[max(at, 0)] if len(wiring.names) else None
-    return MessagePassing(first, run.log_z, maximum, run, model)
+    return MessagePassing(first, run.log_z, maximum, run, observed, model)

@@ -62,6 +62,8 @@ class Message:
         One number per state, scaled to sum one; for maxima, to largest one. Read-only.
     log_scale : float
         Log of the scale that was taken out.
+    formula : str
+        What it is the sum and product of, by names, where ``pass_messages`` made it.
 
     See Also
     --------
@@ -88,10 +90,21 @@ class Message:
     states: Labels
     values: F64
     log_scale: float
+    formula: str = ""
 
     def __repr__(self) -> str:
-        cells = zip(self.states, self.values.tolist(), strict=True)
-        return f"m[{self.source} -> {self.target}] = {in_words(cells)}"
+        return f"m[{self.source} -> {self.target}] = {self._in_words(self.values)}"
+
+    def __str__(self) -> str:
+        """Write the formula, the message itself, and the message scaled."""
+        with np.errstate(over="ignore"):
+            raw = self.values * np.exp(self.log_scale)
+        made = f"{self.formula}: " if self.formula else ""
+        texts = dict.fromkeys([self._in_words(raw), self._in_words(self.values)])
+        return f"m[{self.source} -> {self.target}] = {made}{' ∝ '.join(texts)}"
+
+    def _in_words(self, values: F64) -> str:
+        return in_words(zip(self.states, values.tolist(), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain lists and numbers.
@@ -99,7 +112,7 @@ class Message:
         Returns
         -------
         dict
-            Keys ``source``, ``target``, ``states``, ``values`` and ``log_scale``.
+            Keys ``source``, ``target``, ``states``, ``values``, ``log_scale`` and ``formula``.
 
         Examples
         --------
@@ -108,7 +121,8 @@ class Message:
         [0.25, 0.75]
         """
         ends = {"source": self.source, "target": self.target, "states": list(self.states)}
-        return ends | {"values": self.values.tolist(), "log_scale": self.log_scale}
+        scaled = {"values": self.values.tolist(), "log_scale": self.log_scale}
+        return ends | scaled | {"formula": self.formula}
 
 
 @final
@@ -128,6 +142,12 @@ class TreeRun:
 
     def message(self, source: Any, target: Any, factors: Mapping[Label, int]) -> Message:
         """Return the message from one node to another, by name; ``factors`` holds positions."""
+        return self.spoken(*self.find(source, target, factors))
+
+    def find(
+        self, source: Any, target: Any, factors: Mapping[Label, int]
+    ) -> tuple[int, bool, Label, Label]:
+        """Return the link of a message, whether its variable sends it, and who its ends are."""
         known = self.wiring.variables
         one, two = (getattr(node, "name", node) for node in (source, target))
         is_factor = [name in factors and name not in known for name in (one, two)]
@@ -138,7 +158,7 @@ class TreeRun:
             link = self._link(factors[factor], known.find(name), factor, name)
         else:
             link = self._edge(known.find(source), known.find(target), one, two)
-        return self.spoken(link, is_factor[1], one, two)
+        return link, is_factor[1], one, two
 
     def spoken(self, link: int, is_said: bool, source: Label, target: Label) -> Message:  # noqa: FBT001 - one of two ways
         """Return what the variable of a link sends along it, or what it receives."""

@@ -6,8 +6,10 @@ Every result with a ``plot`` method is drawn here: ``result.plot()`` is ``draw(r
 from credo.exceptions import MissingExtraError
 
 try:
-    import credo.plots.networks  # noqa: F401 - its figures register with draw
+    import credo.plots.line
+    import credo.plots.networks  # noqa: F401 - their figures register with draw
     from credo.plots.figures import draw
+    from credo.plots.planes import compare, draw_classifier
     from credo.plots.report import write_report
 except ModuleNotFoundError as error:
     raise MissingExtraError(
@@ -15,4 +17,4 @@ except ModuleNotFoundError as error:
         "pip install 'credo[plots]'."
     ) from error
 
-__all__ = ["draw", "write_report"]
+__all__ = ["compare", "draw", "draw_classifier", "write_report"]

@@ -1,6 +1,6 @@
 """``draw``: a figure for every result with a ``plot`` method, chosen by its type.
 
-Networks, whose figures are larger, are in ``credo.plots.networks``.
+Networks are in ``credo.plots.networks``, what is drawn over a line in ``credo.plots.line``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib import colors, pyplot as plt, ticker
 
-from credo._types import F64, Label
+from credo._types import F64
 from credo.classifiers import LearningCurves
 from credo.decisions import (
     Calibration,
@@ -20,7 +20,6 @@ from credo.decisions import (
     CostCurve,
     Evaluation,
     NetBenefit,
-    Regions,
     RiskCoverage,
 )
 from credo.exceptions import InputError
@@ -36,8 +35,6 @@ _LINE, _MOST_INCHES = 0.17, 13.0
 _MOST_CELLS_WITH_TEXT = 150
 #: More letters below a confusion matrix are turned, so that they do not run into each other.
 _MOST_LETTERS_UPRIGHT = 32
-#: Points along the x-axis of decision regions.
-_POINTS = 800
 
 
 @singledispatch
@@ -51,9 +48,10 @@ def draw(result: Any, ax: Any = None, **options: Any) -> Any:  # noqa: ARG001
     ax
         Matplotlib axes; a new figure by default.
     **options
-        Of decision regions: ``x_range``, the ends of the x-axis. Of the posterior of a network:
-        ``n_variables``, how many variables to draw (20); ``prior``, whether to draw the
-        probabilities without the evidence too (True).
+        Of decision regions: ``show``, one of "densities", "errors", "posteriors" and "risks";
+        ``x_range``, the ends of the x-axis. Of the posterior of a network: ``n_variables``, how
+        many variables to draw (20); ``prior``, whether to draw the probabilities without the
+        evidence too (True).
 
     Returns
     -------
@@ -372,87 +370,3 @@ def _draw_row(panels: dict[str, F64], rejected: Any, ax: Any) -> Any:
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return ax
-
-
-# --- regions of a line ----------------------------------------------------------------------------
-
-
-@draw.register
-def _(result: Regions, ax: Any = None, *, x_range: tuple[float, float] | None = None) -> Any:
-    """Draw prior × density of each class, the regions shaded by act, and the thresholds.
-
-    Without ``x_range`` all classes are in view.
-    """
-    low, high = _view(result) if x_range is None else x_range
-    if not low < high:
-        raise InputError(f"The x_range of Regions.plot must be (low, high). Got {x_range}.")
-    ax = axes_for(ax, (7.2, 4.2))
-    body, sides = _points(result, low, high)
-    heights = result.weighted_densities(body)
-    top = float(heights[np.isfinite(heights)].max())
-    x = np.union1d(body, sides)
-    # A density may be infinite at the end of its support; the figure stops well before.
-    heights = np.minimum(result.weighted_densities(x), 10 * top)
-    shown = []
-    for k, truth in enumerate(result.truths):
-        style = {"color": _colour(truth, result), "linestyle": "-" if k < len(COLOURS) else "--"}
-        label = f"p(x, {name_of(truth)})"
-        shown += ax.plot(x, heights[:, k], linewidth=2, zorder=3, label=label, **style)
-    shown += _shade(ax, result, low, high)
-    for threshold in result.thresholds:
-        if low < threshold < high:
-            ax.axvline(threshold, color="0.25", linewidth=0.8, linestyle=(0, (4, 3)), zorder=2)
-    ax.set(xlim=(low, high), xlabel="x", ylabel="prior × density")
-    ax.set_ylim(0, 1.08 * top if top > 0 else 1)
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-    ax.legend(handles=shown, frameon=False, ncols=math.ceil(len(shown) / 16), **place)
-    return ax
-
-
-def _view(result: Regions) -> tuple[float, float]:
-    """Choose a range of x that shows all classes with a prior, and the thresholds near them."""
-    ends = []
-    for k in result.setting.active:
-        quantiles = result.setting.densities[k].quantile(np.array([0.001, 0.25, 0.75, 0.999]))
-        low, lower, upper, high = quantiles.tolist()
-        # A Gaussian's 0.1 % quantiles are 1.8 interquartile ranges from its quartiles; tails
-        # much heavier than that would squeeze the rest of the figure.
-        reach = 3 * (upper - lower)
-        ends.append((max(low, lower - reach), min(high, upper + reach)))
-    start, stop = min(low for low, _ in ends), max(high for _, high in ends)
-    width = stop - start
-    near = [t for t in result.thresholds.tolist() if start - width / 2 < t < stop + width / 2]
-    return min([start, *near]) - 0.05 * width, max([stop, *near]) + 0.05 * width
-
-
-def _points(result: Regions, low: float, high: float) -> tuple[F64, F64]:
-    """Return points in view where each class is seen, however narrow, and both sides of jumps."""
-    densities, levels = result.setting.densities, np.arange(1, 64) / 64
-    grid = np.linspace(low, high, _POINTS)
-    body = np.unique(np.concatenate([grid, *(each.quantile(levels) for each in densities)]))
-    ends = np.array([end for each in densities for end in (each.low, each.high)])
-    sides = np.concatenate([np.nextafter(ends, -np.inf), np.nextafter(ends, np.inf)])
-    return body[(body >= low) & (body <= high)], sides[(sides > low) & (sides < high)]
-
-
-def _colour(name: Label, result: Regions) -> str:
-    """Return the colour of a true class, by their order, or of an act: the same for one name."""
-    acts = [act for act in result.acts if act not in result.truths and act != result.loss.reject]
-    return COLOURS[[*result.truths, *acts].index(name) % len(COLOURS)]
-
-
-def _shade(ax: Any, result: Regions, low: float, high: float) -> list[Any]:
-    """Shade the intervals in view; return one patch per act for the legend."""
-    patches: dict[Label, Any] = {}
-    for start, stop, act in result.intervals:
-        if start >= high or stop <= low:
-            continue
-        style = (
-            {"facecolor": "none", "edgecolor": GREY, "hatch": "///", "alpha": 0.55}
-            if act == result.loss.reject
-            else {"facecolor": _colour(act, result), "alpha": 0.16}
-        )
-        ends = max(start, low), min(stop, high)
-        label = f"act: {name_of(act)}"
-        patches.setdefault(act, ax.axvspan(*ends, linewidth=0, zorder=0, label=label, **style))
-    return [patches[act] for act in result.acts if act in patches]

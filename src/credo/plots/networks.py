@@ -1,10 +1,11 @@
-"""Networks with a bar for each state, traces of messages, and bars for weights of findings."""
+"""Networks: with a bar for each state, bare, as trees of messages and of cliques; and traces."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import combinations, pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib import ticker
@@ -16,8 +17,10 @@ from matplotlib.textpath import TextPath
 from credo import _checks as check
 from credo._types import F64, Label
 from credo.exceptions import InputError
-from credo.graphs import Wiring
-from credo.inference import GraphPosterior, WeightOfEvidence, infer
+from credo.graphs import FactorGraph, Wiring
+from credo.graphs.models import AbstractModel
+from credo.inference import GraphPosterior, JunctionTree, WeightOfEvidence, infer
+from credo.inference.message_passing import MessagePassing
 from credo.plots.figures import COLOURS, axes_for, draw, inches_of, name_of
 from credo.plots.layout import Arc, Layers, arrange
 
@@ -31,6 +34,8 @@ _MOST_POINTS = 150
 # Lengths are inches before scaling.
 #: A box: its width, its head, a line for each state, and what is left below them.
 _WIDTH, _HEAD, _LINE, _FOOT = 1.9, 0.28, 0.23, 0.07
+#: The width of a box without bars, and the side of a factor's square.
+_NARROW, _SQUARE = 1.15, 0.2
 #: Where the bars of a box begin and end.
 _BARS = 0.68, 1.4
 #: Between rows, and below them for the legend.
@@ -46,11 +51,11 @@ class _Box(NamedTuple):
 
     name: str
     lines: list[tuple[str, float, float | None]]  #: state, probability, the one before
-    finding: str  #: "state", "weights" or ""
+    finding: str  #: "state", "weights" or ""; "factor" for a square
 
     @property
     def height(self) -> float:
-        return _HEAD + _LINE * len(self.lines) + _FOOT
+        return _SQUARE if self.finding == "factor" else _HEAD + _LINE * len(self.lines) + _FOOT
 
 
 class _Stop(NamedTuple):
@@ -63,21 +68,28 @@ class _Stop(NamedTuple):
 
 
 @draw.register
-def _(result: GraphPosterior, ax: Any = None, *, n_variables: int = 20, prior: bool = True) -> Any:
+def _(
+    result: GraphPosterior,
+    ax: Any = None,
+    *,
+    show: Literal["marginals", "residuals"] = "marginals",
+    n_variables: int = 20,
+    prior: bool = True,
+) -> Any:
     """Draw the variables in layers, parents above children, with a bar for each state.
 
-    Of an approximate answer, how far messages moved, sweep by sweep. If there are more than
+    ``show="residuals"`` draws how far messages moved, sweep by sweep. If there are more than
     ``n_variables``, those whose marginals the evidence changed most (in total variation) are taken;
-    without priors, the first.
+    without priors, which approximate answers have none of, the first.
     """
     most = check.count(n_variables, "n_variables of draw")
-    if result.plan is None:
+    if check.one_of(show, ("marginals", "residuals"), "show of plot") == "residuals":
         return _draw_residuals(result, ax)
     if not len(result):
         raise InputError("There is nothing to draw: the query of infer was empty.")
     question = result.question
     before = None
-    if prior and question.evidence.findings:
+    if prior and question.evidence.findings and result.plan is not None:
         query = None if question.query is None else result.variables
         before = infer(question.model, query=query, method="exact", budget=question.budget)
     names = _most_changed(result, before, most)
@@ -85,10 +97,87 @@ def _(result: GraphPosterior, ax: Any = None, *, n_variables: int = 20, prior: b
     is_directed = bool((wiring.owner >= 0).all())
     boxes = [_box(result, before, name) for name in names]
     layers = arrange(len(boxes), _arcs(wiring, names), _WIDTHS, directed=is_directed)
-    axes = _draw_boxes(ax, boxes, layers, arrows=is_directed)
+    axes, scale, _ = _draw_boxes(ax, boxes, layers, arrows=is_directed)
+    _explain_colours(axes, boxes, scale)
+    told = [] if result.plan is not None else [f"{result.engine}: {result.status}"]
     if len(names) < len(result):
         which = "first" if before is None else "most changed"
-        axes.set_title(f"{len(names)} of {len(result)} variables, the {which}", fontsize=9)
+        told.append(f"{len(names)} of {len(result)} variables, the {which}")
+    if told:
+        axes.set_title(", ".join(told), fontsize=9)
+    return axes
+
+
+@draw.register
+def _(result: AbstractModel, ax: Any = None) -> Any:
+    """Draw a network as it is: arcs of a Bayesian network, edges, and squares for other factors."""
+    wiring = result.compile()
+    n = len(wiring.names)
+    if not n:
+        raise InputError("There is nothing to draw: the model has no variables.")
+    boxes = [_Box(str(name), [], "") for name in wiring.names]
+    is_directed = bool((wiring.owner >= 0).all())
+    arity = np.diff(wiring.scope_start)
+    squares = [] if is_directed else np.flatnonzero(arity > 2).tolist()
+    if isinstance(result, FactorGraph):
+        squares = list(range(len(arity)))
+    arcs = _arcs(wiring, list(wiring.names), but=squares)
+    for f in squares:
+        scope = wiring.scope[wiring.scope_start[f] : wiring.scope_start[f + 1]].tolist()
+        arcs += [(v, len(boxes)) for v in scope if v < n]
+        boxes.append(_Box("", [], "factor"))
+    layers = arrange(len(boxes), arcs, (_NARROW + 0.2, _WIDTHS[1]), directed=is_directed)
+    return _draw_boxes(ax, boxes, layers, arrows=is_directed)[0]
+
+
+@draw.register
+def _(result: JunctionTree, ax: Any = None) -> Any:
+    """Draw the cliques, roots on top, and the variables that neighbours share beside the links."""
+    cliques = [_Box(", ".join(map(str, names)), [], "") for names in result.cliques]
+    arcs = [(parent, k) for k, parent in enumerate(result.parents) if parent is not None]
+    layers = arrange(len(cliques), arcs, _WIDTHS, directed=True)
+    axes, scale, stops = _draw_boxes(ax, cliques, layers, arrows=False, width=_WIDTH)
+    for k, parent in enumerate(result.parents):
+        if parent is not None:
+            shared = name_of(", ".join(map(str, result.separators[k])), _TITLE)
+            x = (stops[parent].x + stops[k].x) / 2
+            style = {"ha": "center", "va": "center", "size": 8 * scale, "color": _INK, "zorder": 6}
+            box = {"facecolor": "white", "edgecolor": _FRAME, "linewidth": 0.6, "pad": 1.5}
+            axes.text(x, stops[k].top + _BELOW / 2, shared, bbox=box, **style)
+    return axes
+
+
+@draw.register
+def _(result: MessagePassing, ax: Any = None) -> Any:
+    """Draw the tree with an arrow for each message, numbered in the order of sending.
+
+    Blue arrows go to the root, orange ones come from it; of up to three states the values stand
+    beside.
+    """
+    ends = list(dict.fromkeys(end for each in result for end in (each.source, each.target)))
+    root = ends.index(result.root) if result.root in ends else 0
+    ends.insert(0, ends.pop(root))
+    place = {end: i for i, end in enumerate(ends)}
+    variables = set(result.variables)
+    boxes = [_Box(str(e), [], "") if e in variables else _Box("", [], "factor") for e in ends]
+    down = {(place[m.target], place[m.source]): None for m in result.messages[: result.n_towards]}
+    layers = arrange(len(boxes), list(down), (_NARROW + 1.5, _WIDTHS[1]), directed=True)
+    axes, scale, stops = _draw_boxes(ax, boxes, layers, arrows=False, below=1.0)
+    for number, each in enumerate(result, 1):
+        start, stop = stops[place[each.source]], stops[place[each.target]]
+        is_up = number <= result.n_towards
+        ink, side = (BELIEVED, -1) if is_up else (OBSERVED, 1)
+        upper, lower = (stop, start) if is_up else (start, stop)
+        ends_at = np.array([[upper.x, upper.top - upper.height], [lower.x, lower.top]])
+        ends_at[:, 0] += 0.12 * side
+        tail, head = ends_at[::-1] if is_up else ends_at
+        style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 9 * scale, "color": ink}
+        axes.add_patch(FancyArrowPatch(tail, head, linewidth=1.2 * scale, zorder=3, **style))
+        values = ", ".join(f"{value:.3g}" for value in each.values) if len(each.values) <= 3 else ""
+        words = f"{number}. {values}" if values else str(number)
+        at = 0.3 * ends_at[0] + 0.7 * ends_at[1]
+        text = {"color": ink, "size": 7.5 * scale, "va": "center", "zorder": 6}
+        axes.text(at[0] + 0.06 * side, at[1], words, ha="right" if side < 0 else "left", **text)
     return axes
 
 
@@ -159,12 +248,15 @@ def _most_changed(result: GraphPosterior, before: GraphPosterior | None, most: i
     return [names[i] for i in np.sort(np.argsort(change, kind="stable")[:most])]
 
 
-def _arcs(wiring: Wiring, names: list[Label]) -> list[Arc]:
-    """List parents and children, or neighbours, among the named, by their places there."""
+def _arcs(wiring: Wiring, names: list[Label], but: Sequence[int] = ()) -> list[Arc]:
+    """List parents and children, or neighbours, among the named, by their places there.
+
+    Factors in ``but`` are left out.
+    """
     place = {wiring.index(name): i for i, name in enumerate(names)}
     factor = np.repeat(np.arange(len(wiring.table)), np.diff(wiring.scope_start))
     arcs: dict[Arc, None] = {}
-    for f in np.unique(factor[np.isin(wiring.scope, list(place))]).tolist():
+    for f in np.setdiff1d(factor[np.isin(wiring.scope, list(place))], but).tolist():
         scope = wiring.scope[wiring.scope_start[f] : wiring.scope_start[f + 1]].tolist()
         child = int(wiring.owner[f])
         parents = [(p, child) for p in scope if p != child]
@@ -196,28 +288,59 @@ def _sums(now: F64, before: F64 | None, states: Any) -> tuple[float, float | Non
 
 def _percent(p: float) -> str:
     """Write a probability so that small and near certain ones can be told from 0 and 1."""
+    return _percents([p, 1 - p])[0]
+
+
+def _percents(shares: Sequence[float]) -> list[str]:
+    """Write probabilities that sum to one as percentages that sum to 100.
+
+    Whole ones, or with a decimal where there are small ones; what rounding down leaves goes to the
+    largest rests.
+    """
+    near = any(0 < p < 0.0995 or 0.995 <= p < 1 for p in shares)
+    unit = 1000 if near else 100
+    exact = unit * np.asarray(shares) / sum(shares)
+    whole = np.floor(exact + 1e-9)
+    rests = np.argsort(whole - exact, kind="stable")
+    whole[rests[: round(unit - whole.sum())]] += 1
+    return [_written(p, w / unit, near) for p, w in zip(shares, whole.tolist(), strict=True)]
+
+
+def _written(p: float, rounded: float, near: bool) -> str:  # noqa: FBT001 - one of two ways
+    """Write a percentage that was rounded; what is not 0 or 1 is never written as these."""
     if 0 < p < 0.0005:
         return "<0.1%"
     if 0.9995 <= p < 1:
         return ">99.9%"
-    return f"{100 * p:.1f}%" if 0 < p < 0.0995 or 0.995 <= p < 1 else f"{100 * p:.0f}%"
+    return f"{100 * rounded:.1f}%" if near and 0 < p < 1 else f"{100 * rounded:.0f}%"
 
 
 # --- boxes and links ------------------------------------------------------------------------------
 
 
-def _draw_boxes(ax: Any, boxes: list[_Box], layers: Layers, *, arrows: bool) -> Any:
-    """Draw links, boxes and a legend on ``ax``, or on a new figure of the right size."""
+def _draw_boxes(
+    ax: Any,
+    boxes: list[_Box],
+    layers: Layers,
+    *,
+    arrows: bool,
+    width: float | None = None,
+    below: float = _BELOW,
+) -> tuple[Any, float, list[_Stop]]:
+    """Draw links and boxes on ``ax``, or on a new figure of the right size.
+
+    Returns the axes, inches on the page of an inch in the drawing, and where the boxes are.
+    """
+    wide = width or (_WIDTH if any(box.lines for box in boxes) else _NARROW)
     heights = [
         max((boxes[v].height for v in row if v < len(boxes)), default=0.0) for row in layers.rows
     ]
-    tops = -np.cumsum([0.0, *(height + _BELOW for height in heights)])
-    left, right = min(layers.x) - _WIDTHS[0] / 2, max(layers.x) + _WIDTHS[0] / 2
-    bottom = float(tops[-1]) + _BELOW - _LEGEND
+    tops = -np.cumsum([0.0, *(height + below for height in heights)])
+    left, right = min(layers.x) - wide / 2 - 0.15, max(layers.x) + wide / 2 + 0.15
+    bottom = float(tops[-1]) + below - (_LEGEND if any(box.lines for box in boxes) else 0.1)
     axes = axes_for(ax, (max(right - left, 3.6), 0.1 - bottom))
     axes.set(xlim=(left, right), ylim=(bottom, 0.1), aspect="equal")
     axes.axis("off")
-    # Inches on the page of an inch in the drawing.
     scale = float(min(inches_of(axes) / [right - left, 0.1 - bottom]))
     sizes = [box.height for box in boxes]
     sizes += [heights[row] for row in layers.row_of[len(boxes) :]]
@@ -225,10 +348,15 @@ def _draw_boxes(ax: Any, boxes: list[_Box], layers: Layers, *, arrows: bool) -> 
         _Stop(x, float(tops[row]), size, heights[row])
         for x, row, size in zip(layers.x, layers.row_of, sizes, strict=True)
     ]
-    for route in layers.routes:
+    for route in layers.routes if below == _BELOW else ():
         _draw_link(axes, [stops[v] for v in route], "-|>" if arrows else "-", scale)
     for box, stop in zip(boxes, stops, strict=False):
-        _draw_box(axes, box, stop, scale)
+        _draw_box(axes, box, stop, scale, wide)
+    return axes, scale, stops
+
+
+def _explain_colours(axes: Any, boxes: list[_Box], scale: float) -> None:
+    """Put a legend below the boxes."""
     kinds, has_prior = {box.finding for box in boxes}, boxes[0].lines[0][2] is not None
     weighted: dict[str, Any] = {"facecolor": _PALE, "edgecolor": OBSERVED, "linestyle": "--"}
     believed = "posterior" if has_prior or kinds != {""} else "probability"
@@ -241,7 +369,6 @@ def _draw_boxes(ax: Any, boxes: list[_Box], layers: Layers, *, arrows: bool) -> 
     handles = [patch for patch, drawn in is_drawn.items() if drawn]
     style: dict[str, Any] = {"loc": "lower center", "ncols": 4, "borderaxespad": 0.1}
     axes.legend(handles=handles, frameon=False, fontsize=9 * scale, **style)
-    return axes
 
 
 def _draw_link(axes: Any, stops: list[_Stop], arrow: str, scale: float) -> None:
@@ -261,9 +388,13 @@ def _draw_link(axes: Any, stops: list[_Stop], arrow: str, scale: float) -> None:
     axes.add_patch(FancyArrowPatch(path=Path(path, codes), **style))
 
 
-def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float) -> None:
+def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float, wide: float) -> None:
     """Draw the frame, the name, and for each state its name, bars and percentage."""
-    x, top = stop.x - _WIDTH / 2, stop.top
+    x, top = stop.x - wide / 2, stop.top
+    if box.finding == "factor":
+        place = stop.x - _SQUARE / 2, top - box.height
+        axes.add_patch(Rectangle(place, _SQUARE, _SQUARE, facecolor=_LINK, zorder=2))
+        return
     frame: dict[str, Any] = {
         "facecolor": _PALE if box.finding else "white",
         "edgecolor": OBSERVED if box.finding else _FRAME,
@@ -273,14 +404,16 @@ def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float) -> None:
         "zorder": 2,
     }
     corner = x + 0.05, top - box.height + 0.05
-    axes.add_patch(FancyBboxPatch(corner, _WIDTH - 0.1, box.height - 0.1, **frame))
+    axes.add_patch(FancyBboxPatch(corner, wide - 0.1, box.height - 0.1, **frame))
     bold, plain = FontProperties(size=9.5, weight="bold"), FontProperties(size=8)
     text: dict[str, Any] = {"va": "center_baseline", "color": _INK, "zorder": 5}
     head = name_of(box.name, _TITLE)
-    size = scale * _size(head, bold, _WIDTH - 0.1)
-    axes.text(stop.x, top - _HEAD / 2, head, ha="center", size=size, weight="bold", **text)
+    size = scale * _size(head, bold, wide - 0.1)
+    middle = top - (_HEAD / 2 if box.lines else box.height / 2)
+    axes.text(stop.x, middle, head, ha="center", size=size, weight="bold", **text)
     start, length = x + _BARS[0], _BARS[1] - _BARS[0]
     ink = OBSERVED if box.finding == "state" else BELIEVED
+    percents = _percents([p for _, p, _ in box.lines]) if box.lines else []
     for i, (state, p, before) in enumerate(box.lines):
         y = top - _HEAD - (i + 0.5) * _LINE
         bars = [(-0.09, 0.18, 1.0, "#F1F1F1", 3), (-0.02, 0.11, p, ink, 4)]
@@ -290,7 +423,7 @@ def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float) -> None:
             axes.add_patch(Rectangle((start, y + low), length * value, height, **style))
         for right, words in (
             (start - 0.06, name_of(state, _LETTERS)),
-            (x + _WIDTH - 0.08, _percent(p)),
+            (x + _WIDTH - 0.08, percents[i]),
         ):
             size = scale * _size(words, plain, _BARS[0] - 0.12)
             axes.text(right, y, words, ha="right", size=size, **text)

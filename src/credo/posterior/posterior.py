@@ -8,7 +8,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from credo import _checks as check
-from credo._results import Immutable
+from credo._results import SHOWN, Immutable, Share, html_table
 from credo._types import F64, Int, Label, Labels, PerLabel
 from credo.exceptions import InputError, ShapeError
 from credo.posterior import prior_shift as _shift
@@ -45,17 +45,18 @@ class Posterior(Immutable):
 
     Examples
     --------
-    >>> import credo
+    >>> import credo, math
     >>> test = credo.Posterior.from_bayes(
     ...     priors={"disease": 0.004, "healthy": 0.996},
     ...     likelihoods={"disease": 0.8, "healthy": 0.1})
     >>> test
     Posterior(disease 0.03113, healthy 0.9689)
-    >>> round(test["disease"], 6)
-    0.031128
+    >>> round(test["disease"], 6), round(math.exp(test.log_evidence), 4)
+    (0.031128, 0.1028)
     """
 
-    __slots__ = ("_labels", "_log", "_p")
+    __slots__ = ("_evidence", "_labels", "_log", "_p")
+    _evidence: F64 | None  # log p(x), where it was made from log p(x, k)
     _labels: Labels
     _log: F64 | None  # at least one of the two is there
     _p: F64 | None
@@ -66,7 +67,7 @@ class Posterior(Immutable):
             p = np.exp(log_p)
         remedy = "Pass unnormalised scores to Posterior.from_log_joint(...)."
         _check_rows(p, remedy, who="Posterior, after exp")
-        self._set(_labels=names, _log=_normalise(log_p), _p=None)
+        self._set(_labels=names, _log=_normalise(log_p), _p=None, _evidence=None)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Posterior):
@@ -131,7 +132,10 @@ class Posterior(Immutable):
         """
         names, scores = _labelled(log_joint, labels, "log scores")
         _check_scores(scores)
-        return trusted(names, log_probabilities=_normalise(scores))
+        logs = _normalise(scores)
+        best = logs.argmax(axis=-1, keepdims=True)
+        evidence = (np.take_along_axis(each, best, axis=-1)[..., 0] for each in (scores, logs))
+        return trusted(names, None, logs, np.subtract(*evidence))
 
     @classmethod
     def from_bayes(
@@ -230,6 +234,19 @@ class Posterior(Immutable):
         return self._p  # type: ignore[return-value]
 
     @property
+    def log_evidence(self) -> Any:
+        r"""The log of :math:`p(x) = \sum_k p(x \mid k)\, \pi_k` (per row): Bayes' denominator.
+
+        It is known where the posterior was made by ``from_bayes`` or ``from_log_joint``.
+        """
+        if self._evidence is None:
+            raise InputError(
+                "This Posterior was made from probabilities of labels, which do not say how "
+                "probable the case was. Make it with from_bayes or from_log_joint."
+            )
+        return self._each(self._evidence)
+
+    @property
     def _held(self) -> F64:
         """What is there of the two, for its shape."""
         return self._p if self._log is None else self._log  # type: ignore[return-value]
@@ -249,9 +266,8 @@ class Posterior(Immutable):
         if self.is_single:
             raise InputError("This Posterior is a single case; it has no rows to choose from.")
         chosen = _row_numbers(which, self.n_rows)
-        return trusted(
-            self._labels, *(None if x is None else x[chosen] for x in (self._p, self._log))
-        )
+        held = (self._p, self._log, self._evidence)
+        return trusted(self._labels, *(None if x is None else x[chosen] for x in held))
 
     def __getitem__(self, label: Any) -> Any:
         """Return the probability of ``label``: a number, or one per row."""
@@ -400,15 +416,26 @@ class Posterior(Immutable):
             return f"Posterior({', '.join(parts)})"
         return _table_text(self.rows(slice(6)).probabilities, self._labels, self.n_rows)
 
+    def _repr_html_(self) -> str:
+        shown = np.atleast_2d(
+            self.probabilities if self.is_single else self.rows(slice(SHOWN)).probabilities
+        )
+        rows = ((str(i), *map(Share, row)) for i, row in enumerate(shown.tolist()))
+        return html_table("Posterior", ("row", *self._labels), rows, self.n_rows)
+
 
 def trusted(
-    labels: Labels, probabilities: F64 | None = None, log_probabilities: F64 | None = None
+    labels: Labels,
+    probabilities: F64 | None = None,
+    log_probabilities: F64 | None = None,
+    log_evidence: F64 | None = None,
 ) -> Posterior:
     """Return a posterior of parts that are known to be right, unchecked and to the last bit.
 
-    At least one of the two arrays must be there, and nobody else may write to them.
+    At least one of the first two arrays must be there, and nobody else may write to them.
     """
-    return Posterior._of(_labels=labels, _p=probabilities, _log=log_probabilities)  # noqa: SLF001
+    parts = {"_p": probabilities, "_log": log_probabilities, "_evidence": log_evidence}
+    return Posterior._of(_labels=labels, **parts)  # noqa: SLF001 - of parts that are right
 
 
 def log_sum_exp(rows: F64) -> F64:

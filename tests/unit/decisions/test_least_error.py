@@ -223,7 +223,9 @@ def test_results_print_with_their_interval_and_method():
         "low": 0.25,
         "high": 0.25,
         "method": "closed form",
+        "what": "error",
     }
+    assert str(BayesError(2, 2, 2, "quadrature", "risk")) == "Bayes risk 2, quadrature"
 
 
 @pytest.mark.parametrize("function", [bayes_error, bhattacharyya_bound])

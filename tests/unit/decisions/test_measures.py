@@ -130,7 +130,7 @@ def test_what_is_not_asked_for_is_not_printed():
     nothing = risk_coverage(Y, P, LOSS.with_reject(0.0))
     assert "none" in repr(nothing).splitlines()[-1]
     assert nothing.to_dict()["operating_point"]["risk"] is None
-    assert "<td>1</td>" in confusion_matrix(Y, Y)._repr_html_()
+    assert ">1</td>" in confusion_matrix(Y, Y)._repr_html_()
 
 
 THREE = Posterior.from_probabilities([[0.2, 0.3, 0.5]] * 3, ["a", "b", "c"])

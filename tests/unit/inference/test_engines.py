@@ -337,7 +337,14 @@ class TestOnTrees:
         np.testing.assert_allclose(product / product.sum(), left.marginal(at), atol=1e-9)
         message = exact.message(neighbours[0], at)
         assert repr(message).startswith(f"m[{neighbours[0]} -> x1] = ({left.states[at][0]}: ")
-        assert list(message.to_dict()) == ["source", "target", "states", "values", "log_scale"]
+        assert list(message.to_dict()) == [
+            "source",
+            "target",
+            "states",
+            "values",
+            "log_scale",
+            "formula",
+        ]
 
 
 class TestMessages:

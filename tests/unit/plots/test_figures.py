@@ -1,4 +1,4 @@
-"""Figures of evaluations, learning curves, images and decision regions."""
+"""Figures of evaluations, learning curves and images."""
 
 import subprocess
 import sys
@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from matplotlib import colors, pyplot as plt
-from scipy import stats
 
 import credo
 from credo import Loss, Posterior
@@ -18,18 +17,14 @@ from credo.decisions import (
     cost_curve,
     evaluate,
     net_benefit,
-    regions,
     risk_coverage,
 )
 from credo.exceptions import InputError
-from credo.families import Gaussian
 from credo.plots import draw
 from credo.plots.figures import COLOURS
 
 LABELS = ["well", "ill"]
 LOSS = Loss([[0, 1], [4, 0]], LABELS, ["wait", "treat"])
-TWO = Loss.zero_one(["a", "b"])
-PAIR = {"a": Gaussian(0, 1), "b": Gaussian(3, 1)}
 
 
 @pytest.fixture(autouse=True)
@@ -337,88 +332,3 @@ def test_a_segmentation_shows_labels_before_and_after():
     before = axes.images[0].get_array()[:, :9, 0]
     assert set(np.unique(before)) == {0.0, 0.5, 1.0}
     assert np.array_equal(before, np.argmax(posterior, axis=-1) / 2)
-
-
-# --- regions of a line ----------------------------------------------------------------------------
-
-
-def spans(axes):
-    return [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in axes.patches]
-
-
-def test_regions_show_curves_acts_and_thresholds():
-    cut = regions(PAIR, [0.6, 0.4], TWO.with_reject(0.2))
-    axes = cut.plot()
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "prior × density")
-    assert legend(axes) == ["p(x, a)", "p(x, b)", "act: a", "act: b", "act: reject"]
-    low, high = axes.get_xlim()
-    first, second = cut.thresholds
-    expected = [(low, first), (first, second), (second, high)]
-    np.testing.assert_allclose(spans(axes), expected, rtol=1e-12)
-    curves, lines = axes.lines[:2], axes.lines[2:]
-    assert [each.get_xdata()[0] for each in lines] == pytest.approx([first, second])
-    x, height = curves[1].get_data()
-    np.testing.assert_allclose(height, 0.4 * stats.norm.pdf(x, 3, 1), rtol=1e-12)
-
-
-def test_an_act_has_the_colour_of_the_class_it_is_named_after_or_its_own():
-    axes = regions(PAIR, [0.6, 0.4], TWO.with_reject(0.2)).plot()
-    assert [each.get_color() for each in axes.lines[:2]] == list(COLOURS[:2])
-    shades = [colors.to_hex(patch.get_facecolor()).upper() for patch in axes.patches]
-    assert [shades[0], shades[2]] == list(COLOURS[:2])
-    assert axes.patches[1].get_hatch() == "///"
-    loss = Loss([[0, 9], [1, 0]], ["a", "b"], ["treat", "discharge"])
-    axes = regions(PAIR, [0.5, 0.5], loss).plot()
-    used = {colors.to_hex(patch.get_facecolor()).upper() for patch in axes.patches}
-    assert used == set(COLOURS[2:4])
-
-
-def test_the_range_can_be_chosen_and_must_have_a_width():
-    found = regions(PAIR, [0.5, 0.5], TWO)
-    _, axes = plt.subplots()
-    assert found.plot(axes, x_range=(2, 9)) is axes
-    assert axes.get_xlim() == (2, 9)
-    assert spans(axes) == [(2, 9)]
-    assert len(axes.lines) == 2
-    assert legend(axes) == ["p(x, a)", "p(x, b)", "act: b"]
-    assert found.plot(x_range=(100, 200)).get_ylim() == (0, 1)  # no density there
-    with pytest.raises(InputError, match=r"must be \(low, high\)"):
-        found.plot(x_range=(1, 1))
-
-
-def test_heavy_tails_do_not_squeeze_the_figure():
-    low, high = regions({"a": stats.cauchy(), "b": stats.norm()}, [0.5, 0.5], TWO).plot().get_xlim()
-    assert -10 < low < -3
-    assert 3 < high < 10
-
-
-def test_many_classes_have_lines_of_their_own_and_all_of_their_legend():
-    many = {f"k{i}": Gaussian(2 * i, 1) for i in range(12)}
-    axes = regions(many, np.full(12, 1 / 12), Loss.zero_one(list(many))).plot()
-    axes.figure.canvas.draw()
-    lines = [(each.get_color(), each.get_linestyle()) for each in axes.lines[:12]]
-    assert len(set(lines)) == 12
-    box = axes.get_legend().get_window_extent()
-    assert box.y0 > 0
-    assert box.x1 <= axes.figure.bbox.width
-
-
-def test_a_threshold_a_little_outside_is_brought_into_view():
-    cut = regions({"a": Gaussian(0, 1), "b": Gaussian(2, 2)}, [0.5, 0.5], TWO)
-    low, high = cut.plot().get_xlim()
-    assert low < cut.thresholds[0] < stats.norm.ppf(0.001) < cut.thresholds[1] < high
-
-
-def test_narrow_and_infinite_densities_stay_in_the_picture():
-    axes = regions({"a": stats.beta(0.5, 0.5), "b": stats.norm(0.5, 1e-5)}, [0.5, 0.5], TWO).plot()
-    peak = 0.5 * stats.norm.pdf(0, 0, 1e-5)
-    assert axes.get_ylim()[1] == pytest.approx(1.08 * peak, rel=1e-3)
-    assert np.isfinite(axes.lines[0].get_ydata()).all()
-
-
-def test_jumps_are_drawn_upright():
-    axes = regions({"a": stats.uniform(0, 1), "b": stats.uniform(2, 1)}, [0.5, 0.5], TWO).plot()
-    x, height = axes.lines[0].get_data()
-    steps = np.flatnonzero(np.diff(height))
-    assert all(x[i + 1] - x[i] < 1e-12 for i in steps)
-    assert set(height) == {0.0, 0.5}

@@ -262,10 +262,11 @@ class TestLayers:
         (0.0, "0%"),
         (1e-9, "<0.1%"),
         (0.0123, "1.2%"),
+        (0.9877, "98.8%"),
         (0.0994, "9.9%"),
         (0.0996, "10%"),
         (0.5, "50%"),
-        (0.994, "99%"),
+        (0.994, "99.4%"),
         (0.996, "99.6%"),
         (0.9996, ">99.9%"),
         (1.0, "100%"),
@@ -286,7 +287,7 @@ class TestMessages:
 
     def test_have_a_point_for_each_sweep_and_say_how_it_ended(self):
         post = credo.infer(self.ring(), method="loopy", schedule="flooding")
-        axes = post.plot()
+        axes = post.plot(show="residuals")
         (line,) = axes.lines
         assert np.array_equal(line.get_ydata(), post.residuals)
         assert np.array_equal(line.get_xdata(), np.arange(1, post.sweeps + 1))
@@ -298,15 +299,101 @@ class TestMessages:
         post = credo.infer(
             self.ring(), method="loopy", schedule="flooding", tolerance=0.0, sweeps=200
         )
-        (line,) = post.plot().lines
+        (line,) = post.plot(show="residuals").lines
         assert (np.asarray(line.get_ydata()) > 0).all()
 
     def test_of_samples_are_called_beliefs_and_need_sweeps(self):
-        axes = credo.infer(self.ring(), method="gibbs", seed=0).plot()
+        axes = credo.infer(self.ring(), method="gibbs", seed=0).plot(show="residuals")
         assert axes.get_ylabel() == "largest change of a belief"
         assert axes.get_xlabel() == "part of the draws (of 10)"
-        field = credo.infer(self.ring(), method="mean_field").plot()
+        field = credo.infer(self.ring(), method="mean_field").plot(show="residuals")
         assert field.get_ylabel() == "largest change of a belief"
         post = credo.infer(self.ring(), {0: 0, 1: 0, 2: 1}, method="gibbs")
         with pytest.raises(InputError, match="made no sweeps"):
-            post.plot()
+            post.plot(show="residuals")
+
+
+class TestApproximateAnswers:
+    def test_have_the_same_picture_and_say_how_it_ended(self):
+        post = credo.infer(clinic(), {"test": "yes"}, method="loopy")
+        ax = post.plot()
+        believed = [*post.probabilities("age"), *post.probabilities("ill")]
+        np.testing.assert_allclose(bars(ax, BELIEVED), believed, atol=1e-12)
+        assert not bars(ax, BEFORE)
+        assert ax.get_title() == "loopy: EXACT"  # on a tree
+
+    def test_what_is_shown_has_a_name(self):
+        with pytest.raises(InputError, match="show of plot"):
+            credo.infer(clinic()).plot(show="bars")
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [[1 / 3, 1 / 3, 1 / 3], [0.125, 0.375, 0.5], [0.004, 0.006, 0.99], [0.1665] * 4 + [0.334]],
+)
+def test_percentages_of_a_variable_sum_to_a_hundred(shares):
+    net = credo.BayesianNetwork()
+    net.variable("it", len(shares))
+    net.cpt("it", table=shares)
+    shown = [float(text.strip("%<>")) for text in texts(credo.infer(net).plot())[2::2]]
+    assert sum(shown) == pytest.approx(100, abs=1e-9)
+    np.testing.assert_allclose(shown, 100 * np.array(shares), atol=1)
+
+
+class TestBareNetworks:
+    def test_show_names_and_arrows(self):
+        ax = clinic().plot()
+        assert texts(ax) == ["age", "ill", "test"]
+        assert depth_of(ax, "age") < depth_of(ax, "ill") < depth_of(ax, "test")
+        assert len(patches(ax, FancyArrowPatch)) == 2
+
+    def test_of_factor_graphs_have_a_square_for_each_factor(self):
+        graph = credo.FactorGraph()
+        for name in "abc":
+            graph.variable(name, 2)
+        graph.factor(["a", "b", "c"], np.ones((2, 2, 2)))
+        graph.factor(["a"], [1, 2])
+        ax = graph.plot()
+        assert len(patches(ax, Rectangle)) == 2
+        assert len(patches(ax, FancyArrowPatch)) == 4
+
+    def test_of_a_hundred_variables_do_not_run_into_each_other(self):
+        rng = np.random.default_rng(0)
+        net = credo.BayesianNetwork()
+        for i in range(100):
+            net.variable(f"v{i}", 2)
+            given = sorted(rng.choice(i, min(i, 2), replace=False).tolist()) if i else []
+            net.cpt(f"v{i}", [f"v{j}" for j in given], np.full((2,) * (len(given) + 1), 0.5))
+        ax = net.plot()
+        places = np.array([text.get_position() for text in ax.texts])
+        gaps = np.abs(places[:, None] - places)
+        np.fill_diagonal(gaps[..., 0], 9)
+        assert ((gaps[..., 0] > 1.1) | (gaps[..., 1] > 0.3)).all()
+
+    def test_need_a_variable(self):
+        with pytest.raises(InputError, match="no variables"):
+            credo.FactorGraph().plot()
+
+
+class TestTrees:
+    def test_of_cliques_show_them_and_what_they_share(self):
+        tree = credo.JunctionTree(clinic())
+        ax = tree.plot()
+        assert texts(ax) == [*(", ".join(names) for names in tree.cliques), "ill"]
+        assert len(patches(ax, FancyArrowPatch)) == 1
+
+    def test_of_messages_have_an_arrow_for_each_in_the_order_of_sending(self):
+        passed = credo.pass_messages(clinic(), {"test": "yes"}, root="ill")
+        ax = passed.plot()
+        assert texts(ax)[0] == "ill"
+        arrows = patches(ax, FancyArrowPatch)
+        assert len(arrows) == 4
+        words = [text for text in texts(ax) if text[0].isdigit()]
+        assert words == [
+            f"{i}. " + ", ".join(f"{value:.3g}" for value in message.values)
+            for i, message in enumerate(passed, 1)
+        ]
+        # Arrows towards the root point up, the others down.
+        ends = [arrow._posA_posB for arrow in arrows]
+        up = [bool(head[1] > tail[1]) for tail, head in ends]
+        assert up == [True, True, False, False]
