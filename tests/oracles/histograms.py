@@ -1,6 +1,7 @@
 """Slow twins of histograms: cuts, densities and the choice of a family, one number at a time."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from scipy import stats
@@ -19,7 +20,7 @@ def mdl_cuts(values, labels):
     n, everything = len(pairs), [label for _, label in pairs]
     best = None
     distinct = sorted(set(values))
-    for low, high in zip(distinct, distinct[1:], strict=False):
+    for low, high in pairwise(distinct):
         left = [label for value, label in pairs if value <= low]
         right = [label for value, label in pairs if value >= high]
         mean = (len(left) * entropy(left) + len(right) * entropy(right)) / n

@@ -503,8 +503,8 @@ class NaiveBayes(TermClassifier):
     probabilities. Values are kept up to 4096 a column, beyond that without their last bits, which
     batches agree on; above 2^25 weights in all columns together the Gaussian stays. A histogram is
     uniform in inner cells and falls exponentially in the two at the ends, so that no number has
-    density zero; what is beyond the seen range is in an end cell. Missing at random is assumed. Features
-    that depend on each other are counted twice: posteriors are then too near 0 and 1. The
+    density zero; what is beyond the seen range is in an end cell. Missing at random is assumed.
+    Features that depend on each other are counted twice: posteriors are then too near 0 and 1. The
     density of a multinomial group is given its total and includes the coefficient. Sparse rows, and
     in fit the groups of ``"multivariate_gaussian"``, must be complete. ``n_parameters_`` counts K
     priors and the room for unknown categories. Of categories, 1 and 1.0 are the same, True is
