@@ -259,7 +259,7 @@ def test_attacks_on_a_network_cost_far_less_than_with_gaussians():
         shown = np.zeros((len(table[1::2]), 5))
         shown[:, seen] = model.predict_proba(table[1::2])
         costs.append(matrix[codes, (shown @ matrix).argmin(axis=1)].mean())
-    assert costs[0] < 0.06 < 2 * costs[0] < costs[1]
+    assert costs[0] < costs[1] / 2
 
 
 # --- doors ----------------------------------------------------------------------------------------
