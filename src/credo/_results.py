@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from html import escape
 from importlib import import_module
@@ -79,6 +79,47 @@ class Drawable:
             The axes drawn on.
         """
         return import_module("credo.plots").draw(self, ax=ax, **options)
+
+
+class DrawableClassifier:
+    """Adds the ``plot`` method to a classifier; the drawing itself lives in ``credo.plots``."""
+
+    __slots__ = ()
+    _check_ready: Callable[[], None]
+
+    def plot(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        loss: Any = None,
+        features: Any = None,
+        ax: Any = None,
+    ) -> Any:
+        """Draw the acts over one feature or two, with boundaries and rows; needs Matplotlib.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, D)
+            Rows, which say what is in view; up to 1,000 of them are drawn.
+        y : array-like of shape (n,), optional
+            Their labels, for colours and the mean loss.
+        loss : Loss, optional
+            Losses by true class and act, a reject act included; zero-one by default.
+        features : one or two names or numbers of features, optional
+            Which to draw over, if there are more: the others are taken as missing.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Over two features shaded acts and their boundaries, of Gaussian classes ellipses at one
+            and two standard deviations; over one feature the posteriors.
+        """
+        self._check_ready()
+        draw = import_module("credo.plots.planes").draw_classifier
+        return draw(self, X, y, loss=loss, features=features, ax=ax)
 
 
 class Plain:

@@ -9,7 +9,6 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo import _checks as check
 from credo._records import field_of
-from credo._results import Storable
+from credo._results import DrawableClassifier, Storable
 from credo._types import F64, Label, PerLabel
 from credo.columns import MARKS, KindError, Numbers, Table, marks_text, read_table
 from credo.exceptions import CredoError, InputError, NumericalError, ShapeError, TableWarning
@@ -29,7 +28,7 @@ from credo.posterior import Posterior
 Blocks = Iterator[tuple[slice, F64]]
 
 
-class ScoredClassifier(Storable, ClassifierMixin, BaseEstimator, ABC):
+class ScoredClassifier(Storable, DrawableClassifier, ClassifierMixin, BaseEstimator, ABC):
     """Base of classifiers whose posterior is the softmax of scores.
 
     A subclass sets ``classes_``, and writes ``_rows`` and ``_scores``.
@@ -155,40 +154,6 @@ class ScoredClassifier(Storable, ClassifierMixin, BaseEstimator, ABC):
         """
         with own_errors(f"{type(self).__name__}.score", "Pass one true label per row."):
             return float(super().score(X, y, sample_weight))
-
-    def plot(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        loss: Any = None,
-        features: Any = None,
-        ax: Any = None,
-    ) -> Any:
-        """Draw the acts over one feature or two, with boundaries and rows; needs Matplotlib.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, D)
-            Rows, which say what is in view; up to 1,000 of them are drawn.
-        y : array-like of shape (n,), optional
-            Their labels, for colours and the mean loss.
-        loss : Loss, optional
-            Losses by true class and act, a reject act included; zero-one by default.
-        features : one or two names or numbers of features, optional
-            Which to draw over, if there are more: the others are taken as missing.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            Over two features shaded acts and their boundaries, of Gaussian classes ellipses at one
-            and two standard deviations; over one feature the posteriors.
-        """
-        check_fitted(self)
-        draw = import_module("credo.plots").draw_classifier
-        return draw(self, X, y, loss=loss, features=features, ax=ax)
 
     def _table(
         self,

@@ -49,9 +49,9 @@ class Explanation:
     >>> X = [["red", 1], ["red", 0], ["blue", 0], ["red", 1]]
     >>> model = credo.NaiveBayes().fit(X, ["stop", "stop", "go", "stop"])
     >>> model.explain(["red", 0])
-    'stop' against 'go': log odds +1.569
+    'stop' against 'go': log odds +1.463
       prior                 +1.099
-      x0 = 'red'            +0.981
+      x0 = 'red'            +0.875
       x1 = 0                -0.511
     """
 

@@ -712,8 +712,8 @@ class GaussianClassifier(
         >>> X, y = load_iris(return_X_y=True)
         >>> model = credo.GaussianClassifier("tied").fit(X, y)
         >>> model.transform(X[:2]).round(2)
-        array([[-8.14, -0.3 ],
-               [-7.2 ,  0.79]])
+        array([[-8.14,  0.3 ],
+               [-7.2 , -0.79]])
         >>> model.explained_variance_ratio_.round(4)
         array([0.9912, 0.0088])
         """

@@ -26,6 +26,7 @@ from credo.classifiers.naive_terms import (
     FAMILIES,
     SPARSE,
     VECTORS,
+    BernoulliTerm,
     CategoricalTerm,
     CategorySummary,
     ColumnNames,
@@ -53,6 +54,7 @@ _OWNER = "NaiveBayes"
 #: How the columns of each family are learned and scored, if the rows are not sparse.
 TERMS: dict[str, Any] = {
     **dict.fromkeys(FAMILIES, FamilyTerm),
+    "bernoulli": BernoulliTerm,
     "gaussian": GaussianTerm,
     "histogram": HistogramTerm,
     "laplace": LaplaceTerm,
@@ -439,7 +441,8 @@ class NaiveBayes(TermClassifier):
         categories that were not seen is that of unknown ones if these are smoothed; else the others
         are rescaled.
     unknown : {"ignore", "smooth", "error"}
-        A category that was neither seen nor declared in fit: ``"ignore"`` takes it as missing;
+        A category that was neither seen nor declared in fit: ``"ignore"`` takes it as missing, and
+        so it does any number but 0 and 1 in a column that was Bernoulli by its content;
         ``"smooth"`` keeps room for one more in every class, with α and no observations, which
         small classes pay for; ``"error"`` refuses it.
     cells : int, "mdl" or "auto"

@@ -816,6 +816,32 @@ class FamilyTerm(Term):
 
 @final
 @dataclass(frozen=True, eq=False)
+class BernoulliTerm(FamilyTerm):
+    """Zeros and ones; of columns that the first rows made such, other numbers are unknown."""
+
+    #: Columns that nobody named, if unknown values are ignored.
+    guessed: Bool = field(kw_only=True)
+
+    @classmethod
+    def estimate(cls, part: ColumnPart, summary: Any, how: Any, names: ColumnNames) -> Self:
+        """Estimate the probabilities of one."""
+        family, amount = estimate_smoothed(part, summary, how, names)
+        given, named = how.families, set(part.columns)
+        if isinstance(given, Mapping):
+            named = {j for columns in names.find(given, "families") for j in columns}
+        elif isinstance(given, str) and given == "auto":
+            named = set()
+        guessed = np.array([how.unknown == "ignore" and j not in named for j in part.columns])
+        return cls(part, family, names, smoothing=amount, guessed=guessed)
+
+    def _block(self, rows: Table, block: slice) -> F64:
+        x = super()._block(rows, block)
+        others = (x != 0) & (x != 1) & np.isfinite(x) & self.guessed
+        return np.where(others, np.nan, x) if others.any() else x
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class LaplaceTerm(FamilyTerm):
     """Laplace columns, whose spread has a least size as that of Gaussian ones has."""
 

@@ -9,7 +9,7 @@ try:
     import credo.plots.line
     import credo.plots.networks  # noqa: F401 - their figures register with draw
     from credo.plots.figures import draw
-    from credo.plots.planes import compare, draw_classifier
+    from credo.plots.planes import compare
     from credo.plots.report import write_report
 except ModuleNotFoundError as error:
     raise MissingExtraError(
@@ -17,4 +17,4 @@ except ModuleNotFoundError as error:
         "pip install 'credo[plots]'."
     ) from error
 
-__all__ = ["compare", "draw", "draw_classifier", "write_report"]
+__all__ = ["compare", "draw", "write_report"]

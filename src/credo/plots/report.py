@@ -106,7 +106,7 @@ def write_report(
     >>> table = pa.table({"age": [20, 31, 42, 53, 35], "y": ["no", "no", "yes", "yes", "no"]})
     >>> model = credo.fit_table(credo.NaiveBayes(), table, target="y")
     >>> path = pathlib.Path(tempfile.mkdtemp(), "report.html")
-    >>> write_report(evaluate_table(model, table), path)
+    >>> write_report(evaluate_table(model, table.slice(1)), path)
     >>> path.read_text().startswith("<!DOCTYPE html>")
     True
     """

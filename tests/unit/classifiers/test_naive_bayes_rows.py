@@ -613,3 +613,17 @@ def test_summaries_are_of_the_rows_and_not_of_the_options_and_read_only():
     assert joined.summary_.weights.tolist() == [4.0, 4.0]
     with pytest.raises(ValueError, match="read-only"):
         joined.summary_.weights[0] = 100.0
+
+
+def test_a_column_that_was_zero_and_one_so_far_may_meet_other_numbers_later():
+    """KDD-99 has such columns: a count that happened to be 0 or 1 in every row of the fit."""
+    X = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 3.5], [1.0, 9.0], [0.0, 4.0], [1.0, 7.0]])
+    y = [0, 1, 0, 1, 0, 1]
+    model = NaiveBayes().fit(X, y)
+    assert model.families_[0] == "bernoulli"
+    np.testing.assert_array_equal(
+        model.predict_proba([[2.0, 3.0], [0.5, 3.0]]), model.predict_proba([[np.nan, 3.0]] * 2)
+    )
+    for other in (NaiveBayes({0: "bernoulli"}), NaiveBayes(unknown="error")):
+        with pytest.raises(InputError, match="needs 0 or 1"):
+            other.fit(X, y).predict([[2.0, 3.0]])
