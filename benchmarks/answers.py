@@ -286,8 +286,9 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for measure, value in PARTS[part](read.data, quick=read.quick):
-                table.setdefault(measure, {"measure": measure})[read.column] = f"{value:.4g}"
-                print(f"{measure}: {value:.4g}", flush=True)
+                shown = "refused" if np.isnan(value) else f"{value:.4g}"
+                table.setdefault(measure, {"measure": measure})[read.column] = shown
+                print(f"{measure}: {shown}", flush=True)
     columns = list(dict.fromkeys(name for row in table.values() for name in row))
     write("answers", [{c: row.get(c, "") for c in columns} for row in table.values()], read.into)
 
