@@ -544,8 +544,9 @@ def test_the_rows_of_the_fit_are_told_in_any_order_and_format_and_no_others(name
     ages = table["age"].to_numpy().copy()
     ages[7] += 0.01
     changed = table.set_column(0, "age", pa.array(ages))
+    older = table.set_column(0, "age", pa.array(table["age"].to_numpy() + 1.0))
     others = applicants(400, seed=5).select(columns).drop_null()
-    for rows in (changed, others, table.slice(1), pa.concat_tables([table, table])):
+    for rows in (changed, older, others, table.slice(1), pa.concat_tables([table, table])):
         assert not evaluate_table(fitted, rows).is_of_fit
 
 
