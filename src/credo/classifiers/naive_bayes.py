@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import product
 from typing import Annotated, Any, ClassVar, Literal, Self, final
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from credo import _checks as check
+from credo._results import as_frame
 from credo._types import F64, Bool, Label, Labels, PerLabel, RandomState
 from credo.classifiers._base import (
     Blocks,
@@ -472,6 +474,10 @@ class NaiveBayes(TermClassifier):
         Probability of each class.
     families_ : dict
         Family of each column, or of each group of columns.
+    distributions_ : dict
+        Fitted distributions of each column, or group, with the classes as their batch: of
+        ``credo.families``. A column that is constant in all rows has a Gaussian of variance 1 here,
+        and no part in predictions.
     categories_ : dict
         Categories of each categorical column: those that its type declares, in its order (of a
         pandas categorical, a Polars Enum or an Arrow dictionary), whether they occur or not;
@@ -753,6 +759,60 @@ class NaiveBayes(TermClassifier):
         return self.summary_.parts[0].part.is_sparse
 
     # --- answers --------------------------------------------------------------------------------
+
+    @property
+    def distributions_(self) -> dict[Any, Any]:
+        """Fitted distributions of each column, or group, with the classes as their batch."""
+        self._check_ready()
+        names = ColumnNames(_OWNER, self.summary_.columns)
+        pairs = [
+            (key, each)
+            for term in self._terms
+            for key, each in zip(names.keys(term.part), term.distributions(), strict=True)
+        ]
+        found = dict(pairs)
+        return {key: found[key] for key in self.families_}
+
+    def parameter_table(self) -> Any:
+        """Return the fitted parameters as a table: a line for each column, class and parameter.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns ``column``, ``family``, ``class``, ``parameter`` and ``value``; the
+            priors come first. Parameters of several numbers, such as the probabilities of
+            categories, are numbered, or named by their category.
+
+        Examples
+        --------
+        >>> import credo
+        >>> X = [[1, 0], [1, 1], [0, 1], [0, 0], [0, 1]]
+        >>> model = credo.NaiveBayes(smoothing=0).fit(X, ["yes", "yes", "yes", "no", "no"])
+        >>> print(model.parameter_table().to_string(index=False))
+        column    family class   parameter    value
+                            no       prior 0.400000
+                           yes       prior 0.600000
+             0 bernoulli    no probability 0.000000
+             0 bernoulli   yes probability 0.666667
+             1 bernoulli    no probability 0.500000
+             1 bernoulli   yes probability 0.666667
+        """
+        self._check_ready()
+        labels, lines = self.classes_.tolist(), []
+        for label, share in zip(labels, self.priors_.tolist(), strict=True):
+            lines.append(("", "", label, "prior", share))
+        for key, each in self.distributions_.items():
+            names = self.categories_.get(key, ())
+            own = [field.name for field in fields(each) if field.repr]
+            for (k, label), field in product(enumerate(labels), own):
+                cells = np.atleast_1d(getattr(each, field)[k])
+                for place, value in np.ndenumerate(cells):
+                    at = names[place[0]] if place[0] < len(names) else " ".join(map(str, place))
+                    told = field if cells.size == 1 else f"{field} {at}"
+                    lines.append((key, self.families_[key], label, told, float(value)))
+        columns = zip(*lines, strict=True)
+        header = ("column", "family", "class", "parameter", "value")
+        return as_frame(**dict(zip(header, map(list, columns), strict=True)))
 
     def _rows(self, X: Any) -> Any:
         self._check_ready()

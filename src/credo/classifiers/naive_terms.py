@@ -592,6 +592,14 @@ class Term(ABC):
         family, amount = estimate_smoothed(part, summary, how, names)
         return cls(part, family, names, smoothing=amount)
 
+    def distributions(self) -> list[Any]:
+        """Return the distributions of each column, or of the event, with classes as their batch."""
+        own = self.family
+        if self.part.is_vector or self.part.is_sparse or len(own.batch_shape) == 1:
+            return [own]
+        parts = [getattr(own, each.name) for each in fields(own) if each.repr]
+        return [type(own)(*(part[:, j] for part in parts)) for j in range(len(self.part.columns))]
+
     def ready(self, rows: Any) -> Any:
         """Return what scoring needs of all rows."""
         return rows
