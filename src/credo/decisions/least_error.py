@@ -249,7 +249,9 @@ def _as_class(source: Any, name: Label, who: str) -> Any:
         mean, covariance = normal.mean, normal.variance
     elif hasattr(source, "cov") and not callable(getattr(source, "mean", None)):  # SciPy's
         mean, covariance = source.mean, source.cov
-    elif callable(getattr(source, "logpdf", None)) and callable(getattr(source, "rvs", None)):
+    elif callable(getattr(source, "logpdf", None)) and (
+        callable(getattr(source, "rvs", None)) or _on_the_line(source) is not None
+    ):
         return source
     else:
         raise InputError(

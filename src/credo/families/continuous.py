@@ -16,6 +16,7 @@ from credo.families.family import (
     REALS,
     ROUNDING,
     AbstractFamily,
+    ContinuousOnALine,
     Support,
     place,
     positive,
@@ -47,7 +48,7 @@ def _log_gammas(rng: np.random.Generator, a: F64, shape: tuple[int, ...]) -> F64
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Exponential(AbstractFamily[SumSummary]):
+class Exponential(ContinuousOnALine[SumSummary]):
     r"""Describe a waiting time by its rate.
 
     .. math:: \log p(x) = \log \lambda - \lambda x, \qquad x \ge 0
@@ -111,6 +112,10 @@ class Exponential(AbstractFamily[SumSummary]):
         """Log partition, minus the log rate."""
         return -np.log(self.rate)
 
+    @property
+    def _scipy(self) -> Any:
+        return scipy.stats.expon(scale=1.0 / self.rate)
+
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> F64:
         return rng.exponential(1.0 / self.rate, shape)
 
@@ -127,7 +132,7 @@ class Exponential(AbstractFamily[SumSummary]):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Gamma(AbstractFamily[PositiveSummary]):
+class Gamma(ContinuousOnALine[PositiveSummary]):
     r"""Describe a positive number by a shape and a rate.
 
     .. math:: \log p(x) = (a - 1) \log x - b x + a \log b - \log \Gamma(a), \qquad x > 0
@@ -200,6 +205,10 @@ class Gamma(AbstractFamily[PositiveSummary]):
     def _statistics(self, values: F64) -> F64:
         return np.stack([np.log(values), values], axis=-1)
 
+    @property
+    def _scipy(self) -> Any:
+        return scipy.stats.gamma(self.shape, scale=1.0 / self.rate)
+
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> F64:
         logs = _log_gammas(rng, self.shape, shape) - np.log(self.rate)
         return np.maximum(np.exp(logs), _TINY)
@@ -214,7 +223,7 @@ class Gamma(AbstractFamily[PositiveSummary]):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Laplace(AbstractFamily[SketchSummary]):
+class Laplace(ContinuousOnALine[SketchSummary]):
     r"""Describe a Laplace distribution by its location and its scale.
 
     .. math:: \log p(x) = -\frac{|x - m|}{b} - \log(2 b)
@@ -287,6 +296,10 @@ class Laplace(AbstractFamily[SketchSummary]):
     def _statistics(self, values: F64) -> F64:
         return np.abs(values - self.location)[..., None]
 
+    @property
+    def _scipy(self) -> Any:
+        return scipy.stats.laplace(self.location, self.scale)
+
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> F64:
         return rng.laplace(self.location, self.scale, shape)
 
@@ -325,7 +338,7 @@ class Laplace(AbstractFamily[SketchSummary]):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Beta(AbstractFamily[PositiveSummary]):
+class Beta(ContinuousOnALine[PositiveSummary]):
     r"""Describe a number strictly between 0 and 1, such as a share.
 
     .. math:: \log p(x) = (\alpha - 1) \log x + (\beta - 1) \log(1 - x) - \log B(\alpha, \beta)
@@ -398,6 +411,10 @@ class Beta(AbstractFamily[PositiveSummary]):
 
     def _statistics(self, values: F64) -> F64:
         return np.stack([np.log(values), np.log1p(-values)], axis=-1)
+
+    @property
+    def _scipy(self) -> Any:
+        return scipy.stats.beta(self.alpha, self.beta)
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> F64:
         log_odds = _log_gammas(rng, self.alpha, shape) - _log_gammas(rng, self.beta, shape)

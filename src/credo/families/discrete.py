@@ -11,7 +11,7 @@ import scipy
 from credo import _checks as check
 from credo._types import F64, Bool, Int, RandomState
 from credo.exceptions import InputError, ShapeError
-from credo.families.family import MOST, AbstractFamily, S, Support, place, within
+from credo.families.family import MOST, AbstractFamily, DiscreteOnALine, S, Support, place, within
 from credo.families.likelihood import log_of
 from credo.families.summaries import CountSummary, SumSummary
 
@@ -81,7 +81,7 @@ def _pseudo_counts(given: Any, shape: tuple[int, ...], owner: str) -> F64:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Bernoulli(AbstractFamily[SumSummary]):
+class Bernoulli(DiscreteOnALine[SumSummary]):
     r"""Describe a 0 or 1 by the probability of 1.
 
     .. math:: \log p(x) = x \log p + (1 - x) \log(1 - p)
@@ -163,6 +163,10 @@ class Bernoulli(AbstractFamily[SumSummary]):
         """Log partition -log(1 - p); infinite at p = 1."""
         return -self._log_complement
 
+    @property
+    def _scipy(self) -> Any:
+        return scipy.stats.bernoulli(self.probability)
+
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Int:
         return (rng.random(shape) < self.probability).astype(np.intp)
 
@@ -209,7 +213,7 @@ class Bernoulli(AbstractFamily[SumSummary]):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Poisson(AbstractFamily[SumSummary]):
+class Poisson(DiscreteOnALine[SumSummary]):
     r"""Describe a count by its rate.
 
     .. math:: \log p(x) = x \log \lambda - \lambda - \log x!
@@ -276,6 +280,10 @@ class Poisson(AbstractFamily[SumSummary]):
 
     def _log_base(self, values: F64) -> F64:
         return -scipy.special.gammaln(values + 1.0)
+
+    @property
+    def _scipy(self) -> Any:
+        return scipy.stats.poisson(self.rate)
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Int:
         if self.rate.max(initial=0.0) > _MOST_DRAWN:

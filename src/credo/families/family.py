@@ -424,6 +424,63 @@ class AbstractFamily(ABC, Generic[S]):
             )
 
 
+# --- numbers ----------------------------------------------------------------------------------
+
+
+class OnALine(AbstractFamily[S]):
+    """Base of families of single numbers that SciPy knows too: density and quantiles by its names.
+
+    Unlike for ``log_density``, NaN gives NaN.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def _scipy(self) -> Any:
+        """The distribution as SciPy's; that part of SciPy loads when it is asked for."""
+
+    def cdf(self, x: Any) -> F64:
+        """Return the probability of at most ``x``."""
+        return np.asarray(self._scipy.cdf(x))
+
+    def sf(self, x: Any) -> F64:
+        """Return the probability of more than ``x``, exact in the upper tail."""
+        return np.asarray(self._scipy.sf(x))
+
+    def ppf(self, q: Any) -> F64:
+        """Return the ``q``-quantile."""
+        return np.asarray(self._scipy.ppf(q))
+
+
+class ContinuousOnALine(OnALine[S]):
+    """Base of those with a density."""
+
+    __slots__ = ()
+
+    def logpdf(self, x: Any) -> F64:
+        """Return the log density at ``x``."""
+        return np.asarray(np.where(np.isnan(x), np.nan, self.log_density(x)))
+
+    def pdf(self, x: Any) -> F64:
+        """Return the density at ``x``."""
+        return np.exp(self.logpdf(x))
+
+
+class DiscreteOnALine(OnALine[S]):
+    """Base of those with probabilities."""
+
+    __slots__ = ()
+
+    def logpmf(self, x: Any) -> F64:
+        """Return the log probability of ``x``."""
+        return np.asarray(np.where(np.isnan(x), np.nan, self.log_density(x)))
+
+    def pmf(self, x: Any) -> F64:
+        """Return the probability of ``x``."""
+        return np.exp(self.logpmf(x))
+
+
 # --- rows ---------------------------------------------------------------------------------------
 
 
