@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._results import Drawable
+from credo._results import Drawable, as_frame
 from credo._types import F64, Bool, Labels
 from credo.decisions import Loss, decide
-from credo.exceptions import InputError, LabelError
+from credo.exceptions import InputError, LabelError, ShapeError
 from credo.graphs import GridField, TruncatedLinear
 from credo.graphs.grid_coordinates import neighbours_in
 from credo.images.coding import CodedImage, Plane, read_image
@@ -568,6 +568,89 @@ class Restoration(Drawable):
                 planes.append(channel.show(messages.posterior()))
             found.append(self._coded.restore(planes))
         return found
+
+    def pictures(
+        self, truth: Any = None, sweeps: Iterable[int] = ()
+    ) -> dict[str, tuple[npt.NDArray[Any], float, float | None]]:
+        """Return the noisy image, those after some sweeps, the restored one and the true one.
+
+        Parameters
+        ----------
+        truth : array-like, optional
+            The clean image, coded as the noisy one.
+        sweeps : iterable of int
+            Numbers of sweeps after which it is shown too.
+
+        Returns
+        -------
+        dict
+            By name: the image, its energy U(x), and how far it is from the truth, None without
+            one: the share of wrong pixels of a binary image, otherwise the root of the mean
+            squared error.
+        """
+        numbers = list(sweeps)
+        found = {"noisy": self._coded.restore(self._coded.planes)}
+        made = self.snapshots(numbers) if numbers else []
+        found |= {f"after {n}": each for n, each in zip(numbers, made, strict=True)}
+        found["restored"] = self.image
+        if truth is not None:
+            found["true"] = np.asarray(truth)
+            if found["true"].shape != self.image.shape:
+                raise ShapeError(
+                    f"The truth must have the shape of the image, {self.image.shape}. Got "
+                    f"{found['true'].shape}."
+                )
+        given = found.get("true")
+        known = {"restored": self.energy.restored}  # of the labels, where it shows their mean
+        return {
+            name: (
+                each,
+                known[name] if name in known else self._energy(each),
+                None if given is None else self._off(each, given),
+            )
+            for name, each in found.items()
+        }
+
+    def table(self, truth: Any = None, sweeps: Iterable[int] = ()) -> Any:
+        """Return energies, and errors if the truth is given, as a pandas frame.
+
+        Parameters
+        ----------
+        truth, sweeps
+            As for ``pictures``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns ``picture``, ``energy`` and, with a truth, ``error``.
+
+        Examples
+        --------
+        >>> import credo
+        >>> face = credo.images.portrait(64)
+        >>> clean = credo.denoise(credo.add_noise(face, 0.1, seed=0), 0.1, 0.8)
+        >>> clean.table(face)["picture"].tolist()
+        ['noisy', 'restored', 'true']
+        """
+        names, found = zip(*self.pictures(truth, sweeps).items(), strict=True)
+        errors = {} if truth is None else {"error": [error for *_, error in found]}
+        return as_frame(picture=list(names), energy=[energy for _, energy, _ in found], **errors)
+
+    def _energy(self, image: npt.NDArray[Any]) -> float:
+        """Return the energy of an image of the same coding; of grey ones, of the nearest levels."""
+        planes = np.moveaxis(image, -1, 0) if self._coded.has_channels else [image]
+        total = 0.0
+        for channel, plane in zip(self.channels, planes, strict=False):
+            labels = np.asarray(channel.field.labels)
+            middles = (labels[1:].astype(np.float64) + labels[:-1]) / 2
+            total += channel.field.energy(labels[np.searchsorted(middles, plane)])
+        return total
+
+    def _off(self, image: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
+        """Return the share of wrong pixels, or of grey images the root of the mean square."""
+        if self._coded.labels is not None:
+            return float((image != truth).mean())
+        return float(np.sqrt(np.mean((image.astype(np.float64) - truth) ** 2)))
 
     def __repr__(self) -> str:
         height, width = self.image.shape[:2]

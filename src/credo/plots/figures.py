@@ -311,16 +311,23 @@ def _(result: LearningCurves, ax: Any = None) -> Any:
 
 
 @draw.register
-def _(result: Restoration, ax: Any = None) -> Any:
-    """Draw the noisy image, the restored one, and where a channel is unsure."""
-    channels = result.channels
-    seen, restored = zip(*((each.seen, each.values) for each in channels), strict=True)
-    panels = {"noisy": _shades(np.stack(seen, axis=-1))}
-    panels["restored"] = _shades(np.stack(restored, axis=-1))
+def _(result: Restoration, ax: Any = None, *, truth: Any = None, sweeps: Any = ()) -> Any:
+    """Draw the noisy image, the restored one, and where a channel is unsure.
+
+    Also the image after some numbers of ``sweeps``, and the ``truth``, with U(x) and the error.
+    """
+    told = truth is not None or len(list(sweeps)) > 0
+    channels, n = result.channels, len(result.channels)
+    panels, marked = dict[str, F64](), 0
+    for name, (image, energy, error) in result.pictures(truth, sweeps).items():
+        off = "" if error is None else f"\nerror {error:.3g}"
+        marked = len(panels) if name == "restored" else marked
+        shown = f"{name}\nU {energy:,.0f}{off}" if told else name
+        panels[shown] = _shades(image[..., :n] if image.ndim > 2 else image[..., np.newaxis])
     sure = [each.posterior.confidence for each in channels if each.posterior is not None]
     if sure:
         panels |= _sureness(np.min(sure, axis=0), channels[0].field.n_labels)
-    return _draw_row(panels, result.rejected, ax)
+    return _draw_row(panels, result.rejected, ax, marked)
 
 
 @draw.register
@@ -347,8 +354,8 @@ def _sureness(confidence: Any, n_labels: int) -> dict[str, F64]:
     return {"dark: unsure": above / (float(above.max()) or 1.0)}
 
 
-def _draw_row(panels: dict[str, F64], rejected: Any, ax: Any) -> Any:
-    """Draw pictures side by side; rejected pixels of the second one are coloured."""
+def _draw_row(panels: dict[str, F64], rejected: Any, ax: Any, marked: int = 1) -> Any:
+    """Draw pictures side by side; rejected pixels of the marked one are coloured."""
     if rejected.ndim != 2:
         raise InputError(
             f"Only pictures of two dimensions are drawn. Got shape {rejected.shape}; draw a "
@@ -357,13 +364,14 @@ def _draw_row(panels: dict[str, F64], rejected: Any, ax: Any) -> Any:
     height, width = rejected.shape
     inches = min(2.6, _MOST_INCHES * width / height)
     names = list(panels)
-    names[1] += "\norange: rejected" * bool(rejected.any())
-    ax = axes_for(ax, (inches * len(panels), inches * height / width + 0.45))
+    names[marked] += "\norange: rejected" * bool(rejected.any())
+    lines = max(name.count("\n") for name in names)
+    ax = axes_for(ax, (inches * len(panels), inches * height / width + 0.45 + 0.17 * lines))
     gap = np.ones((height, max(1, width // 32), 3))
     colours = [np.broadcast_to(each, (height, width, 3)) for each in panels.values()]
     inks = np.hstack([part for each in colours for part in (each, gap)][:-1])
     start = width + gap.shape[1]
-    inks[:, start : start + width][rejected] = colors.to_rgb(COLOURS[1])
+    inks[:, marked * start : marked * start + width][rejected] = colors.to_rgb(COLOURS[1])
     ax.imshow(inks, interpolation="nearest")
     ax.set_xticks([width / 2 + i * start for i in range(len(panels))], names)
     ax.set_yticks([])
