@@ -99,3 +99,31 @@ class TestLossesWithoutNames:
             credo.decide([0.5, 0.5], credo.Loss([[0, 1], [5, 0]]), labels=["a", "b"])
         with pytest.raises(ShapeError):
             credo.Loss([0, 1])
+
+
+@pytest.mark.parametrize(
+    "model", [credo.GaussianClassifier("diagonal"), credo.NaiveBayes("gaussian")]
+)
+def test_rows_can_be_drawn_of_one_class(model):
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [50.0, 51.0], [52.0, 50.0], [51.0, 53.0]])
+    fitted = model.fit(X, ["low", "low", "high", "high", "high"])
+    rows, labels = fitted.sample(200, random_state=0, label="low")
+    assert set(labels) == {"low"}
+    np.testing.assert_allclose(rows.mean(axis=0), [0.5, 0.5], atol=0.2)
+    with pytest.raises(LabelError, match="class 'mid'"):
+        fitted.sample(2, label="mid")
+
+
+def test_a_table_of_a_network_has_its_names():
+    net = credo.BayesianNetwork()
+    for name in ("a", "b", "c"):
+        net.variable(name, ["no", "yes"])
+    net.cpt("a", table=[0.8, 0.2])
+    net.cpt("b", table=[0.6, 0.4])
+    cells = np.random.default_rng(0).dirichlet([1, 1], (2, 2))
+    net.cpt("c", ["b", "a"], cells)
+    frame = net.table_frame("c")
+    assert list(frame.columns) == ["b", "a", "c = no", "c = yes"]
+    row = frame[(frame["b"] == "yes") & (frame["a"] == "no")]
+    np.testing.assert_allclose(row[["c = no", "c = yes"]].to_numpy()[0], cells[1, 0])
+    assert net.table_frame("a").to_numpy().tolist() == [[0.8, 0.2]]

@@ -278,6 +278,14 @@ class GenerativeClassifier(ScoredClassifier):
     def _set_priors(self) -> Self:
         """Set what depends on the priors; return itself."""
 
+    def _shares_of(self, label: Label | None) -> F64:
+        """Return the priors, or all for one class, to draw rows by."""
+        if label is None:
+            return self.priors_
+        owner = f"{type(self).__name__}.sample"
+        place = check.position(label, check.labels(self.classes_), "class", owner)
+        return np.eye(len(self.classes_))[place]
+
     def _log_priors(self) -> F64:
         """Return the logarithms of the priors; minus infinity for a prior of zero."""
         with np.errstate(divide="ignore"):

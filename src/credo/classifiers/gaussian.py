@@ -778,7 +778,9 @@ class GaussianClassifier(
             raise InputError(f"{owner} is about features, and this model is of a subspace.")
         return [check.position(label, known, "class", owner) for label in labels]
 
-    def sample(self, n: int = 1, random_state: RandomState = None) -> tuple[F64, Any]:
+    def sample(
+        self, n: int = 1, random_state: RandomState = None, *, label: Label | None = None
+    ) -> tuple[F64, Any]:
         """Draw synthetic rows and their labels.
 
         Parameters
@@ -787,6 +789,8 @@ class GaussianClassifier(
             How many.
         random_state : int, Generator or None
             Seed.
+        label : label, optional
+            Draw rows of this class only.
 
         Returns
         -------
@@ -798,7 +802,7 @@ class GaussianClassifier(
         self._check_ready()
         size = check.count(n, f"n of {_OWNER}.sample")
         rng = check.generator(random_state, f"random_state of {_OWNER}.sample")
-        rows, codes = self._model.sample(self.priors_, size, rng)
+        rows, codes = self._model.sample(self._shares_of(label), size, rng)
         projection = self._fitted.projection
         if projection is not None:
             rows = rows @ projection.components + projection.centre

@@ -885,7 +885,14 @@ class NaiveBayes(TermClassifier):
             raise InputError(f"{owner} needs one row. Got {len(rows)}.")
         return rows
 
-    def sample(self, n: int = 1, random_state: RandomState = None, total: int | None = None) -> Any:
+    def sample(
+        self,
+        n: int = 1,
+        random_state: RandomState = None,
+        total: int | None = None,
+        *,
+        label: Label | None = None,
+    ) -> Any:
         """Draw synthetic rows and their labels.
 
         Parameters
@@ -897,6 +904,8 @@ class NaiveBayes(TermClassifier):
         total : int, optional
             What the counts of a multinomial group sum to; by default the mean over the rows of
             fit, rounded.
+        label : label, optional
+            Draw rows of this class only.
 
         Returns
         -------
@@ -909,7 +918,7 @@ class NaiveBayes(TermClassifier):
         self._check_ready()
         size = check.count(n, f"n of {_OWNER}.sample")
         rng = check.generator(random_state, f"random_state of {_OWNER}.sample")
-        codes = rng.choice(len(self.classes_), size, p=self.priors_)
+        codes = rng.choice(len(self.classes_), size, p=self._shares_of(label))
         if total is not None:
             check.count(total, f"total of {_OWNER}.sample", least=0)
         columns: dict[int, Any] = {}

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as with_fields
 from graphlib import CycleError, TopologicalSorter
-from itertools import chain
+from itertools import chain, product
 from typing import Any, Self, final
 
 import numpy as np
 
 from credo import _checks as check
+from credo._results import as_frame
 from credo._types import F64, Label, Labels, RandomState
 from credo.exceptions import InputError, ShapeError
 from credo.graphs.factors import Factor, divide_rows, name_row, read_conditional
@@ -500,6 +501,40 @@ class BayesianNetwork(AbstractRuleModel):
         self._scope_of(place)
         found = self._factor_of(place)
         return found.values if isinstance(found, Factor) else found.table()
+
+    def table_frame(self, name: VariableLike) -> Any:
+        """Return the conditional probabilities of a variable as a labelled table.
+
+        Parameters
+        ----------
+        name : Variable or name
+            The variable.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A column for each parent, and one for each state of the variable; a row for each
+            configuration of the parents.
+
+        Examples
+        --------
+        >>> from credo.graphs import BayesianNetwork
+        >>> net = BayesianNetwork()
+        >>> _ = net.variable("rain", ["no", "yes"]), net.variable("wet", ["no", "yes"])
+        >>> _ = net.cpt("rain", table=[0.8, 0.2])
+        >>> _ = net.cpt("wet", ["rain"], [[0.9, 0.1], [0.2, 0.8]])
+        >>> print(net.table_frame("wet").to_string(index=False))
+        rain  wet = no  wet = yes
+          no       0.9        0.1
+         yes       0.2        0.8
+        """
+        cells, above = self.table(name), self.parents(name)
+        child = self[name]
+        rows = list(product(*(self[parent].states for parent in above)))
+        flat = cells.reshape(len(rows), -1)
+        given = {str(parent): [row[i] for row in rows] for i, parent in enumerate(above)}
+        own = {f"{child.name} = {state}": flat[:, i] for i, state in enumerate(child.states)}
+        return as_frame(**given, **own)
 
     def sample(self, n: int, random_state: RandomState = None) -> dict[Label, list[Label]]:
         """Draw configurations, each variable given its parents.
