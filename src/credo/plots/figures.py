@@ -316,7 +316,8 @@ def _(result: Restoration, ax: Any = None, *, truth: Any = None, sweeps: Any = (
 
     Also the image after some numbers of ``sweeps``, and the ``truth``, with U(x) and the error.
     """
-    told = truth is not None or len(list(sweeps)) > 0
+    sweeps = tuple(sweeps)
+    told = truth is not None or bool(sweeps)
     channels, n = result.channels, len(result.channels)
     panels, marked = dict[str, F64](), 0
     for name, (image, energy, error) in result.pictures(truth, sweeps).items():

@@ -14,7 +14,7 @@ from credo._types import F64, Label
 from credo.classifiers import GaussianClassifier
 from credo.columns import kind_of, rebuilt
 from credo.decisions import Loss, decide
-from credo.exceptions import InputError
+from credo.exceptions import InputError, ShapeError
 from credo.plots.figures import COLOURS, GREY, axes_for, name_of, one_line
 
 #: Points along each axis of a plane, and along a line.
@@ -37,8 +37,13 @@ def draw_classifier(
     names = list(getattr(model, "feature_names_in_", range(model.n_features_in_)))
     chosen = _positions(model, names, features, owner)
     points = np.stack([_column(X, names[j], j) for j in chosen], axis=1)
-    truth = None if y is None else np.asarray(y)
     loss = Loss.zero_one(model.classes_.tolist()) if loss is None else loss
+    truth = None if y is None else np.asarray(y)
+    if truth is not None and truth.shape != points.shape[:1]:
+        raise ShapeError(
+            f"{owner} needs a label for each of {len(points)} rows. Got {truth.shape}."
+        )
+    rows = None if truth is None else check.positions(truth, loss.truths, "label", owner)
     ax = axes_for(ax, (6.4, 4.8))
     inks = _inks(model, loss)
 
@@ -51,19 +56,18 @@ def draw_classifier(
     (_draw_line if len(chosen) == 1 else _draw_plane)(ax, answers, points, loss, inks)
     step = max(1, -(-len(points) // _MOST_ROWS))
     _draw_rows(ax, points[::step], None if truth is None else truth[::step], inks)
-    if isinstance(model, GaussianClassifier) and model.subspace is None and len(chosen) == 2:
+    is_drawn = isinstance(model, GaussianClassifier) and model.subspace is None
+    if is_drawn and len(chosen) == 2 and not model.constant_features_.any():
         _draw_ellipses(ax, model, chosen, inks)
     elif truth is not None and len(chosen) == 2:
-        for label in model.classes_.tolist():
+        for label in [each for each in model.classes_.tolist() if (truth == each).any()]:
             _write(ax, np.nanmedian(points[truth == label], axis=0), label, inks[label])
-    ax.set_xlabel(_named(names[chosen[0]]))
-    if len(chosen) == 2:
-        ax.set_ylabel(_named(names[chosen[1]]))
+    for write, j in zip((ax.set_xlabel, ax.set_ylabel), chosen, strict=False):
+        write(_named(names[j]))
     told = f"{one_line(repr(model).split(' with ')[0], 48)}\nn = {len(points):,}"
-    if truth is not None:
-        acts = decide(answers(points), loss).act_index
-        rows = [loss.truths.index(label) for label in truth.tolist()]
-        told += f", mean loss {float(loss.matrix[rows, acts].mean()):.3g}"
+    if rows is not None:
+        losses = loss.matrix[rows, decide(answers(points), loss).act_index]
+        told += f", mean loss {float(losses.mean()):.3g}"
     ax.set_title(told, fontsize="medium")
     return ax
 

@@ -57,7 +57,7 @@ def test_grey_pictures_have_the_root_of_the_mean_square():
 
 
 def test_the_figure_shows_sweeps_and_truth_with_their_numbers(clean):
-    axes = clean.plot(truth=FACE, sweeps=(1, 3))
+    axes = clean.plot(truth=FACE, sweeps=iter((1, 3)))  # may be read once
     names = [text.get_text().split("\n") for text in axes.get_xticklabels()]
     assert [lines[0] for lines in names][:5] == ["noisy", "after 1", "after 3", "restored", "true"]
     table = clean.table(FACE, sweeps=(1, 3))

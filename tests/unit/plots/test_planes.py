@@ -10,7 +10,7 @@ from scipy import stats
 
 import credo
 from credo import Loss
-from credo.exceptions import InputError, LabelError
+from credo.exceptions import InputError, LabelError, ShapeError
 from credo.plots.figures import COLOURS
 
 RNG = np.random.default_rng(3)
@@ -152,3 +152,14 @@ def test_what_cannot_be_drawn_is_said():
     mixed = pd.DataFrame({"x": X[:, 0], "colour": np.where(Y == "a", "red", "blue")})
     with pytest.raises(InputError, match="'colour' has others"):
         credo.NaiveBayes().fit(mixed, Y).plot(mixed, Y)
+
+
+def test_wrong_labels_are_said_and_a_constant_feature_is_no_obstacle():
+    model = credo.GaussianClassifier("tied").fit(X, Y)
+    with pytest.raises(ShapeError, match="a label for each of 400 rows"):
+        model.plot(X, Y[:10])
+    with pytest.raises(LabelError, match="'c'"):
+        model.plot(X, np.where(Y == "a", "c", "b"))
+    flat = np.column_stack([X[:, 0], np.ones(len(X))])
+    ax = credo.GaussianClassifier("tied").fit(flat, Y).plot(flat, Y)
+    assert not [patch for patch in ax.patches if isinstance(patch, Ellipse)]
