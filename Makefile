@@ -41,7 +41,7 @@ $(VENV)/.docs: $(READY)
 	@touch $@
 
 demo: $(DEMO)        ## restore a portrait at four levels of noise, with a figure in build/
-	@$(BIN)/python examples/plot_denoising.py
+	@$(BIN)/python examples/images/plot_denoising.py
 
 test: $(READY)       ## the everyday suite, with coverage
 	@$(MAKE) --no-print-directory -j2 lint kernels

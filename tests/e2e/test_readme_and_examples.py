@@ -11,11 +11,12 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GREY = (ROOT / "docs" / "how-to" / "denoising.md").read_text(encoding="utf-8")
 SHOWN = re.findall(r"<!-- (\w+) -->\n(.*?)\n<!-- end -->", README + GREY, re.DOTALL)
-EXAMPLES = {path.stem for path in (ROOT / "examples").glob("plot_*.py")}
-
+EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*/plot_*.py"))}
 
 #: Examples with tests of their own.
 TOLD = {"plot_denoising", "plot_cancer"}
+#: Examples that take longer than the everyday suite allows.
+LONG = {"plot_ldpc"}
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def run(tmp_path, monkeypatch, capsys):
 
     def run(name):
         monkeypatch.chdir(tmp_path)
-        runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+        runpy.run_path(str(EXAMPLES[name]), run_name="__main__")
         (picture,) = tmp_path.rglob("*.png")
         assert picture.stat().st_size > 10_000
         printed = capsys.readouterr().out
@@ -34,9 +35,26 @@ def run(tmp_path, monkeypatch, capsys):
     return run
 
 
-@pytest.mark.parametrize("name", sorted(EXAMPLES - TOLD))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in LONG))
+        for name in EXAMPLES
+        if name not in TOLD
+    ],
+)
 def test_an_example_runs_and_draws(name, run):
     run(name)
+
+
+def test_every_example_has_a_name_of_its_own_a_group_a_title_and_a_next_step():
+    groups = [path.parent for path in (ROOT / "examples").glob("*/GALLERY_HEADER.rst")]
+    assert len(EXAMPLES) == len(list((ROOT / "examples").rglob("plot_*.py")))
+    for path in EXAMPLES.values():
+        text = path.read_text(encoding="utf-8")
+        assert path.parent in groups, path
+        assert re.match(r'"""\n(.+\?)\n(=+)\n\n', text), path
+        assert re.search(r"^# (%% )?Next: :doc:`", text, re.MULTILINE), path
 
 
 def test_the_demo_restores_a_portrait_at_four_levels_of_noise(run):

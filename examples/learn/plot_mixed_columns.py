@@ -91,10 +91,14 @@ def draw_separable(axes: Axes, curves: LearningCurves) -> None:
     axes.tick_params(which="minor", bottom=False)
 
 
+# %%
+# Why is this pump expected to fail?
 model = credo.NaiveBayes(FAMILIES).fit(pumps, y)
 print(model)
 print(model.explain(PUMP))
 
+# %%
+# How many rows does it take? Two linear classifiers, fitted to more and more of them.
 truth = np.repeat(["fails", "holds"], 1500)
 shift = np.where(truth == "fails", 1.0, 0.0)[:, None] * [1.2, 0.8, 0.8, 0.0, 0.0]
 rows = rng.normal(size=(3000, 5)) + shift
@@ -119,3 +123,6 @@ picture = Path("build/mixed_columns.png")
 picture.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(picture, dpi=110)
 print(f"\nThe figure is in {picture}")
+
+# %%
+# Next: :doc:`/how-to/mixed_columns` classifies a table with columns of several kinds.

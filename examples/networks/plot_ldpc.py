@@ -42,6 +42,8 @@ def noisy(sigma: float) -> np.ndarray:
     return -2.0 / sigma**2 * (1.0 + sigma * rng.standard_normal((FRAMES, BITS)))
 
 
+# %%
+# The code, and words sent over both channels at growing levels of noise.
 graph = parity_graph(draw_checks(BITS))
 print(graph, end="\n\n")
 channels = {
@@ -83,3 +85,6 @@ picture = Path("build/ldpc.png")
 picture.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(picture, dpi=110)
 print(f"\nThe figure is in {picture}")
+
+# %%
+# Next: :doc:`/how-to/loopy` has schedules, damping and larger regions.

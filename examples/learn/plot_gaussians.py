@@ -87,6 +87,8 @@ def draw_missing(axes: Axes, model: credo.GaussianClassifier) -> None:
     axes.set(yticks=[0, 0.25, 0.5, 0.75, 1], box_aspect=1)
 
 
+# %%
+# Five shapes, fitted to the same summary of the rows; a smaller BIC is better.
 figure, panels = plt.subplots(2, 3, figsize=(12, 8.4), layout="constrained")
 summary = credo.summarise(X, y)
 print("covariance     parameters  log-likelihood     BIC")
@@ -109,3 +111,6 @@ picture = Path("build/gaussians.png")
 picture.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(picture, dpi=110)
 print(f"\nThe figure is in {picture}")
+
+# %%
+# Next: :doc:`/how-to/missing_values` predicts and fits where values are missing.

@@ -12,6 +12,8 @@ import matplotlib.pyplot as plt
 
 import credo
 
+# %%
+# One feature: the densities are given, nothing is learned.
 known = credo.GaussianClassifier.from_parameters(
     {"well": 0.0, "ill": 2.5}, {"well": 1.0, "ill": 2.25}, {"well": 0.6, "ill": 0.4}
 )
@@ -23,6 +25,8 @@ careful = credo.Loss([[0, 1], [5, 0]], ["well", "ill"], ["wait", "treat"])
 print("If a missed patient costs five times as much")
 print(known.regions(careful), end="\n\n")
 
+# %%
+# Two features, with covariances that differ.
 plane = credo.GaussianClassifier.from_parameters(
     {"well": [0, 0], "ill": [2, 1.5]},
     {"well": [[1, 0.4], [0.4, 1]], "ill": [[1.5, -0.6], [-0.6, 0.8]]},
@@ -31,6 +35,8 @@ plane = credo.GaussianClassifier.from_parameters(
 risk = credo.decisions.bayes_error(plane.densities_, plane.priors_, loss=careful)
 print(f"With a second feature: {risk}")
 
+# %%
+# Errors, posteriors, expected losses, and acts in the plane.
 figure, axes = plt.subplots(2, 2, figsize=(12.5, 7.6), layout="constrained")
 best.moved([best.thresholds[0], 2.4]).plot(axes[0, 0], show="errors")
 axes[0, 0].set_title("errors by kind; a threshold that is too high")
@@ -47,3 +53,6 @@ picture = Path("build/demo/known_gaussians.png")
 picture.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(picture, dpi=110)
 print(f"\nThe figure is in {picture}")
+
+# %%
+# Next: :doc:`/how-to/choose_a_covariance` learns such Gaussians from rows.

@@ -46,6 +46,8 @@ def report(name: str, found: Segmentation, truth: np.ndarray) -> None:
     print(f"{name:21}  {after:7.4f}  {claimed:9.4f}  {found.rejected.mean():8.3f}  {cost:7.4f}")
 
 
+# %%
+# Learn from one picture, segment another.
 image, truth = texture_pair(seed=100)
 model = credo.GaussianClassifier().fit(block_features(image).reshape(-1, 64), truth.ravel())
 image, truth = texture_pair(seed=5)
@@ -58,6 +60,8 @@ report("no smoothing", segment(posterior, 0.0, **options), truth)
 report("smoothed, weight 1", segment(posterior, COUPLING, **options), truth)
 report("smoothed, weight 1/16", found, truth)
 
+# %%
+# What was wrong before and after, and what is left to a person.
 figure, panels = plt.subplots(2, 3, figsize=(12, 7.2), layout="constrained")
 wrong_before, wrong_after = found.before != truth, found.posterior.best != truth
 kept_wrong = (found.labels != truth) & ~found.rejected
@@ -83,3 +87,6 @@ picture = Path("build/segmentation.png")
 picture.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(picture, dpi=110)
 print(f"\nThe figure is in {picture}")
+
+# %%
+# Next: :doc:`/how-to/segmentation` segments a picture of your own.

@@ -40,6 +40,8 @@ def best_time(picture: np.ndarray, *parameters: float) -> str:
     return f"{1000 * min(seconds(picture, *parameters) for _ in range(9)):.1f}"
 
 
+# %%
+# Four levels of noise: nothing but the noisy picture is given.
 noisy = [credo.add_noise(face, level, seed=0) for level in LEVELS]
 print(f"The first call takes {seconds(noisy[0]):.2f} s: it loads the compiled loops.\n")
 
@@ -57,6 +59,8 @@ for level, picture, clean in zip(LEVELS, noisy, restored, strict=True):
         f"{best_time(picture, *learnt):>5}"
     )
 
+# %%
+# Noise that is not the same everywhere.
 print("\nFlips that are not alike everywhere: ever more from left to right, or in bursts. It is of")
 print(
     "little use to know how the rate varies, and of great use to know where the bursts are. Means"
@@ -72,6 +76,8 @@ for kind, level in ((kind, level) for kind in ("varying", "burst") for level in 
     plain, mapped = np.mean(ends, axis=0)
     print(f"{kind:8} {level:7.2f}  {plain:31.2%}  {mapped:27.2%}")
 
+# %%
+# Pixels that are better left open than guessed.
 print("\nOne pixel in ten is flipped. A wrong pixel costs 1; leaving one open has its own cost.")
 print("cost of an open pixel   left open  wrong among the others  mean cost")
 for cost in (0.5, 0.3, 0.1, 0.03):
@@ -83,6 +89,8 @@ for cost in (0.5, 0.3, 0.1, 0.03):
     )
 
 
+# %%
+# The picture, sweep by sweep, and how uncertain each pixel is.
 def show(axes: Any, picture: np.ndarray) -> None:
     """Draw a picture of numbers between 0 and 1."""
     axes.imshow(picture, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
@@ -110,3 +118,6 @@ target = Path("build/denoising.png")
 target.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(target, dpi=200)
 print(f"\nThe figure is in {target}")
+
+# %%
+# Next: :doc:`/how-to/denoising` restores an image of your own, grey or with holes.

@@ -14,6 +14,8 @@ from matplotlib.axes import Axes
 
 import credo
 
+# %%
+# The network: what depends on what, and how strongly.
 net = credo.BayesianNetwork()
 for name in ("surgery", "smoker", "embolism", "bronchitis", "breathless", "cough"):
     net.variable(name, ["no", "yes"])
@@ -45,6 +47,8 @@ loss = credo.Loss.from_dict(
         ("yes", "discharge"): 100,
     }
 ).with_reject(3, name="scan")
+# %%
+# What was found, why that speaks for an embolism, and what to do.
 seen = {"breathless": "yes", "cough": "yes", "d_dimer": "raised", "surgery": "no"}
 
 post = credo.infer(net, seen)
@@ -90,3 +94,6 @@ picture = Path("build/network.png")
 picture.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(picture, dpi=110)
 print(f"\nThe figure is in {picture}")
+
+# %%
+# Next: :doc:`/how-to/evidence` shows what can be told to a network, a doubtful sensor included.

@@ -90,6 +90,8 @@ def draw_log_z(axes: Axes, off: dict[str, list[float]]) -> None:
     axes.set_title("The shaded interval is certified", fontsize=11)
 
 
+# %%
+# Four methods against the exact answer, at nine couplings.
 errors: dict[str, list[float]] = {method: [] for method in METHODS}
 off: dict[str, list[float]] = {method: [] for method in METHODS}
 beliefs: dict[str, np.ndarray] = {}
@@ -126,3 +128,6 @@ picture = Path("build/overconfidence.png")
 picture.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(picture, dpi=110)
 print(f"\nThe figure is in {picture}")
+
+# %%
+# Next: :doc:`/how-to/loopy` says what to do when exact answers are out of reach.
