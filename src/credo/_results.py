@@ -139,10 +139,10 @@ def as_plain(value: Any) -> Any:
     if isinstance(value, Plain):
         return value.to_dict()
     if hasattr(value, "tolist"):  # an array
-        return value.tolist()
+        value = value.tolist()
     if isinstance(value, float) and math.isinf(value):  # JSON has no word for it
         return None
-    return [as_plain(each) for each in value] if isinstance(value, tuple) else value
+    return [as_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def as_frame(**columns: Any) -> Any:

@@ -109,3 +109,15 @@ def least_cost(p, positive, weights, x):
         missed, alarms = error_rates([v >= t for v in p], positive, weights)
         costs.append(missed * x + alarms * (1 - x))
     return min(costs)
+
+
+def share_of_ordered_pairs(p, truth, weights):
+    """Weighted share of (positive, negative) pairs in the right order; a tie counts half."""
+    right = total = 0.0
+    rows = list(zip(p, truth, weights, strict=True))
+    for a, positive, v in rows:
+        for b, other, w in rows:
+            if positive and not other:
+                total += v * w
+                right += v * w * ((a > b) + (a == b) / 2)
+    return right / total

@@ -13,9 +13,11 @@ from credo.decisions.curves import (
     CoveragePoint,
     NetBenefit,
     RiskCoverage,
+    RocCurve,
     cost_curve,
     net_benefit,
     risk_coverage,
+    roc_curve,
 )
 from credo.decisions.evaluation import (
     ActRisk,
@@ -70,6 +72,7 @@ __all__ = [
     "Quantiles",
     "Regions",
     "RiskCoverage",
+    "RocCurve",
     "Samples",
     "Squared",
     "SquaredSplit",
@@ -91,6 +94,7 @@ __all__ = [
     "regions",
     "reject_below",
     "risk_coverage",
+    "roc_curve",
     "split_squared",
     "value_of_perfect_information",
     "value_of_test",

@@ -1,4 +1,4 @@
-"""Curves over labelled rows: loss by coverage, net benefit by threshold, cost by condition."""
+"""Curves over labelled rows: loss by coverage, ROC, net benefit by threshold, cost by condition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from credo.decisions._decide import Decisions, decide, rounding
 from credo.decisions.labelled_rows import LabelledRows
 from credo.decisions.loss import Loss, as_loss
 from credo.exceptions import InputError
+from credo.posterior.posterior import log_sum_exp
 
+_ROC = "roc_curve"
 _SHOWN = (0.5, 0.8, 0.9, 0.95, 1.0)
 #: Probabilities were divided by their row's sum, so a value meant to be on a threshold may miss it
 #: by a few units of rounding; that still counts as reaching it.
@@ -68,6 +70,8 @@ class RiskCoverage(Drawable, Plain):
         Area under the curve: the mean risk over all coverages.
     optimal_area
         The same if the rows came in the order of their actual losses.
+    n_rows
+        Number of rows with a positive weight.
     operating_point
         Where ``decide`` with the loss's own reject act stands; None without a reject act.
     """
@@ -77,6 +81,7 @@ class RiskCoverage(Drawable, Plain):
     threshold: F64
     area: float
     optimal_area: float
+    n_rows: int
     operating_point: CoveragePoint | None = None
     _also = ("excess_area",)
 
@@ -210,6 +215,7 @@ def trace_coverage(rows: LabelledRows, loss: Loss) -> RiskCoverage:
         threshold=check.frozen(doubt[order][last]),
         area=_area(weight, total),
         optimal_area=_area(w[best], (w * actual)[best]),
+        n_rows=len(truth),
         operating_point=None if whole.reject is None else _operating_point(rows, whole, truth),
     )
 
@@ -251,6 +257,43 @@ def _area(weight: F64, total: F64) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RocCurve(Drawable, Plain):
+    """Shares of positives and of negatives acted on, by threshold. Made by ``roc_curve``.
+
+    Attributes
+    ----------
+    false_positive_rate, true_positive_rate : ndarray of shape (m,)
+        Shares of the negatives and of the positives that are acted on, rising from 0 to 1.
+    thresholds : ndarray of shape (m,)
+        Rows with at least this probability of ``positive`` are acted on; infinite at first.
+    area
+        Area under the curve (AUC): how often a positive has a higher probability than a
+        negative, a tie counting half.
+    positive
+        The label that one looks for, against the rest.
+    n_rows
+        Number of rows with a positive weight.
+    operating_point : tuple of float, or None
+        The two rates under the acts of ``decide``, a reject act aside; None without a loss.
+    """
+
+    false_positive_rate: F64
+    true_positive_rate: F64
+    thresholds: F64
+    area: float
+    positive: Label
+    n_rows: int
+    operating_point: tuple[float, float] | None = None
+
+    def __repr__(self) -> str:
+        head = f"ROC curve of {self.positive!r} on {self.n_rows} rows: area {number(self.area)}"
+        if self.operating_point is None:
+            return head
+        false, true = (f"{100 * rate:.4g} %" for rate in self.operating_point)
+        return f"{head}\nUnder the loss {true} are found, and {false} of the others taken for it"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class NetBenefit(Drawable, Plain):
     """Net benefit of a model, of acting always and of acting never. Made by ``net_benefit``.
 
@@ -262,6 +305,8 @@ class NetBenefit(Drawable, Plain):
         Net benefit in true positives per row.
     positive
         The label one acts on.
+    n_rows
+        Number of rows with a positive weight.
     loss_threshold
         The threshold that the loss implies; None without a loss.
     """
@@ -271,6 +316,7 @@ class NetBenefit(Drawable, Plain):
     treat_all: F64
     treat_none: F64
     positive: Label
+    n_rows: int
     loss_threshold: float | None = None
 
     def __repr__(self) -> str:
@@ -301,6 +347,8 @@ class CostCurve(Drawable, Plain):
         Where the loss and the class frequencies put the Bayes rule.
     positive
         The label whose misses are counted on the right.
+    n_rows
+        Number of rows with a positive weight.
     """
 
     conditions: F64
@@ -310,6 +358,7 @@ class CostCurve(Drawable, Plain):
     operating_condition: float
     operating_cost: float
     positive: Label
+    n_rows: int
 
     def __repr__(self) -> str:
         better = self.curve < self.trivial
@@ -318,6 +367,110 @@ class CostCurve(Drawable, Plain):
             f"of {len(better)} conditions; normalised cost {number(self.operating_cost)} at "
             f"condition {number(self.operating_condition)}"
         )
+
+
+def roc_curve(
+    y: Any,
+    posterior: Any,
+    loss: Loss | None = None,
+    *,
+    positive: Label | None = None,
+    sample_weight: Any = None,
+) -> RocCurve:
+    r"""Trace true against false positives over all thresholds (receiver operating characteristic).
+
+    .. math:: \text{TPR}(t) = p(s \ge t \mid +), \qquad \text{FPR}(t) = p(s \ge t \mid -), \qquad
+              \text{AUC} = p(s_+ > s_-) + \tfrac12\, p(s_+ = s_-) ,
+
+    with the probability :math:`s = p(\text{positive} \mid x)` of a row.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        The true class of each row; ``positive`` and another must occur.
+    posterior : Posterior
+        Probabilities of two labels or more.
+    loss
+        Losses by true class and act, to mark the rates of its acts: a row counts as acted on if
+        it gets the act that is best for ``positive``.
+    positive
+        The label against the rest. Of two labels, by default the one that can cost more, or the
+        last.
+    sample_weight : array-like of shape (n,), optional
+        Weight of each row.
+
+    Returns
+    -------
+    RocCurve
+        One point for each distinct probability, and the area.
+
+    Raises
+    ------
+    InputError
+        If there are more than two labels and no ``positive``, or only one side of it occurs.
+
+    See Also
+    --------
+    cost_curve, net_benefit : What the same thresholds cost.
+
+    Notes
+    -----
+    Time O(n log n). Exact; rows whose probabilities differ by rounding only are tied. With two
+    labels the operating point lies on the curve; with more it need not, because which act is best
+    depends on the other probabilities too.
+
+    References
+    ----------
+    .. [1] T. Fawcett, "An introduction to ROC analysis", Pattern Recognition Letters 27 (2006),
+       pages 861-874.
+
+    Examples
+    --------
+    >>> import credo
+    >>> from credo.decisions import roc_curve
+    >>> p = credo.Posterior.from_probabilities(
+    ...     [[0.1, 0.9], [0.4, 0.6], [0.7, 0.3], [0.9, 0.1]], ["well", "ill"])
+    >>> loss = credo.Loss.class_costs({"well": 1, "ill": 4})
+    >>> roc_curve(["ill", "well", "ill", "well"], p, loss)
+    ROC curve of 'ill' on 4 rows: area 0.75
+    Under the loss 100 % are found, and 50 % of the others taken for it
+    """
+    rows = LabelledRows.of(y, posterior, sample_weight, _ROC)
+    labels, log_p = rows.posterior.labels, rows.log_probabilities
+    if positive is None and len(labels) != 2:
+        raise InputError(
+            f"{_ROC} takes one label against the rest, and there are {len(labels)}. Pass "
+            f"positive=, one of {check.listing(labels)}."
+        )
+    spread = None
+    if loss is not None:
+        whole, order = rows.loss(loss.without_reject(), _ROC)
+        cells = whole.matrix.reshape(-1, *whole.matrix.shape[-2:]).mean(axis=0)[order]
+        spread = np.ptp(cells, axis=1)
+    k = _positive(labels, positive, spread, _ROC)
+    is_one = rows.truth == k
+    odds = log_p[:, k] - log_sum_exp(np.delete(log_p, k, axis=1))  # tells apart what is next to 1
+    scores, hits, alarms = _ranked(np.clip(odds, -1e300, 1e300), is_one, rows.weight)
+    _need_both(hits, alarms, labels, k, _ROC)
+    falling, p = scores[::-1], np.sort(rows.probabilities[:, k])[::-1]
+    ahead = falling[:-1] - falling[1:] > _ROUNDING * (1 + np.abs(falling[:-1]))
+    seen = np.flatnonzero(np.r_[True, ahead, True])  # rows acted on; those tied come together
+    true, false = hits[seen] / hits[-1], alarms[seen] / alarms[-1]
+    own = None
+    if loss is not None:
+        best = whole.matrix[..., order[k], :].argmin(axis=-1)
+        acted = rows.weight * (np.atleast_1d(decide(rows.posterior, whole).act_index) == best)
+        total = float(acted @ is_one), float(acted @ ~is_one)
+        own = total[1] / float(alarms[-1]), total[0] / float(hits[-1])
+    return RocCurve(
+        false_positive_rate=check.frozen(false),
+        true_positive_rate=check.frozen(true),
+        thresholds=check.frozen(np.append(np.inf, p[seen[1:] - 1])),
+        area=float(np.diff(false) @ (true[1:] + true[:-1]) / 2),
+        positive=labels[k],
+        n_rows=len(rows.truth),
+        operating_point=own,
+    )
 
 
 def net_benefit(
@@ -407,6 +560,7 @@ def net_benefit(
         treat_all=check.frozen((n_positive - (n - n_positive) * odds) / n),
         treat_none=check.frozen(np.zeros(len(t))),
         positive=labels[k],
+        n_rows=len(rows.truth),
         loss_threshold=None if regrets is None else float(regrets[1 - k] / regrets.sum()),
     )
 
@@ -490,9 +644,7 @@ def cost_curve(
     k = _positive(labels, positive, regrets, who)
     x = np.arange(201) / 200 if conditions is None else _grid(conditions, f"conditions of {who}")
     scores, hits, alarms = _ranked(log_p[:, k] - log_p[:, 1 - k], rows.truth == k, rows.weight)
-    if not min(hits[-1], alarms[-1]) > 0:
-        missing = labels[k] if not hits[-1] > 0 else labels[1 - k]
-        raise InputError(f"{who}: both labels must occur in y. {missing!r} does not.")
+    _need_both(hits, alarms, labels, k, who)
     right, left = hits[-1] * regrets[k], alarms[-1] * regrets[1 - k]
     missed, false = 1 - hits / hits[-1], alarms / alarms[-1]
     own = float(right / (right + left))
@@ -518,6 +670,7 @@ def cost_curve(
         operating_condition=own,
         operating_cost=float(curve[-1]),
         positive=labels[k],
+        n_rows=len(rows.truth),
     )
 
 
@@ -531,6 +684,14 @@ def _two_labels(y: Any, posterior: Any, sample_weight: Any, who: str) -> Labelle
             "the rest, with the probabilities of the others summed."
         )
     return rows
+
+
+def _need_both(hits: F64, alarms: F64, labels: Labels, k: int, who: str) -> None:
+    """Refuse rows that all have the positive label, or all another."""
+    if not min(hits[-1], alarms[-1]) > 0:
+        others = labels[1 - k] if len(labels) == 2 else f"another than {labels[k]}"
+        missing = others if hits[-1] > 0 else labels[k]
+        raise InputError(f"{who}: both labels must occur in y. {missing!r} does not.")
 
 
 def _grid(values: Any, what: str) -> F64:

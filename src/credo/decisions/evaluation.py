@@ -12,7 +12,16 @@ from credo import _checks as check
 from credo._results import Drawable, Plain, number
 from credo._types import F64, Int, Label, Labels, RandomState
 from credo.decisions._decide import Decisions, decide
-from credo.decisions.curves import RiskCoverage, trace_coverage
+from credo.decisions.curves import (
+    CostCurve,
+    NetBenefit,
+    RiskCoverage,
+    RocCurve,
+    cost_curve,
+    net_benefit,
+    roc_curve,
+    trace_coverage,
+)
 from credo.decisions.labelled_rows import LabelledRows, index_of, positive_weights
 from credo.decisions.loss import Loss, as_loss, html_matrix, text_table
 from credo.decisions.reliability import Calibration, calibrate
@@ -447,12 +456,26 @@ class Evaluation(Drawable, Plain):
     confusion: Confusion
     calibration: Calibration
     risk_coverage: RiskCoverage | None
+    _rows: LabelledRows
+    _loss: Loss
     _also = ("gap",)
 
     @property
     def gap(self) -> float:
         """Mean loss minus predicted risk: by how much the posterior was too optimistic."""
         return self.expected_loss.value - self.predicted_risk
+
+    def roc_curve(self, positive: Label | None = None) -> RocCurve:
+        """Return the ROC curve of these rows; see ``credo.decisions.roc_curve``."""
+        return roc_curve(self._rows, None, self._loss, positive=positive)
+
+    def cost_curve(self, positive: Label | None = None) -> CostCurve:
+        """Return the cost curve of these rows; see ``credo.decisions.cost_curve``."""
+        return cost_curve(self._rows, None, self._loss, positive=positive)
+
+    def net_benefit(self, positive: Label | None = None) -> NetBenefit:
+        """Return the net benefit on these rows; see ``credo.decisions.net_benefit``."""
+        return net_benefit(self._rows, None, self._loss, positive=positive)
 
     def __repr__(self) -> str:
         lost, sure, curve = self.expected_loss, self.calibration, self.risk_coverage
@@ -528,7 +551,7 @@ def evaluate(  # noqa: PLR0913 - five inputs and the two settings of the bootstr
     Returns
     -------
     Evaluation
-        Prints as a report; ``plot`` draws four panels.
+        Prints as a report; ``plot`` draws four panels, ``roc_curve().plot()`` another.
 
     Raises
     ------
@@ -540,6 +563,7 @@ def evaluate(  # noqa: PLR0913 - five inputs and the two settings of the bootstr
     See Also
     --------
     expected_loss, confusion_matrix, calibration, risk_coverage : The parts.
+    roc_curve, cost_curve, net_benefit : Curves for two labels, which are methods of the result too.
 
     Notes
     -----
@@ -594,6 +618,8 @@ def evaluate(  # noqa: PLR0913 - five inputs and the two settings of the bootstr
         confusion=Confusion(table, own.truths, own.acts, own.reject),
         calibration=calibrate(rows),
         risk_coverage=trace_coverage(rows, loss) if is_best else None,
+        _rows=rows,
+        _loss=loss,
     )
 
 

@@ -26,7 +26,9 @@ class LabelledRows:
 
     @classmethod
     def of(cls, y: Any, posterior: Any, sample_weight: Any, who: str) -> LabelledRows:
-        """Check truths, posterior and weights against each other."""
+        """Check truths, posterior and weights against each other; take rows checked before."""
+        if isinstance(y, cls):
+            return y
         if not isinstance(posterior, Posterior):
             raise InputError(
                 f"{who} needs a Posterior. Got {type(posterior).__name__}. Make one with "

@@ -21,6 +21,7 @@ from credo.decisions import (
     Evaluation,
     NetBenefit,
     RiskCoverage,
+    RocCurve,
 )
 from credo.exceptions import InputError
 from credo.images import Restoration, Segmentation
@@ -183,6 +184,26 @@ def _(result: RiskCoverage, ax: Any = None) -> Any:
     ax.set(xlim=(0, 1.01), ylabel="mean loss of these cases")
     ax.set_xlabel("share of the cases decided, the surest first")
     _legend_above(ax)
+    return ax
+
+
+@draw.register
+def _(result: RocCurve, ax: Any = None) -> Any:
+    """Draw the share of positives found over the share of false alarms."""
+    ax = axes_for(ax, (5.0, 5.0))
+    false, true = result.false_positive_rate, result.true_positive_rate
+    ax.fill_between(false, true, color=COLOURS[0], alpha=0.08, linewidth=0)
+    ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="by chance")
+    ax.plot(false, true, color=COLOURS[0], linewidth=2, label=f"the model, area {result.area:.3g}")
+    if result.operating_point is not None:
+        x, y = result.operating_point
+        told = f"under the loss: {100 * y:.3g} % at {100 * x:.3g} %"
+        ax.plot([x], [y], "o", color=COLOURS[1], label=told, zorder=4)
+    name = name_of(result.positive)
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.03), aspect="equal")
+    ax.set(xlabel=f"share of the others taken for {name}", ylabel=f"share of {name} found")
+    ax.set_title(f"{result.n_rows:,} cases, {name} against the rest", fontsize="medium")
+    ax.legend(frameon=False, fontsize="small", loc="lower right")
     return ax
 
 

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
+from sklearn.metrics import roc_auc_score
 from tests.oracles import evaluation as oracle
 
 from credo import Loss, Posterior, decide
-from credo.decisions import cost_curve, expected_loss, net_benefit
+from credo.decisions import cost_curve, evaluate, expected_loss, net_benefit, roc_curve
 from credo.exceptions import InputError
 
 LABELS = ["well", "ill"]
@@ -154,6 +155,101 @@ def test_the_conditions_may_come_in_any_order():
     in_order = cost_curve(named(truth), posterior(p), LOSS, conditions=grid[order])
     np.testing.assert_array_equal(mixed.envelope[order], in_order.envelope)
     np.testing.assert_array_equal(mixed.curve[order], in_order.curve)
+
+
+# --- ROC ---------------------------------------------------------------------------------------
+
+
+@given(both_labels())
+def test_an_roc_curve_equals_counting_at_each_threshold_and_its_area_counting_pairs(rows):
+    p, truth, weights = rows
+    curve = roc_curve(named(truth), posterior(p), sample_weight=weights)
+    kept = np.array(weights) > 0
+    np.testing.assert_array_equal(curve.thresholds[1:], np.unique(p[kept])[::-1])
+    points = zip(curve.thresholds, curve.false_positive_rate, curve.true_positive_rate, strict=True)
+    for threshold, false, true in points:
+        missed, alarms = oracle.error_rates(p >= threshold, truth, weights)
+        assert (false, true) == pytest.approx((alarms, 1 - missed), abs=1e-12)
+    pairs = oracle.share_of_ordered_pairs(p, truth, weights)
+    assert curve.area == pytest.approx(pairs, abs=1e-12)
+
+
+@pytest.mark.parametrize("label", ["a", "b", "c"])
+def test_the_area_of_one_label_against_the_rest_is_that_of_scikit_learn(label):
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet([1, 2, 1], size=500).round(2)  # with ties
+    y = np.array([rng.choice(list("abc"), p=row / row.sum()) for row in p])
+    weights = rng.integers(0, 4, 500)
+    rows = Posterior.from_probabilities(p, list("abc"), normalise=True)
+    curve = roc_curve(y, rows, positive=label, sample_weight=weights)
+    own = rows.probabilities[:, "abc".index(label)].round(12)
+    assert curve.area == pytest.approx(roc_auc_score(y == label, own, sample_weight=weights))
+    assert curve.n_rows == (weights > 0).sum()
+
+
+@pytest.mark.parametrize("reject", [False, True])
+def test_the_operating_point_has_the_rates_of_decide_and_lies_on_the_curve(reject):
+    p, truth = realistic()
+    loss = LOSS.with_reject(0.3) if reject else LOSS
+    curve = roc_curve(named(truth), posterior(p), loss)
+    acted = decide(posterior(p), LOSS).acts == "treat"
+    missed, alarms = oracle.error_rates(acted, truth, np.ones(len(p)))
+    assert curve.operating_point == pytest.approx((alarms, 1 - missed))
+    at = np.searchsorted(-curve.thresholds, -0.2, side="right") - 1  # ill from 0.2 on
+    on_curve = curve.false_positive_rate[at], curve.true_positive_rate[at]
+    assert curve.operating_point == pytest.approx(on_curve)
+
+
+def test_the_operating_point_of_more_labels_or_of_losses_per_row_counts_the_acts_taken():
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet([1, 1, 1], size=300)
+    y = rng.choice(list("abc"), size=300)
+    rows = Posterior.from_probabilities(p, list("abc"))
+    loss = Loss([[0, 1, 3], [1, 0, 1], [9, 1, 0]], list("abc"), list("xyz"))
+    each = loss.per_row(loss.matrix * rng.uniform(1, 2, size=(300, 1, 1)))
+    acted = decide(rows, loss).acts == "z"  # the best act for c
+    expected = acted[y != "c"].mean(), acted[y == "c"].mean()
+    for given_loss in (loss, each):
+        point = roc_curve(y, rows, given_loss, positive="c").operating_point
+        assert point == pytest.approx(expected)
+
+
+def test_rows_next_to_certain_are_told_apart():
+    logs = np.array([[-40.0, -np.exp(-40)], [-50.0, -np.exp(-50)], [-60.0, -np.exp(-60)]])
+    curve = roc_curve(["ill", "well", "ill"], Posterior(logs, LABELS))
+    np.testing.assert_allclose(curve.true_positive_rate, [0, 0.5, 0.5, 1])
+    assert curve.area == 0.5
+
+
+def test_curves_of_an_evaluation_are_those_of_its_rows():
+    p, truth = realistic(400)
+    weights = np.random.default_rng(0).integers(0, 3, 400)
+    given_rows = named(truth), posterior(p), LOSS
+    report = evaluate(*given_rows, sample_weight=weights, n_bootstrap=0)
+    for name, function in (
+        ("roc_curve", roc_curve),
+        ("cost_curve", cost_curve),
+        ("net_benefit", net_benefit),
+    ):
+        expected = function(*given_rows, sample_weight=weights)
+        assert getattr(report, name)().to_dict() == expected.to_dict()
+        turned = function(*given_rows, positive="well", sample_weight=weights)
+        assert getattr(report, name)("well").to_dict() == turned.to_dict()
+
+
+def test_an_infinite_threshold_is_none_as_plain_data():
+    plain = roc_curve(Y, posterior(P)).to_dict()
+    assert plain["thresholds"] == [None, 0.9, 0.6, 0.3, 0.1]
+
+
+def test_roc_curves_say_what_they_need():
+    rows = Posterior.from_probabilities([[0.2, 0.3, 0.5]] * 2, list("abc"))
+    with pytest.raises(InputError, match="one label against the rest, and there are 3"):
+        roc_curve(["a", "b"], rows)
+    with pytest.raises(InputError, match="'c' does not"):
+        roc_curve(["a", "b"], rows, positive="c")
+    with pytest.raises(InputError, match="'another than a' does not"):
+        roc_curve(["a", "a"], rows, positive="a")
 
 
 # --- reading them, and mistakes ---------------------------------------------------------------

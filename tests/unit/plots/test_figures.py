@@ -18,6 +18,7 @@ from credo.decisions import (
     evaluate,
     net_benefit,
     risk_coverage,
+    roc_curve,
 )
 from credo.exceptions import InputError
 from credo.plots import draw
@@ -177,6 +178,18 @@ def test_a_cost_curve_shows_the_rule_the_envelope_and_the_operating_point(rows):
     point = ax.get_lines()[-1]
     assert point.get_xdata()[0] == costs.operating_condition
     assert point.get_ydata()[0] == costs.operating_cost
+
+
+def test_an_roc_curve_shows_its_points_its_area_and_the_operating_point(rows):
+    curve = roc_curve(*rows, LOSS)
+    ax = curve.plot()
+    drawn = line(ax, f"the model, area {curve.area:.3g}")
+    np.testing.assert_array_equal(drawn.get_xdata(), curve.false_positive_rate)
+    np.testing.assert_array_equal(drawn.get_ydata(), curve.true_positive_rate)
+    assert curve.area == pytest.approx(np.trapezoid(drawn.get_ydata(), drawn.get_xdata()))
+    assert tuple(ax.get_lines()[-1].get_xydata()[0]) == curve.operating_point
+    assert ax.get_title() == "300 cases, ill against the rest"
+    assert len(roc_curve(*rows).plot().get_lines()) == 2
 
 
 def test_legends_are_above_the_curves(rows):
