@@ -48,7 +48,7 @@ test: $(READY)       ## the everyday suite, with coverage
 	$(PYTEST) -m "not slow" --cov --cov-report=term $(COVERED)
 	$(PYTEST) -m "not slow" --ignore=tests/unit --ignore-glob='tests/e2e/*cli.py'
 
-test-all: $(READY)   ## everyday and slow tests, laws on ten times as many examples
+test-all: $(VENV)/.docs ## everyday and slow tests, laws on ten times as many examples, the site if Chromium is there
 	@$(MAKE) --no-print-directory -j2 lint kernels
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) --cov --cov-report=term
 
@@ -89,9 +89,10 @@ bench: $(PEERS)      ## the measured tables of the README
 rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph
 	$(BIN)/python docs/draw_rooms.py
 
-docs: $(VENV)/.docs  ## the documentation, in build/docs
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+docs: $(VENV)/.docs  ## the site, in build/docs: runs the gallery, needs no network, ends at a warning
+	$(BIN)/sphinx-build -W --keep-going -q -j $(JOBS) -b html docs build/docs
 	@echo "build/docs/index.html"
 
 clean:               ## remove everything that make made
+	rm -rf docs/gallery docs/reference/names
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis
