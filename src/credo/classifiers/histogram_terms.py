@@ -16,11 +16,13 @@ from credo.classifiers.naive_terms import (
     ColumnNames,
     ColumnPart,
     GaussianTerm,
+    Known,
     Term,
     check_size,
     estimate_smoothed,
 )
 from credo.columns import Table
+from credo.exceptions import InputError
 from credo.families.family import MOST
 from credo.families.histogram import NumberSummary, PointSummary, within_memory
 from credo.families.moments import ClassMoments, Rows, rounding_variance
@@ -64,6 +66,14 @@ class HistogramTerm(Term):
         family = families.Histogram(edges, shares[:, None], tails=True)
         return cls(part, family, names, smoothing=amount, only=only)
 
+    @classmethod
+    def known(cls, part: ColumnPart, given: Known, how: Any, names: ColumnNames) -> Self:  # noqa: ARG003
+        """Take cells that were given: the same for all classes, with tails or without."""
+        own = given.family(part)
+        if (own.edges != own.edges[:1]).any() or (own.tails != own.tails[:1]).any():
+            raise InputError("Histograms of one column must have the same edges and tails.")
+        return cls(part, own, names, only=None)
+
     @cached_property
     def _table(self) -> F64:
         """Return log p of each cell and 0 of what is missing: (K, C + 1)."""
@@ -79,7 +89,7 @@ class HistogramTerm(Term):
     def _shared(self) -> families.Histogram:
         """Return the distribution of the first class; its base is that of all classes."""
         first = self.family.edges[0, 0], self.family.probabilities[0, 0]
-        return families.Histogram(*first, tails=True)
+        return families.Histogram(*first, tails=self.family.tails[0, 0])
 
     def _cells(self, rows: Table, block: slice) -> tuple[F64, Int]:
         """Return the numbers of a block, (B, 1), and their cells; one more is for a missing one."""

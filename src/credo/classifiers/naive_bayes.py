@@ -36,18 +36,22 @@ from credo.classifiers.naive_terms import (
     CountsTerm,
     FamilyTerm,
     GaussianTerm,
+    Known,
     LaplaceTerm,
+    Parameter,
     PartSummary,
     SparseRows,
     SparseTerm,
     Term,
     class_weights,
     estimate_term,
+    one_of_batch,
     refuse_parameters,
 )
 from credo.classifiers.summary import ColumnMemory, remember_numbers
 from credo.columns import Numbers, Table, kind_of, read_table, rebuilt, with_weight
-from credo.exceptions import InputError, SingularWarning
+from credo.decisions import Loss, Regions, regions
+from credo.exceptions import InputError, ShapeError, SingularWarning
 from credo.families import DiagonalGaussian
 from credo.families.histogram import NumberSummary
 from credo.families.moments import ClassMoments, Rows
@@ -353,6 +357,11 @@ class NaiveSummary:
     def merge(self, other: Self) -> NaiveSummary:
         """Join two summaries of the same parts; the classes of both are kept."""
         owner = f"{_OWNER}.merge"
+        if any(isinstance(each.summary, Known) for each in (*self.parts, *other.parts)):
+            raise InputError(
+                f"{owner}: a model of given parameters has seen no rows to add others to. Fit all "
+                "rows at once."
+            )
         mine, theirs = ([each.part for each in one.parts] for one in (self, other))
         if self.columns != other.columns or mine[0].is_sparse != theirs[0].is_sparse:
             raise InputError(f"{owner} needs the same columns, in the same order, in both.")
@@ -383,7 +392,7 @@ class NaiveSummary:
             if isinstance(summary, CategorySummary) and self.columns[part.columns[0]] == column:
                 place = summary.categories.index(category)
                 return float(summary.counts[:, place].sum())
-        raise AssertionError
+        return 0.0  # of given parameters: not counted
 
     def describe(self, names: Labels) -> dict[Any, ColumnMemory]:
         """Return what is remembered of columns with moments or counts, by these names."""
@@ -582,6 +591,88 @@ class NaiveBayes(TermClassifier):
         self.variance_smoothing = variance_smoothing
         self.priors = priors
 
+    @classmethod
+    def from_parameters(
+        cls,
+        distributions: Mapping[Any, Any],
+        priors: PerLabel | Literal["uniform"] = "uniform",
+        *,
+        classes: Any = None,
+        categories: Mapping[Any, Sequence[Any]] | None = None,
+    ) -> Self:
+        """Return a classifier of known distributions, without rows.
+
+        It does what a fitted one does but for streams and merging.
+
+        Parameters
+        ----------
+        distributions : {column: {label: distribution}}
+            Of ``credo.families``: the distribution of each column in each class, or one with the
+            classes as its batch, as ``distributions_`` has it. A tuple of columns has one of
+            vectors. Columns are names, or their numbers from 0.
+        priors : {label: p}, array-like of shape (K,), or "uniform"
+            Probability of each class.
+        classes : array-like of shape (K,), optional
+            Labels, if neither distributions nor priors are given by label; 0 to K - 1 by default.
+        categories : {column: values}, optional
+            What the codes of categorical columns stand for; 0 to C - 1 by default.
+
+        Returns
+        -------
+        NaiveBayes
+            With ``families`` that name the family of each column.
+
+        Raises
+        ------
+        InputError
+            If the classes of a column have different families, or one that it does not know.
+        ShapeError
+            If distributions and classes do not fit each other; the column is named.
+
+        Examples
+        --------
+        >>> import credo
+        >>> from credo.families import Bernoulli, Poisson
+        >>> known = credo.NaiveBayes.from_parameters(
+        ...     {"test": {"ill": Bernoulli(0.9), "well": Bernoulli(0.2)},
+        ...      "visits": {"ill": Poisson(3), "well": Poisson(1)}},
+        ...     {"ill": 0.1, "well": 0.9})
+        >>> known.explain({"test": 1, "visits": 0})
+        'well' against 'ill': log odds +2.693
+          prior                 +2.197
+          visits = 0            +2.000
+          test = 1              -1.504
+        """
+        what = f"{cls.__name__}.from_parameters"
+        if not (isinstance(distributions, Mapping) and distributions):
+            raise InputError(f"{what} needs the distributions by column. Got {distributions!r}.")
+        first = next(iter(distributions.values()))
+        for given in (first, priors):
+            if classes is None and check.by_name(given) is not None:
+                classes = tuple(given)
+        size = (*getattr(first, "batch_shape", ()), 0)[0]
+        labels = check.labels(range(size) if classes is None else classes, f"classes of {what}")
+        groups = [tuple(k) if isinstance(k, (tuple, range)) else (k,) for k in distributions]
+        names: Any = [name for group in groups for name in group]
+        names = check.labels(names, f"columns of {what}")
+        if sorted(names, key=str) == sorted(range(len(names)), key=str):
+            names = range(len(names))
+        parts, families = [], {}
+        for (key, given), group in zip(distributions.items(), groups, strict=True):
+            owner = f"{what}, column {key!r}"
+            family, parameters = _given_parameters(given, labels, owner)
+            codes: Labels = ()
+            if family == "categorical":
+                listed = (categories or {}).get(key, range(parameters[0].values.shape[-1]))
+                codes = check.labels(listed, f"categories of {owner}")
+            part = ColumnPart(family, tuple(names.index(name) for name in group))
+            parts.append(PartSummary(part, Known(parameters, codes)))
+            families[key if len(group) == 1 else group] = family
+        model, frame = cls(families, priors=priors), None if isinstance(names, range) else "pandas"
+        weights = prior_probabilities(priors, labels, np.ones(len(labels)), what)
+        kept: Any = check.names_array(labels), weights, names, frame, tuple(parts)
+        return model._fit_summary(NaiveSummary(*kept), len(names), None if frame is None else names)
+
     # --- learning -------------------------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -773,6 +864,29 @@ class NaiveBayes(TermClassifier):
         found = dict(pairs)
         return {key: found[key] for key in self.families_}
 
+    def regions(self, loss: Loss | None = None) -> Regions:
+        """Return the decision regions of a model of one number, with thresholds and risk.
+
+        Parameters
+        ----------
+        loss : Loss, optional
+            Losses by true class and act; zero-one by default.
+
+        Returns
+        -------
+        Regions
+            As ``credo.decisions.regions`` gives for its densities and priors.
+        """
+        found = list(self.distributions_.values())
+        if self.n_features_in_ != 1:
+            raise InputError(
+                f"{_OWNER}.regions cuts a line, and the model has {self.n_features_in_} columns. "
+                "Use plot for two, or make a model of one."
+            )
+        labels = check.labels(self.classes_)
+        lines = {label: one_of_batch(found[0], k) for k, label in enumerate(labels)}
+        return regions(lines, self.priors_, Loss.zero_one(lines) if loss is None else loss)
+
     def parameter_table(self) -> Any:
         """Return the fitted parameters as a table: a line for each column, class and parameter.
 
@@ -922,9 +1036,11 @@ class NaiveBayes(TermClassifier):
         if total is not None:
             check.count(total, f"total of {_OWNER}.sample", least=0)
         columns: dict[int, Any] = {}
-        totals = {each.part: _mean_total(each) for each in self.summary_.parts}
+        totals = {
+            each.part: _mean_total(each) if total is None else total for each in self.summary_.parts
+        }
         for term in self._terms:
-            drawn = term.sample(codes, totals.get(term.part, 0) if total is None else total, rng)
+            drawn = term.sample(codes, totals.get(term.part, 0), rng)
             if term.part.is_sparse:
                 return drawn, self.classes_[codes]
             columns.update(zip(term.part.columns, drawn, strict=True))
@@ -953,6 +1069,31 @@ class NaiveBayes(TermClassifier):
         return tags
 
 
+def _given_parameters(given: Any, labels: Labels, owner: str) -> tuple[str, tuple[Parameter, ...]]:
+    """Return the family of a column, and its parameters by class."""
+    named = check.by_name(given)
+    if named is not None:
+        check.order(labels, tuple(named), f"classes of {owner}")
+    each = [given] if named is None else [named[label] for label in labels]
+    family = next((name for name, kind in FAMILIES.items() if kind is type(each[0])), None)
+    if family is None or any(type(one) is not type(each[0]) for one in each):
+        kinds = ", ".join(dict.fromkeys(type(one).__name__ for one in each))
+        raise InputError(
+            f"{owner}: the distributions must be of one family that {_OWNER} knows. Got {kinds}."
+        )
+    own = [field.name for field in fields(each[0]) if field.repr]
+    arrays = [[getattr(one, name) for one in each] for name in own]
+    batch = (len(labels),) if named is None else ()
+    right = all(one.batch_shape == batch for one in each)
+    if not right or any(len({array.shape for array in some}) > 1 for some in arrays):
+        raise ShapeError(
+            f"{owner} needs one distribution of each of {len(labels)} classes, all of one size. "
+            f"Got {[one.batch_shape for one in each]} as the shapes of their batches."
+        )
+    stacked = [some[0] if named is None else np.stack(some) for some in arrays]
+    return family, tuple(map(Parameter, own, stacked))
+
+
 def _open(X: Any) -> Table | SparseRows:
     """Read rows of any kind."""
     return SparseRows.of(X, _OWNER) if issparse(X) else read_table(X, _OWNER)
@@ -966,6 +1107,8 @@ def _term_of(part: ColumnPart) -> Any:
 def _mean_total(learned: PartSummary) -> int:
     """Return the mean total of a group of counts, rounded; zero for others."""
     summary: Any = learned.summary
+    if learned.part.family == "multinomial" and isinstance(summary, Known):
+        raise InputError(f"{_OWNER}.sample: given counts have no mean total. Pass total=.")
     if learned.part.family != "multinomial" or not summary.weight.sum() > 0:
         return 0
     return round(float(summary.total.sum()) / float(summary.weight.sum()))

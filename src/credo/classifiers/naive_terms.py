@@ -352,7 +352,41 @@ def _check_cells(n_classes: int, categories: Labels) -> None:
         )
 
 
-#: What a part is learned from; all merge, and have a leading axis of classes.
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter:
+    """A parameter of a family that was given, of each class."""
+
+    name: str
+    values: Annotated[F64, ("K", "K A", "K A A")]
+
+    def __post_init__(self) -> None:
+        check.frozen(self.values)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """A distribution of each class that was given: stands where a summary would, without rows."""
+
+    parameters: Annotated[tuple[Parameter, ...], "K"]
+    #: What the codes of a categorical column stand for.
+    categories: Annotated[Labels, "C", "distinct"] = ()
+
+    def family(self, part: ColumnPart) -> Any:
+        """Make the distributions; numbers have an axis for the column, of length one."""
+        apart = not part.is_vector and part.family != "categorical"
+        values = [each.values[:, None] if apart else each.values for each in self.parameters]
+        own = [each.name for each in fields(part.distribution) if each.repr]
+        found = part.distribution(*values) if own == [e.name for e in self.parameters] else None
+        size = len(part.columns) if part.is_vector else len(self.categories) or 1
+        wide = part.is_vector or part.family == "categorical"
+        if found is None or (found.mean.shape[-1] if wide else len(part.columns)) != size:
+            raise InputError(f"The given {part.family!r} does not fit its columns or categories.")
+        return found
+
+
+#: What a part is learned from; all but what is known merge, and have a leading axis of classes.
 Summary = (
     ClassMoments
     | SumSummary
@@ -362,6 +396,7 @@ Summary = (
     | MomentSummary
     | PointSummary
     | NumberSummary
+    | Known
 )
 #: Those of families that have another than their distribution; "auto" is a part of numbers.
 _SUMMARIES: dict[str, type] = {
@@ -383,6 +418,9 @@ class PartSummary:
     def _check(self) -> None:
         """Refuse the summary of another family, in a file."""
         part, found = self.part, self.summary
+        if isinstance(found, Known):
+            found.family(part)
+            return
         own: Any = _SUMMARIES.get(part.family)
         if own is None and part.family in FAMILIES:
             own = getattr(part.distribution, "_summary", PositiveSummary)  # of two parts or more
@@ -404,6 +442,8 @@ class PartSummary:
 def estimate_term(term: Any, part: ColumnPart, summary: Any, how: Any, names: ColumnNames) -> Any:
     """Estimate the distributions of one part; ``how`` has the parameters of the classifier."""
     try:
+        if isinstance(summary, Known):
+            return term.known(part, summary, how, names)
         return term.estimate(part, summary, how, names)
     except (InputError, NumericalError) as error:
         raise InputError(
@@ -559,6 +599,11 @@ def _pulled(summary: SumSummary, amount: Any, *, counts: bool) -> SumSummary:
     return replace(summary, weight=summary.weight + amount, total=summary.total + amount * mean)
 
 
+def one_of_batch(family: Any, k: int) -> Any:
+    """Return the distribution of one class."""
+    return type(family)(*(getattr(family, each.name)[k] for each in fields(family) if each.repr))
+
+
 # --- terms ----------------------------------------------------------------------------------------
 
 
@@ -591,6 +636,11 @@ class Term(ABC):
         """Estimate the distributions from a summary."""
         family, amount = estimate_smoothed(part, summary, how, names)
         return cls(part, family, names, smoothing=amount)
+
+    @classmethod
+    def known(cls, part: ColumnPart, given: Known, how: Any, names: ColumnNames) -> Self:  # noqa: ARG003
+        """Take distributions that were given."""
+        return cls(part, given.family(part), names)
 
     def distributions(self) -> list[Any]:
         """Return the distributions of each column, or of the event, with classes as their batch."""
@@ -631,11 +681,9 @@ class Term(ABC):
         """Draw the columns, class by class: (n, D)."""
         result = np.empty((len(codes), len(self.part.columns)))
         more = {"total": total} if self.part.family == "multinomial" else {}
-        names = [each.name for each in fields(self.family) if not each.name.startswith("_")]
         for k in np.unique(codes):
             mine = np.flatnonzero(codes == k)
-            one = type(self.family)(*(getattr(self.family, name)[k] for name in names))
-            result[mine] = one.sample(len(mine), rng, **more)
+            result[mine] = one_of_batch(self.family, int(k)).sample(len(mine), rng, **more)
         return result
 
     @property
@@ -727,6 +775,13 @@ class GaussianTerm(Term):
         model = ClassGaussians.of_variances("diagonal", means, variances, active)
         family = families.Gaussian(means, np.where(active, variances, 1.0))
         return cls(part, family, names, raised=flat | low, borrowed=unseen, model=model)
+
+    @classmethod
+    def known(cls, part: ColumnPart, given: Known, how: Any, names: ColumnNames) -> Self:  # noqa: ARG003
+        """Take Gaussians that were given."""
+        own, no = given.family(part), np.zeros((len(given.parameters[0].values), 1), dtype=bool)
+        model = ClassGaussians.of_variances("diagonal", own.mean, own.variance, ~no[0])
+        return cls(part, own, names, raised=no, borrowed=no, model=model)
 
     def score(self, ready: Table, block: slice, *, whole: bool) -> F64:  # noqa: ARG002 - always
         """Return log densities; see ``Term.score``."""
@@ -841,6 +896,11 @@ class BernoulliTerm(FamilyTerm):
             named = set()
         guessed = np.array([how.unknown == "ignore" and j not in named for j in part.columns])
         return cls(part, family, names, smoothing=amount, guessed=guessed)
+
+    @classmethod
+    def known(cls, part: ColumnPart, given: Known, how: Any, names: ColumnNames) -> Self:  # noqa: ARG003
+        """Take probabilities that were given."""
+        return cls(part, given.family(part), names, guessed=np.zeros(1, dtype=bool))
 
     def _block(self, rows: Table, block: slice) -> F64:
         x = super()._block(rows, block)
@@ -975,6 +1035,13 @@ class CategoricalTerm(Term):
             part, counts, how, names, known.values, n_categories=size
         )
         return cls(*(part, family, names), smoothing=amount, categories=known, unknown=how.unknown)
+
+    @classmethod
+    def known(cls, part: ColumnPart, given: Known, how: Any, names: ColumnNames) -> Self:
+        """Take probabilities that were given."""
+        known, unknown = Categories.of(given.categories), how.unknown
+        unknown = "ignore" if unknown == "smooth" else unknown  # which has no room to be in
+        return cls(part, given.family(part), names, categories=known, unknown=unknown)
 
     @cached_property
     def _table(self) -> F64:
