@@ -19,10 +19,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from credo import _checks as check
 from credo._records import field_of
 from credo._results import DrawableClassifier, Storable
-from credo._types import F64, Label, PerLabel
+from credo._types import F64, Int, Label, PerLabel, RandomState
 from credo.columns import MARKS, KindError, Numbers, Table, marks_text, read_table
 from credo.exceptions import CredoError, InputError, NumericalError, ShapeError, TableWarning
 from credo.posterior import Posterior
+
+#: Log densities that differ by less are tied: the same row, scored in another block.
+_SLACK = 1e-9
+#: Most bytes of covariances that are given back.
+_MOST_BYTES = 2 * 2**30
 
 #: Blocks of rows, one behind the other, with their scores (K, B), which the reader may overwrite.
 Blocks = Iterator[tuple[slice, F64]]
@@ -175,6 +180,17 @@ def n_rows(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
+def room_for_covariances(n: int, size: int, owner: str) -> F64:
+    """Return zeros (n, D, D), if they fit into memory."""
+    n_bytes = 8 * n * size**2
+    if n_bytes > _MOST_BYTES:
+        raise InputError(
+            f"{owner}: the covariances of {n} rows need {n_bytes / 2**30:.1f} GiB. Ask for fewer "
+            "rows, or use impute for the means alone."
+        )
+    return np.zeros((n, size, size))
+
+
 def _precision(rows: Any) -> Any:
     """Return the precision of answers about rows."""
     return np.float32 if getattr(rows, "dtype", None) == np.float32 else np.float64
@@ -250,7 +266,10 @@ class GenerativeClassifier(ScoredClassifier):
         ndarray of shape (n,)
             In float64.
         """
-        rows = self._rows(X)
+        return self._log_densities(self._rows(X))
+
+    def _log_densities(self, rows: Any) -> F64:
+        """Return log p(x) of rows that were checked."""
         totals = np.empty(n_rows(rows))
         for block, scores in self._scores(rows, densities=True):
             totals[block] = log_totals(scores)
@@ -278,11 +297,85 @@ class GenerativeClassifier(ScoredClassifier):
     def _set_priors(self) -> Self:
         """Set what depends on the priors; return itself."""
 
-    def _shares_of(self, label: Label | None) -> F64:
-        """Return the priors, or all for one class, to draw rows by."""
+    def outlier_p_values(
+        self,
+        X: Any,
+        label: Label | None = None,
+        *,
+        n_samples: int = 10_000,
+        random_state: RandomState = 0,
+    ) -> F64:
+        r"""Return how often the model gives a row at least as improbable as each of these.
+
+        .. math:: P(x) = \Pr\big[p(x') \le p(x)\big], \qquad x' \sim p
+
+        So ``model.outlier_p_values(X) < 0.01`` are outliers at the level of 1 %: of rows that come
+        from the model, one in a hundred is called one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows, of any kind that fit takes. A row with missing values is compared with rows that
+            lack the same, and one of counts with rows of the same total.
+        label : label, optional
+            Judge by this class only, and not by all classes mixed by their priors.
+        n_samples : int
+            Rows drawn from the model to compare with.
+        random_state : int, Generator or None
+            Seed.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Uniform between 0 and 1 for rows from the model; of discrete columns, where rows tie,
+            at least as large.
+
+        Notes
+        -----
+        Of a single Gaussian exact, from the chi-square distribution of squared distances. Otherwise
+        one plus the number of draws that are no more probable, over one plus all: at no level does
+        this call more rows outliers than it says, whatever ``n_samples``, and its standard error
+        is :math:`\sqrt{P (1 - P) / n}`, 0.001 at 1 %.
+        Costs ``n_samples`` densities for each set of missing columns and total that occurs.
+
+        References
+        ----------
+        .. [1] A. C. Davison and D. V. Hinkley, *Bootstrap Methods and their Application*, 1997,
+           section 4.2.
+        """
+        self._check_ready()
+        what = f"{type(self).__name__}.outlier_p_values"
+        size = check.count(n_samples, f"n_samples of {what}")
+        rng = check.generator(random_state, f"random_state of {what}")
+        if label is not None:
+            one = self.with_priors(self._shares_of(label, "outlier_p_values"))
+            return one.outlier_p_values(X, n_samples=size, random_state=rng)
+        rows = self._rows(X)
+        exact = self._exact_p_values(rows)
+        if exact is not None:
+            return exact
+        logs, result = self._log_densities(rows), np.empty(n_rows(rows))
+        logs += _SLACK * (1.0 + np.abs(logs))
+        for members, drawn in self._draw_like(rows, size, rng):
+            others = np.sort(self._log_densities(drawn))
+            result[members] = 1 + np.searchsorted(others, logs[members], side="right")
+        return result / (size + 1)
+
+    def _exact_p_values(self, rows: Any) -> F64 | None:  # noqa: ARG002 - for those that know it
+        """Return the p-values of rows where they have a closed form."""
+        return None
+
+    def _draw_like(
+        self, rows: Any, size: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Int, Any]]:
+        """Yield rows that can be compared, by their numbers, with draws that lack the same."""
+        raise NotImplementedError
+
+    def _shares_of(self, label: Label | None, method: str = "sample") -> F64:
+        """Return the priors, or all for one class."""
         if label is None:
             return self.priors_
-        owner = f"{type(self).__name__}.sample"
+        owner = f"{type(self).__name__}.{method}"
         place = check.position(label, check.labels(self.classes_), "class", owner)
         return np.eye(len(self.classes_))[place]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
@@ -22,6 +23,7 @@ from credo.classifiers._base import (
     prior_probabilities,
     read_numbers,
     refuse_priors,
+    room_for_covariances,
 )
 from credo.classifiers.summary import ClassSummary, labelled_rows
 from credo.decisions import Loss, Regions, regions
@@ -55,8 +57,6 @@ from credo.families.subspace import Projection
 _OWNER = "GaussianClassifier"
 #: Called with the step and the log-likelihood so far.
 Progress = Callable[[int, float], None]
-#: Most bytes of covariances that are given back.
-_MOST_BYTES = 2 * 2**30
 
 
 class GaussianModel(LearnsFromSummary):
@@ -824,13 +824,7 @@ class GaussianClassifier(
             With ``mean`` (n, D) and ``covariance`` (n, D, D), zero where observed.
         """
         rows = self._rows(X)
-        n_bytes = 8 * len(rows) * rows.shape[1] ** 2
-        if n_bytes > _MOST_BYTES:
-            raise InputError(
-                f"{_OWNER}.conditional: the covariances of {len(rows)} rows need "
-                f"{n_bytes / 2**30:.1f} GiB. Ask for fewer rows, or use impute for the means alone."
-            )
-        covariance = np.zeros((*rows.shape, rows.shape[1]))
+        covariance = room_for_covariances(len(rows), rows.shape[1], f"{_OWNER}.conditional")
         return Conditional(self._filled(rows, label, "conditional", covariance), covariance)
 
     def impute(self, X: Any, label: Label | None = None) -> F64:
@@ -878,6 +872,22 @@ class GaussianClassifier(
                 covariance[where] += spread
         return result
 
+    def _exact_p_values(self, rows: Any) -> F64 | None:
+        (only,) = places if len(places := np.flatnonzero(self.priors_)) == 1 else (None,)
+        if only is None:
+            return None
+        squares = np.empty(len(rows))
+        for block, found in self._model_scores(rows, "distances"):
+            squares[block] = found[only]
+        active = self._model.active
+        seen = active.sum() if len(active) != rows.shape[1] else (~np.isnan(rows[:, active])).sum(1)
+        return np.asarray(scipy.special.gammaincc(np.maximum(seen, 1e-300) / 2, squares / 2))
+
+    def _draw_like(
+        self, rows: Any, size: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Int, F64]]:
+        return draws_with_holes(rows, self.sample(size, rng)[0])
+
     def _shares(self, x: F64, classes: Int, numbers: Int) -> F64:
         """Return the posterior of some classes by what is observed of rows, (C, n)."""
         if len(classes) == 1:
@@ -887,6 +897,13 @@ class GaussianClassifier(
         refuse_far(scores, numbers)
         scores += self._log_priors()[classes, None]
         return np.asarray(np.exp(scores - log_totals(scores)))
+
+
+def draws_with_holes(rows: Any, drawn: F64) -> Iterator[tuple[Int, F64]]:
+    """Yield the numbers of rows that lack the same entries, with draws that lack them too."""
+    patterns, which = np.unique(np.isnan(rows), axis=0, return_inverse=True)
+    for i, hidden in enumerate(patterns):
+        yield np.flatnonzero(which.ravel() == i), np.where(hidden, np.nan, drawn)
 
 
 # Afterwards, since scikit-learn wraps the methods when the class is made, for ``set_output``.

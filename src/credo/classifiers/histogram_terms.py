@@ -108,6 +108,10 @@ class HistogramTerm(Term):
             scores += self._shared.log_base(x[:, 0])
         return scores
 
+    def moments(self, k: int) -> tuple[Any, Any]:
+        """Return mean and variance; see ``Term.moments``."""
+        return super().moments(k) if self.only is None else (self.only, 0.0)
+
     def sample(self, codes: Int, total: int, rng: np.random.Generator) -> list[Any]:
         """Draw numbers; the one value of a column that has no other."""
         if self.only is not None:

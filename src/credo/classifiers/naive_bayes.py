@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from typing import Annotated, Any, ClassVar, Literal, Self, final
@@ -12,14 +12,16 @@ from scipy.sparse import csr_array, issparse
 
 from credo import _checks as check
 from credo._results import as_frame
-from credo._types import F64, Bool, Label, Labels, PerLabel, RandomState
+from credo._types import F64, Bool, Int, Label, Labels, PerLabel, RandomState
 from credo.classifiers._base import (
     Blocks,
     GenerativeClassifier,
     LearnsFromSummary,
     note_columns,
     prior_probabilities,
+    probabilities,
     refuse_priors,
+    room_for_covariances,
 )
 from credo.classifiers._labels import join_weights, read_labels, union_of
 from credo.classifiers.explanation import Explanation, LogOddsWeights
@@ -53,8 +55,10 @@ from credo.columns import Numbers, Table, kind_of, read_table, rebuilt, with_wei
 from credo.decisions import Loss, Regions, regions
 from credo.exceptions import InputError, ShapeError, SingularWarning
 from credo.families import DiagonalGaussian
+from credo.families.class_gaussians import Conditional
 from credo.families.histogram import NumberSummary
 from credo.families.moments import ClassMoments, Rows
+from credo.posterior import Posterior
 
 _OWNER = "NaiveBayes"
 #: How the columns of each family are learned and scored, if the rows are not sparse.
@@ -145,6 +149,24 @@ class TermClassifier(LearnsFromSummary, GenerativeClassifier):
             f"{type(self).__name__}: row {row} has probability zero under every class: {where} "
             "impossible or beyond what numbers hold. Pass smoothing > 0, or check the row."
         )
+
+    def _draw_like(
+        self, rows: Any, size: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Int, Any]]:
+        codes = rng.choice(len(self.classes_), size, p=self.priors_)
+        each = [term.kinds(rows) for term in self._terms]
+        ends = np.cumsum([found.shape[1] for found in each])[:-1]
+        kinds, which = np.unique(np.concatenate(each, axis=1), axis=0, return_inverse=True)
+        for i, kind in enumerate(kinds):
+            parts = zip(self._terms, np.split(kind, ends), strict=True)
+            drawn = [(term.part, term.sample_like(codes, own, rng)) for term, own in parts]
+            if drawn[0][0].is_sparse:
+                yield np.flatnonzero(which.ravel() == i), SparseRows.of(drawn[0][1], "draws")
+                continue
+            pairs = [pair for part, own in drawn for pair in zip(part.columns, own, strict=True)]
+            columns = [column for _, column in sorted(pairs, key=lambda pair: pair[0])]
+            rows_like = read_table(rebuilt(columns, None, None), "draws")
+            yield np.flatnonzero(which.ravel() == i), rows_like
 
     def _explain(self, rows: Any, a: Label | None, b: Label | None) -> Explanation:
         """Split the log odds of one row; by default of the most probable classes."""
@@ -998,6 +1020,115 @@ class NaiveBayes(TermClassifier):
         if len(rows) != 1:
             raise InputError(f"{owner} needs one row. Got {len(rows)}.")
         return rows
+
+    def conditional(self, X: Any, label: Label | None = None) -> Conditional:
+        """Return what is known of missing cells given the observed ones.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, D)
+            Rows, with cells missing.
+        label : label, optional
+            Class to condition on; by default the classes are mixed by the posterior of each row.
+
+        Returns
+        -------
+        Conditional
+            With ``mean`` (n, D), ``covariance`` (n, D, D) and ``categories``. Of yes and no, the
+            mean is the probability of yes.
+
+        Raises
+        ------
+        InputError
+            If a row lacks a part of a multinomial or Dirichlet group, or rows are sparse.
+
+        Notes
+        -----
+        Exact: within a class only the columns of a ``"multivariate_gaussian"`` tell of each other;
+        otherwise one column tells of another through the class.
+        """
+        rows = self._dense(X, "conditional")
+        covariance = room_for_covariances(len(rows), self.n_features_in_, f"{_OWNER}.conditional")
+        mean, categories = self._fill(rows, label, "conditional", covariance)
+        return Conditional(mean, covariance, categories)
+
+    def impute(self, X: Any, label: Label | None = None) -> Any:
+        """Replace missing cells by what is expected given the observed ones.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, D)
+            Rows, with cells missing.
+        label : label, optional
+            Class to condition on; by default the classes are mixed by the posterior of each row.
+
+        Returns
+        -------
+        ndarray or data frame of shape (n, D)
+            A copy: numbers are expected values, of yes and no the probability of yes, and
+            categories the most probable ones. A column that no row of fit had stays missing.
+        """
+        rows = self._dense(X, "impute")
+        mean, categories = self._fill(rows, label, "impute")
+        columns: list[Any] = list(mean.T)
+        for name, found in categories.items():
+            j = self.summary_.columns.index(name)
+            words = rows.words(j)
+            seen = np.array([*words.categories, None], dtype=object)[words.codes]
+            columns[j] = np.where(words.codes < 0, np.asarray(found.mode(), dtype=object), seen)
+        return rebuilt(columns, self.summary_.columns, kind_of(X))
+
+    def _dense(self, X: Any, method: str) -> Table:
+        """Check rows whose cells may be missing."""
+        rows = self._rows(X)
+        if isinstance(rows, SparseRows):
+            raise InputError(f"{_OWNER}.{method}: sparse rows lack nothing. Pass dense rows.")
+        return rows
+
+    def _fill(
+        self, rows: Table, label: Label | None, method: str, covariance: F64 | None = None
+    ) -> tuple[F64, dict[Any, Posterior]]:
+        """Return numbers, expected where they are missing, and categories; add the covariance."""
+        n, k = len(rows), len(self.classes_)
+        shares = np.broadcast_to(self._shares_of(label, method), (n, k))
+        if label is None:
+            shares = self._table(rows, probabilities)
+        mean, found = np.full((n, self.n_features_in_), np.nan), {}
+        for term in self._terms:
+            if isinstance(term, CategoricalTerm) and term.categories.values:
+                values, codes = term.categories.values, term.ready(rows)
+                p = shares @ term.family.mean[:, : len(values)]
+                seen = (codes >= 0) & (codes < len(values))
+                p[seen] = np.eye(len(values))[codes[seen]]
+                name = self.summary_.columns[term.part.columns[0]]
+                found[name] = Posterior.from_probabilities(p / p.sum(1, keepdims=True), values)
+        for block in check.blocks(n, check.block_rows(k * mean.shape[1])):
+            spread = None if covariance is None else covariance[block]
+            mean[block] = self._expect(rows, block, shares[block], spread)
+        return mean, found
+
+    def _expect(self, rows: Table, block: slice, shares: F64, covariance: F64 | None) -> F64:
+        """Return the numbers of a block, NaN for categories; add the covariance."""
+        n, size = len(shares), self.n_features_in_
+        fillings = np.full((len(self.classes_), n, size), np.nan)
+        hidden, possible = np.zeros((n, size), dtype=bool), np.flatnonzero(shares.any(axis=0))
+        for term in (each for each in self._terms if not isinstance(each, CategoricalTerm)):
+            columns = np.array(term.part.columns)
+            x = rows.floats(columns.tolist(), block)
+            hidden[:, columns] = np.isnan(x)
+            for k in possible.tolist():
+                spread = None if covariance is None else np.zeros((*x.shape, len(columns)))
+                fillings[k][:, columns] = term.filled(x, k, spread)
+                if covariance is not None and spread is not None:
+                    more = shares[:, k, None, None] * spread
+                    covariance[:, columns[:, None], columns] += more
+        fillings, shares = fillings[possible], shares[:, possible]
+        expected = np.einsum("nk,knd->nd", shares, fillings)
+        mean = np.where(hidden, expected, fillings[0])
+        if covariance is not None:
+            gaps = np.where(hidden, fillings - mean, 0.0 * fillings)
+            covariance += np.einsum("nk,kni,knj->nij", shares, gaps, gaps)
+        return mean
 
     def sample(
         self,

@@ -686,6 +686,41 @@ class Term(ABC):
             result[mine] = one_of_batch(self.family, int(k)).sample(len(mine), rng, **more)
         return result
 
+    def moments(self, k: int) -> tuple[Any, Any]:
+        """Return means and variances of the columns in a class."""
+        return self.family.mean[k], self.family.variance[k]
+
+    def filled(self, x: F64, k: int, spread: F64 | None = None) -> F64:
+        """Return columns with missing entries by their means in a class; add their covariances."""
+        hidden = np.isnan(x)
+        if self.part.family == "multivariate_gaussian":
+            result = x.copy()
+            for part, values, columns, more, _ in self.family._alone((k,)).filled(x, 0):  # noqa: SLF001
+                result[part] = values
+                if spread is not None:
+                    spread[part[:, None, None], columns[:, :, None], columns[:, None, :]] = more
+            return result
+        if self.part.is_vector and hidden.any():
+            raise InputError(
+                f"{self.names.owner}: row {int(hidden.any(axis=1).argmax())} lacks a value of the "
+                f"{self.part.family} group {self.names.of(self.part.columns)}, which the others do "
+                "not determine. Fill it in, or leave the row out."
+            )
+        means, variances = self.moments(k) if hidden.any() else (0.0, 0.0)
+        if spread is not None:
+            np.einsum("nii->ni", spread)[...] = hidden * variances
+        return np.where(hidden, means, x)
+
+    def kinds(self, rows: Any) -> F64:
+        """Return what must agree if densities are to be compared: what is missing, (n, d)."""
+        return np.isnan(self._block(rows, slice(0, len(rows)))).astype(np.float64)
+
+    def sample_like(self, codes: Int, kind: F64, rng: np.random.Generator) -> list[Any]:
+        """Draw columns of such a kind."""
+        drawn = self.sample(codes, 0, rng)
+        gone = np.full(len(codes), np.nan)
+        return [gone if lacks else each for each, lacks in zip(drawn, kind, strict=True)]
+
     @property
     def n_parameters(self) -> int:
         """Number of free parameters."""
@@ -796,6 +831,12 @@ class GaussianTerm(Term):
     def contributions(self, rows: Table, row: int) -> F64:
         """Return what each column of one row adds; see ``Term.contributions``."""
         return np.where(self.model.active, super().contributions(rows, row), 0.0)
+
+    def moments(self, k: int) -> tuple[F64, F64]:
+        """Return means, NaN where nothing was ever observed, and variances, zero if constant."""
+        assert self.borrowed is not None  # noqa: S101 - it says where
+        means = np.where(self.borrowed.all(axis=0), np.nan, self.model.means[k])
+        return means, self.family.variance[k] * self.model.active
 
     def _draws(self, codes: Int, total: int, rng: np.random.Generator) -> F64:
         draws = super()._draws(codes, total, rng)
@@ -994,6 +1035,15 @@ class CountsTerm(FamilyTerm):
         x = np.nan_to_num(self.statistics(rows, slice(row, row + 1))[0], nan=0.0)
         return np.where(x > 0, x, 1.0) * np.where(x > 0, self.natural[0], 0.0)
 
+    def kinds(self, rows: Table) -> F64:
+        """Return the totals; of rows with a missing count -1. See ``Term.kinds``."""
+        return np.nan_to_num(self.statistics(rows, slice(0, len(rows))).sum(1), nan=-1.0)[:, None]
+
+    def sample_like(self, codes: Int, kind: F64, rng: np.random.Generator) -> list[Any]:
+        """Draw counts of such a total; see ``Term.sample_like``."""
+        gone = [np.full(len(codes), np.nan)] * len(self.part.columns)
+        return gone if kind[0] < 0 else self.sample(codes, int(kind[0]), rng)
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -1088,6 +1138,11 @@ class CategoricalTerm(Term):
             found[mine] = np.searchsorted(edges[k], uniform[mine], side="right")
         return [values[np.minimum(found, len(values) - 1)]]
 
+    def kinds(self, rows: Table) -> F64:
+        """Tell where the category is missing or unknown; see ``Term.kinds``."""
+        codes, n = self.ready(rows), len(self.categories.values)
+        return ((codes < 0) | (codes == n)).astype(np.float64)[:, None]
+
     def statistics(self, rows: Table, block: slice) -> F64:
         """Return which category it is, as zeros and a one; NaN where it is missing."""
         table = np.eye(len(self.categories.values) + 2, self.family.mean.shape[1])
@@ -1179,6 +1234,15 @@ class SparseTerm(Term):
             return logs
         with np.errstate(invalid="ignore"):
             return np.where(x > 0, x * self.family.natural_parameters, 0.0)
+
+    def kinds(self, rows: SparseRows) -> F64:
+        """Return the totals of counts that have one; see ``Term.kinds``."""
+        totals: F64 = rows.X.sum(axis=1)[:, None]
+        return totals if self.part.is_vector else totals[:, :0]
+
+    def sample_like(self, codes: Int, kind: F64, rng: np.random.Generator) -> Any:
+        """Draw rows of such a total; see ``Term.sample_like``."""
+        return self.sample(codes, int(kind.sum()), rng)
 
     def sample(self, codes: Int, total: int, rng: np.random.Generator) -> csr_array:
         """Draw sparse rows, some at a time."""

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 from credo import _checks as check
-from credo._types import F64, Int, Label, PerLabel
+from credo._types import F64, Int, Label, PerLabel, RandomState
 from credo.classifiers._labels import join_weights, read_labels, union_of
 from credo.classifiers.complement import (
     ComplementTerm,
@@ -518,6 +518,61 @@ class TextClassifier(TermClassifier):
             prior includes the biases of the complement model.
         """
         return self._explain(self._rows([document]), a, b)
+
+    def sample(
+        self,
+        n: int = 1,
+        random_state: RandomState = None,
+        total: int | None = None,
+        *,
+        label: Label | None = None,
+    ) -> tuple[list[str], Any]:
+        """Draw synthetic documents, as bags of words, and their labels.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        random_state : int, Generator or None
+            Seed.
+        total : int, optional
+            Words of each document of the multinomial model; by default the mean over the documents
+            of fit, rounded.
+        label : label, optional
+            Draw documents of this class only.
+
+        Returns
+        -------
+        X : list of str
+            Documents, their words in the order of ``words_``.
+        y : ndarray of shape (n,)
+            Labels, drawn by the priors.
+
+        Raises
+        ------
+        InputError
+            If the model is ``"complement"``, which has no distribution of documents, or words are
+            hashed.
+        """
+        self._check_ready()
+        what = f"{_OWNER}.sample"
+        if not self._has_density:
+            raise InputError(
+                f"{what}: the complement model has no distribution of documents to draw from. Use "
+                "model='multinomial' or 'bernoulli'."
+            )
+        if isinstance(self._reader, HashingVectorizer):
+            raise InputError(f"{what}: hashed words cannot be written. Pass hashing=None.")
+        size = check.count(n, f"n of {what}")
+        rng = check.generator(random_state, f"random_state of {what}")
+        if total is None:
+            summary = self.summary_
+            total = round(float(summary.counts[:, self._chosen].sum() / summary.documents.sum()))
+        codes = rng.choice(len(self.classes_), size, p=self._shares_of(label))
+        counts = self._terms[0].sample(codes, check.count(total, f"total of {what}", 0), rng)
+        words = np.array(self.words_, dtype=object)
+        repeated = (np.repeat(words, row.astype(np.intp)) for row in counts.toarray())
+        return [" ".join(row.tolist()) for row in repeated], self.classes_[codes]
 
     def top_words(self, n: int = 10) -> dict[Label, list[Any]]:
         r"""Return the words that favour each class most.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, final
 
@@ -64,14 +64,17 @@ class Conditional:
         Observed entries as they are, missing entries by their conditional mean.
     covariance : ndarray of shape (n, D, D)
         Zero in the rows and columns of observed entries.
+    categories : dict
+        Of naive Bayes: a ``Posterior`` over the values of each column of categories, for all rows;
+        such columns are NaN in ``mean`` and ``covariance``.
 
     See Also
     --------
-    credo.GaussianClassifier.conditional : Makes one.
+    credo.GaussianClassifier.conditional, credo.NaiveBayes.conditional : Make one.
 
     Notes
     -----
-    Exact for the fitted Gaussians.
+    Exact for the fitted distributions.
 
     References
     ----------
@@ -88,6 +91,7 @@ class Conditional:
 
     mean: F64
     covariance: F64
+    categories: Mapping[Any, Any] = field(default_factory=dict)
 
 
 @lru_cache(8)
