@@ -11,7 +11,7 @@ PYTEST  = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # What runs each line; laws, pages and examples run the same lines again, and are slowed down by coverage.
 COVERED = tests/unit $(wildcard tests/e2e/*cli.py)
 
-.PHONY: help demo test test-all test-cpus kernels mutants lint format bench docs rooms tutorials clean
+.PHONY: help demo test test-all test-cpus kernels mutants lint format bench docs rooms clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -48,7 +48,7 @@ test: $(READY)       ## the everyday suite, with coverage
 	$(PYTEST) -m "not slow" --cov --cov-report=term $(COVERED)
 	$(PYTEST) -m "not slow" --ignore=tests/unit --ignore-glob='tests/e2e/*cli.py'
 
-test-all: $(READY)   ## everyday and slow tests, laws on ten times as many examples
+test-all: $(VENV)/.docs ## everyday and slow tests, laws on ten times as many examples, the site if Chromium is there
 	@$(MAKE) --no-print-directory -j2 lint kernels
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) --cov --cov-report=term
 
@@ -71,7 +71,7 @@ format: $(READY)     ## fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(PEERS)      ## the measured tables, and the pages that quote them
+bench: $(PEERS)      ## the measured tables of the README
 	$(BIN)/python benchmarks/peers/decisions.py
 	$(BIN)/python benchmarks/peers/gaussian.py
 	$(BIN)/python benchmarks/peers/missing.py
@@ -85,17 +85,14 @@ bench: $(PEERS)      ## the measured tables, and the pages that quote them
 	$(BIN)/python benchmarks/images.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/plans.py
-	$(BIN)/python benchmarks/peers/glance.py
 
 rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph
 	$(BIN)/python docs/draw_rooms.py
 
-tutorials: $(READY)  ## redraw the pictures of the tutorials, by the code that they show
-	$(BIN)/python docs/draw_tutorials.py
-
-docs: $(VENV)/.docs  ## the documentation, in build/docs
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+docs: $(VENV)/.docs  ## the site, in build/docs: runs the gallery, needs no network, ends at a warning
+	$(BIN)/sphinx-build -W --keep-going -q -j $(JOBS) -b html docs build/docs
 	@echo "build/docs/index.html"
 
 clean:               ## remove everything that make made
+	rm -rf docs/gallery docs/reference/names
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis

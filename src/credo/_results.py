@@ -81,6 +81,46 @@ class Drawable:
         return import_module("credo.plots").draw(self, ax=ax, **options)
 
 
+class Animated(Drawable):
+    """Adds the ``animate`` method to what sweeps have found on a picture."""
+
+    __slots__ = ()
+
+    def animate(
+        self,
+        path: str | os.PathLike[str],
+        truth: Any = None,
+        *,
+        sweeps: Iterable[int] | None = None,
+        milliseconds: float = 250,
+    ) -> None:
+        """Write a moving picture of the sweeps, which are made once more.
+
+        Each frame shows the picture after a sweep, with its energy U(x), its error if the truth is
+        given and the time so far, and beside it how sure each pixel is, on one scale throughout;
+        also the noisy image and the true one. Needs the ``plots`` extra.
+
+        Parameters
+        ----------
+        path : path
+            A file that ends in ``.gif``. It is there whole, or as it was before.
+        truth : array-like, optional
+            The true picture.
+        sweeps : iterable of int, optional
+            Numbers of sweeps, one frame for each; by default all from 0, the evidence alone.
+        milliseconds : float
+            How long a frame is shown; the last one eight times as long.
+
+        Raises
+        ------
+        InputError
+            If the name does not end in ``.gif``, the numbers go down, the picture has more than two
+            dimensions, or no sweeps were made.
+        """
+        animate = import_module("credo.plots.animation").animate
+        animate(self, path, truth, sweeps=sweeps, milliseconds=milliseconds)
+
+
 class DrawableClassifier:
     """Adds the ``plot`` method to a classifier; the drawing itself lives in ``credo.plots``."""
 
@@ -194,3 +234,11 @@ def number(value: float) -> str:
     """Return a whole number with all its digits, any other with at most six significant ones."""
     whole = abs(value) < 1e15 and float(value).is_integer()
     return f"{value:.0f}" if whole else f"{value:.6g}"
+
+
+def duration(seconds: float) -> str:
+    """Write a duration for people."""
+    for limit, unit, scale in ((1e-3, "µs", 1e6), (1.0, "ms", 1e3), (120.0, "s", 1.0)):
+        if seconds < limit:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds / 3600:.2g} h" if seconds < 1e6 else f"{seconds / 31_557_600:.2g} years"

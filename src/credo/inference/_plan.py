@@ -13,7 +13,7 @@ import numpy as np
 
 from credo import _checks as check
 from credo._kernels.cliques import TINY
-from credo._results import html_table
+from credo._results import duration, html_table
 from credo._types import Label
 from credo.exceptions import InputError
 from credo.graphs.evidence import Evidence
@@ -557,7 +557,7 @@ class Plan:
             f"{check.listing(self.largest_clique, 6)}\n"
             f"memory           {least}{as_text(self.n_bytes)}\n"
             f"multiplications  {least}{self.multiplications:.3g}\n"
-            f"estimated time   {least}{_duration(self.seconds)}"
+            f"estimated time   {least}{duration(self.seconds)}"
         )
 
     def _repr_html_(self) -> str:
@@ -570,11 +570,3 @@ def _names(problem: Problem, variables: Iterable[int]) -> list[Label]:
     names = problem.wiring.names
     indices = (int(problem.variables[v]) for v in variables)
     return [names[v] for v in indices if v < len(names)]
-
-
-def _duration(seconds: float) -> str:
-    """Write a duration for people."""
-    for limit, unit, scale in ((1e-3, "µs", 1e6), (1.0, "ms", 1e3), (120.0, "s", 1.0)):
-        if seconds < limit:
-            return f"{seconds * scale:.3g} {unit}"
-    return f"{seconds / 3600:.2g} h" if seconds < 1e6 else f"{seconds / 31_557_600:.2g} years"

@@ -7,7 +7,8 @@ from credo.exceptions import MissingExtraError
 
 try:
     import credo.plots.line
-    import credo.plots.networks  # noqa: F401 - their figures register with draw
+    import credo.plots.networks
+    import credo.plots.pictures  # noqa: F401 - their figures register with draw
     from credo.plots.figures import draw
     from credo.plots.planes import compare
     from credo.plots.report import write_report

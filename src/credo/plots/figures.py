@@ -1,6 +1,7 @@
 """``draw``: a figure for every result with a ``plot`` method, chosen by its type.
 
-Networks are in ``credo.plots.networks``, what is drawn over a line in ``credo.plots.line``.
+Networks are in ``credo.plots.networks``, what is drawn over a line in ``credo.plots.line``, images
+in ``credo.plots.pictures``.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from matplotlib import colors, pyplot as plt, ticker
+from matplotlib import pyplot as plt, ticker
 
-from credo._types import F64
 from credo.classifiers import LearningCurves
 from credo.decisions import (
     Calibration,
@@ -24,14 +24,13 @@ from credo.decisions import (
     RocCurve,
 )
 from credo.exceptions import InputError
-from credo.images import Restoration, Segmentation
 
 #: Okabe and Ito's eight colours, told apart by colour-blind readers too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 #: What is not a class of its own: reference lines, the reject band.
 GREY = "#8C8C8C"
 #: Inches that a line of text takes, and most inches of the cells or bars of many classes.
-_LINE, _MOST_INCHES = 0.17, 13.0
+_LINE, MOST_INCHES = 0.17, 13.0
 #: Above so many cells of a confusion matrix the counts would be too small to read.
 _MOST_CELLS_WITH_TEXT = 150
 #: More letters below a confusion matrix are turned, so that they do not run into each other.
@@ -52,7 +51,9 @@ def draw(result: Any, ax: Any = None, **options: Any) -> Any:  # noqa: ARG001
         Of decision regions: ``show``, one of "densities", "errors", "posteriors" and "risks";
         ``x_range``, the ends of the x-axis. Of the posterior of a network: ``n_variables``, how
         many variables to draw (20); ``prior``, whether to draw the probabilities without the
-        evidence too (True).
+        evidence too (True). Of a restoration and of beliefs on a grid: ``truth``, the true picture;
+        ``sweeps``, after how many to show it too. Of beliefs on a grid also ``labels``, those whose
+        beliefs are drawn.
 
     Returns
     -------
@@ -142,7 +143,7 @@ def _(result: Confusion, ax: Any = None) -> Any:
     n_truths, n_acts = result.counts.shape
     is_written = result.counts.size <= _MOST_CELLS_WITH_TEXT
     wide, high = (0.9, 0.7) if is_written else (0.34, 0.3)
-    size = min(wide * n_acts, _MOST_INCHES), min(high * n_truths, _MOST_INCHES)
+    size = min(wide * n_acts, MOST_INCHES), min(high * n_truths, MOST_INCHES)
     ax = axes_for(ax, (1.8 + size[0], 1.4 + size[1]))
     width, height = inches_of(ax)
     share = result.normalised("truth")
@@ -255,7 +256,7 @@ def _(result: CostCurve, ax: Any = None) -> Any:
 @draw.register
 def _(result: Evaluation, ax: Any = None) -> Any:
     """Draw calibration, loss and coverage, the confusion matrix, and losses by act."""
-    lower = min(max(4.2, 2.2 + 0.25 * len(result.by_act)), _MOST_INCHES)
+    lower = min(max(4.2, 2.2 + 0.25 * len(result.by_act)), MOST_INCHES)
     ax = axes_for(ax, (11.0, 4.2 + lower))
     place = ax.get_subplotspec()
     if place is None:
@@ -325,78 +326,4 @@ def _(result: LearningCurves, ax: Any = None) -> Any:
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_locator(ticker.NullLocator())
     ax.legend(frameon=False, fontsize="small")
-    return ax
-
-
-# --- images ---------------------------------------------------------------------------------------
-
-
-@draw.register
-def _(result: Restoration, ax: Any = None, *, truth: Any = None, sweeps: Any = ()) -> Any:
-    """Draw the noisy image, the restored one, and where a channel is unsure.
-
-    Also the image after some numbers of ``sweeps``, and the ``truth``, with U(x) and the error.
-    """
-    sweeps = tuple(sweeps)
-    told = truth is not None or bool(sweeps)
-    channels, n = result.channels, len(result.channels)
-    panels, marked = dict[str, F64](), 0
-    for name, (image, energy, error) in result.pictures(truth, sweeps).items():
-        off = "" if error is None else f"\nerror {error:.3g}"
-        marked = len(panels) if name == "restored" else marked
-        shown = f"{name}\nU {energy:,.0f}{off}" if told else name
-        panels[shown] = _shades(image[..., :n] if image.ndim > 2 else image[..., np.newaxis])
-    sure = [each.posterior.confidence for each in channels if each.posterior is not None]
-    if sure:
-        panels |= _sureness(np.min(sure, axis=0), channels[0].field.n_labels)
-    return _draw_row(panels, result.rejected, ax, marked)
-
-
-@draw.register
-def _(result: Segmentation, ax: Any = None) -> Any:
-    """Draw the labels before smoothing, those after it, and where they are unsure."""
-    places = {label: k for k, label in enumerate(result.posterior.labels)}
-    number = np.vectorize(places.__getitem__)
-    panels = {"before": number(result.before), "smoothed": number(result.labels)}
-    panels = {name: _shades(numbers[..., np.newaxis]) for name, numbers in panels.items()}
-    panels |= _sureness(result.posterior.confidence, result.field.n_labels)
-    return _draw_row(panels, result.rejected, ax)
-
-
-def _shades(values: Any) -> F64:
-    """Bring values, with channels on the last axis, between black and white."""
-    plane = np.asarray(values, dtype=np.float64)
-    low, high = float(plane.min()), float(plane.max())
-    return (plane - low) / (high - low) if high > low else np.full(plane.shape, 1.0 * (high > 0))
-
-
-def _sureness(confidence: Any, n_labels: int) -> dict[str, F64]:
-    """Return a panel from black, where all labels are alike, to white, where the surest is."""
-    above = np.asarray(confidence)[..., np.newaxis] - 1 / n_labels
-    return {"dark: unsure": above / (float(above.max()) or 1.0)}
-
-
-def _draw_row(panels: dict[str, F64], rejected: Any, ax: Any, marked: int = 1) -> Any:
-    """Draw pictures side by side; rejected pixels of the marked one are coloured."""
-    if rejected.ndim != 2:
-        raise InputError(
-            f"Only pictures of two dimensions are drawn. Got shape {rejected.shape}; draw a "
-            "slice of it with imshow."
-        )
-    height, width = rejected.shape
-    inches = min(2.6, _MOST_INCHES * width / height)
-    names = list(panels)
-    names[marked] += "\norange: rejected" * bool(rejected.any())
-    lines = max(name.count("\n") for name in names)
-    ax = axes_for(ax, (inches * len(panels), inches * height / width + 0.45 + 0.17 * lines))
-    gap = np.ones((height, max(1, width // 32), 3))
-    colours = [np.broadcast_to(each, (height, width, 3)) for each in panels.values()]
-    inks = np.hstack([part for each in colours for part in (each, gap)][:-1])
-    start = width + gap.shape[1]
-    inks[:, marked * start : marked * start + width][rejected] = colors.to_rgb(COLOURS[1])
-    ax.imshow(inks, interpolation="nearest")
-    ax.set_xticks([width / 2 + i * start for i in range(len(panels))], names)
-    ax.set_yticks([])
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
     return ax

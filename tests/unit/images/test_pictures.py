@@ -1,4 +1,6 @@
-"""What a restoration tells of its pictures: energies, errors, and how they are drawn."""
+"""What a restoration tells of its pictures: energies, errors, times, and how they are drawn."""
+
+import re
 
 import numpy as np
 import pytest
@@ -39,7 +41,9 @@ def test_the_table_has_energies_and_shares_of_wrong_pixels(clean):
         assert table["energy"][name] - table["energy"]["true"] == pytest.approx(
             ising(image, 0.12, 0.8) - ising(FACE, 0.12, 0.8), rel=1e-9
         )
-    assert list(clean.table().columns) == ["picture", "energy"]
+    assert list(clean.table().columns) == ["picture", "energy", "seconds"]
+    assert table["seconds"].isna().tolist() == [True, False, False, False, True]
+    assert 0 <= table["seconds"]["after 1"] <= table["seconds"]["after 3"]
 
 
 def test_grey_pictures_have_the_root_of_the_mean_square():
@@ -62,9 +66,47 @@ def test_the_figure_shows_sweeps_and_truth_with_their_numbers(clean):
     assert [lines[0] for lines in names][:5] == ["noisy", "after 1", "after 3", "restored", "true"]
     table = clean.table(FACE, sweeps=(1, 3))
     for lines, energy, error in zip(names, table["energy"], table["error"], strict=False):
-        assert lines[1:] == [f"U {energy:,.0f}", f"error {error:.3g}"]
+        assert lines[1:3] == [f"U {energy:,.0f}", f"error {error:.3g}"]
+        time = [] if lines[0] in {"noisy", "true"} else [True]
+        assert [bool(re.fullmatch(r"[\d.e+]+ (µs|ms|s)", line)) for line in lines[3:]] == time
     plain = [text.get_text() for text in clean.plot().get_xticklabels()]
     assert plain == ["noisy", "restored", "dark: unsure"]
+
+
+def panels_of(axes, width):
+    """Cut what was drawn into its pictures."""
+    pixels = np.asarray(axes.images[0].get_array())
+    step = width + max(1, width // 32)
+    return [pixels[:, left : left + width] for left in range(0, pixels.shape[1], step)]
+
+
+def test_the_pictures_of_the_figure_are_the_images(clean):
+    *shown, unsure = panels_of(clean.plot(truth=FACE, sweeps=(0, 3)), 64)
+    images = [NOISY, *clean.snapshots([0, 3]), clean.image, FACE]
+    for panel, image in zip(shown, images, strict=True):
+        assert np.array_equal(panel, np.repeat(image[..., None], 3, axis=-1))
+    sure = clean.posterior.confidence
+    assert unsure[..., 0] == pytest.approx((sure - 0.5) / (sure.max() - 0.5), abs=1e-6)
+
+
+def test_black_and_white_are_the_same_levels_in_all_pictures_of_a_grey_image():
+    truth = np.full((16, 32), 100, np.uint8)
+    truth[:, 16:] = 140
+    noisy = credo.add_noise(truth, kind="gaussian", sigma=20, seed=0)
+    found = credo.denoise(noisy, sigma=20, coupling=1.0, flip_probability=0.01, sweeps=4)
+    shown = panels_of(found.plot(truth=truth), 32)
+    low, high = float(noisy.min()), float(noisy.max())
+    for panel, image in zip(shown, (noisy, found.image, truth), strict=False):
+        assert panel[..., 1] == pytest.approx((image - low) / (high - low))
+
+
+def test_pixels_that_were_not_observed_are_marked_in_the_noisy_image():
+    gone = np.zeros(FACE.shape, bool)
+    gone[20:30, 10:40] = True
+    axes = credo.denoise(NOISY, 0.12, 0.8, mask=gone, sweeps=2).plot()
+    blue = np.all(panels_of(axes, 64)[0] == [86 / 255, 180 / 255, 233 / 255], axis=-1)
+    assert np.array_equal(blue, gone)
+    assert axes.get_xticklabels()[0].get_text() == "noisy\nblue: not observed"
 
 
 def test_a_truth_of_another_shape_is_refused(clean):

@@ -342,6 +342,19 @@ def test_a_segmentation_shows_labels_before_and_after():
     found = credo.segment(credo.PosteriorMap(posterior, ["sky", "sea", "land"]), 0.7)
     axes = found.plot()
     assert [t.get_text() for t in axes.get_xticklabels()] == ["before", "smoothed", "dark: unsure"]
-    before = axes.images[0].get_array()[:, :9, 0]
-    assert set(np.unique(before)) == {0.0, 0.5, 1.0}
-    assert np.array_equal(before, np.argmax(posterior, axis=-1) / 2)
+    inks = np.array([colors.to_rgb(each) for each in COLOURS[:3]])
+    before = axes.images[0].get_array()[:, :9]
+    assert np.array_equal(before, inks[np.argmax(posterior, axis=-1)])
+    named = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert named == ["sky", "sea", "land"]
+
+
+def test_labels_that_are_numbers_are_shades_and_rejected_pixels_orange():
+    posterior = np.random.default_rng(0).dirichlet([1.0, 1.0, 1.0], size=(6, 9))
+    found = credo.segment(credo.PosteriorMap(posterior, [0, 5, 7]), 0.7, loss=0.3)
+    axes = found.plot()
+    pixels = axes.images[0].get_array()
+    assert np.array_equal(pixels[:, :9, 0], np.argmax(posterior, axis=-1) / 2)
+    orange = np.all(pixels[:, 10:19] == colors.to_rgb(COLOURS[1]), axis=-1)
+    assert np.array_equal(orange, found.rejected)
+    assert axes.get_legend() is None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -15,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from credo import _checks as check
-from credo._types import F64
-from credo.exceptions import BudgetError, InputError
+from credo._results import Animated
+from credo._types import F64, Bool
+from credo.exceptions import BudgetError, InputError, ShapeError
 from credo.graphs import GridField, TruncatedLinear, TruncatedQuadratic
 from credo.graphs.wiring import Int64
 from credo.inference.grids import binary_kernels, kernels
@@ -55,8 +57,19 @@ _GAP = 16
 Ending = Literal["CONVERGED", "MAX_SWEEPS"]
 
 
+class Picture(NamedTuple):
+    """A picture that was found, or given: how good it is, and how sure each of its pixels."""
+
+    image: npt.NDArray[Any]
+    energy: float  #: U(x), larger is better
+    error: float | None = None  #: how far it is from the truth, if that is known
+    seconds: float | None = None  #: what its sweeps took
+    confidence: Floats | None = None  #: the largest belief of each pixel
+    marked: Bool | None = None  #: pixels that were not observed, or are rejected
+
+
 @final
-class GridPosterior:
+class GridPosterior(Animated):
     """Hold the beliefs of every pixel of a field, and how they were found.
 
     Made by :func:`credo.infer_grid`.
@@ -77,6 +90,8 @@ class GridPosterior:
         neither a tolerance nor a callback was given.
     sweeps : int
         How many sweeps were made.
+    seconds : float
+        What they took.
 
     See Also
     --------
@@ -91,12 +106,16 @@ class GridPosterior:
     ('CONVERGED', [[1, 1]])
     """
 
-    def __init__(self, field: GridField, posterior: PosteriorMap, run: Run) -> None:
+    def __init__(
+        self, field: GridField, posterior: PosteriorMap, run: Run, settings: GridSettings
+    ) -> None:
         self.field = field
         self.posterior = posterior
+        self._settings = settings
         self.status: Ending = run.status
         self.residuals: F64 = check.frozen(run.residuals)
         self.sweeps = run.sweeps
+        self.seconds = run.seconds
 
     @property
     def best(self) -> npt.NDArray[Any]:
@@ -107,6 +126,51 @@ class GridPosterior:
     def energy(self) -> float:
         """The energy U of ``best``, which is larger for better pictures."""
         return self.field.energy(self.best)
+
+    def pictures(self, truth: Any = None, sweeps: Iterable[int] = ()) -> dict[str, Picture]:
+        """Return the most probable labels, also after some sweeps, and the true ones.
+
+        Parameters
+        ----------
+        truth : array-like, optional
+            The true label of every pixel.
+        sweeps : iterable of int
+            Numbers of sweeps after which they are shown too, each at least the one before. The
+            sweeps are made once more.
+
+        Returns
+        -------
+        dict
+            By name: the ``image``, its ``energy`` U(x), its ``error``, the share of wrong pixels,
+            the ``seconds`` of its sweeps, and the ``confidence`` of its pixels.
+
+        Examples
+        --------
+        >>> from credo.graphs import GridField
+        >>> from credo.inference import infer_grid
+        >>> found = infer_grid(GridField.ising([[1.0, -0.2]], coupling=0.5), sweeps=5)
+        >>> {name: each.image.tolist() for name, each in found.pictures(sweeps=[0]).items()}
+        {'after 0': [[1, -1]], 'most probable': [[1, 1]]}
+        """
+        given = None if truth is None else np.asarray(truth)
+        if given is not None and given.shape != self.field.shape:
+            raise ShapeError(
+                f"The truth must have the shape of the field, {self.field.shape}. Got "
+                f"{given.shape}."
+            )
+
+        def picture(image: Any, *rest: Any) -> Picture:
+            error = None if given is None else float((image != given).mean())
+            return Picture(image, self.field.energy(image), error, *rest)
+
+        numbers = sweep_numbers(sweeps, "pictures")
+        stages = messages_on(self.field, self._settings).stages(numbers) if numbers else ()
+        found = {
+            f"after {number}": picture(post.best, seconds, post.confidence)
+            for number, (post, seconds) in zip(numbers, stages, strict=True)
+        }
+        found["most probable"] = picture(self.best, self.seconds, self.posterior.confidence)
+        return found if given is None else {**found, "true": picture(given)}
 
     def __repr__(self) -> str:
         pixels = "x".join(str(n) for n in self.field.shape)
@@ -216,7 +280,7 @@ def infer_grid(  # noqa: PLR0913 - one parameter per setting
     check_memory(field, settings, budget, is_watched=is_watched)
     messages = messages_on(field, settings, check.count(threads, f"threads of {_WHO}"))
     run = messages.run(count, tolerance, callback)
-    return GridPosterior(field, messages.posterior(), run)
+    return GridPosterior(field, messages.posterior(), run, settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +299,7 @@ class Run(NamedTuple):
     status: Ending
     sweeps: int
     residuals: F64  #: how much moved in each sweep; empty if nobody asked
+    seconds: float  #: what the sweeps took
 
 
 def settings_for(
@@ -321,6 +386,14 @@ def refuse_memory(pixels: int, each: float, n_labels: int, budget: Budget, who: 
         )
 
 
+def sweep_numbers(sweeps: Iterable[int], who: str) -> list[int]:
+    """Check numbers of sweeps after which to look."""
+    numbers = [check.count(number, f"sweeps of {who}", 0) for number in sweeps]
+    if sorted(numbers) != numbers:
+        raise InputError(f"The sweeps of {who} must not go down. Got {numbers}.")
+    return numbers
+
+
 def messages_on(field: GridField, settings: GridSettings, threads: int = 1) -> Messages:
     """Begin with uniform messages on a field."""
     kind = _RatioMessages if field.n_labels == 2 else _LabelMessages
@@ -384,9 +457,10 @@ class Messages(ABC):
         Without a tolerance or a callback several sweeps run one behind the other, and what each of
         them moves is never there to be seen: that is why this is no run of ``inference.damping``.
         """
+        begun = time.perf_counter()
         if tolerance is None and callback is None:
             self.advance(sweeps)
-            return Run("MAX_SWEEPS", sweeps, np.empty(0))
+            return Run("MAX_SWEEPS", sweeps, np.empty(0), time.perf_counter() - begun)
         residuals: list[float] = []
         status: Ending = "MAX_SWEEPS"
         while len(residuals) < sweeps and status != "CONVERGED":
@@ -395,7 +469,18 @@ class Messages(ABC):
                 callback(len(residuals), residuals[-1])
             if tolerance is not None and residuals[-1] <= tolerance:
                 status = "CONVERGED"
-        return Run(status, len(residuals), np.array(residuals))
+        seconds = time.perf_counter() - begun
+        return Run(status, len(residuals), np.array(residuals), seconds)
+
+    def stages(self, numbers: Iterable[int]) -> Iterator[tuple[PosteriorMap, float]]:
+        """Yield beliefs after some numbers of sweeps, and the seconds that these took so far."""
+        made, seconds = 0, 0.0
+        for number in numbers:
+            begun = time.perf_counter()
+            self.advance(number - made)
+            seconds += time.perf_counter() - begun
+            made = number
+            yield self.posterior(), seconds
 
     def advance(self, sweeps: int) -> None:
         """Make sweeps; a few at a time, after which blocks tell their neighbours."""
