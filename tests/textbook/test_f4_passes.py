@@ -30,7 +30,7 @@ def marginals_of_the_joint(tables, n, seen):
 @pytest.mark.parametrize("root", range(1, 6))
 def test_f4_one_pass_gives_the_marginal_of_the_root_alone(root, seen):
     graph, tables = tree(EDGES, 5)
-    passed = credo.pass_messages(graph, seen, root=root, both_passes=False)
+    passed = credo.pass_messages(graph, seen, root=root, passes=1)
     expected = marginals_of_the_joint(tables, 5, seen)
     np.testing.assert_allclose([*passed.belief(root).values()], expected[root - 1], rtol=1e-13)
     assert set(passed.beliefs) == {root, *seen}
@@ -53,7 +53,7 @@ def test_f4_a_tree_of_n_variables_passes_twice_n_less_one_messages(n):
     rng = np.random.default_rng(n)
     graph, _ = tree([(int(rng.integers(1, j)), j) for j in range(2, n + 1)], n)
     assert len(credo.pass_messages(graph)) == 2 * (n - 1)
-    assert len(credo.pass_messages(graph, both_passes=False)) == n - 1
+    assert len(credo.pass_messages(graph, passes=1)) == n - 1
 
 
 def test_f4_each_neighbour_sends_one_message_each_way_and_nobody_else_does():

@@ -57,7 +57,7 @@ def test_f5_max_marginals_of_the_five_node_tree_are_the_maxima_written_out():
     scores = max_marginals(graph)
     for i in range(5):
         np.testing.assert_allclose(scores.log_values(i + 1), whole.largest(i), rtol=1e-13)
-    passed = credo.pass_messages(graph, root=3, maximum=True)
+    passed = credo.pass_messages(graph, root=3, max_product=True)
     for name, belief in passed.beliefs.items():
         found = np.log([*belief.values()]) + passed.log_evidence
         np.testing.assert_allclose(found, scores.log_values(name), rtol=1e-12)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
-from typing import Any, final
+from typing import Any, Literal, final, overload
 
 import numpy as np
 
 from credo import _checks as check
-from credo._results import Drawable
+from credo._results import SHOWN, Drawable, html_table
 from credo._types import Label, Labels
 from credo.exceptions import InputError
 from credo.inference._explain import impossible
+from credo.inference.configurations import Configuration
+from credo.inference.maximum import mpe
 from credo.inference.messages import Message, TreeRun, in_words, name_of, run_tree
 from credo.inference.question import ask, names_of_factors
 
@@ -28,7 +32,8 @@ class MessagePassing(Drawable):
     """Hold the messages of a tree in the order in which they were sent, and beliefs. Immutable.
 
     ``print`` shows them, ``plot`` draws them as numbered arrows; indexing gives one,
-    ``passed["a", "b"]`` by source and target or ``passed[0]`` by its place. Iterates over all.
+    ``passed["a", "b"]`` by source and target or ``passed[0]`` by its place; ``passed[:3]`` is the
+    run after three messages, with what each variable believes then. Iterates over all.
 
     Attributes
     ----------
@@ -37,7 +42,7 @@ class MessagePassing(Drawable):
     log_evidence : float
         Log of the sum over all configurations that agree with the evidence: of the probability of
         the evidence, or of the partition function. For maxima, log of the largest weight.
-    maximum : bool
+    max_product : bool
         Whether other variables were maximised out, not summed out.
 
     See Also
@@ -55,26 +60,40 @@ class MessagePassing(Drawable):
     m[a -> b] = (0: 0.375, 1: 0.625)
     >>> [(message.source, message.target) for message in passed]
     [('a', 'b'), ('b', 'a')]
-    >>> passed.belief("b", after=0), passed.belief("b")
+    >>> passed[:0].belief("b"), passed.belief("b")
     ({0: 0.5, 1: 0.5}, {0: 0.375, 1: 0.625})
     """
 
     root: Label
     log_evidence: float
-    maximum: bool
+    max_product: bool
     _run: TreeRun
     _observed: Any
     _model: Any
+    _given: tuple[Any, Any]
+    _count: int | None = None  #: messages that have arrived; None once beliefs are final
 
     @property
     def n_towards(self) -> int:
         """How many messages went to the root; the others came from it."""
-        return len(self) // 2 if self._run.both else len(self)
+        return min(len(self), len(self._all) // 2 if self._run.both else len(self._all))
 
     @property
     def variables(self) -> Labels:
         """The names of all variables."""
         return tuple(self._run.wiring.names)
+
+    @property
+    def observed(self) -> dict[Label, Label]:
+        """The variables that were observed, with their states."""
+        states = self._observed[: len(self.variables)].tolist()
+        found = [(v, state) for v, state in enumerate(states) if state >= 0]
+        return {self.variables[v]: self._run.states(v)[state] for v, state in found}
+
+    @property
+    def whole(self) -> MessagePassing:
+        """The run with all its messages, of which ``passed[:k]`` is the beginning."""
+        return replace(self, _count=None)
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -83,18 +102,33 @@ class MessagePassing(Drawable):
 
     @property
     def beliefs(self) -> dict[Label, dict[Label, float]]:
-        """The belief of each variable by state; after one pass, of roots and what was observed."""
+        """The belief of each variable by state; after one pass, of roots and what was observed.
+
+        Of ``passed[:k]`` what each believes so far: its potential times the messages it received.
+        """
         return {name: self.belief(name) for name in self._known}
 
-    def belief(self, variable: Any, *, after: int | None = None) -> dict[Label, float]:
-        """Return the belief of a variable, at the end or on the way there.
+    @cached_property
+    def best(self) -> Configuration:
+        """The best configuration, with ties, that messages of max-product decode to.
+
+        Without ties it has for each variable the state of its largest belief.
+        """
+        if not self.max_product:
+            raise InputError(
+                "The best configuration is decoded from maxima. Pass max_product=True, or call "
+                "credo.mpe."
+            )
+        evidence, likelihood = self._given
+        return mpe(self._model, evidence, likelihood=likelihood)
+
+    def belief(self, variable: Any) -> dict[Label, float]:
+        """Return the belief of a variable; of ``passed[:k]`` what it believes so far.
 
         Parameters
         ----------
         variable : Hashable
             Its name.
-        after : int, optional
-            Count the first ``after`` messages only; by default all.
 
         Returns
         -------
@@ -107,18 +141,22 @@ class MessagePassing(Drawable):
             If only the pass towards the root was run, and this is not the root.
         """
         run, v = self._run, self._run.wiring.index(variable)
-        if after is None:
-            values = run.marginals[run.start[v] : run.start[v + 1]]
-            if np.isnan(values[0]):
-                raise InputError(
-                    f"The belief of {variable!r} is not known: one pass gives that of the root, "
-                    f"{self.root!r}. Pass both_passes=True, or root={variable!r}."
-                )
-        else:
-            first = self._sent[: check.count(after, "after of belief", 0)]
-            own = [link for link, is_said in first if not is_said and run.forest.scope[link] == v]
-            heard = (run.logs(2 * run.forest.n + link) for link in own)
-            values, _ = run.scaled(sum(heard, start=run.logs(v)))
+        if self._count is not None:
+            return self._after(v, self._count)
+        values = run.marginals[run.start[v] : run.start[v + 1]]
+        if np.isnan(values[0]):
+            raise InputError(
+                f"The belief of {variable!r} is not known: one pass gives that of the root, "
+                f"{self.root!r}. Pass passes=2, or root={variable!r}."
+            )
+        return dict(zip(run.states(v), values.tolist(), strict=True))
+
+    def _after(self, v: int, count: int) -> dict[Label, float]:
+        """Return what a variable believes after so many messages."""
+        run, forest = self._run, self._run.forest
+        around = forest.links[forest.var_start[v] : forest.var_start[v + 1]].tolist()
+        heard = (2 * forest.n + link for link in around if self._heard_at[link] < count)
+        values, _ = run.scaled(sum(map(run.logs, heard), start=run.logs(v)))
         return dict(zip(run.states(v), values.tolist(), strict=True))
 
     def message(self, source: Any, target: Any) -> Message:
@@ -146,13 +184,19 @@ class MessagePassing(Drawable):
         factors = {} if source in variables and target in variables else self._factors
         return self._make(self._run.find(source, target, factors)[:2])
 
-    def __getitem__(self, key: int | tuple[Any, Any]) -> Message:
+    @overload
+    def __getitem__(self, key: int | tuple[Any, Any]) -> Message: ...
+    @overload
+    def __getitem__(self, key: slice) -> MessagePassing: ...
+    def __getitem__(self, key: int | tuple[Any, Any] | slice) -> Message | MessagePassing:
         if isinstance(key, tuple) and len(key) == 2:
             return self.message(*key)
+        if isinstance(key, slice) and key.start in (None, 0) and key.step in (None, 1):
+            return replace(self, _count=key.indices(len(self))[1])
         if not isinstance(key, (int, np.integer)):
             raise InputError(
                 "A message is found by source and target, passed['a', 'b'], or by its place, "
-                f"passed[0]. Got {key!r}."
+                f"passed[0]; the run after three messages is passed[:3]. Got {key!r}."
             )
         return self._make(self._sent[key])
 
@@ -180,22 +224,55 @@ class MessagePassing(Drawable):
         for title, items, show in parts:
             lines += [title, *(f"  {show(item)}" for item in items[:_SHOWN])] if items else []
             lines += [f"  … {len(items) - _SHOWN} more"] if len(items) > _SHOWN else []
-        what = "Log of the maximum" if self.maximum else "Log evidence"
+        if self._count is not None:
+            return "\n".join(lines)
+        if self.max_product:
+            lines += ["Best configuration", f"  {self.best}"]
+        what = "Log of the maximum" if self.max_product else "Log evidence"
         return "\n".join([*lines, f"{what}: {self.log_evidence:.6g}"])
+
+    def _repr_html_(self) -> str:
+        shown = enumerate(self._sent[:SHOWN], 1)
+        rows = [
+            (n, *str(self._make(sent)).split(" = ", 1), self._then(n, sent)) for n, sent in shown
+        ]
+        head = "", "message", "made of: values ∝ scaled", "belief so far"
+        return html_table(repr(self)[1:-1], head, rows, len(self))
+
+    @cached_property
+    def _all(self) -> list[tuple[int, bool]]:
+        return list(self._run.sent())
 
     @cached_property
     def _sent(self) -> list[tuple[int, bool]]:
-        return list(self._run.sent())
+        return self._all[: self._count]
+
+    @cached_property
+    def _heard_at(self) -> Mapping[int, float]:
+        """The place of the message that arrives along a link."""
+        places = {link: i for i, (link, is_said) in enumerate(self._all) if not is_said}
+        return defaultdict(lambda: math.inf, places)
 
     @property
     def _known(self) -> list[Label]:
-        """The variables whose belief is known."""
+        """The variables whose belief is known; on the way there, all have one."""
+        if self._count is not None:
+            return list(self._run.wiring.names)
         is_known = ~np.isnan(self._run.marginals)[self._run.start[: len(self._run.wiring.names)]]
         return list(compress(self._run.wiring.names, is_known))
 
     def _line(self, numbered: tuple[int, tuple[int, bool]]) -> str:
-        """Write a message with its number."""
-        return f"{numbered[0]}. {self._make(numbered[1])}"
+        """Write a message with its number, and what its receiver believes then."""
+        number, sent = numbered
+        then = self._then(number, sent)
+        return f"{number}. {self._make(sent)}" + (f"\n     so far {then}" if then else "")
+
+    def _then(self, number: int, sent: tuple[int, bool]) -> str:
+        """Write what the variable that received a message believes then; nothing of a factor."""
+        link, is_said = sent
+        v = int(self._run.wiring.scope[link])
+        name = name_of(self._run.wiring, v)
+        return "" if is_said else f"b[{name}] = {in_words(self._after(v, number).items())}"
 
     def _make(self, sent: tuple[int, bool]) -> Message:
         """Return a message with the names of its ends, and what it is made of."""
@@ -232,7 +309,7 @@ class MessagePassing(Drawable):
                 hidden.append(str(name))
             else:
                 seen.append(f"{name} = {run.states(v)[state]}")
-        sums = f"{'max' if self.maximum else 'Σ'}_{','.join(hidden)} " if hidden else ""
+        sums = f"{'max' if self.max_product else 'Σ'}_{','.join(hidden)} " if hidden else ""
         return ", ".join([f"{sums}{' '.join(parts)}", *seen])
 
     def _heard(self, link: int) -> list[str]:
@@ -290,8 +367,8 @@ def pass_messages(
     *,
     likelihood: Mapping[Hashable, Any] | None = None,
     root: Any = None,
-    both_passes: bool = True,
-    maximum: bool = False,
+    passes: Literal[1, 2] = 2,
+    max_product: bool = False,
 ) -> MessagePassing:
     r"""Pass messages on a tree, from the leaves to a root and back, and keep each of them.
 
@@ -300,7 +377,7 @@ def pass_messages(
               b(x_i) \propto \psi_i(x_i) \prod_{j \in N(i)} m_{j \to i}(x_i)
 
     with the evidence in :math:`\psi`. This is belief propagation, the forward–backward algorithm on
-    a chain, and Viterbi's with ``maximum``: each message can be looked at.
+    a chain, and Viterbi's with ``max_product``: each message can be looked at.
 
     Parameters
     ----------
@@ -313,15 +390,17 @@ def pass_messages(
     root : Hashable, optional
         Name of the variable that the first pass goes to; by default the first. Other trees of the
         graph go to their first variable.
-    both_passes : bool, default True
+    passes : {2, 1}
         Whether to come back from the root. One pass gives the belief of the root alone.
-    maximum : bool, default False
-        Whether to maximise other variables out, in place of summing (max-product).
+    max_product : bool, default False
+        Whether to maximise other variables out, in place of summing; ``passed.best`` is then the
+        best configuration.
 
     Returns
     -------
     MessagePassing
-        The messages in order, beliefs by name, and the log of the evidence; ``print`` shows them.
+        The messages in order, beliefs by name, and the log of the evidence; ``print`` shows them,
+        with what the receiver of each believes so far.
 
     Raises
     ------
@@ -366,10 +445,14 @@ def pass_messages(
     >>> print(credo.pass_messages(net, {"c": 1}, root="b"))
     Messages towards b
       1. m[c -> b] = ψ(b, c) ψ(c), c = 1: (0: 4, 1: 12) ∝ (0: 0.25, 1: 0.75)
+         so far b[b] = (0: 0.25, 1: 0.75)
       2. m[a -> b] = Σ_a ψ(a, b) ψ(a): (0: 7, 1: 5) ∝ (0: 0.583333, 1: 0.416667)
+         so far b[b] = (0: 0.318182, 1: 0.681818)
     Messages from b
       3. m[b -> a] = Σ_b ψ(a, b) ψ(b) m[c -> b]: (0: 24, 1: 40) ∝ (0: 0.375, 1: 0.625)
+         so far b[a] = (0: 0.545455, 1: 0.454545)
       4. m[b -> c] = Σ_b ψ(b, c) ψ(b) m[a -> b]: (0: 26, 1: 22) ∝ (0: 0.541667, 1: 0.458333)
+         so far b[c] = (0: 0, 1: 1)
     Beliefs
       b[a] = (0: 0.545455, 1: 0.454545)
       b[b] = (0: 0.318182, 1: 0.681818)
@@ -377,13 +460,15 @@ def pass_messages(
     Log evidence: 4.47734
     """
     question = ask(
-        model, evidence, likelihood, None, "4GB", "pass_messages", sum_product=not maximum
+        model, evidence, likelihood, None, "4GB", "pass_messages", sum_product=not max_product
     )
     wiring, given = question.wiring, question.evidence
     at = -1 if root is None else wiring.index(root)
     observed, soft = question.observed, given.soft(wiring)
-    run = run_tree(wiring, observed, soft, root=at, both_passes=both_passes, maximum=maximum)
+    both = check.one_of(passes, (1, 2), "passes of pass_messages") == 2
+    run = run_tree(wiring, observed, soft, root=at, both_passes=both, maximum=max_product)
     if run.log_z == -np.inf:
         raise impossible(wiring, given, "pass_messages")
     first = wiring.names[max(at, 0)] if len(wiring.names) else None
-    return MessagePassing(first, run.log_z, maximum, run, observed, model)
+    found = first, run.log_z, bool(max_product), run, observed, model
+    return MessagePassing(*found, (evidence, likelihood))

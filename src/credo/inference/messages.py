@@ -166,7 +166,7 @@ class TreeRun:
         if np.isnan(self.cells[self.start[slot]]):
             raise InputError(
                 f"The message from {source!r} to {target!r} goes away from the root, and only the "
-                "pass towards it was run. Run both passes: both_passes=True."
+                "pass towards it was run. Run both passes: passes=2."
             )
         values, log_scale = self.scaled(self.logs(slot))
         v = int(self.wiring.scope[link])

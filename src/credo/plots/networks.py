@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -28,6 +28,8 @@ BELIEVED, OBSERVED, BEFORE, _PALE = COLOURS[0], COLOURS[1], "#B3B3B3", "#FFF6EE"
 _INK, _FRAME, _LINK = "#222222", "#9A9A9A", "#6E6E6E"
 #: States shown of one variable.
 _SHOWN = 5
+#: Variables whose beliefs are drawn beside messages.
+_MOST_BARS = 40
 #: Sweeps whose points can be told apart.
 _MOST_POINTS = 150
 
@@ -151,33 +153,33 @@ def _(result: JunctionTree, ax: Any = None) -> Any:
 def _(result: MessagePassing, ax: Any = None) -> Any:
     """Draw the tree with an arrow for each message, numbered in the order of sending.
 
-    Blue arrows go to the root, orange ones come from it; of up to three states the values stand
-    beside.
+    Green arrows go to the root, pink ones come from it, with the values of up to three states; bars
+    are beliefs as shares, of ``passed[:k]`` those after k messages; grey arrows are still to come.
     """
-    ends = list(dict.fromkeys(end for each in result for end in (each.source, each.target)))
-    root = ends.index(result.root) if result.root in ends else 0
-    ends.insert(0, ends.pop(root))
-    place = {end: i for i, end in enumerate(ends)}
-    variables = set(result.variables)
-    boxes = [_Box(str(e), [], "") if e in variables else _Box("", [], "factor") for e in ends]
-    down = {(place[m.target], place[m.source]): None for m in result.messages[: result.n_towards]}
-    layers = arrange(len(boxes), list(down), (_NARROW + 1.5, _WIDTHS[1]), directed=True)
-    axes, scale, stops = _draw_boxes(ax, boxes, layers, arrows=False, below=1.0)
-    for number, each in enumerate(result, 1):
-        start, stop = stops[place[each.source]], stops[place[each.target]]
-        is_up = number <= result.n_towards
-        ink, side = (BELIEVED, -1) if is_up else (OBSERVED, 1)
-        upper, lower = (stop, start) if is_up else (start, stop)
-        ends_at = np.array([[upper.x, upper.top - upper.height], [lower.x, lower.top]])
-        ends_at[:, 0] += 0.12 * side
-        tail, head = ends_at[::-1] if is_up else ends_at
-        style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 9 * scale, "color": ink}
-        axes.add_patch(FancyArrowPatch(tail, head, linewidth=1.2 * scale, zorder=3, **style))
-        values = ", ".join(f"{value:.3g}" for value in each.values) if len(each.values) <= 3 else ""
-        words = f"{number}. {values}" if values else str(number)
-        at = 0.3 * ends_at[0] + 0.7 * ends_at[1]
-        text = {"color": ink, "size": 7.5 * scale, "va": "center", "zorder": 6}
-        axes.text(at[0] + 0.06 * side, at[1], words, ha="right" if side < 0 else "left", **text)
+    if not result.variables:
+        raise InputError("There is nothing to draw: the model has no variables.")
+    whole, known = result.whole, result[:].beliefs
+    ends = [result.root, *(end for each in whole for end in (each.source, each.target))]
+    place = {end: i for i, end in enumerate(dict.fromkeys([*ends, *result.variables]))}
+    boxes = [_Box("", [], "factor") for _ in place]
+    for name, belief in known.items():
+        shares = np.array([*belief.values()]) / sum(belief.values())
+        lines = _lines(belief, shares) if len(known) <= _MOST_BARS else []
+        seen = "state" if name in result.observed else ""
+        boxes[place[name]] = _Box(str(name), lines, seen)
+    down = {(place[m.target], place[m.source]): None for m in whole.messages[: whole.n_towards]}
+    layers = arrange(len(boxes), list(down), (_WIDTH + 0.6, _WIDTHS[1]), directed=True)
+    axes, scale, stops = _draw_boxes(ax, boxes, layers, arrows=False, below=1.1)
+    for number, each in enumerate(whole, 1):
+        ends_of = stops[place[each.source]], stops[place[each.target]]
+        words = f"{number}. "
+        if len(each.values) <= 3:
+            words += ", ".join(f"{value:.3g}" for value in each.values)
+        is_up = number <= whole.n_towards
+        _draw_message(axes, ends_of, words if number <= len(result) else "", scale, is_up=is_up)
+    told = f"{len(result)} of {len(whole)}" if len(result) < len(whole) else f"{len(whole)}"
+    told += f" messages{' of max-product' * result.max_product}: to {name_of(result.root)} (green)"
+    axes.set_title(told + " and back (pink)" * (len(whole) > whole.n_towards), fontsize=9)
     return axes
 
 
@@ -266,19 +268,26 @@ def _arcs(wiring: Wiring, names: list[Label], but: Sequence[int] = ()) -> list[A
 
 
 def _box(result: GraphPosterior, before: GraphPosterior | None, name: Label) -> _Box:
-    """Say what is drawn of a variable; of many states, the most probable ones and the rest."""
+    """Say what is drawn of a variable."""
     question = result.question
     v = question.wiring.index(name)
-    now = result.probabilities(name)
     earlier = None if before is None else before.probabilities(name)
-    n_kept = len(now) if len(now) <= _SHOWN else _SHOWN - 1
-    kept, others = np.split(np.argsort(-now, kind="stable"), [n_kept])
-    states = question.wiring.states[v]
-    lines = [(str(states[s]), *_sums(now, earlier, [s])) for s in sorted(kept.tolist())]
-    if len(others):
-        lines.append((f"{len(others)} others", *_sums(now, earlier, others)))
+    lines = _lines(question.wiring.states[v], result.probabilities(name), earlier)
     kinds = [f.weights is None for f in question.evidence.findings if f.variable == v]
     return _Box(str(name), lines, "" if not kinds else "state" if all(kinds) else "weights")
+
+
+def _lines(
+    states: Iterable[Label], now: F64, earlier: F64 | None = None
+) -> list[tuple[str, float, float | None]]:
+    """List states with their probabilities; of many states, the most probable ones and the rest."""
+    names = list(map(str, states))
+    n_kept = len(now) if len(now) <= _SHOWN else _SHOWN - 1
+    kept, others = np.split(np.argsort(-now, kind="stable"), [n_kept])
+    lines = [(names[s], *_sums(now, earlier, [s])) for s in sorted(kept.tolist())]
+    if len(others):
+        lines.append((f"{len(others)} others", *_sums(now, earlier, others)))
+    return lines
 
 
 def _sums(now: F64, before: F64 | None, states: Any) -> tuple[float, float | None]:
@@ -386,6 +395,28 @@ def _draw_link(axes: Any, stops: list[_Stop], arrow: str, scale: float) -> None:
     style: dict[str, Any] = {"arrowstyle": arrow, "mutation_scale": 11 * scale, "zorder": 1}
     style |= {"color": _LINK, "linewidth": 1.1 * scale, "shrinkA": 0, "shrinkB": 0}
     axes.add_patch(FancyArrowPatch(path=Path(path, codes), **style))
+
+
+def _draw_message(
+    axes: Any, ends_of: tuple[_Stop, _Stop], words: str, scale: float, *, is_up: bool
+) -> None:
+    """Draw an arrow and its words; without words it is still to come."""
+    upper, lower = ends_of[::-1] if is_up else ends_of
+    side, slant = -1 if is_up else 1, lower.x - upper.x
+    # The arrows of a link leave a box where they point to, side by side.
+    ends = np.array([[upper.x, upper.top - upper.height], [lower.x, lower.top]])
+    ends[0, 0] += np.clip(0.3 * slant, -0.6, 0.6) * (upper.height > _SQUARE)
+    ends[:, 0] += 0.1 * side
+    ink = _FRAME if not words else COLOURS[2] if is_up else COLOURS[3]
+    tail, head = ends[::-1] if is_up else ends
+    style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 10 * scale, "color": ink}
+    style |= {"linewidth": (1.4 if words else 0.6) * scale, "shrinkA": 0, "shrinkB": 0}
+    axes.add_patch(FancyArrowPatch(tail, head, zorder=3, **style))
+    x, y = ends[0] + (0.75 if is_up else 0.45) * (ends[1] - ends[0])
+    above = "center" if abs(slant) < 0.3 else "bottom" if slant * side > 0 else "top"
+    text = {"color": _INK, "size": 8.5 * scale, "va": above, "zorder": 6}
+    if words:
+        axes.text(x + 0.06 * side, y, words, ha="right" if is_up else "left", **text)
 
 
 def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float, wide: float) -> None:

@@ -55,7 +55,7 @@ def test_messages_on_trees(maximum, wide):
     shapes = [[sizes[v] for v in scope] for scope in scopes]
     tables = [rng.normal(0, 1500.0 if wide else 1.0, shape) for shape in shapes]
     tree = numbered(sizes, zip(scopes, tables, strict=True), log=True)
-    found = credo.pass_messages(tree, {4: 1}, likelihood={3: [0.2, 0.5, 1.0]}, maximum=maximum)
+    found = credo.pass_messages(tree, {4: 1}, likelihood={3: [0.2, 0.5, 1.0]}, max_product=maximum)
     assert np.isfinite(found.log_evidence)
     assert all(np.isfinite(message.log_scale) for message in found)
 

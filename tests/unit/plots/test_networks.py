@@ -388,7 +388,7 @@ class TestTrees:
         assert texts(ax)[0] == "ill"
         arrows = patches(ax, FancyArrowPatch)
         assert len(arrows) == 4
-        words = [text for text in texts(ax) if text[0].isdigit()]
+        words = [text for text in texts(ax) if ". " in text]
         assert words == [
             f"{i}. " + ", ".join(f"{value:.3g}" for value in message.values)
             for i, message in enumerate(passed, 1)
@@ -397,3 +397,35 @@ class TestTrees:
         ends = [arrow._posA_posB for arrow in arrows]
         up = [bool(head[1] > tail[1]) for tail, head in ends]
         assert up == [True, True, False, False]
+
+    def test_of_a_run_on_its_way_show_beliefs_so_far_and_grey_arrows_to_come(self):
+        passed = credo.pass_messages(clinic(), {"test": "yes"}, root="ill")
+        ax = passed[:1].plot()
+        inks = [arrow.get_edgecolor() for arrow in patches(ax, FancyArrowPatch)]
+        assert len(inks) == 4
+        assert inks[1] == inks[2] == inks[3] != inks[0]
+        assert sum(". " in text for text in texts(ax)) == 1
+        now = passed[:1].beliefs
+        believed = [*now["ill"].values(), *now["age"].values()]
+        np.testing.assert_allclose(sorted(bars(ax, BELIEVED)), sorted(believed), atol=1e-12)
+        assert ax.get_title().startswith("1 of 4 messages")
+
+    def test_of_two_neighbours_do_not_run_into_each_other(self):
+        graph = credo.FactorGraph()
+        for name in "abcde":
+            graph.variable(name, 2)
+        for scope in ("abc", "cde"):
+            graph.factor(list(scope), np.arange(1.0, 9.0).reshape(2, 2, 2))
+        ax = credo.pass_messages(graph, root="c").plot()
+        ax.figure.canvas.draw()
+        said = [text.get_window_extent() for text in ax.texts if ". " in text.get_text()]
+        assert len(said) == 12
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(said, 2))
+
+    def test_of_a_network_without_arcs_are_none(self):
+        net = credo.BayesianNetwork()
+        net.variable("it", 2)
+        net.cpt("it", table=[0.5, 0.5])
+        assert texts(credo.pass_messages(net).plot())[0] == "it"
+        with pytest.raises(InputError, match="no variables"):
+            credo.pass_messages(credo.FactorGraph()).plot()
