@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import credo
+from credo.exceptions import InputError
 
 HALF = Fraction(1, 2)
 
@@ -190,3 +191,117 @@ def test_g1_an_oscillation_is_detected_and_momentum_ends_it():
         mixed = loopy(field, momentum=momentum)
         assert (mixed.status, mixed.period) == ("CONVERGED", 0)
         assert mixed.residuals[-1] <= 1e-8
+
+
+def test_g1_beliefs_are_seen_sweep_by_sweep():
+    """The beliefs of b after one sweep are (7, 5)/12, as the message from a; see above."""
+    heard = []
+    post = loopy(
+        triangle(),
+        sweeps=4,
+        momentum=0.5,
+        callback=lambda sweep, residual, beliefs: heard.append((sweep, residual, beliefs)),
+    )
+    assert [sweep for sweep, _, _ in heard] == [1, 2, 3, 4]
+    assert [residual for _, residual, _ in heard] == post.residuals.tolist()
+    for k in (1, 2, 3):
+        shorter = loopy(triangle(), sweeps=k, momentum=0.5)
+        assert heard[k - 1][2] == {v: pytest.approx(p) for v, p in shorter.to_dict().items()}
+    right, wrong = Fraction(13, 24), Fraction(11, 24)
+    assert heard[0][2]["b"] == pytest.approx({0: float(right), 1: float(wrong)})
+    assert heard[-1][2] == post.to_dict()
+
+
+def test_g1_beliefs_handed_to_a_callback_have_observed_variables_and_leave_out_what_is_not_asked():
+    heard = []
+    loopy(triangle(), callback=lambda k, residual, beliefs: heard.append(beliefs), sweeps=1)
+    assert list(heard[0]) == ["a", "b", "c"]
+    field = triangle()
+    credo.infer(
+        field,
+        {"c": 1},
+        query=["b", "c"],
+        method="loopy",
+        callback=lambda k, residual, beliefs: heard.append(beliefs),
+    )
+    assert list(heard[-1]) == ["b", "c"]
+    assert heard[-1]["c"] == {0: 0.0, 1: 1.0}
+    with pytest.raises(InputError, match="only with method='loopy'"):
+        credo.infer(field, method="mean_field", callback=lambda k, residual, beliefs: None)
+
+
+def square():
+    """A ring of four, each with an opinion of its own."""
+    ring = credo.MarkovNetwork()
+    for name, potential in OPINIONS.items():
+        ring.node(name, 2, potential)
+    for one, two in RING:
+        ring.edge(one, two, TABLE)
+    return ring
+
+
+OPINIONS = {"a": [3.0, 1.0], "b": [1.0, 4.0], "c": [1.0, 2.0], "d": [5.0, 1.0]}
+RING, TABLE = ("ab", "bc", "cd", "da"), np.array([[2.0, 1.0], [1.0, 2.0]])
+
+
+def walked(root):
+    """Beliefs after one sweep, written out: two trees of shortest paths, to the root and back.
+
+    Variables and their pairs form a ring of eight, so any seven links are a tree. The first tree
+    leaves out a link of the node across, c for a; the second takes it up and leaves out another.
+    """
+    links = [(pair, v) for pair in RING for v in pair]
+    ring = ["a", "ab", "b", "bc", "c", "cd", "d", "da"]
+    far = {v: abs(ring.index(v) - ring.index(root)) for v in ring}
+    far = {v: min(steps, 8 - steps) for v, steps in far.items()}
+    said, used = dict.fromkeys(links, np.ones(2)), dict.fromkeys(links, 0)
+    for _ in range(2):
+        tree = sorted(links, key=lambda link: (used[link], min(map(far.get, link))))[:7]
+        depth, waiting = {root: 0}, [root]
+        for node in waiting:
+            ends = [one if two == node else two for one, two in tree if node in (one, two)]
+            new = [end for end in ends if end not in depth]
+            depth |= dict.fromkeys(new, depth[node] + 1)
+            waiting += new
+        up = sorted((x for x in tree if depth[x[0]] > depth[x[1]]), key=lambda x: -depth[x[0]])
+        down = sorted((x for x in tree if depth[x[0]] < depth[x[1]]), key=lambda x: depth[x[1]])
+        for pair, v in up + down:
+            u = pair.replace(v, "")
+            heard = [said[other, w] for other, w in links if w == u and other != pair]
+            said[pair, v] = TABLE @ np.prod([OPINIONS[u], *heard], axis=0)
+            said[pair, v] /= said[pair, v].sum()
+            used[pair, v] += 1
+    heard = {v: [m for (_, at), m in said.items() if at == v] for v in OPINIONS}
+    products = {v: np.prod([OPINIONS[v], *heard[v]], axis=0) for v in OPINIONS}
+    return {v: product / product.sum() for v, product in products.items()}
+
+
+@pytest.mark.parametrize("root", list("abcd"))
+def test_g1_the_tree_schedule_walks_to_the_root_asked_for_and_back(root):
+    once = loopy(square(), schedule="tree", root=root, momentum=1.0, sweeps=1)
+    for name, expected in walked(root).items():
+        np.testing.assert_allclose(once.probabilities(name), expected, rtol=1e-12)
+    post = loopy(square(), schedule="tree", root=root, momentum=1.0)
+    settled = loopy(square(), momentum=1.0)
+    assert post.status == "CONVERGED"
+    for name in "abcd":
+        np.testing.assert_allclose(post.probabilities(name), settled.probabilities(name), atol=1e-7)
+
+
+def test_g1_on_a_loopy_graph_the_first_sweep_depends_on_the_root():
+    first = [loopy(square(), schedule="tree", root=v, momentum=1.0, sweeps=1) for v in "ab"]
+    one, two = (post.probabilities("a") for post in first)
+    assert np.abs(one - two).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"schedule": "flooding", "root": "a"}, "only with schedule='tree'"),
+        ({"schedule": "tree", "root": "c"}, "must be a variable that takes part; 'c' is observed"),
+        ({"schedule": "tree", "root": "z"}, "'z'"),
+    ],
+)
+def test_g1_a_root_that_cannot_be_one_is_refused(options, reason):
+    with pytest.raises(InputError, match=reason):
+        credo.infer(triangle(), {"c": 0}, method="loopy", **options)

@@ -113,8 +113,9 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
         "sequential", "residual", "random", "tree"), ``momentum`` (the share of the new message,
         or "adaptive"), ``domain`` ("linear", "log": which messages are mixed), ``temperature``
         (1 sums, 0 maximises), ``counting``, ``sweeps``, ``tolerance``, ``dtype``, ``threads``,
-        ``start`` (an earlier answer), ``callback`` (called with sweep and residual). For the others
-        see :doc:`the guide </how-to/loopy>`.
+        ``start`` (an earlier answer), ``root`` (of schedule "tree"), ``callback`` (called with
+        sweep and residual, and with the beliefs so far if it has a parameter ``beliefs``). For the
+        others see :doc:`the guide </how-to/loopy>`.
 
     Returns
     -------
@@ -185,7 +186,7 @@ def infer(  # noqa: PLR0913 - a question has these parts, each with a default
     check_search(effort, seed, "infer")
     as_bytes(budget, "infer")
     check_options(engine, options, ENGINES, "infer")
-    check_callback(options, "infer")
+    check_callback(options, "infer", has_beliefs=engine.name == "loopy")
     _refuse_together(engine, plan=plan, jeffrey=jeffrey, order=order)
     if tables is not None:
         model = _with_tables(model, tables)

@@ -68,7 +68,7 @@ _SEARCH = "order effort seed"
 _SWEEPS = "sweeps tolerance"
 _MESSAGES = f"schedule momentum domain {_SWEEPS} threads seed callback"
 _LOOPY = (
-    f"schedule momentum domain temperature counting {_SWEEPS} dtype threads start seed callback"
+    f"schedule momentum domain temperature counting {_SWEEPS} dtype threads start seed root callback"
 )
 _BOUNDED = f"{_SWEEPS} seed callback"
 _TREES = f"forests rounds {_BOUNDED}"

@@ -5,6 +5,7 @@ Every engine is a function from the one to the other, see ``credo.inference.engi
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,8 +46,8 @@ Budget = str | int | float | None
 Status: TypeAlias = Literal["EXACT", "CONVERGED", "MAX_SWEEPS", "OSCILLATING", "SAMPLED"]
 #: What is known about a value of log Z.
 Kind: TypeAlias = Literal["EXACT", "ESTIMATE", "LOWER_BOUND", "UPPER_BOUND", "NOT_ESTIMATED"]
-#: Called after each sweep with its number, from one, and its residual.
-Callback: TypeAlias = Callable[[int, float], None]
+#: Called after each sweep with its number, from one, and its residual; see ``hears_beliefs``.
+Callback: TypeAlias = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,13 +164,26 @@ def ask(  # noqa: PLR0913 - the parts of a question
     return Question(wiring, found, found, indices(wiring, query, owner), budget, model)
 
 
-def check_callback(options: Mapping[str, Any], owner: str) -> None:
+def hears_beliefs(callback: Any) -> bool:
+    """Tell whether a callback has a parameter for beliefs."""
+    try:
+        return "beliefs" in inspect.signature(callback).parameters
+    except (TypeError, ValueError):  # none, or one whose parameters are not known
+        return False
+
+
+def check_callback(options: Mapping[str, Any], owner: str, *, has_beliefs: bool = False) -> None:
     """Check that a callback, if there is one, can be called."""
     callback = options.get("callback")
     if callback is not None and not callable(callback):
         raise InputError(
             f"The callback of {owner} must be a function of two numbers, such as sweep and "
             f"residual. Got {callback!r}."
+        )
+    if not has_beliefs and hears_beliefs(callback):
+        raise InputError(
+            f"{owner} hands beliefs to a callback only with method='loopy'. Leave its parameter "
+            "'beliefs' out, or use that method."
         )
 
 

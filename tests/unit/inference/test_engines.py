@@ -496,7 +496,8 @@ class TestNames:
     def test_every_option_has_words_unless_no_word_can_be_its_value(self):
         all_engines = [*ENGINES.values(), *MAXIMISERS.values(), *ROW_ENGINES.values(), BOUNDS]
         options = {name for engine in all_engines for name in engine.options}
-        assert options - set(OPTIONS) == {"order", "effort", "seed", "callback", "log_evidence"}
+        known = {"order", "effort", "seed", "callback", "log_evidence", "root"}
+        assert options - set(OPTIONS) == known
         assert set(OPTIONS) <= options
 
     @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +19,14 @@ from credo.inference.loopy.kernels import TABLE
 from credo.inference.loopy.messages import LogMessages, PairMessages, Pairs
 from credo.inference.loopy.net import Draft, Net, key
 from credo.inference.messages import Message
-from credo.inference.question import Answer, Beliefs, Callback, Question, names_of_factors
+from credo.inference.question import (
+    Answer,
+    Beliefs,
+    Callback,
+    Question,
+    hears_beliefs,
+    names_of_factors,
+)
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 _WHO = "Loopy belief propagation"
@@ -104,6 +111,7 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
     threads: int = 1,
     start: Any = None,
     seed: int = 0,
+    root: Any = None,
     callback: Callback | None = None,
 ) -> Answer:
     """Pass messages until they settle.
@@ -139,8 +147,12 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
         An earlier answer, whose messages are begun with.
     seed
         Of the order, if it is "random".
+    root
+        The variable that schedule "tree" passes messages to and back, first along the tree of
+        shortest paths from it; by default the first of each tree, and links in their order.
     callback
-        Called after each sweep with its number and residual.
+        Called after each sweep with its number and residual; one with a parameter ``beliefs`` also
+        with ``{variable: {state: probability}}`` as they are then.
     """
     options = Options.of(
         schedule=schedule,
@@ -156,7 +168,7 @@ def run_loopy(  # noqa: PLR0913 - one parameter per setting, each with a default
     )
     numbers = _as_counting(counting, len(question.wiring.table))
     args = question.wiring, question.evidence, question.query, options.temperature, numbers
-    return LoopyRun(question, Draft.of(*args), options, start).answer()
+    return LoopyRun(question, Draft.of(*args), options, start, root).answer()
 
 
 def _as_counting(given: Any, n_factors: int) -> F64 | None:
@@ -179,10 +191,12 @@ def _as_counting(given: Any, n_factors: int) -> F64 | None:
 class LoopyRun:
     """One run, and what can be read from it: messages by name, joint beliefs, a warm start."""
 
-    def __init__(self, question: Question, draft: Draft, options: Options, start: Any) -> None:
+    def __init__(
+        self, question: Question, draft: Draft, options: Options, start: Any, root: Any = None
+    ) -> None:
         self.question, self.draft, self._maximum = question, draft, options.maximum
         how: dict[str, Any] = {"maximum": options.maximum, "threads": options.threads}
-        pairs = self._pairs(options)
+        pairs = self._pairs(options) if root is None else None
         self.messages: LogMessages | PairMessages
         if pairs is not None:
             self.schedule = "flooding"
@@ -191,11 +205,47 @@ class LoopyRun:
             is_auto = options.schedule == "auto"
             self.schedule = self._best_schedule() if is_auto else options.schedule
             how |= {"tolerance": options.pace.tolerance, "seed": options.seed}
+            how |= {} if root is None else {"root": self._place_of(root)}
             self.messages = LogMessages(self.net, self.schedule, in_logs=options.in_logs, **how)
         if start is not None:
             self.messages.start_from(self._messages_of(start))
         self.is_exact = False
-        self.ending = self._run(options.pace)
+        pace = options.pace
+        if hears_beliefs(pace.callback):
+            pace = replace(pace, callback=partial(self._tell, pace.callback))
+        self.ending = self._run(pace)
+
+    def _place_of(self, root: Any) -> int:
+        """Return the place of the root of schedule "tree" among the free variables."""
+        if self.schedule != "tree":
+            raise InputError(
+                f"{_WHO} has a root only with schedule='tree', which passes messages to it and "
+                f"back. Got schedule={self.schedule!r}."
+            )
+        free = self.draft.problem.variables
+        place = np.flatnonzero(free == self.question.wiring.index(root))
+        if not len(place):
+            raise InputError(
+                f"The root of {_WHO} must be a variable that takes part; {root!r} is observed or "
+                "not needed for the query."
+            )
+        return int(place[0])
+
+    def _tell(self, callback: Callback, number: int, residual: float) -> None:
+        """Call a callback with beliefs by name."""
+        names = self.question.wiring.names
+        query = self.question.query
+        beliefs = self._beliefs()
+        told = {}
+        for v in range(len(names)) if query is None else query:
+            values = self.question.marginal(beliefs, v).tolist()
+            told[names[v]] = dict(zip(self.question.wiring.states[v], values, strict=True))
+        callback(number, residual, beliefs=told)
+
+    def _beliefs(self) -> Beliefs:
+        """Return the beliefs of the free variables as they are now."""
+        problem = self.draft.problem
+        return Beliefs(problem.variables, starts(problem.n_states), self.messages.beliefs(), None)
 
     @cached_property
     def net(self) -> Net:
@@ -249,10 +299,8 @@ class LoopyRun:
         if log_z == -np.inf:
             nothing = Beliefs(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0), -np.inf)
             return Answer(nothing, ending.status, -np.inf, "EXACT")
-        problem = self.draft.problem
-        beliefs = Beliefs(problem.variables, starts(problem.n_states), messages.beliefs(), None)
         return Answer(
-            beliefs,
+            self._beliefs(),
             "EXACT" if self.is_exact else ending.status,
             log_z,
             "EXACT" if self.is_exact else "ESTIMATE",

@@ -59,8 +59,8 @@ class LogMessages:
         Whether logs are mixed, not probabilities; and whether others are maximised out, not summed.
     tolerance
         What the residual schedule stops at.
-    threads, seed
-        Of flooding, and of the random order.
+    threads, seed, root
+        Of flooding, of the random order, and the variable that "tree" walks to first, or -1.
     """
 
     details: Mapping[str, str] = {}
@@ -76,6 +76,7 @@ class LogMessages:
         tolerance: float = 0.0,
         threads: int = 1,
         seed: int = 0,
+        root: int = -1,
     ) -> None:
         self.net, self.wires, self._schedule = net, net.wires, schedule
         self._how, self._tolerance = (in_logs, maximum), tolerance
@@ -85,7 +86,7 @@ class LogMessages:
         self.room = self._make_scratch()
         self._parts = _cut(len(wires.kind), len(wires.logs) // _PER_THREAD, threads)
         self._rng = np.random.default_rng(seed)
-        self._walks = net.walks() if schedule == "tree" else []
+        self._walks = net.walks(root) if schedule == "tree" else []
         self._priority: F64 | None = None
         self._floods = _FLOODS
         self.updates = 0

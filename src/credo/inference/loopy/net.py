@@ -73,29 +73,45 @@ class Net:
         parts = int(scipy.sparse.csgraph.connected_components(links, directed=False)[0])
         return len(one) + parts == count
 
-    def walks(self) -> list[Int64]:
+    def walks(self, root: int = -1) -> list[Int64]:
         """List the slots along spanning forests, from the leaves to the roots and back.
 
         There are as many forests as it takes to hold every slot. A root is the first variable of
-        its tree.
+        its tree, but for the one that is given, which links nearest to it are preferred for.
         """
+        rank = self._nearness(root)
         used = np.zeros(self.n_slots, np.int64)
         found: list[Int64] = []
         while self.n_slots and not (found and used.all()):
-            found.append(self._walk(used))
+            found.append(self._walk(used, rank, root))
             used[found[-1]] += 1
         return found
 
-    def _walk(self, used: Int64) -> Int64:
+    def _nearness(self, root: int) -> Int64:
+        """Rank the slots by their distance from a root; without one as they are numbered."""
+        count, one, two = self._links
+        turn = np.arange(1, len(one) + 1)
+        if root < 0:
+            return turn
+        graph = scipy.sparse.csr_array((turn, (one, two)), (count, count))
+        how = {"directed": False, "unweighted": True, "indices": root}
+        steps = scipy.sparse.csgraph.shortest_path(graph, method="D", **how)
+        rank = np.empty_like(turn)
+        rank[np.argsort(np.minimum(steps[one], steps[two]), kind="stable")] = turn
+        return rank
+
+    def _walk(self, used: Int64, rank: Int64, root: int) -> Int64:
         """List the slots along one spanning forest that prefers those least used."""
         (count, one, two), n = self._links, len(self.problem.n_states)
         array, graphs = scipy.sparse.csr_array, scipy.sparse.csgraph
         turn = np.arange(1, len(one) + 1)
         number = array((turn, (one, two)), (count, count))
-        price = used * float(len(one)) + turn  # of two used alike the first: there are no ties
+        price = used * float(len(one)) + rank  # of two used alike the first: there are no ties
         forest = graphs.minimum_spanning_tree(array((price, (one, two)), (count, count)))
         _, part = graphs.connected_components(forest, directed=False)
         roots = np.unique(part[:n], return_index=True)[1]
+        if root >= 0:
+            roots[part[roots] == part[root]] = root
         low, high = forest.tocoo().coords
         ends = np.append(low, np.full(len(roots), count)), np.append(high, roots)  # one more node
         tree = array((np.ones(len(ends[0])), ends), (count + 1, count + 1))
