@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
@@ -11,8 +12,9 @@ import scipy
 
 Arc: TypeAlias = tuple[int, int]
 
-#: Nodes in a row; more are put into the rows below.
-_IN_A_ROW = 6
+#: Nodes in a row: at least so many, of large graphs so many times the root of their number; more
+#: are put into the rows below.
+_IN_A_ROW, _SPREAD = 6, 1.3
 #: Rounds of sorting rows and of moving nodes; small graphs settle after two or three.
 _ROUNDS = 6
 
@@ -46,7 +48,11 @@ def arrange(n: int, arcs: Sequence[Arc], widths: tuple[float, float], *, directe
     rows = [_first_guess(n, row_of, row) for row in range(max(row_of) + 1)]
     links = [(a, b) for route in routes for a, b in pairwise(route) if row_of[a] != row_of[b]]
     rows = _with_few_crossings(rows, links)
-    room = np.where(np.arange(len(row_of)) < n, *widths)
+    # Bends take half the width of the fullest row at most.
+    n_nodes = max(sum(v < n for v in row) for row in rows)
+    n_bends = max(sum(v >= n for v in row) for row in rows)
+    bend = min(widths[1], n_nodes * widths[0] / (2 * max(n_bends, 1)))
+    room = np.where(np.arange(len(row_of)) < n, widths[0], bend)
     beside = _neighbours(len(row_of), links)
     x = np.zeros(len(room))
     offsets = [np.cumsum(room[row]) - room[row] / 2 for row in rows]
@@ -99,16 +105,17 @@ def _rows_of(above: dict[int, list[int]], arcs: Sequence[Arc]) -> list[int]:
     """Put each node into the first row with room below what must be above it."""
     row_of: dict[int, int] = {}
     used: list[int] = []
+    most = max(_IN_A_ROW, math.ceil(_SPREAD * math.sqrt(len(above))))
     for node, parents in above.items():
         row = max((row_of[p] + 1 for p in parents), default=0)
-        while row < len(used) and used[row] == _IN_A_ROW:
+        while row < len(used) and used[row] == most:
             row += 1
         used += [0] * (row + 1 - len(used))
         used[row] += 1
         row_of[node] = row
     for node in (v for v, parents in above.items() if not parents):  # down to its first child
         near = min((row_of[b] - 1 for a, b in arcs if a == node), default=0)
-        if near > row_of[node] and used[near] < _IN_A_ROW:
+        if near > row_of[node] and used[near] < most:
             used[near] += 1
             used[row_of[node]] -= 1
             row_of[node] = near
@@ -146,11 +153,14 @@ def _with_few_crossings(rows: list[list[int]], links: list[Arc]) -> list[list[in
 def _sorted_rows(rows: list[list[int]], links: list[Arc], *, downwards: bool) -> list[list[int]]:
     """Sort row after row by the places in the row before."""
     place = _order(rows)
-    pairs = [(b, a) for a, b in links] if downwards else links
+    before: dict[int, list[int]] = {}
+    for a, b in links:
+        upper, lower = (b, a) if downwards else (a, b)
+        before.setdefault(upper, []).append(lower)
     done = []
     for row in rows if downwards else rows[::-1]:
-        wish = {v: [place[other] for node, other in pairs if node == v] or [place[v]] for v in row}
-        done.append(sorted(row, key=lambda v: sum(wish[v]) / len(wish[v])))
+        wish = {v: np.mean([place[other] for other in before.get(v, [v])]) for v in row}
+        done.append(sorted(row, key=wish.__getitem__))
         place |= _order(done[-1:])
     return done if downwards else done[::-1]
 
@@ -163,10 +173,10 @@ def _order(rows: list[list[int]]) -> dict[int, float]:
 def _crossings(rows: list[list[int]], links: list[Arc]) -> int:
     """Count the pairs of links that cross."""
     place = _order(rows)
-    row_of = {v: r for r, row in enumerate(rows) for v in row}
-    return sum(
-        (place[a] - place[c]) * (place[b] - place[d]) < 0
-        for i, (a, b) in enumerate(links)
-        for c, d in links[:i]
-        if row_of[a] == row_of[c]
-    )
+    count = 0
+    for row in rows:
+        inside = set(row)
+        ends = np.array([(place[a], place[b]) for a, b in links if a in inside]).reshape(-1, 2)
+        upper, lower = (np.sign(end[:, np.newaxis] - end) for end in ends.T)
+        count += int((upper * lower < 0).sum()) // 2
+    return count
