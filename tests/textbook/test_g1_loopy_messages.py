@@ -200,7 +200,7 @@ def test_g1_beliefs_are_seen_sweep_by_sweep():
         triangle(),
         sweeps=4,
         momentum=0.5,
-        callback=lambda sweep, residual, beliefs: heard.append((sweep, residual, beliefs)),
+        callback=lambda *told, beliefs: heard.append((*told, beliefs)),
     )
     assert [sweep for sweep, _, _ in heard] == [1, 2, 3, 4]
     assert [residual for _, residual, _ in heard] == post.residuals.tolist()
@@ -214,7 +214,7 @@ def test_g1_beliefs_are_seen_sweep_by_sweep():
 
 def test_g1_beliefs_handed_to_a_callback_have_observed_variables_and_leave_out_what_is_not_asked():
     heard = []
-    loopy(triangle(), callback=lambda k, residual, beliefs: heard.append(beliefs), sweeps=1)
+    loopy(triangle(), callback=lambda *_, beliefs: heard.append(beliefs), sweeps=1)
     assert list(heard[0]) == ["a", "b", "c"]
     field = triangle()
     credo.infer(
@@ -222,12 +222,12 @@ def test_g1_beliefs_handed_to_a_callback_have_observed_variables_and_leave_out_w
         {"c": 1},
         query=["b", "c"],
         method="loopy",
-        callback=lambda k, residual, beliefs: heard.append(beliefs),
+        callback=lambda *_, beliefs: heard.append(beliefs),
     )
     assert list(heard[-1]) == ["b", "c"]
     assert heard[-1]["c"] == {0: 0.0, 1: 1.0}
     with pytest.raises(InputError, match="only with method='loopy'"):
-        credo.infer(field, method="mean_field", callback=lambda k, residual, beliefs: None)
+        credo.infer(field, method="mean_field", callback=lambda *_, beliefs: beliefs.clear())
 
 
 def square():

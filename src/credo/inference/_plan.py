@@ -13,7 +13,7 @@ import numpy as np
 
 from credo import _checks as check
 from credo._kernels.cliques import TINY
-from credo._results import duration, html_table
+from credo._results import Drawable, duration, html_table
 from credo._types import Label
 from credo.exceptions import InputError
 from credo.graphs.evidence import Evidence
@@ -367,7 +367,7 @@ class Step:
 
         One pass for a target; otherwise each table is multiplied once more on the way back.
         """
-        tree, order = self._tree, self.order
+        tree, order = self.tree, self.order
         if tree is None:
             return 3.0 * order.cells_all
         cells = np.diff(tree.table_start).astype(float)
@@ -385,7 +385,7 @@ class Step:
         return _PASS + _PART * parts + products + passes * _CELL * self.order.cells
 
     @cached_property
-    def _tree(self) -> CliqueTree | None:
+    def tree(self) -> CliqueTree | None:
         """The tree of cliques; None if it is too large to be laid out."""
         order = self.order
         if order.cells > _COUNTABLE or not len(order.sequence):
@@ -395,7 +395,7 @@ class Step:
     @property
     def _is_in_logs(self) -> bool:
         """Tell whether a product of the factors of a clique can be too small for float64."""
-        problem, tree = self.problem, self._tree
+        problem, tree = self.problem, self.tree
         if problem.is_wide or tree is None or tree.home.max(initial=-1) < 0:
             return problem.is_wide
         first, has_home = problem.cell_start[:-1], tree.home >= 0
@@ -443,10 +443,10 @@ class TreeStep(Step):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Plan(Drawable):
     """Say how an exact answer will be found and what it costs.
 
-    Made by :func:`plan`; printing it shows everything.
+    Made by :func:`plan`; printing it shows everything, ``plot`` draws the tree of cliques.
 
     Attributes
     ----------
@@ -542,6 +542,45 @@ class Plan:
         """The names of the variables of the largest clique."""
         step = self._hardest
         return tuple(_names(step.problem, sorted(step.order.clique.tolist())))
+
+    @property
+    def cliques(self) -> tuple[tuple[Label, ...], ...]:
+        """The variables of each clique, children before parents; of several passes the hardest."""
+        tree = self._laid_out
+        return self._named(() if tree is None else map(tree.variables_of, range(len(tree.parent))))
+
+    @property
+    def parents(self) -> tuple[int | None, ...]:
+        """The parent of each clique, by its place in ``cliques``; None for roots."""
+        tree = self._laid_out
+        return () if tree is None else tuple(None if p < 0 else int(p) for p in tree.parent)
+
+    @property
+    def separators(self) -> tuple[tuple[Label, ...], ...]:
+        """The variables that each clique shares with its parent; none for roots."""
+        tree = self._laid_out
+        return self._named(() if tree is None else map(tree.separator_of, range(len(tree.parent))))
+
+    @property
+    def clique_sizes(self) -> tuple[int, ...]:
+        """The cells of the table of each clique."""
+        tree = self._laid_out
+        return () if tree is None else tuple(np.diff(tree.table_start).tolist())
+
+    @property
+    def _laid_out(self) -> CliqueTree | None:
+        """The tree of the hardest pass; None without variables."""
+        step = self._hardest
+        if step.order.cells > _COUNTABLE:
+            raise InputError(
+                f"The tree of cliques is too large to be laid out: its tables have "
+                f"{as_text(self.n_bytes)}. The largest clique is in largest_clique."
+            )
+        return step.tree
+
+    def _named(self, cliques: Iterable[Iterable[int]]) -> tuple[tuple[Label, ...], ...]:
+        problem = self._hardest.problem
+        return tuple(tuple(_names(problem, sorted(clique))) for clique in cliques)
 
     def __str__(self) -> str:
         tries = self._hardest.order.tries

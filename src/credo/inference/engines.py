@@ -67,7 +67,7 @@ def _by_name(*engines: Engine) -> dict[str, Engine]:
 _SEARCH = "order effort seed"
 _SWEEPS = "sweeps tolerance"
 _MESSAGES = f"schedule momentum domain {_SWEEPS} threads seed callback"
-_LOOPY = f"schedule momentum domain temperature counting {_SWEEPS} dtype threads start seed root callback"
+_LOOPY = f"{_MESSAGES} temperature counting dtype start root"
 _BOUNDED = f"{_SWEEPS} seed callback"
 _TREES = f"forests rounds {_BOUNDED}"
 _MOVES = "start sweeps restarts forests seed callback"

@@ -115,25 +115,17 @@ class JunctionTree(Drawable):
     @property
     def cliques(self) -> tuple[tuple[Label, ...], ...]:
         """The variables of each clique, children before parents."""
-        names = self._question.wiring.names
-        return tuple(
-            tuple(names[v] for v in sorted(self._tree.variables_of(k)) if v < len(names))
-            for k in range(len(self._tree.parent))
-        )
+        return self.plan.cliques
 
     @property
     def parents(self) -> tuple[int | None, ...]:
         """The parent of each clique, by its place in ``cliques``; None for roots."""
-        return tuple(None if p < 0 else int(p) for p in self._tree.parent)
+        return self.plan.parents
 
     @property
     def separators(self) -> tuple[tuple[Label, ...], ...]:
         """The variables that each clique shares with its parent; none for roots."""
-        names, tree = self._question.wiring.names, self._tree
-        return tuple(
-            tuple(names[v] for v in sorted(tree.separator_of(k)) if v < len(names))
-            for k in range(len(tree.parent))
-        )
+        return self.plan.separators
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Survive the way to another process, where the tree is built again."""

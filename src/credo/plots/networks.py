@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
+from textwrap import wrap
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from credo._types import F64, Label
 from credo.exceptions import InputError
 from credo.graphs import FactorGraph, Wiring
 from credo.graphs.models import AbstractModel
-from credo.inference import GraphPosterior, JunctionTree, WeightOfEvidence, infer
+from credo.inference import GraphPosterior, JunctionTree, Plan, WeightOfEvidence, infer
 from credo.inference.message_passing import MessagePassing
 from credo.plots.figures import COLOURS, axes_for, draw, inches_of, name_of
 from credo.plots.layout import Arc, Layers, arrange
@@ -34,8 +35,8 @@ _MOST_BARS = 40
 _MOST_POINTS = 150
 
 # Lengths are inches before scaling.
-#: A box: its width, its head, a line for each state, and what is left below them.
-_WIDTH, _HEAD, _LINE, _FOOT = 1.9, 0.28, 0.23, 0.07
+#: A box: its width, its head, a line for each state or of text, and what is left below.
+_WIDTH, _HEAD, _LINE, _NOTE, _FOOT = 1.9, 0.28, 0.23, 0.15, 0.07
 #: The width of a box without bars, and the side of a factor's square.
 _NARROW, _SQUARE = 1.15, 0.2
 #: Where the bars of a box begin and end.
@@ -54,10 +55,13 @@ class _Box(NamedTuple):
     name: str
     lines: list[tuple[str, float, float | None]]  #: state, probability, the one before
     finding: str  #: "state", "weights" or ""; "factor" for a square
+    notes: tuple[str, ...] = ()  #: lines of text below the name
 
     @property
     def height(self) -> float:
-        return _SQUARE if self.finding == "factor" else _HEAD + _LINE * len(self.lines) + _FOOT
+        if self.finding == "factor":
+            return _SQUARE
+        return _HEAD + _LINE * len(self.lines) + _NOTE * len(self.notes) + _FOOT
 
 
 class _Stop(NamedTuple):
@@ -133,20 +137,54 @@ def _(result: AbstractModel, ax: Any = None) -> Any:
 
 
 @draw.register
-def _(result: JunctionTree, ax: Any = None) -> Any:
-    """Draw the cliques, roots on top, and the variables that neighbours share beside the links."""
-    cliques = [_Box(", ".join(map(str, names)), [], "") for names in result.cliques]
-    arcs = [(parent, k) for k, parent in enumerate(result.parents) if parent is not None]
-    layers = arrange(len(cliques), arcs, _WIDTHS, directed=True)
-    axes, scale, stops = _draw_boxes(ax, cliques, layers, arrows=False, width=_WIDTH)
-    for k, parent in enumerate(result.parents):
-        if parent is not None:
-            shared = name_of(", ".join(map(str, result.separators[k])), _TITLE)
-            x = (stops[parent].x + stops[k].x) / 2
-            style = {"ha": "center", "va": "center", "size": 8 * scale, "color": _INK, "zorder": 6}
-            box = {"facecolor": "white", "edgecolor": _FRAME, "linewidth": 0.6, "pad": 1.5}
-            axes.text(x, stops[k].top + _BELOW / 2, shared, bbox=box, **style)
+def _(result: JunctionTree, ax: Any = None, *, n_cliques: int = 60) -> Any:
+    """Draw the cliques, as the plan of the tree does."""
+    return draw(result.plan, ax=ax, n_cliques=n_cliques)
+
+
+@draw.register
+def _(result: Plan, ax: Any = None, *, n_cliques: int = 60) -> Any:
+    """Draw the tree of cliques, roots on top: the cells of each table, and its variables.
+
+    Beside a link stands what two cliques share; the largest table is marked. Of more than
+    ``n_cliques`` the largest are drawn, below the nearest one above them that is.
+    """
+    names, sizes, parents = result.cliques, result.clique_sizes, result.parents
+    if not names:
+        raise InputError("There is nothing to draw: no variable takes part in the answer.")
+    most, top = check.count(n_cliques, "n_cliques of plot"), max(sizes)
+    kept = sorted(np.argsort([-size for size in sizes], kind="stable")[:most].tolist())
+    place, arcs, direct = {k: i for i, k in enumerate(kept)}, list[Arc](), list[int]()
+    for k in kept:
+        above = parents[k]
+        while above is not None and above not in place:
+            above = parents[above]
+        if above is not None:
+            arcs.append((place[above], place[k]))
+            direct += [k] if above == parents[k] else []
+    marked = ["state" if sizes[k] == top else "" for k in kept]
+    boxes = [
+        _Box(f"{sizes[k]:,} cells", [], mark, _wrapped(names[k]))
+        for k, mark in zip(kept, marked, strict=True)
+    ]
+    layers = arrange(len(boxes), arcs, _WIDTHS, directed=True)
+    axes, scale, stops = _draw_boxes(ax, boxes, layers, arrows=False, width=_WIDTH)
+    for k in direct:
+        shared, stop = name_of(", ".join(map(str, result.separators[k])), _TITLE), stops[place[k]]
+        style = {"ha": "center", "va": "center", "size": 7.5 * scale, "color": _INK}
+        box = {"facecolor": "white", "edgecolor": _FRAME, "linewidth": 0.6, "pad": 1.5}
+        axes.text(stop.x, stop.top + 0.14, shared, bbox=box, zorder=6, **style)
+    told = f"{len(kept)} of {len(names)} cliques, the largest"
+    if len(kept) == len(names):
+        told = f"{len(names)} clique{'s' * (len(names) > 1)}"
+    axes.set_title(f"{result.engine}: {told}; width {result.width}", fontsize=9)
     return axes
+
+
+def _wrapped(names: Iterable[Label]) -> tuple[str, ...]:
+    """Write names in a few short lines."""
+    lines = wrap(", ".join(map(str, names)), 28)
+    return tuple(lines if len(lines) <= 4 else [*lines[:3], f"… {len(lines) - 3} more lines"])
 
 
 @draw.register
@@ -440,8 +478,12 @@ def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float, wide: float) -> N
     text: dict[str, Any] = {"va": "center_baseline", "color": _INK, "zorder": 5}
     head = name_of(box.name, _TITLE)
     size = scale * _size(head, bold, wide - 0.1)
-    middle = top - (_HEAD / 2 if box.lines else box.height / 2)
+    middle = top - (_HEAD / 2 if box.lines or box.notes else box.height / 2)
     axes.text(stop.x, middle, head, ha="center", size=size, weight="bold", **text)
+    for i, note in enumerate(box.notes):
+        words = name_of(note, 40)
+        y, size = top - _HEAD - (i + 0.3) * _NOTE, scale * _size(words, plain, wide - 0.1)
+        axes.text(stop.x, y, words, ha="center", size=size, **text)
     start, length = x + _BARS[0], _BARS[1] - _BARS[0]
     ink = OBSERVED if box.finding == "state" else BELIEVED
     percents = _percents([p for _, p, _ in box.lines]) if box.lines else []

@@ -379,8 +379,46 @@ class TestTrees:
     def test_of_cliques_show_them_and_what_they_share(self):
         tree = credo.JunctionTree(clinic())
         ax = tree.plot()
-        assert texts(ax) == [*(", ".join(names) for names in tree.cliques), "ill"]
+        assert texts(ax) == ["4 cells", "age, ill", "4 cells", "ill, test", "ill"]
         assert len(patches(ax, FancyArrowPatch)) == 1
+        assert ax.get_title() == "junction_tree: 2 cliques; width 1"
+
+    def test_of_a_plan_show_the_cells_of_each_table_and_mark_the_largest(self):
+        net = credo.BayesianNetwork()
+        for name, k in {"a": 2, "b": 3, "c": 5, "d": 2}.items():
+            net.variable(name, k)
+        net.cpt("a", [], [0.5, 0.5])
+        net.cpt("b", ["a"], np.full((2, 3), 1 / 3))
+        net.cpt("c", ["b"], np.full((3, 5), 1 / 5))
+        net.cpt("d", ["c"], np.full((5, 2), 1 / 2))
+        plan = credo.plan(net)
+        sizes = dict(zip(plan.cliques, plan.clique_sizes, strict=True))
+        assert sizes == {("a", "b"): 6, ("b", "c"): 15, ("c", "d"): 10}
+        for clique, parent, shared in zip(plan.cliques, plan.parents, plan.separators, strict=True):
+            above = set() if parent is None else set(plan.cliques[parent])
+            assert set(shared) == set(clique) & above
+        ax = plan.plot()
+        assert {text for text in texts(ax) if "cells" in text} == {
+            "6 cells",
+            "15 cells",
+            "10 cells",
+        }
+        marked = [
+            frame
+            for frame in patches(ax, FancyBboxPatch)
+            if frame.get_edgecolor() == plt.matplotlib.colors.to_rgba(OBSERVED)
+        ]
+        assert len(marked) == 1
+        assert texts(plan.plot(n_cliques=1))[0] == "15 cells"
+        assert (
+            plan.plot(n_cliques=1).get_title().startswith("junction_tree: 1 of 3 cliques, the la")
+        )
+        assert credo.plan(net, {"b": 0}, query=["a"]).cliques == (("a",),)
+
+    def test_of_nothing_are_refused(self):
+        plan = credo.plan(clinic(), dict.fromkeys(("age", "ill", "test"), "no"))
+        with pytest.raises(InputError, match="no variable takes part"):
+            plan.plot()
 
     def test_of_messages_have_an_arrow_for_each_in_the_order_of_sending(self):
         passed = credo.pass_messages(clinic(), {"test": "yes"}, root="ill")

@@ -211,7 +211,7 @@ class LoopyRun:
             self.messages.start_from(self._messages_of(start))
         self.is_exact = False
         pace = options.pace
-        if hears_beliefs(pace.callback):
+        if pace.callback is not None and hears_beliefs(pace.callback):
             pace = replace(pace, callback=partial(self._tell, pace.callback))
         self.ending = self._run(pace)
 

@@ -1,4 +1,4 @@
-"""F2: a plan counts every multiplication, and on trees no order beats leaves to root."""
+"""Textbook H18: a plan counts every multiplication, and on trees no order beats leaves to root."""
 
 import itertools
 import math
