@@ -11,7 +11,7 @@ PYTEST  = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # What runs each line; laws, pages and examples run the same lines again, and are slowed down by coverage.
 COVERED = tests/unit $(wildcard tests/e2e/*cli.py)
 
-.PHONY: help demo test test-all test-cpus kernels mutants lint format bench docs rooms clean
+.PHONY: help demo test test-all test-cpus kernels mutants lint format bench docs rooms tutorials clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -71,7 +71,7 @@ format: $(READY)     ## fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(PEERS)      ## the measured tables of the README
+bench: $(PEERS)      ## the measured tables, and the pages that quote them
 	$(BIN)/python benchmarks/peers/decisions.py
 	$(BIN)/python benchmarks/peers/gaussian.py
 	$(BIN)/python benchmarks/peers/missing.py
@@ -85,9 +85,13 @@ bench: $(PEERS)      ## the measured tables of the README
 	$(BIN)/python benchmarks/images.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/plans.py
+	$(BIN)/python benchmarks/peers/glance.py
 
 rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph
 	$(BIN)/python docs/draw_rooms.py
+
+tutorials: $(READY)  ## redraw the pictures of the tutorials, by the code that they show
+	$(BIN)/python docs/draw_tutorials.py
 
 docs: $(VENV)/.docs  ## the site, in build/docs: runs the gallery, needs no network, ends at a warning
 	$(BIN)/sphinx-build -W --keep-going -q -j $(JOBS) -b html docs build/docs

@@ -23,7 +23,10 @@ import credo
 
 RESULTS = Path(__file__).parent / "results"
 #: The pages that quote tables.
-PAGES = [Path(__file__).parents[2] / each for each in ("README.md", "docs/how-to/denoising.md")]
+PAGES = [
+    Path(__file__).parents[2] / each
+    for each in ("README.md", "docs/reference/benchmarks.md", "docs/how-to/denoising.md")
+]
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 #: What stands in the place of a figure of a peer that is not installed.

@@ -25,10 +25,13 @@ from credo.classifiers.schema import (
     summariser_of,
 )
 from credo.decisions import Loss
-from credo.exceptions import InputError
+from credo.exceptions import InputError, TableWarning
 from credo.tables.arrow import plain_batch
 from credo.tables.passes import Engine, Labelling, TablePasses, open_table
 from credo.tables.source import Progress, Source
+
+#: Rows from which on one expects words to repeat.
+_MANY = 30
 
 
 def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
@@ -121,6 +124,7 @@ def fit_table(  # noqa: PLR0913 - what to learn from, and how to get at it
         *(learner, opened, target), features=features, weight=weight, drop=drop, missing=missing
     )
     opened.tell_marks(schema.columns)
+    _ask_of_names(opened, schema, owner)
     passes = TablePasses(opened, Labelling.of(learner, schema, owner), engine, progress)
     if learner.Summary is None:
         learner._fit_passes(passes, schema.names)  # noqa: SLF001 - how such models learn
@@ -201,6 +205,27 @@ def _head(source: Source, schema: TableSchema) -> Any:
     if not head.num_rows:
         raise InputError(f"fit_table: {source.name} has no rows.")
     return plain_batch(head.combine_chunks().to_batches()[0])
+
+
+def _ask_of_names(source: Source, schema: TableSchema, owner: str) -> None:
+    """Ask whether columns of words that hardly repeat, such as identifiers or days, are needed."""
+    words = [spec.name for spec in schema.features if spec.kind == "category"]
+    if not words:
+        return
+    told, names = [], []
+    head = source.head(words)
+    for name in words:
+        cells = head.column(name).drop_null()
+        n_values = len(cells.unique())
+        if len(cells) >= _MANY and n_values > len(cells) / 2:
+            told.append(f"column {name!r} has {n_values} different words in {len(cells)} rows")
+            names.append(name)
+    if told:
+        check.warn(
+            f"{owner}: {'; '.join(told)}. Words that hardly repeat, such as names and dates, teach "
+            f"nothing about other rows: pass drop={names}.",
+            TableWarning,
+        )
 
 
 def _summarise(passes: TablePasses, learner: Any, head: Any = None) -> Any:

@@ -143,6 +143,17 @@ def test_a_mark_among_words_is_a_category_and_asked_about(frame, tmp_path):
     predict_table(found, some)  # where nobody is asked again
 
 
+@pytest.mark.parametrize("model", [NaiveBayes(), LogisticClassifier("l2")], ids=["nb", "logistic"])
+def test_words_that_hardly_repeat_are_asked_about(frame, model):
+    some = frame[["city", "left"]].dropna()[:60]
+    named = some.assign(id=[f"K{i}" for i in range(60)], day=[f"{i // 2}." for i in range(60)])
+    told = r"fit_table: column 'id' has 60 different words in 60 rows\. .*: pass drop=\['id'\]\.$"
+    with pytest.warns(TableWarning, match=told):
+        fit_table(model, named, "left")
+    fit_table(model, named, "left", drop=["id"])  # half as many words as rows: no question
+    fit_table(model, named[:29], "left")  # nor are a few rows
+
+
 def test_gaussians_learn_what_fit_learns_and_know_their_columns(frame):
     found = credo.fit_table(credo.GaussianClassifier(), frame, "left", NUMBERS, "weight")
     expected = credo.GaussianClassifier().fit(frame[NUMBERS], frame.left, frame.weight)
