@@ -448,7 +448,8 @@ class Restoration(Animated):
     channels : tuple
         What was found plane by plane; one for binary and grey images.
     seconds : float
-        What the sweeps took, or the cut, without learning.
+        What the sweeps took, or the cut, without learning; the first time with loading the compiled
+        loops.
 
     See Also
     --------

@@ -91,7 +91,7 @@ class GridPosterior(Animated):
     sweeps : int
         How many sweeps were made.
     seconds : float
-        What they took.
+        What they took; the first time with loading the compiled loops.
 
     See Also
     --------
