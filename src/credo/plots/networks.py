@@ -504,5 +504,5 @@ def _draw_box(axes: Any, box: _Box, stop: _Stop, scale: float, wide: float) -> N
 
 def _size(text: str, font: FontProperties, inches: float) -> float:
     """Return the size of a font, in points, or a smaller one at which a text is so wide."""
-    width = TextPath((0, 0), text, prop=font).get_extents().width / 72
+    width = TextPath((0, 0), text, prop=font).vertices[:, 0].max(initial=0.0) / 72
     return font.get_size_in_points() * min(1.0, inches / max(width, 1e-9))
