@@ -13,6 +13,7 @@ import numpy.typing as npt
 from credo._types import F64, Int, Label
 from credo.decisions.predictive import as_normal
 from credo.exceptions import InputError, ShapeError
+from credo.families import Histogram
 from credo.posterior.posterior import log_sum_exp
 
 #: Two ends of an interval, either of which may be infinite.
@@ -26,8 +27,8 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 #: How far from one the mass of a density may be.
 MASS_TOLERANCE = 1e-9
-#: What a distribution must be able to answer; ``sf`` too, or it is one minus ``cdf``.
-METHODS = ("logpdf", "cdf", "ppf")
+#: Probability on either side of whole numbers that is not looked at, and their largest number.
+_LEFT_OUT, _MOST_VALUES = 1e-16, 2**20
 
 _TAILS = np.array([1e-12, 1e-9, 1e-6, 1e-4, 1e-3])
 #: Levels at which a density is looked at: the body in steps of 1/64, and both tails.
@@ -50,21 +51,22 @@ _ROUNDS = 40
 _MOST_POINTS = 100_000
 
 
+def on_a_line(source: Any) -> bool:
+    """Tell whether something answers as a distribution of single numbers does."""
+    log = "logpmf" if hasattr(source, "logpmf") else "logpdf"
+    return all(callable(getattr(source, method, None)) for method in (log, "cdf", "ppf"))
+
+
 class Density:
     """The distribution of one class on the line."""
 
     def __init__(self, source: Any, name: Label, support: Range | None) -> None:
-        if hasattr(source, "pmf"):
+        if not on_a_line(source):
             raise InputError(
-                f"regions: the distribution of {name!r} is discrete, so it has no density. Use "
-                "Posterior.from_bayes with its probabilities, then credo.decide."
-            )
-        if not all(callable(getattr(source, method, None)) for method in METHODS):
-            raise InputError(
-                f"regions: the density of {name!r} must be a credo.families.Gaussian, a continuous "
+                f"regions: the density of {name!r} must be a family of credo.families, a "
                 "one-dimensional SciPy distribution with its parameters set, or an object with "
-                f"logpdf, cdf and ppf. Got {type(source).__name__}. A function can be the _pdf of "
-                "a subclass of scipy.stats.rv_continuous."
+                f"logpdf or logpmf, cdf and ppf. Got {type(source).__name__}. A function can be "
+                "the _pdf of a subclass of scipy.stats.rv_continuous."
             )
         if np.shape(source.cdf(0.0)) != ():
             raise ShapeError(
@@ -72,11 +74,20 @@ class Density:
                 f"them, of shape {np.shape(source.cdf(0.0))}."
             )
         normal = as_normal(source)
-        self._source = source if normal is None else normal
+        self._source: Any = source if normal is None else normal
         self._sf = getattr(self._source, "sf", lambda x: 1 - self._source.cdf(x))
+        #: Whether it is of whole numbers, and has probabilities instead of densities.
+        self.discrete = hasattr(source, "logpmf")
+        self._log = getattr(self._source, "logpmf" if self.discrete else "logpdf")
         #: Mean and variance, if it is a Gaussian.
         self.gaussian = None if normal is None else (float(normal.mean), float(normal.variance))
         self.low, self.high = self.quantile(np.array([0.0, 1.0])).tolist()
+        #: Whole numbers between which all but 1e-16 of the probability is; none of densities.
+        self.numbers = self._whole_numbers(name) if self.discrete else np.empty(0)
+        #: Where the density may jump.
+        self.jumps: list[float] = [self.low, self.high]
+        if isinstance(source, Histogram):
+            self.jumps += source.edges.tolist()
         if not self.low < self.high:
             raise InputError(
                 f"regions: the density of {name!r} has no support, so its parameters are out of "
@@ -95,7 +106,7 @@ class Density:
         """Return the log density; minus infinity outside [low, high]."""
         # Far from the body, squares overflow and logarithms of zero occur; both mean zero.
         with np.errstate(all="ignore"):
-            values = np.asarray(self._source.logpdf(x), dtype=np.float64)
+            values = np.asarray(self._log(x), dtype=np.float64)
         # SciPy standardises x first, which can round a point just outside to the end itself.
         inside = (x >= self.low) & (x <= self.high) & ~np.isnan(values)
         return np.where(inside, values, -np.inf)
@@ -106,6 +117,37 @@ class Density:
         if below < 0.5:
             return max(0.0, float(self._source.cdf(high)) - below)
         return max(0.0, float(self._sf(low)) - float(self._sf(high)))
+
+    def _whole_numbers(self, name: Label) -> F64:
+        """Find the numbers that a discrete distribution is on, and its ends."""
+        first, last = self._reach(-1, name), self._reach(1, name)
+        self.low = -np.inf if self._source.cdf(first - 1) > 0 else first - 0.5
+        self.high = np.inf if self._sf(last) > 0 else last + 0.5
+        numbers = np.arange(first, last + 1)
+        seen = float(np.exp(self.log_density(numbers)).sum())
+        if abs(seen - 1) > MASS_TOLERANCE:
+            raise InputError(
+                f"regions: the probabilities of {name!r} at whole numbers add up to {seen:.9g}, "
+                "not to 1. Multiply its values, so that they are whole."
+            )
+        return numbers
+
+    def _reach(self, side: int, name: Label) -> float:
+        """Return the whole number on one side beyond which no more than 1e-16 is left."""
+        middle, step = float(self.quantile(np.array(0.5))), 64
+
+        def beyond(x: Any) -> Any:
+            return self._sf(x) if side > 0 else self._source.cdf(x - 1)
+
+        while beyond(middle + side * step) > _LEFT_OUT:
+            step *= 4
+            if step > _MOST_VALUES:
+                raise InputError(
+                    f"regions: the distribution of {name!r} spreads over more than {_MOST_VALUES} "
+                    "whole numbers. Use a continuous distribution that is near it."
+                )
+        x = middle + side * np.arange(step + 1.0)
+        return float(x[np.argmax(beyond(x) <= _LEFT_OUT)])
 
     def quantile(self, levels: F64) -> F64:
         """Return quantiles."""
@@ -129,6 +171,16 @@ class Setting:
     support: Range
 
     @property
+    def discrete(self) -> bool:
+        """Whether the classes are distributions of whole numbers."""
+        return self.densities[0].discrete
+
+    @property
+    def numbers(self) -> F64:
+        """The whole numbers that some class is on, in ascending order."""
+        return np.unique(np.concatenate([density.numbers for density in self.densities]))
+
+    @property
     def active(self) -> Int:
         """Indices of the classes with a positive prior."""
         return np.flatnonzero(self.priors)
@@ -140,7 +192,8 @@ class Setting:
         for k in self.active:
             density = self.densities[k]
             values = density.log_density(x)
-            silent |= np.isneginf(values) & (x > density.low) & (x < density.high)
+            if not density.discrete:  # a probability of zero is zero
+                silent |= np.isneginf(values) & (x > density.low) & (x < density.high)
             joint[:, k] = np.log(self.priors[k]) + np.minimum(values, _LOG_MOST)
         # A density that underflowed is only known to be below the least number there is; if the
         # others are below it too, nobody can say which is larger.
@@ -180,6 +233,8 @@ def _rounding(joint: F64) -> F64:
 
 def cells_of(setting: Setting) -> list[Cell]:
     """Cut the support into stretches of one act each; neighbours have different acts."""
+    if setting.discrete:
+        return _merged(_one_by_one(setting))
     thresholds = closed_thresholds(setting)
     cells = _searched(setting) if thresholds is None else _between(setting, thresholds)
     return _merged(_without_gaps(cells))
@@ -259,14 +314,28 @@ def _inside(low: float, high: float, means: F64, variances: F64) -> float:
     return float(high - away) if np.isinf(low) else 0.5 * low + 0.5 * high
 
 
+# --- whole numbers ----------------------------------------------------------------------------
+
+
+def _one_by_one(setting: Setting) -> list[Cell]:
+    """Ask for the act at each whole number that is possible; cells end halfway between two."""
+    x = setting.numbers
+    acts = setting.acts(x)
+    x, acts = x[acts >= 0], acts[acts >= 0]
+    ends = [setting.support[0], *(np.floor(0.5 * (x[:-1] + x[1:])) + 0.5), setting.support[1]]
+    return [
+        (float(a), float(b), int(act)) for (a, b), act in zip(pairwise(ends), acts, strict=True)
+    ]
+
+
 # --- search -----------------------------------------------------------------------------------
 
 
 def _searched(setting: Setting) -> list[Cell]:
-    """Search between the ends of the classes' supports, where densities may jump."""
+    """Search between the places where densities may jump, such as the ends of a support."""
     low, high = setting.support
     classes = [setting.densities[k] for k in setting.active]
-    ends = {end for c in classes for end in (c.low, c.high) if low < end < high}
+    ends = {end for c in classes for end in c.jumps if low < end < high}
     points = np.unique(np.concatenate([c.points() for c in classes]))
     return [
         cell
@@ -276,7 +345,7 @@ def _searched(setting: Setting) -> list[Cell]:
 
 
 def _piece(setting: Setting, points: F64, low: float, high: float) -> list[Cell]:
-    """Find the acts on one piece, on which no support begins or ends."""
+    """Find the acts on one piece, on which no density jumps."""
     width = high - low if np.isfinite(high - low) else 1.0
     close = np.concatenate([low + width * _HALVINGS, high - width * _HALVINGS])
     candidates = np.concatenate([points, close[np.isfinite(close)]])

@@ -13,7 +13,7 @@ import scipy
 from credo import _checks as check
 from credo._results import Plain, number
 from credo._types import F64, Label, PerLabel, RandomState
-from credo.decisions.crossings import METHODS
+from credo.decisions.crossings import on_a_line
 from credo.decisions.line import regions
 from credo.decisions.loss import Loss, as_loss
 from credo.decisions.predictive import as_normal
@@ -39,7 +39,7 @@ class BayesError(Plain):
     low, high : float
         Ends of the confidence interval; both are ``value`` if it is exact.
     method : str
-        ``"closed form"``, ``"quadrature"`` or ``"Monte Carlo"``.
+        ``"closed form"``, ``"quadrature"``, ``"sum"`` or ``"Monte Carlo"``.
     what : str
         ``"error"``, or ``"risk"`` if a loss was given.
     """
@@ -113,10 +113,11 @@ def bayes_error(
     Notes
     -----
     Exact for two Gaussians with one covariance ("closed form", O(d³)) and for one-dimensional
-    distributions ("quadrature", through the decision regions). Otherwise ``n_samples`` points are
-    drawn from the classes and, for Gaussians, from between them as well, where the mistakes are
-    made; each counts by its importance, so that errors of 1e-12 are found too. The interval is the
-    normal one; without Gaussians it is widened by what so many draws may miss altogether. Time
+    distributions ("quadrature", or a "sum" over whole numbers, through the decision regions).
+    Otherwise ``n_samples`` points are drawn from the classes and, for Gaussians, from between them
+    as well, where the mistakes are made; each counts by its importance, so that errors of 1e-12
+    are found too. The interval is the normal one; without Gaussians it is widened by what so many
+    draws may miss altogether. Time
     O(n K² d²).
 
     References
@@ -149,7 +150,8 @@ def bayes_error(
     lines = {name: _on_the_line(c) for name, c in classes.items()}
     if None not in lines.values():
         error = regions(lines, p, Loss(losses, tuple(lines), own.acts)).bayes_risk
-        return BayesError(error, error, error, "quadrature", what)
+        how = "sum" if hasattr(next(iter(lines.values())), "logpmf") else "quadrature"
+        return BayesError(error, error, error, how, what)
     rng = check.generator(random_state, "random_state of bayes_error")
     # What no act can spare is no matter of chance.
     sure, regrets = float(p @ losses.min(axis=1)), losses - losses.min(axis=1, keepdims=True)
@@ -249,8 +251,8 @@ def _as_class(source: Any, name: Label, who: str) -> Any:
         mean, covariance = normal.mean, normal.variance
     elif hasattr(source, "cov") and not callable(getattr(source, "mean", None)):  # SciPy's
         mean, covariance = source.mean, source.cov
-    elif callable(getattr(source, "logpdf", None)) and (
-        callable(getattr(source, "rvs", None)) or _on_the_line(source) is not None
+    elif on_a_line(source) or (
+        callable(getattr(source, "logpdf", None)) and callable(getattr(source, "rvs", None))
     ):
         return source
     else:
@@ -280,7 +282,7 @@ def _on_the_line(source: Any) -> Any:
     """Return the one-dimensional distribution that a class is, or None."""
     if isinstance(source, MultivariateGaussian):
         return Gaussian(source.mean[0], source.covariance[0, 0]) if len(source.mean) == 1 else None
-    return source if all(hasattr(source, method) for method in METHODS) else None
+    return source if on_a_line(source) else None
 
 
 def _closed_form(classes: list[Any], priors: F64) -> float | None:

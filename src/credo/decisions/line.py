@@ -116,6 +116,30 @@ class Regions(Drawable):
         """Probability that each act is taken."""
         return dict(zip(self.acts, (self.priors @ self.probability_table).tolist(), strict=True))
 
+    def values(self) -> dict[Label, F64]:
+        """Return the whole numbers at which each act is taken; impossible ones are left out.
+
+        Returns
+        -------
+        {act: ndarray}
+            In ascending order. What all classes together have less than 1e-16 beyond is not
+            listed.
+
+        Raises
+        ------
+        InputError
+            If the regions are those of densities: these are ``intervals``.
+        """
+        if not self.setting.discrete:
+            raise InputError(
+                "Regions.values lists whole numbers, and these regions are of densities. Use "
+                "intervals."
+            )
+        x = self.setting.numbers
+        x = x[self.weighted_densities(x).any(axis=1)]
+        taken = self.act_at(x)
+        return {act: x[np.array([each == act for each in taken], dtype=bool)] for act in self.acts}
+
     def act_at(self, x: Any) -> Any:
         """Return the act taken at ``x``; on a threshold, the one that comes first in the loss.
 
@@ -183,6 +207,8 @@ class Regions(Drawable):
         (0.1587, 0.1877)
         """
         cuts = np.atleast_1d(check.finite(thresholds, "thresholds of Regions.moved"))
+        if self.setting.discrete:
+            cuts = np.floor(cuts) + 0.5  # the same numbers are below it
         if cuts.shape != self.thresholds.shape:
             raise ShapeError(
                 f"Regions.moved needs {len(self.intervals) - 1} thresholds, as many as before. "
@@ -220,7 +246,11 @@ class Regions(Drawable):
     def __str__(self) -> str:
         """Write the intervals with their acts, then the risk."""
         rows = [("from", "to", "act")]
-        rows += [(number(low), number(high), str(act)) for low, high, act in self.intervals]
+        for low, high, act in self.intervals:
+            first, last = (
+                (np.ceil(low) + 0.0, np.floor(high)) if self.setting.discrete else (low, high)
+            )
+            rows.append((number(first), number(last), str(act)))
         wide = [max(len(row[i]) for row in rows) for i in range(2)]
         lines = [f"{a.rjust(wide[0])}  {b.rjust(wide[1])}  {act}" for a, b, act in rows]
         excess = (
@@ -240,7 +270,7 @@ def regions(
     loss: Loss,
     support: tuple[float, float] | None = None,
 ) -> Regions:
-    r"""Cut the line into decision regions with the least risk.
+    r"""Cut the line, or the whole numbers, into decision regions with the least risk.
 
     .. math:: a^*(x) = \arg\min_a \sum_k L_{ka}\, \pi_k\, p_k(x), \qquad
               R = \sum_k \pi_k \sum_a L_{ka} \int_{\mathcal{R}_a} p_k(x)\, dx
@@ -248,8 +278,9 @@ def regions(
     Parameters
     ----------
     densities : {truth: density}
-        Each a ``credo.families.Gaussian``, a continuous SciPy distribution with its parameters
-        set, or any object with ``logpdf``, ``cdf`` and ``ppf``.
+        Each a ``credo.families.Gaussian``, ``Gamma``, ``Poisson`` …, a SciPy distribution with its
+        parameters set, or any object with ``logpdf`` (``logpmf`` for whole numbers), ``cdf`` and
+        ``ppf``. All are continuous, or all are of whole numbers: counts and codes.
     priors : {truth: p}, or K numbers in the order of the densities
         Probability of each truth.
     loss
@@ -261,12 +292,14 @@ def regions(
     -------
     Regions
         With ``intervals``, ``thresholds``, ``bayes_risk``, ``probability_of_error``, ``shares``,
-        ``act_at`` and ``moved``.
+        ``act_at`` and ``moved``; of whole numbers, ``values()`` are the numbers of each act, and
+        thresholds lie halfway between two of them.
 
     Raises
     ------
     InputError
-        If a density is discrete or does not integrate to one within 1e-9; the truth is named.
+        If a density does not integrate to one within 1e-9, or the probabilities of whole numbers
+        do not add up to it; the truth is named.
     LabelError
         If the truths of densities, priors and loss differ.
 
@@ -285,6 +318,11 @@ def regions(
     Acts that tie up to rounding go to the one that comes first in the loss. Where no class has
     density, the act is that of the nearer neighbour. Probabilities come from the distributions'
     own ``cdf`` and ``sf``.
+
+    Whole numbers are compared one by one, over all but 1e-16 of the probability of each class on
+    either side, by its ``cdf`` and ``sf``. Beyond, the act of the last number goes on: all masses
+    are exact, and the risk is above the least by 1e-16 times the largest regret at most. Time in
+    proportion to that many numbers, 2²⁰ at most.
 
     References
     ----------
@@ -309,6 +347,18 @@ def regions(
      1.57222       inf  wide
     risk 0.257836, probability of error 0.257836
     shares: narrow 0.641937, wide 0.358063
+
+    Counts: the error is a sum.
+
+    >>> from credo.families import Poisson
+    >>> counts = regions({"calm": Poisson(2), "busy": Poisson(6)}, [0.7, 0.3],
+    ...                  Loss.zero_one(["calm", "busy"]))
+    >>> print(counts)
+    from   to  act
+       0    4  calm
+       5  inf  busy
+    risk 0.122374, probability of error 0.122374
+    shares: calm 0.74866, busy 0.25134
     """
     if not isinstance(densities, Mapping):
         raise InputError(
@@ -321,6 +371,12 @@ def regions(
     bounds = None if support is None else _as_support(support)
     named = dict(zip(truths, densities.values(), strict=True))
     classes = tuple(Density(source, name, bounds) for name, source in named.items())
+    discrete = [name for name, c in zip(truths, classes, strict=True) if c.discrete]
+    if 0 < len(discrete) < len(classes):
+        raise InputError(
+            f"regions: the distribution of {discrete[0]!r} is of whole numbers, and others are "
+            "continuous. Give all of them as one kind."
+        )
     hull = bounds or (min(c.low for c in classes), max(c.high for c in classes))
     setting = Setting(classes, p, losses - losses.min(axis=1, keepdims=True), hull)
     intervals = _intervals(setting, loss.acts)

@@ -21,7 +21,8 @@ from credo import _checks as check
 from credo._results import Immutable
 from credo._types import F64
 from credo.exceptions import InputError, NumericalError, ShapeError
-from credo.families import Gaussian
+from credo.families import Categorical, Gaussian
+from credo.families.family import OnALine
 
 #: A function of an array of truths.
 Curve: TypeAlias = Callable[[F64], F64]
@@ -455,13 +456,19 @@ def as_cases(predictive: Any, who: str) -> Any:
             f"{who} cannot tell what the numbers of a {type(predictive).__name__} are. Wrap them "
             "in Samples(values), Quantiles(levels, values) or Gaussian(mean, variance)."
         )
+    if isinstance(predictive, Categorical):  # its mean is of indicators, not of codes
+        codes = np.arange(predictive.probabilities.shape[-1], dtype=np.float64)
+        weights = predictive.probabilities
+        return Samples(np.broadcast_to(codes, weights.shape), weights)
+    if isinstance(predictive, OnALine):
+        return _EachRow(predictive.batch_shape, [_Own(each) for each in predictive.each()])
     missing = [name for name in _METHODS if not callable(getattr(predictive, name, None))]
     if missing or not (hasattr(predictive, "pdf") or hasattr(predictive, "pmf")):
         raise InputError(
             f"{who} needs a Gaussian, Samples, Quantiles or a frozen SciPy distribution. Got "
             f"{type(predictive).__name__}, which has no method {[*missing, 'pdf or pmf'][0]!r}."
         )
-    return _EachRow(predictive, who)
+    return _EachRow(*_frozen(predictive, who))
 
 
 class _Gaussians:
@@ -495,31 +502,57 @@ class _Gaussians:
         return Case(_NONE, _NONE, edges, one.pdf, edges[8:-8])
 
 
-class _EachRow:
-    """A SciPy distribution, which may have arrays as parameters; it is asked row by row."""
+def _frozen(distribution: Any, who: str) -> tuple[tuple[int, ...], list[Any]]:
+    """Return the shape of a SciPy distribution, which may have arrays as parameters, and rows."""
+    try:
+        median = np.asarray(distribution.ppf(0.5))
+    except TypeError as error:
+        raise InputError(
+            f"{who}: the distribution has no parameters yet. Freeze it first, as in "
+            "scipy.stats.gamma(a=2.0)."
+        ) from error
+    for row in np.flatnonzero(~np.isfinite(median.ravel())):
+        where = f" (row {row})" if median.ndim else ""
+        raise InputError(f"{who}: the predictive has no median{where}. Check its parameters.")
+    if not median.ndim:
+        return (), [distribution]
+    names, n_args = list(distribution.kwds), len(distribution.args)
+    given = (*distribution.args, *distribution.kwds.values(), median)
+    rows = zip(*(a.ravel().tolist() for a in np.broadcast_arrays(*given)), strict=True)
+    return median.shape, [
+        distribution.dist(*row[:n_args], **dict(zip(names, row[n_args:-1], strict=True)))
+        for row in rows
+    ]
 
-    def __init__(self, distribution: Any, who: str) -> None:
-        try:
-            median = np.asarray(distribution.ppf(0.5))
-        except TypeError as error:
-            raise InputError(
-                f"{who}: the distribution has no parameters yet. Freeze it first, as in "
-                "scipy.stats.gamma(a=2.0)."
-            ) from error
-        for row in np.flatnonzero(~np.isfinite(median.ravel())):
-            where = f" (row {row})" if median.ndim else ""
-            raise InputError(f"{who}: the predictive has no median{where}. Check its parameters.")
-        self.shape, parts = median.shape, [distribution]
-        if median.ndim:
-            names, n_args = list(distribution.kwds), len(distribution.args)
-            given = (*distribution.args, *distribution.kwds.values(), median)
-            rows = zip(*(a.ravel().tolist() for a in np.broadcast_arrays(*given)), strict=True)
-            parts = [
-                distribution.dist(*row[:n_args], **dict(zip(names, row[n_args:-1], strict=True)))
-                for row in rows
-            ]
-        kind: Callable[[Any], Any] = _Discrete if hasattr(distribution, "pmf") else _Continuous
-        self._parts = [kind(part) for part in parts]
+
+class _Own:
+    """One distribution of a family, with what SciPy's have beside density and quantiles."""
+
+    def __init__(self, family: Any) -> None:
+        self.ppf, self._family = family.ppf, family
+        self.jumps = getattr(family, "edges", _NONE)
+        for name in ("pmf",) if hasattr(family, "pmf") else ("pdf", "logpdf"):
+            setattr(self, name, getattr(family, name))
+
+    def isf(self, q: F64) -> F64:
+        return np.asarray(self.ppf(1 - q))
+
+    def support(self) -> F64:
+        return np.asarray(self.ppf(np.array([0.0, 1.0])))
+
+    def mean(self) -> F64:
+        return np.asarray(self._family.mean)
+
+    def var(self) -> F64:
+        return np.asarray(self._family.variance)
+
+
+class _EachRow:
+    """Distributions that speak SciPy's language, asked one by one."""
+
+    def __init__(self, shape: tuple[int, ...], parts: list[Any]) -> None:
+        self.shape = shape
+        self._parts = [(_Discrete if hasattr(p, "pmf") else _Continuous)(p) for p in parts]
 
     def moments(self) -> tuple[F64, F64]:
         return columns(part.moments() for part in self._parts)
@@ -610,7 +643,8 @@ class _Continuous:
         first, last = max(there[0] - 1, 0), min(there[-1] + 2, len(edges))
         endless = np.isinf(self._ends) & [first == 0, last == len(edges)]
         grid = np.unique(self._dist.ppf(_SCAN[::5]))
-        pieces = np.union1d(edges[first:last], grid)
+        jumps = getattr(self._dist, "jumps", _NONE)
+        pieces = np.unique(np.concatenate([edges[first:last], grid, jumps]))
         return Case(_NONE, _NONE, pieces, lambda t: self._ask("pdf", t), grid, endless)
 
     @cached_property

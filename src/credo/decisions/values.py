@@ -22,14 +22,15 @@ def decide_value(predictive: Any, loss: Any) -> ValueDecision:
 
     Parameters
     ----------
-    predictive : Gaussian, Samples, Quantiles, or a frozen SciPy distribution
-        What is believed about the truth, for one case or for many rows. A SciPy distribution,
-        continuous or discrete, may have arrays as parameters.
+    predictive : family of numbers, Samples, Quantiles, or a frozen SciPy distribution
+        What is believed about the truth, for one case or for many rows: a ``Gaussian``, ``Gamma``,
+        ``Poisson``, ``Histogram`` … of ``credo.families``, or a SciPy distribution, continuous or
+        discrete; each may have arrays as parameters.
     loss : Squared, Absolute, Pinball, AsymmetricLinear, ZeroOne, Linex, str or callable
         The loss; ``"squared"`` and ``"absolute"`` by name. A callable ``loss(value, truth)``
         takes a number and a 1-D array of truths and gives an array of finite losses. ``Linex``
-        needs a Gaussian, Samples or Quantiles, and so does ``ZeroOne`` with a width, unless the
-        predictive is discrete.
+        needs a Gaussian, Samples, Quantiles or Categorical, and so does ``ZeroOne`` with a width,
+        unless the predictive is discrete.
 
     Returns
     -------
@@ -106,7 +107,7 @@ def split_squared(predictive: Any, value: Any) -> SquaredSplit:
 
     Parameters
     ----------
-    predictive : Gaussian, Samples, Quantiles, or a frozen SciPy distribution
+    predictive : family of numbers, Samples, Quantiles, or a frozen SciPy distribution
         What is believed about the truth, for one case or for many rows.
     value : float or array-like
         The proposed value, one for all rows or one for each.

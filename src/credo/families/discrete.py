@@ -39,6 +39,32 @@ def distributions(values: Any, owner: str, what: str = "probabilities") -> F64:
     return array / array.sum(axis=-1, keepdims=True)
 
 
+def cumulated(probabilities: F64) -> tuple[F64, F64]:
+    """Return the probabilities below each place between categories, 0 to 1, and above it."""
+    none = np.zeros((*probabilities.shape[:-1], 1))
+    below = np.cumsum(np.concatenate([none, probabilities], axis=-1), axis=-1)
+    above = np.cumsum(np.concatenate([none, probabilities[..., ::-1]], axis=-1), axis=-1)[..., ::-1]
+    return np.where(above == 0, 1.0, below), np.where(below == 0, 1.0, above)
+
+
+def reaching(levels: F64, below: F64) -> Int:
+    """Return the first category of positive probability up to which each level is reached."""
+    inner = below[..., 1:-1]
+    return np.asarray(((levels[..., None] > inner) | (inner == 0)).sum(axis=-1))
+
+
+def looked_up(table: Any, places: Int) -> Any:
+    """Return the entry at each place, in tables on the last axis."""
+    wide = np.broadcast_to(table, (*places.shape, table.shape[-1]))
+    return np.take_along_axis(wide, places[..., None], axis=-1)[..., 0]
+
+
+def as_levels(q: Any, owner: str) -> F64:
+    """Check levels of quantiles; what is not from 0 to 1 becomes NaN, as in SciPy."""
+    levels = check.floats(q, f"levels of {owner}.ppf")
+    return np.where((levels >= 0) & (levels <= 1), levels, np.nan)
+
+
 def _smooth(counts: F64, amount: F64, target: F64 | None, owner: str) -> F64:
     r"""Return :math:`(n_c + A t_c) / (n + A)` on the last axis of C categories.
 
@@ -350,7 +376,7 @@ class _Categories(AbstractFamily[S]):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Categorical(_Categories[CountSummary]):
+class Categorical(_Categories[CountSummary], DiscreteOnALine[CountSummary]):
     r"""Describe one of C categories, coded 0 to C - 1, by their probabilities.
 
     .. math:: \log p(x) = \log p_x
@@ -374,7 +400,8 @@ class Categorical(_Categories[CountSummary]):
     -----
     Exact to rounding. Natural form, with one parameter more than is free:
     :math:`\eta_c = \log p_c`, :math:`T_c(x) = [x = c]` and A = 0; minus infinity where
-    :math:`p_c = 0`. Codes are names, so mean and variance are those of the indicators T.
+    :math:`p_c = 0`. Codes are names, so mean and variance are those of the indicators T;
+    ``cdf``, ``sf`` and ``ppf`` are in the order of the codes.
 
     References
     ----------
@@ -411,6 +438,26 @@ class Categorical(_Categories[CountSummary]):
                 f"Got {np.nanmax(values):g}."
             )
         return (values[..., None] == np.arange(size)).astype(np.float64)
+
+    def _at(self, x: Any, table: F64) -> F64:
+        """Look up what is between the codes up to ``x`` and those above."""
+        values = self._as_values(x)
+        places = np.clip(np.floor(values) + 1, 0, table.shape[-1] - 1)
+        places = np.where(np.isnan(values), 0, places) + np.zeros(self.batch_shape)
+        return np.where(np.isnan(values), np.nan, looked_up(table, places.astype(np.intp)))
+
+    def cdf(self, x: Any) -> F64:
+        """Return the probability of a code of at most ``x``."""
+        return self._at(x, cumulated(self.probabilities)[0])
+
+    def sf(self, x: Any) -> F64:
+        """Return the probability of a code above ``x``."""
+        return self._at(x, cumulated(self.probabilities)[1])
+
+    def ppf(self, q: Any) -> F64:
+        """Return the least possible code up to which the probability reaches ``q``."""
+        levels, (below, _) = as_levels(q, "Categorical"), cumulated(self.probabilities)
+        return np.where(np.isnan(levels), np.nan, reaching(levels, below))
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Int:
         edges = np.cumsum(self.probabilities, axis=-1)

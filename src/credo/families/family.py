@@ -428,7 +428,7 @@ class AbstractFamily(ABC, Generic[S]):
 
 
 class OnALine(AbstractFamily[S]):
-    """Base of families of single numbers that SciPy knows too: density and quantiles by its names.
+    """Base of families of single numbers: probabilities and quantiles by SciPy's names.
 
     Unlike for ``log_density``, NaN gives NaN.
     """
@@ -436,9 +436,19 @@ class OnALine(AbstractFamily[S]):
     __slots__ = ()
 
     @property
-    @abstractmethod
     def _scipy(self) -> Any:
         """The distribution as SciPy's; that part of SciPy loads when it is asked for."""
+        raise NotImplementedError  # for families that SciPy does not know
+
+    def each(self) -> list[Self]:
+        """Return the distributions of the batch one by one, in the order of its ravelled shape."""
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
+        n = len(self.batch_shape)
+        flat = {name: a.reshape(-1, *a.shape[n:]) for name, a in given.items()}
+        made: Callable[..., Self] = type(self)
+        return [
+            made(**dict(zip(flat, row, strict=True))) for row in zip(*flat.values(), strict=True)
+        ]
 
     def cdf(self, x: Any) -> F64:
         """Return the probability of at most ``x``."""

@@ -14,8 +14,8 @@ import scipy
 from credo import _checks as check
 from credo._types import F64, Bool, Int
 from credo.exceptions import InputError, ShapeError
-from credo.families.discrete import distributions
-from credo.families.family import ROUNDING, AbstractFamily, Support, refuse_constant, within
+from credo.families.discrete import as_levels, cumulated, distributions, looked_up, reaching
+from credo.families.family import ROUNDING, ContinuousOnALine, Support, refuse_constant, within
 from credo.families.likelihood import log_of
 from credo.families.moments import ClassMoments
 from credo.families.summaries import MOST_POINTS, SketchSummary
@@ -31,7 +31,7 @@ _GREATEST = int(np.array(np.finfo(np.float64).max).view(np.int64))
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Histogram(AbstractFamily[SketchSummary]):
+class Histogram(ContinuousOnALine[SketchSummary]):
     r"""Describe a number by the probabilities of cells, and a constant density in each of them.
 
     .. math:: \log p(x) = \log p_c - \log(e_{c+1} - e_c), \qquad e_c \le x < e_{c+1}
@@ -126,8 +126,8 @@ class Histogram(AbstractFamily[SketchSummary]):
 
     def _log_base(self, values: F64) -> F64:
         cells = self._cells(values)
-        left, right = _looked_up(self.edges, cells), _looked_up(self.edges, cells + 1)
-        first, last = (_looked_up(each, cells) for each in self._ends())
+        left, right = looked_up(self.edges, cells), looked_up(self.edges, cells + 1)
+        first, last = (looked_up(each, cells) for each in self._ends())
         with np.errstate(over="ignore", invalid="ignore"):
             far = np.where(last, values - left, 0.0) + np.where(first, right - values, 0.0)
             far = np.where(first & last, np.abs(2 * values - left - right), far)
@@ -136,8 +136,51 @@ class Histogram(AbstractFamily[SketchSummary]):
         return np.where(np.isnan(values), 0.0, logs)
 
     def _log_density(self, values: F64) -> F64:
-        logs = _looked_up(self.natural_parameters, self._cells(values))
+        logs = looked_up(self.natural_parameters, self._cells(values))
         return logs + self._log_base(values)
+
+    def _parts(self, x: Any) -> tuple[F64, F64]:
+        """Return the probability below each value and above it."""
+        values = self._as_values(x)
+        cells = self._cells(values)
+        left, right = looked_up(self.edges, cells), looked_up(self.edges, cells + 1)
+        first, last = (looked_up(each, cells) for each in self._ends())
+        with np.errstate(over="ignore", invalid="ignore"):
+            past, ahead = (values - left) / (right - left), (right - values) / (right - left)
+            low, high = np.exp(-ahead), np.exp(-past)  # tails
+            half = 0.5 * np.exp(-np.abs(past - ahead))
+        below = np.where(first, low, np.where(last, 1 - high, np.clip(past, 0, 1)))
+        above = np.where(last, high, np.where(first, 1 - low, np.clip(ahead, 0, 1)))
+        below = np.where(first & last, np.where(past < ahead, half, 1 - half), below)
+        above = np.where(first & last, np.where(past > ahead, half, 1 - half), above)
+        before, beyond = cumulated(self.probabilities)
+        share = looked_up(self.probabilities, cells)
+        return (
+            looked_up(before, cells) + share * below,
+            looked_up(beyond, cells + 1) + share * above,
+        )
+
+    def cdf(self, x: Any) -> F64:
+        """Return the probability of at most ``x``."""
+        return self._parts(x)[0]
+
+    def sf(self, x: Any) -> F64:
+        """Return the probability of more than ``x``, exact in the upper tail."""
+        return self._parts(x)[1]
+
+    def ppf(self, q: Any) -> F64:
+        """Return the ``q``-quantile."""
+        levels, (before, _) = as_levels(q, "Histogram"), cumulated(self.probabilities)
+        cells = reaching(levels, before)
+        left, right = looked_up(self.edges, cells), looked_up(self.edges, cells + 1)
+        first, last = (looked_up(each, cells) for each in self._ends())
+        share = looked_up(self.probabilities, cells)
+        part = np.clip((levels - looked_up(before, cells)) / share, 0, 1)
+        with np.errstate(divide="ignore"):
+            rise, fall = np.log(part), -np.log1p(-part)
+        either = 0.5 + 0.5 * np.where(part < 0.5, math.log(2) + rise, fall - math.log(2))
+        place = np.where(last, np.where(first, either, fall), np.where(first, 1 + rise, part))
+        return np.asarray(left + place * (right - left))
 
     @property
     def natural_parameters(self) -> F64:
@@ -182,8 +225,8 @@ class Histogram(AbstractFamily[SketchSummary]):
         shares = np.cumsum(self.probabilities, axis=-1)
         for place in range(shares.shape[-1] - 1):
             cells += ranks * shares[..., -1] >= shares[..., place]
-        left, right = _looked_up(self.edges, cells), _looked_up(self.edges, cells + 1)
-        first, last = (_looked_up(each, cells) for each in self._ends())
+        left, right = looked_up(self.edges, cells), looked_up(self.edges, cells + 1)
+        first, last = (looked_up(each, cells) for each in self._ends())
         falling = -np.log1p(-places) * (right - left)
         draws = np.where(last, left + falling, left + places * (right - left))
         draws = np.where(first & ~last, right - falling, draws)
@@ -249,12 +292,6 @@ class Histogram(AbstractFamily[SketchSummary]):
             The same as ``estimate(summarise(x, weight), cells)``.
         """
         return cls.estimate(cls.summarise(x, weight), cells)
-
-
-def _looked_up(table: Any, cells: Int) -> Any:
-    """Return the entry of each cell, in tables on the last axis."""
-    wide = np.broadcast_to(table, (*cells.shape, table.shape[-1]))
-    return np.take_along_axis(wide, cells[..., None], axis=-1)[..., 0]
 
 
 # --- cuts -----------------------------------------------------------------------------------------

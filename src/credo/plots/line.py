@@ -17,6 +17,8 @@ from credo.posterior.posterior import log_sum_exp
 
 #: Points along the x-axis.
 _POINTS = 800
+#: Half the width of a bar, on this side of the next one.
+_HALF = 0.5 - 1e-9
 #: What costs more than it need.
 _EXCESS = "#B2182B"
 #: A class whose curve is lower than this share of the highest is drawn magnified too.
@@ -41,8 +43,8 @@ def _(
     "densities" are prior × density of each class; "errors" colours the area under them by the
     kind of error; "posteriors" are the probabilities of the classes, with the level below which a
     case is rejected; "risks" are the expected losses of the acts, as densities. Of moved regions,
-    the best thresholds and what they would save are drawn too. Without ``x_range`` all classes
-    are in view.
+    the best thresholds and what they would save are drawn too. Whole numbers have bars of width
+    one, so that areas are sums. Without ``x_range`` all classes are in view.
     """
     check.one_of(show, tuple(_VIEWS), "show of Regions.plot")
     low, high = _view(result) if x_range is None else x_range
@@ -59,6 +61,8 @@ def _(
         for cut in each.thresholds[(each.thresholds > low) & (each.thresholds < high)]:
             ax.axvline(cut, color=colour, linestyle=dash, linewidth=0.8, zorder=2)
     ax.set(xlim=(low, high), xlabel="x")
+    if result.setting.discrete:
+        ax.xaxis.get_major_locator().set_params(integer=True)
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     ax.legend(handles=shown, frameon=False, ncols=math.ceil(len(shown) / 16), **place)
     return ax
@@ -69,10 +73,10 @@ def _(
 
 def _densities(ax: Any, result: Regions, body: F64, x: F64) -> list[Any]:
     """Draw prior × density of each class; one that is far lower than others magnified too."""
-    heights = result.weighted_densities(body)
+    heights = _weighted(result, body)
     top = float(heights[np.isfinite(heights)].max())
     # A density may be infinite at the end of its support; the figure stops well before.
-    heights = np.minimum(result.weighted_densities(x), 10 * top)
+    heights = np.minimum(_weighted(result, x), 10 * top)
     names = [f"p(x, {name_of(truth)})" for truth in result.truths]
     shown = _curves(ax, x, heights, names, _inks(result))
     for k, peak in enumerate(heights.max(axis=0).tolist()):
@@ -83,7 +87,7 @@ def _densities(ax: Any, result: Regions, body: F64, x: F64) -> list[Any]:
             label, colour = f"{times:,} p(x, {name_of(result.truths[k])})", _inks(result)[k]
             style = {"color": colour, "linestyle": (0, (1, 1.5)), "linewidth": 1.6}
             shown += ax.plot(x, times * heights[:, k], label=label, **style)
-    ax.set(ylim=(0, 1.08 * top if top > 0 else 1), ylabel="prior × density")
+    ax.set(ylim=(0, 1.08 * top if top > 0 else 1), ylabel=f"prior × {_kind(result)}")
     return shown
 
 
@@ -91,7 +95,7 @@ def _errors(ax: Any, result: Regions, body: F64, x: F64) -> list[Any]:
     """Colour the area under the densities by the kind of error: true class and act."""
     shown = _densities(ax, result, body, x)
     top = ax.get_ylim()[1]
-    heights = np.minimum(result.weighted_densities(x), 10 * top)
+    heights = np.minimum(_weighted(result, x), 10 * top)
     taken, wrong = _taken(result, x), result.is_error
     floor = np.zeros(len(x))
     shares = result.priors[:, None] * result.probability_table
@@ -111,7 +115,7 @@ def _errors(ax: Any, result: Regions, body: F64, x: F64) -> list[Any]:
 def _posteriors(ax: Any, result: Regions, body: F64, x: F64) -> list[Any]:
     """Draw the probabilities of the classes, and the level below which a case is rejected."""
     del body
-    joint = result.setting.log_joint(x)
+    joint = result.setting.log_joint(np.rint(x) if result.setting.discrete else x)
     with np.errstate(invalid="ignore"):
         p = np.exp(joint - log_sum_exp(joint)[:, None])
     names = [f"p({name_of(truth)} | x)" for truth in result.truths]
@@ -140,8 +144,13 @@ def _risks(ax: Any, result: Regions, body: F64, x: F64) -> list[Any]:
     low = min(0.0, float(risks.min()))
     # What nobody would do costs far more than the rest: the acts taken stay readable.
     high = min(1.08 * top, max(4 * float(taken.max()), 1e-300))
-    ax.set(ylim=(low, high), ylabel="expected loss × density")
+    ax.set(ylim=(low, high), ylabel=f"expected loss × {_kind(result)}")
     return shown
+
+
+def _kind(result: Regions) -> str:
+    """Return what the classes give a value of x."""
+    return "probability" if result.setting.discrete else "density"
 
 
 _VIEWS = {
@@ -192,7 +201,12 @@ def _excess(ax: Any, result: Regions, x: F64, heights: F64 | None) -> list[Any]:
 
 def _weighted_losses(result: Regions, x: F64) -> F64:
     r"""Return :math:`\sum_k L_{ka} \pi_k p_k(x)` of each act, (n, A)."""
-    return result.weighted_densities(x) @ result.losses
+    return _weighted(result, x) @ result.losses
+
+
+def _weighted(result: Regions, x: F64) -> F64:
+    """Return prior × density of each class (n, K); of whole numbers, that of the nearest one."""
+    return result.weighted_densities(np.rint(x) if result.setting.discrete else x)
 
 
 def _taken(result: Regions, x: F64) -> Any:
@@ -216,9 +230,11 @@ def _view(result: Regions) -> tuple[float, float]:
         low, lower, upper, high = quantiles.tolist()
         # A Gaussian's 0.1 % quantiles are 1.8 interquartile ranges from its quartiles; tails
         # much heavier than that would squeeze the rest of the figure.
-        reach = 3 * (upper - lower)
+        reach = 3 * max(upper - lower, float(result.setting.discrete))
         ends.append((max(low, lower - reach), min(high, upper + reach)))
     start, stop = min(low for low, _ in ends), max(high for _, high in ends)
+    if result.setting.discrete:
+        return np.floor(start) - 0.5, np.ceil(stop) + 0.5
     width = stop - start
     near = [t for t in result.thresholds.tolist() if start - width / 2 < t < stop + width / 2]
     return min([start, *near]) - 0.05 * width, max([stop, *near]) + 0.05 * width
@@ -226,10 +242,14 @@ def _view(result: Regions) -> tuple[float, float]:
 
 def _points(result: Regions, low: float, high: float) -> tuple[F64, F64]:
     """Return points in view where each class is seen, and both sides of jumps and thresholds."""
+    if result.setting.discrete:
+        x = np.arange(np.ceil(low), np.floor(high) + 1)
+        both = np.sort(np.concatenate([x - _HALF, x + _HALF]))
+        return both, both
     densities, levels = result.setting.densities, np.arange(1, 64) / 64
     grid = np.linspace(low, high, _POINTS)
     body = np.unique(np.concatenate([grid, *(each.quantile(levels) for each in densities)]))
-    jumps = [end for each in densities for end in (each.low, each.high)]
+    jumps = [end for each in densities for end in each.jumps]
     ends = np.array([*jumps, *result.thresholds, *result.best.thresholds])
     sides = np.concatenate([np.nextafter(ends, -np.inf), np.nextafter(ends, np.inf)])
     return body[(body >= low) & (body <= high)], sides[(sides > low) & (sides < high)]

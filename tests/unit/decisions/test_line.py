@@ -389,7 +389,7 @@ def test_regions_do_not_change():
 @pytest.mark.parametrize(
     ("density", "error", "message"),
     [
-        (stats.poisson(3), InputError, "'a' is discrete"),
+        (stats.poisson(3), InputError, "'a' is of whole numbers, and others are continuous"),
         (3.0, InputError, "Got float"),
         (lambda x: 0 * x, InputError, "Got function. A function can be the _pdf of a subclass"),
         (stats.multivariate_normal([0, 0]), InputError, "one-dimensional"),
@@ -484,3 +484,41 @@ def test_the_intervals_cover_the_support_and_the_shares_add_up(problem):
     assert sum(cut.shares.values()) == pytest.approx(1, abs=1e-9)
     np.testing.assert_allclose(cut.probability_table.sum(axis=1), 1, atol=1e-9)
     assert 0 <= cut.probability_of_error <= 1 + 1e-9
+
+
+# --- whole numbers --------------------------------------------------------------------------------
+
+
+def test_counts_of_both_signs_are_cut_and_reach_to_infinity():
+    first, second = stats.skellam(3, 4), stats.skellam(10, 2)
+    cut = regions({"a": first, "b": second}, EVEN, TWO)
+    x = np.arange(-100, 100)
+    least = 0.5 * np.minimum(first.pmf(x), second.pmf(x)).sum()
+    assert cut.bayes_risk == pytest.approx(least, rel=1e-9)
+    assert cut.intervals[0].low == -np.inf
+
+
+def test_moved_counts_keep_what_is_below_a_threshold():
+    best = regions({"a": stats.poisson(2), "b": stats.poisson(6)}, EVEN, TWO)
+    assert best.moved([2.2]).risk == best.moved([2]).risk
+    error = 0.5 * stats.poisson(2).sf(2) + 0.5 * stats.poisson(6).cdf(2)
+    assert best.moved([2]).risk == pytest.approx(error, rel=1e-12)
+    assert best.moved([2]).act_at([2, 3]).tolist() == ["a", "b"]
+
+
+def test_numbers_that_are_impossible_are_in_no_set_and_cut_nothing():
+    twos = stats.rv_discrete(values=([0, 2, 4], [0.5, 0.25, 0.25]))
+    cut = regions({"a": twos, "b": stats.rv_discrete(values=([2, 6], [0.5, 0.5]))}, EVEN, TWO)
+    assert {act: v.tolist() for act, v in cut.values().items()} == {"a": [0, 4], "b": [2, 6]}
+    assert cut.thresholds.tolist() == [1.5, 3.5, 5.5]
+    assert cut.bayes_risk == pytest.approx(0.5 * 0.25)
+
+
+def test_what_is_no_distribution_of_whole_numbers_is_refused():
+    halves = stats.rv_discrete(values=([0, 0.5, 1], [0.25, 0.5, 0.25]))
+    with pytest.raises(InputError, match="'a' at whole numbers add up to 0.5, not to 1"):
+        regions({"a": halves, "b": stats.poisson(1)}, EVEN, TWO)
+    with pytest.raises(InputError, match="'b' spreads over more than 1048576 whole numbers"):
+        regions({"a": stats.poisson(1), "b": stats.nbinom(1, 1e-8)}, EVEN, TWO)
+    with pytest.raises(InputError, match="these regions are of densities"):
+        regions(NEAR, EVEN, TWO).values()

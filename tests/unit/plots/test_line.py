@@ -8,7 +8,7 @@ from scipy import integrate, stats
 from credo import Loss
 from credo.decisions import regions
 from credo.exceptions import InputError
-from credo.families import Gaussian
+from credo.families import Gaussian, Poisson
 from credo.plots.figures import COLOURS
 
 TWO = Loss.zero_one(["a", "b"])
@@ -199,6 +199,35 @@ def test_risks_are_the_expected_losses_and_the_area_below_is_the_risk():
     found = shapes(moved.plot(show="risks", x_range=(-8, 11)))
     more = moved.risk - cut.risk
     assert found[f"more than the least: {more:.3g}"] == pytest.approx(more, rel=1e-2)
+
+
+COUNTS = {"a": Poisson(2), "b": Poisson(6)}
+
+
+def test_bars_of_counts_have_the_area_of_their_probabilities():
+    axes = regions(COUNTS, [0.7, 0.3], TWO).plot()
+    for line, prior, rate in zip(axes.lines, (0.7, 0.3), (2, 6), strict=False):
+        x, y = line.get_data()
+        seen = np.unique(np.rint(x))
+        np.testing.assert_allclose(y[::2], prior * stats.poisson(rate).pmf(seen), rtol=1e-9)
+    assert axes.get_xlim() == (-0.5, 15.5)
+    assert axes.get_ylabel() == "prior × probability"
+
+
+def test_errors_and_risk_of_counts_are_areas_that_add_up():
+    cut = regions(COUNTS, [0.7, 0.3], TWO)
+    found = shapes(cut.plot(show="errors", x_range=(-0.5, 40.5)))
+    assert found["a, act b: 0.0369"] == pytest.approx(0.7 * stats.poisson(2).sf(4), rel=1e-6)
+    assert found["b, act a: 0.0855"] == pytest.approx(0.3 * stats.poisson(6).cdf(4), rel=1e-6)
+    risks = shapes(cut.plot(show="risks", x_range=(-0.5, 40.5)))
+    assert risks["risk 0.1224"] == pytest.approx(cut.risk, rel=1e-6)
+
+
+def test_posteriors_of_counts_are_bayes_rule_at_each_count():
+    axes = regions(COUNTS, [0.7, 0.3], TWO).plot(show="posteriors")
+    x, y = axes.lines[0].get_data()
+    a, b = 0.7 * stats.poisson(2).pmf(np.rint(x)), 0.3 * stats.poisson(6).pmf(np.rint(x))
+    np.testing.assert_allclose(y, a / (a + b), rtol=1e-9)
 
 
 def test_what_is_shown_has_a_name():
