@@ -152,6 +152,12 @@ def bayes_error(
         error = regions(lines, p, Loss(losses, tuple(lines), own.acts)).bayes_risk
         how = "sum" if hasattr(next(iter(lines.values())), "logpmf") else "quadrature"
         return BayesError(error, error, error, how, what)
+    for name, each in classes.items():
+        if hasattr(each, "logpmf"):
+            raise InputError(
+                f"bayes_error: the density of {name!r} must be one of vectors, as others are. "
+                "It is of whole numbers."
+            )
     rng = check.generator(random_state, "random_state of bayes_error")
     # What no act can spare is no matter of chance.
     sure, regrets = float(p @ losses.min(axis=1)), losses - losses.min(axis=1, keepdims=True)

@@ -239,7 +239,7 @@ def test_results_print_with_their_interval_and_method():
         (([0, np.nan], ROUND), "mean of 'b'"),
         (([0, 0], [1, 1]), r"'b' needs a mean of shape \(d,\)"),
         (([0, 0, 0], np.eye(3)), "'a' has 2 dimensions and 'b' has 3"),
-        (stats.poisson(1), "density of 'b' must be"),
+        (stats.poisson(1), "density of 'b' (must be one of vectors|is not one)"),
         ("normal", "Got str"),
     ],
 )
