@@ -89,6 +89,8 @@ html_theme = "furo"
 html_title = "Credo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
+pygments_dark_style = "a11y-high-contrast-dark"
 html_show_sourcelink = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"},
@@ -120,7 +122,7 @@ SYNONYMS = synonyms()
 def add_synonyms(_app: Sphinx, page: str, source: list[str]) -> None:
     """Put the words of the glossary into the index of the page, where the search finds them."""
     if page in SYNONYMS:
-        words = f"\n\n```{{index}} {', '.join(SYNONYMS[page])}\n```"
+        words = f"\n\n```{{index}} {', '.join(f'! {word}' for word in SYNONYMS[page])}\n```"
         source[0] = re.sub(
             r"^# .*$", lambda title: title[0] + words, source[0], count=1, flags=re.MULTILINE
         )
