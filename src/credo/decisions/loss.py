@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -213,7 +214,8 @@ class Loss(Immutable, Storable):
         Parameters
         ----------
         path
-            The file. Its names are read as text.
+            The file. Its names are read as text. Where the first line has no comma, semicolons
+            separate cells, and a comma may be the decimal point.
         reject
             Which of its acts is the reject act, if any.
 
@@ -576,26 +578,31 @@ def _read_csv(path: str | os.PathLike[str]) -> tuple[list[list[float]], list[str
     name = local_path(path)
     if Path(name).stat().st_size > _MOST_FILE:
         raise FileFormatError(f"a loss matrix of more than {_MOST_FILE >> 20} MB is refused.", name)
-    with Path(name).open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.reader(stream, strict=True)
-        try:
-            lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-        except UnicodeDecodeError as error:
-            raise FileFormatError(
-                f"the text is not UTF-8 ({error.reason}). Save the file as UTF-8.", name
-            ) from error
-        except csv.Error as error:
-            raise FileFormatError(f"{error}.", name, reader.line_num) from error
+    try:
+        text = Path(name).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileFormatError(
+            f"the text is not UTF-8 ({error.reason}). Save the file as UTF-8.", name
+        ) from error
+    first = text.lstrip().partition("\n")[0]
+    separator, point = (",", ".") if "," in first else (";", ",")  # as tables are read
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
+    try:
+        lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise FileFormatError(f"{error}.", name, reader.line_num) from error
     acts = [cell.strip() for cell in lines[0][1][1:]] if lines else []
     if len(lines) < 2 or not acts or not all(acts):
         raise FileFormatError(
-            "the first line must have a corner cell and the name of each act, separated by commas; "
-            f"a line for each truth follows. Got {lines[0][1] if lines else 'nothing'}.",
+            "the first line must have a corner cell and the name of each act, separated by commas "
+            "or semicolons; a line for each truth follows. "
+            f"Got {lines[0][1] if lines else 'nothing'}.",
             name,
             *(line for line, _ in lines[:1]),
         )
     rows: dict[str, list[float]] = {}
-    for line, (truth, *cells) in lines[1:]:
+    for line, (truth, *written) in lines[1:]:
+        cells = [cell.replace(point, ".") for cell in written]
         fault = _line_fault(truth.strip(), cells, rows, acts)
         if fault:
             raise FileFormatError(fault, name, line)

@@ -162,7 +162,11 @@ class TestCsv:
             (",x,y\na,0,1_0\n", "line 2: the loss of act 'y' must be a finite number"),
             (",x,y\na,0,1\na,0,1\n", "line 3: the truth 'a' occurs twice"),
             (",x,y\n,0,1\n", "line 2: the name of the truth is empty"),
-            (";x;y\na;0;1\n", "line 1: the first line must have a corner cell .* commas"),
+            (
+                "|x|y\na|0|1\n",
+                "line 1: the first line must have .* separated by commas or semicolons",
+            ),
+            (";x;y\na;0;1,5\nb;0;1,5,0\n", "line 3: the loss of act 'y' must be a finite number"),
             (",x,\na,0,1\n", "line 1: the first line must have"),
             (',x,y\na,0,"1\n', "unexpected end of data"),
         ],
@@ -171,6 +175,12 @@ class TestCsv:
         (tmp_path / "loss.csv").write_text(text)
         with pytest.raises(InputError, match=message):
             Loss.from_csv(tmp_path / "loss.csv")
+
+    def test_a_spreadsheet_may_write_semicolons_and_decimal_commas(self, tmp_path):
+        (tmp_path / "loss.csv").write_bytes("\ufefftruth;x;y\r\na;0;1,5\r\nb;2.5;0\r\n".encode())
+        assert Loss.from_csv(tmp_path / "loss.csv") == Loss(
+            [[0, 1.5], [2.5, 0]], ["a", "b"], ["x", "y"]
+        )
 
     def test_binary_junk_is_an_error(self, tmp_path):
         (tmp_path / "loss.csv").write_bytes(b"\xff\xfe\x00\x01" * 10)
