@@ -122,8 +122,48 @@ def test_a_table_of_a_network_has_its_names():
     net.cpt("b", table=[0.6, 0.4])
     cells = np.random.default_rng(0).dirichlet([1, 1], (2, 2))
     net.cpt("c", ["b", "a"], cells)
-    frame = net.table_frame("c")
+    frame = net.table("c").to_frame()
     assert list(frame.columns) == ["b", "a", "c = no", "c = yes"]
     row = frame[(frame["b"] == "yes") & (frame["a"] == "no")]
     np.testing.assert_allclose(row[["c = no", "c = yes"]].to_numpy()[0], cells[1, 0])
-    assert net.table_frame("a").to_numpy().tolist() == [[0.8, 0.2]]
+    assert net.table("a").to_frame().to_numpy().tolist() == [[0.8, 0.2]]
+
+
+def test_a_table_of_a_network_prints_with_its_names_and_is_an_array():
+    net = credo.BayesianNetwork()
+    net.variable("rain", ["no", "yes"])
+    net.variable("wet", ["no", "a bit", "yes"])
+    net.cpt("rain", table=[0.75, 0.25])
+    net.cpt("wet", ["rain"], [[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]])
+    table = net.table("wet")
+    assert (
+        str(table)
+        == repr(table)
+        == (
+            "rain  wet = no  wet = a bit  wet = yes\n"
+            "no         0.5         0.25       0.25\n"
+            "yes      0.125        0.125       0.75"
+        )
+    )
+    assert str(net.table("rain")) == "rain = no  rain = yes\n     0.75        0.25"
+    assert table._repr_html_().count("<tr>") == 3
+    assert (table.shape, table.sum(axis=1).tolist()) == ((2, 3), [1.0, 1.0])
+    assert str(table[1]) == "[0.125 0.125 0.75 ]"
+    assert table[1]._repr_html_() is None
+    with pytest.raises(InputError, match="whole table of a network has names"):
+        table[1].to_frame()
+    with pytest.raises(ValueError, match="read-only"):
+        table[0, 0] = 1.0
+
+
+def test_of_a_table_with_many_rows_the_first_are_printed():
+    net = credo.BayesianNetwork()
+    for i in range(6):
+        net.variable(f"x{i}", 2)
+        net.cpt(f"x{i}", table=[0.5, 0.5])
+    net.variable("y", 2)
+    net.cpt("y", [f"x{i}" for i in range(6)], np.full((2,) * 7, 0.5))
+    lines = str(net.table("y")).splitlines()
+    assert len(lines) == 22
+    assert lines[-1] == "… 44 more rows"
+    assert "… 44 more" in net.table("y")._repr_html_()

@@ -101,8 +101,9 @@ def read_bif(path: str | os.PathLike[str]) -> BayesianNetwork:
     ... probability ( rain ) { table 0.8, 0.2; }
     ... probability ( grass | rain ) { (yes) 0.1, 0.9; (no) 0.9, 0.1; }''')
     >>> read_bif(file).table("grass")
-    array([[0.9, 0.1],
-           [0.1, 0.9]])
+    rain  grass = dry  grass = wet
+    no            0.9          0.1
+    yes           0.1          0.9
     """
     source = BlockFile.of(path, _SKIPPED, ('"', "//", "/*"))
     variables: dict[str, _Variable] = {}

@@ -63,7 +63,8 @@ def read_dsl(path: str | os.PathLike[str]) -> BayesianNetwork:
     ...   node rain { TYPE = CPT; PARENTS = ();
     ...     DEFINITION = { NAMESTATES = (no, yes); PROBABILITIES = (0.75, 0.25); }; }; };''')
     >>> read_dsl(file).table("rain")
-    array([0.75, 0.25])
+    rain = no  rain = yes
+             0.75        0.25
     """
     source = TextFile.read(path)
     tokens = [t for t in _TOKEN.finditer(source.text) if not t[0].startswith(("//", "/*"))]

@@ -70,8 +70,9 @@ def read_net(path: str | os.PathLike[str]) -> BayesianNetwork:
     >>> folder = getfixture("tmp_path")
     >>> _ = (folder / "rain.net").write_text(text)
     >>> read_net(folder / "rain.net").table("wet")
-    array([[1. , 0. ],
-           [0.5, 0.5]])
+    rain  wet = no  wet = yes
+    no           1          0
+    yes        0.5        0.5
     """
     source = BlockFile.of(path, _SKIPPED, ('"', "%", "//"))
     nodes, potentials = _sorted(source)

@@ -119,7 +119,8 @@ def write_network(model: Model, path: str | os.PathLike[str]) -> None:
     >>> file = getfixture("tmp_path") / "rain.net"
     >>> write_network(net, file)
     >>> read_network(file).table("rain")
-    array([0.75, 0.25])
+    rain = no  rain = yes
+             0.75        0.25
     """
     _by_ending(path, {ending: each for ending, (_, each) in FORMATS.items()})(model, path)
 

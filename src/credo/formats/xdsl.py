@@ -72,8 +72,9 @@ def read_xdsl(path: str | os.PathLike[str]) -> BayesianNetwork:
     >>> folder = getfixture("tmp_path")
     >>> _ = (folder / "rain.xdsl").write_text(text)
     >>> read_xdsl(folder / "rain.xdsl").table("wet")
-    array([[1., 0.],
-           [0., 1.]])
+    rain  wet = dry  wet = wet
+    no            1          0
+    yes           0          1
     """
     root = parse(path)
     nodes, slices = root.first("nodes"), root.first("dynamic")

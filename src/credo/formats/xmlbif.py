@@ -57,7 +57,8 @@ def read_xmlbif(path: str | os.PathLike[str]) -> BayesianNetwork:
     >>> folder = getfixture("tmp_path")
     >>> _ = (folder / "rain.xml").write_text(text)
     >>> read_xmlbif(folder / "rain.xml").table("rain")
-    array([0.75, 0.25])
+    rain = no  rain = yes
+             0.75        0.25
     """
     root = parse(path)
     inside = root if root.tag.lower() == "network" else root.first("network")

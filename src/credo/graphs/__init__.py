@@ -2,6 +2,7 @@
 
 from credo.graphs.bayesian_network import BayesianNetwork
 from credo.graphs.builders import chain, parity_graph
+from credo.graphs.conditional_table import ConditionalTable
 from credo.graphs.factor_graph import FactorGraph
 from credo.graphs.factors import Factor
 from credo.graphs.grid_field import GridField
@@ -14,6 +15,7 @@ from credo.graphs.wiring import Wiring
 __all__ = [
     "AtMostOne",
     "BayesianNetwork",
+    "ConditionalTable",
     "Deterministic",
     "Factor",
     "FactorGraph",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as with_fields
 from graphlib import CycleError, TopologicalSorter
-from itertools import chain, product
+from itertools import chain
 from typing import Any, Self, final
 
 import numpy as np
 
 from credo import _checks as check
-from credo._results import as_frame
 from credo._types import F64, Label, Labels, RandomState
 from credo.exceptions import InputError, ShapeError
+from credo.graphs.conditional_table import ConditionalTable
 from credo.graphs.factors import Factor, divide_rows, name_row, read_conditional
 from credo.graphs.forward_draws import ForwardDraws, named
 from credo.graphs.models import AbstractRuleModel, AnyFactor, Scope, scope_of
@@ -129,8 +129,9 @@ class BayesianNetwork(AbstractRuleModel):
         ...     ["rain", "wet"], [("no", "yes")] * 2, [[], [0]], [0.8, 0.2, 0.9, 0.1, 0.1, 0.9]
         ... )
         >>> net.table("wet")
-        array([[0.9, 0.1],
-               [0.1, 0.9]])
+        rain  wet = no  wet = yes
+        no         0.9        0.1
+        yes        0.1        0.9
         """
         net = cls(tolerance)
         net._arrays = _wire(names, states, parents, values, net.tolerance)
@@ -218,7 +219,8 @@ class BayesianNetwork(AbstractRuleModel):
         >>> _ = net.variable("coin", ["heads", "tails"])
         >>> _ = net.cpt("coin", table=[0.5, 0.5])
         >>> net.replace({"coin": [0.75, 0.25]}).table("coin")
-        array([0.75, 0.25])
+        coin = heads  coin = tails
+                0.75          0.25
         """
         if not isinstance(tables, Mapping):
             raise InputError(
@@ -303,8 +305,9 @@ class BayesianNetwork(AbstractRuleModel):
         ...     ["a", "b"], [(0, 1)] * 2, [[], []], [0.5, 0.5, 0.1, 0.9]
         ... )
         >>> net.with_arc("a", "b").table("b")
-        array([[0.1, 0.9],
-               [0.1, 0.9]])
+        a  b = 0  b = 1
+        0    0.1    0.9
+        1    0.1    0.9
         """
         new, last = self[parent], self[child]
         parents = self.parents(child)
@@ -347,7 +350,8 @@ class BayesianNetwork(AbstractRuleModel):
         ...     ["a", "b"], [(0, 1)] * 2, [[], [0]], [0.5, 0.5, 1.0, 0.0, 0.0, 1.0]
         ... )
         >>> net.without_arc("a", "b", weights=[3, 1]).table("b")
-        array([0.75, 0.25])
+        b = 0  b = 1
+         0.75   0.25
         """
         old, last = self[parent], self[child]
         parents = self.parents(child)
@@ -470,8 +474,8 @@ class BayesianNetwork(AbstractRuleModel):
             places = [v for v in self._arrays.owner[factors].tolist() if v != place]
         return tuple(self._variables.names[v] for v in places)
 
-    def table(self, name: VariableLike) -> F64:
-        """Return the conditional probabilities of a variable as an array.
+    def table(self, name: VariableLike) -> ConditionalTable:
+        """Return the conditional probabilities of a variable, an array with its names.
 
         Parameters
         ----------
@@ -480,8 +484,9 @@ class BayesianNetwork(AbstractRuleModel):
 
         Returns
         -------
-        ndarray
-            One axis per parent, then the child. A rule is written out.
+        ConditionalTable
+            An array, one axis per parent, then the child, that prints with names and states and
+            has ``to_frame``. A rule is written out.
 
         Raises
         ------
@@ -495,46 +500,14 @@ class BayesianNetwork(AbstractRuleModel):
         >>> _ = net.variable("coin", ["heads", "tails"])
         >>> _ = net.cpt("coin", table={"tails": 0.25, "heads": 0.75})
         >>> net.table("coin")
-        array([0.75, 0.25])
+        coin = heads  coin = tails
+                0.75          0.25
         """
         place = self._variables.find(name)
         self._scope_of(place)
         found = self._factor_of(place)
-        return found.values if isinstance(found, Factor) else found.table()
-
-    def table_frame(self, name: VariableLike) -> Any:
-        """Return the conditional probabilities of a variable as a labelled table.
-
-        Parameters
-        ----------
-        name : Variable or name
-            The variable.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A column for each parent, and one for each state of the variable; a row for each
-            configuration of the parents.
-
-        Examples
-        --------
-        >>> from credo.graphs import BayesianNetwork
-        >>> net = BayesianNetwork()
-        >>> _ = net.variable("rain", ["no", "yes"]), net.variable("wet", ["no", "yes"])
-        >>> _ = net.cpt("rain", table=[0.8, 0.2])
-        >>> _ = net.cpt("wet", ["rain"], [[0.9, 0.1], [0.2, 0.8]])
-        >>> print(net.table_frame("wet").to_string(index=False))
-        rain  wet = no  wet = yes
-          no       0.9        0.1
-         yes       0.2        0.8
-        """
-        cells, above = self.table(name), self.parents(name)
-        child = self[name]
-        rows = list(product(*(self[parent].states for parent in above)))
-        flat = cells.reshape(len(rows), -1)
-        given = {str(parent): [row[i] for row in rows] for i, parent in enumerate(above)}
-        own = {f"{child.name} = {state}": flat[:, i] for i, state in enumerate(child.states)}
-        return as_frame(**given, **own)
+        cells = found.values if isinstance(found, Factor) else found.table()
+        return ConditionalTable(cells, self[name], [self[parent] for parent in self.parents(name)])
 
     def sample(self, n: int, random_state: RandomState = None) -> dict[Label, list[Label]]:
         """Draw configurations, each variable given its parents.
