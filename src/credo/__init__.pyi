@@ -22,6 +22,7 @@ from credo.classifiers import (
     GaussianClassifier as GaussianClassifier,
     GaussianRegressor as GaussianRegressor,
     LogisticClassifier as LogisticClassifier,
+    MixtureClassifier as MixtureClassifier,
     NaiveBayes as NaiveBayes,
     TextClassifier as TextClassifier,
     compare_generative_discriminative as compare_generative_discriminative,

@@ -13,6 +13,7 @@ from credo import (
     GaussianClassifier,
     GaussianRegressor,
     LogisticClassifier,
+    MixtureClassifier,
     NaiveBayes,
 )
 
@@ -20,6 +21,8 @@ ESTIMATORS = [
     *(GaussianClassifier(covariance=shape) for shape in SHAPES),
     GaussianClassifier(shrinkage="auto"),
     GaussianClassifier(covariance="tied", shrinkage="oas"),
+    MixtureClassifier(n_starts=2),
+    MixtureClassifier(covariance="tied", n_starts=2),
     GaussianRegressor(),
     GaussianRegressor(shrinkage="oas"),
     NaiveBayes(),

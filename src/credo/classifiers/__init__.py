@@ -6,6 +6,8 @@ from credo.classifiers.explanation import Explanation, LogOddsWeights
 from credo.classifiers.gaussian import GaussianClassifier
 from credo.classifiers.logistic import LogisticClassifier
 from credo.classifiers.logistic_results import CoefficientTable, Separation, StrengthPath
+from credo.classifiers.mixture import MixtureClassifier
+from credo.classifiers.modes import ClassModes
 from credo.classifiers.naive_bayes import NaiveBayes
 from credo.classifiers.parameters import ParameterCount, count_parameters
 from credo.classifiers.regression import GaussianRegressor
@@ -13,6 +15,7 @@ from credo.classifiers.summary import ClassSummary, summarise
 from credo.classifiers.text import TextClassifier
 
 __all__ = [
+    "ClassModes",
     "ClassSummary",
     "CoefficientTable",
     "DecisionClassifier",
@@ -22,6 +25,7 @@ __all__ = [
     "LearningCurves",
     "LogOddsWeights",
     "LogisticClassifier",
+    "MixtureClassifier",
     "NaiveBayes",
     "ParameterCount",
     "Separation",

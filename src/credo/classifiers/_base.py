@@ -515,8 +515,8 @@ class LearnsFromSummary(StoredModel, ABC):
         check_fitted(other)
         if self.summary_ is None or other.summary_ is None:
             raise InputError(
-                f"{owner}.merge: a model fitted to missing values by EM, or saved without its "
-                "summary, has none to merge. Fit all rows at once."
+                f"{owner}.merge: a model fitted to missing values by EM, one of mixtures, or one "
+                "saved without its summary, has none to merge. Fit all rows at once."
             )
         merged = copy.copy(self)
         if hasattr(self, "schema_") and hasattr(other, "schema_"):

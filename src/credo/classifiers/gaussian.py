@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -25,6 +26,7 @@ from credo.classifiers._base import (
     refuse_priors,
     room_for_covariances,
 )
+from credo.classifiers.modes import ClassModes, check_modes
 from credo.classifiers.summary import ClassSummary, labelled_rows
 from credo.decisions import Loss, Regions, regions
 from credo.exceptions import InputError, ShapeError, SingularWarning
@@ -33,6 +35,7 @@ from credo.families.boundary import Hyperplane, Quadric, boundary_between
 from credo.families.class_gaussians import (
     LINEAR,
     WITH_CORRELATIONS,
+    ClassGaussians,
     Conditional,
     Kind,
     Shape,
@@ -175,9 +178,107 @@ def _projects(classifier: Any) -> bool:
     )
 
 
-class GaussianClassifier(
-    GaussianModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifier
-):
+class GaussianDensities(GaussianModel, GenerativeClassifier):
+    """Base of classifiers whose densities are Gaussians, or mixtures of them: what is missing.
+
+    A subclass sets ``_model``, and writes ``_sources`` and ``sample``.
+    """
+
+    _model: ClassGaussians
+
+    @abstractmethod
+    def sample(self, n: int = 1, random_state: RandomState = None) -> tuple[F64, Any]:
+        """Draw synthetic rows and their labels."""
+
+    @abstractmethod
+    def _sources(self, label: Label | None, method: str) -> tuple[Int, F64]:
+        """Return which Gaussians are mixed, of a class or of all, and the logs of their weights."""
+
+    def conditional(self, X: Any, label: Label | None = None) -> Conditional:
+        """Return mean and covariance of missing features given the observed ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows, NaN where missing.
+        label : label, optional
+            Class to condition on; by default the classes are mixed by the posterior of each row.
+
+        Returns
+        -------
+        Conditional
+            With ``mean`` (n, D) and ``covariance`` (n, D, D), zero where observed.
+        """
+        rows = self._rows(X)
+        covariance = room_for_covariances(
+            len(rows), rows.shape[1], f"{type(self).__name__}.conditional"
+        )
+        return Conditional(self._filled(rows, label, "conditional", covariance), covariance)
+
+    def impute(self, X: Any, label: Label | None = None) -> F64:
+        """Replace missing entries by their expected values given the observed ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows, NaN where missing.
+        label : label, optional
+            Class to condition on; by default the classes are mixed by the posterior of each row.
+
+        Returns
+        -------
+        ndarray of shape (n, D)
+            A copy without NaN.
+        """
+        return self._filled(self._rows(X), label, "impute")
+
+    def _filled(
+        self, rows: Any, label: Label | None, method: str, covariance: F64 | None = None
+    ) -> F64:
+        """Return rows with missing entries by their mean over some classes; add its covariance."""
+        classes, logs = self._sources(label, method)
+        result = np.array(rows, dtype=np.float64)
+        for block in check.blocks(len(rows), check.block_rows(rows.shape[1] * len(classes))):
+            refuse_infinite(result[block], np.arange(block.start, block.stop))
+            lacking = block.start + np.flatnonzero(np.isnan(result[block]).any(axis=1))
+            x = result[lacking]
+            shares = self._posteriors(x, classes, logs, lacking)
+            fillings, more = np.empty((len(classes), *x.shape)), []
+            for i, k in enumerate(classes.tolist()):
+                for part, values, columns, spread, _ in self._model.filled(x, k):
+                    fillings[i, part] = values
+                    more.append((part, columns, shares[i, part, None, None] * spread))
+            mean = (shares[:, :, None] * fillings).sum(axis=0)
+            result[lacking] = np.where(np.isnan(x), mean, x)
+            if covariance is None:
+                continue
+            gaps = fillings - result[lacking]
+            covariance[lacking] = np.einsum("cn,cni,cnj->nij", shares, gaps, gaps)
+            for part, columns, spread in more:
+                where = lacking[part][:, None, None], columns[:, :, None], columns[:, None, :]
+                covariance[where] += spread
+        return result
+
+    def _draw_like(
+        self, rows: Any, size: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Int, F64]]:
+        drawn = self.sample(size, rng)[0]
+        patterns, which = np.unique(np.isnan(rows), axis=0, return_inverse=True)
+        for i, hidden in enumerate(patterns):
+            yield np.flatnonzero(which.ravel() == i), np.where(hidden, np.nan, drawn)
+
+    def _posteriors(self, x: F64, classes: Int, logs: F64, numbers: Int) -> F64:
+        """Return the posterior of some Gaussians by what is observed of rows, (C, n)."""
+        if len(classes) == 1:
+            return np.ones((1, len(x)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self._model.scores_of_observed(x, "discriminants")[classes]
+        refuse_far(scores, numbers)
+        scores += logs[:, None]
+        return np.asarray(np.exp(scores - log_totals(scores)))
+
+
+class GaussianClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianDensities):
     r"""Classify with one Gaussian per class; missing values are marginalised.
 
     .. math:: p(k \mid x) \propto \pi_k\, \mathcal{N}(x \mid \mu_k, \Sigma_k)
@@ -753,6 +854,44 @@ class GaussianClassifier(
         """How many columns ``transform`` gives; scikit-learn asks."""
         return len(self.explained_variance_ratio_)
 
+    def check_modes(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        n_starts: int = 5,
+        random_state: RandomState = 0,
+    ) -> ClassModes:
+        """Tell which classes have more than one peak, so that one Gaussian does not describe them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows, such as those of the fit; NaN is missing.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row.
+        n_starts : int
+            How often EM for two Gaussians starts.
+        random_state : int, Generator or None
+            Seed of the starts.
+
+        Returns
+        -------
+        ClassModes
+            A printable table by class: how much better two Gaussians are, by BIC, and how many
+            peaks they have; and what to do.
+        """
+        owner = f"{_OWNER}.check_modes"
+        rows, classes = labelled_rows(self._rows(X), y, sample_weight, owner)
+        columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        names = Names(owner, check.labels(classes, "classes"), check.labels(columns, "columns"))
+        rng = check.generator(random_state, f"random_state of {owner}")
+        starts = check.count(n_starts, f"n_starts of {owner}")
+        return check_modes(rows, self._recipe(), names, starts, rng)
+
     def boundary(self, i: Label, j: Label) -> Hyperplane | Quadric:
         """Return the surface where two classes are equally probable.
 
@@ -808,70 +947,6 @@ class GaussianClassifier(
             rows = rows @ projection.components + projection.centre
         return rows, self.classes_[codes]
 
-    def conditional(self, X: Any, label: Label | None = None) -> Conditional:
-        """Return mean and covariance of missing features given the observed ones.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Rows, NaN where missing.
-        label : label, optional
-            Class to condition on; by default the classes are mixed by the posterior of each row.
-
-        Returns
-        -------
-        Conditional
-            With ``mean`` (n, D) and ``covariance`` (n, D, D), zero where observed.
-        """
-        rows = self._rows(X)
-        covariance = room_for_covariances(len(rows), rows.shape[1], f"{_OWNER}.conditional")
-        return Conditional(self._filled(rows, label, "conditional", covariance), covariance)
-
-    def impute(self, X: Any, label: Label | None = None) -> F64:
-        """Replace missing entries by their expected values given the observed ones.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Rows, NaN where missing.
-        label : label, optional
-            Class to condition on; by default the classes are mixed by the posterior of each row.
-
-        Returns
-        -------
-        ndarray of shape (n, D)
-            A copy without NaN.
-        """
-        return self._filled(self._rows(X), label, "impute")
-
-    def _filled(
-        self, rows: Any, label: Label | None, method: str, covariance: F64 | None = None
-    ) -> F64:
-        """Return rows with missing entries by their mean over some classes; add its covariance."""
-        places = self._places(method, *(() if label is None else (label,)))
-        classes = np.array(places or np.flatnonzero(self.priors_ > 0))
-        result = np.array(rows, dtype=np.float64)
-        for block in check.blocks(len(rows), check.block_rows(rows.shape[1] * len(classes))):
-            refuse_infinite(result[block], np.arange(block.start, block.stop))
-            lacking = block.start + np.flatnonzero(np.isnan(result[block]).any(axis=1))
-            x = result[lacking]
-            shares = self._shares(x, classes, lacking)
-            fillings, more = np.empty((len(classes), *x.shape)), []
-            for i, k in enumerate(classes.tolist()):
-                for part, values, columns, spread, _ in self._model.filled(x, k):
-                    fillings[i, part] = values
-                    more.append((part, columns, shares[i, part, None, None] * spread))
-            mean = (shares[:, :, None] * fillings).sum(axis=0)
-            result[lacking] = np.where(np.isnan(x), mean, x)
-            if covariance is None:
-                continue
-            gaps = fillings - result[lacking]
-            covariance[lacking] = np.einsum("cn,cni,cnj->nij", shares, gaps, gaps)
-            for part, columns, spread in more:
-                where = lacking[part][:, None, None], columns[:, :, None], columns[:, None, :]
-                covariance[where] += spread
-        return result
-
     def _exact_p_values(self, rows: Any) -> F64 | None:
         (only,) = places if len(places := np.flatnonzero(self.priors_)) == 1 else (None,)
         if only is None:
@@ -883,27 +958,10 @@ class GaussianClassifier(
         seen = active.sum() if len(active) != rows.shape[1] else (~np.isnan(rows[:, active])).sum(1)
         return np.asarray(scipy.special.gammaincc(np.maximum(seen, 1e-300) / 2, squares / 2))
 
-    def _draw_like(
-        self, rows: Any, size: int, rng: np.random.Generator
-    ) -> Iterator[tuple[Int, F64]]:
-        return draws_with_holes(rows, self.sample(size, rng)[0])
-
-    def _shares(self, x: F64, classes: Int, numbers: Int) -> F64:
-        """Return the posterior of some classes by what is observed of rows, (C, n)."""
-        if len(classes) == 1:
-            return np.ones((1, len(x)))
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = self._model.scores_of_observed(x, "discriminants")[classes]
-        refuse_far(scores, numbers)
-        scores += self._log_priors()[classes, None]
-        return np.asarray(np.exp(scores - log_totals(scores)))
-
-
-def draws_with_holes(rows: Any, drawn: F64) -> Iterator[tuple[Int, F64]]:
-    """Yield the numbers of rows that lack the same entries, with draws that lack them too."""
-    patterns, which = np.unique(np.isnan(rows), axis=0, return_inverse=True)
-    for i, hidden in enumerate(patterns):
-        yield np.flatnonzero(which.ravel() == i), np.where(hidden, np.nan, drawn)
+    def _sources(self, label: Label | None, method: str) -> tuple[Int, F64]:
+        places = self._places(method, *(() if label is None else (label,)))
+        classes = np.array(places or np.flatnonzero(self.priors_ > 0))
+        return classes, self._log_priors()[classes]
 
 
 # Afterwards, since scikit-learn wraps the methods when the class is made, for ``set_output``.

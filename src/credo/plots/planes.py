@@ -11,7 +11,7 @@ from matplotlib.patches import Ellipse
 
 from credo import _checks as check
 from credo._types import F64, Label
-from credo.classifiers import GaussianClassifier
+from credo.classifiers import GaussianClassifier, MixtureClassifier
 from credo.columns import kind_of, rebuilt
 from credo.decisions import Loss, decide
 from credo.exceptions import InputError, ShapeError
@@ -56,7 +56,7 @@ def draw_classifier(
     (_draw_line if len(chosen) == 1 else _draw_plane)(ax, answers, points, loss, inks)
     step = max(1, -(-len(points) // _MOST_ROWS))
     _draw_rows(ax, points[::step], None if truth is None else truth[::step], inks)
-    is_drawn = isinstance(model, GaussianClassifier) and model.subspace is None
+    is_drawn = isinstance(model, GaussianClassifier | MixtureClassifier) and model.subspace is None
     if is_drawn and len(chosen) == 2 and not model.constant_features_.any():
         _draw_ellipses(ax, model, chosen, inks)
     elif truth is not None and len(chosen) == 2:
@@ -224,9 +224,11 @@ def _draw_rows(ax: Any, points: F64, truth: Any, inks: dict[Label, str]) -> None
 
 
 def _draw_ellipses(ax: Any, model: Any, chosen: list[int], inks: dict[Label, str]) -> None:
-    """Draw one and two standard deviations of each class round its mean, with its name."""
-    for label, density in model.densities_.items():
-        mean, spread = density.mean[chosen], density.covariance[np.ix_(chosen, chosen)]
+    """Draw one and two standard deviations round each mean, of classes or components, named."""
+    gaussians = model._model  # noqa: SLF001 - of the library
+    for k, label in enumerate(getattr(model, "component_classes_", model.classes_).tolist()):
+        mean = gaussians.means[k, chosen]
+        spread = gaussians.covariance_of(k)[np.ix_(chosen, chosen)]
         values, vectors = np.linalg.eigh(spread)
         angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
         for times in (1, 2):

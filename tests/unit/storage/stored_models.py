@@ -119,8 +119,15 @@ def _others():
     frame, loss = table(), credo.Loss.zero_one([0, 1, 2]).with_reject(0.3, name="ask")
     vectorizer = CountVectorizer(ngram_range=(1, 2), stop_words=["the"])
     hashed = HashingVectorizer(n_features=8, alternate_sign=False, norm=None)
-    texts = documents()
+    texts, known = documents(), credo.families.Poisson([1.0, 4.0])
     return {
+        "mixture": credo.MixtureClassifier({"ham": 2}, priors="uniform").fit(X, names),
+        "mixture_gaps": credo.MixtureClassifier(2, covariance="tied").fit(gaps, y),
+        "naive_known": credo.NaiveBayes.from_parameters(
+            {0: credo.families.Categorical([[0.2, 0.8], [0.6, 0.4]]), 1: known},
+            {"no": 0.3, "yes": 0.7},
+            categories={0: ["b", "ü"]},
+        ),
         "regressor": credo.GaussianRegressor().fit(X[:, :3], X[:, 3]),
         "regressor_em": credo.GaussianRegressor(shrinkage=0.1).fit(gaps[:, :3], X[:, 3]),
         "logistic": credo.LogisticClassifier().fit(X, names),
