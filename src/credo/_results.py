@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from html import escape
 from importlib import import_module
+from itertools import islice
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -211,7 +212,11 @@ def html_table(
 
     ``n_rows`` says how many rows there are, if not all are given.
     """
-    body = ["".join(map(_cell, row)) for row in rows]
+    width = len(header)
+    if width > SHOWN + 2:
+        width = SHOWN + 1
+        header = [*header[:width], f"… {len(header) - width} more"]
+    body = ["".join(map(_cell, islice(row, width))) for row in rows]
     more = f"<tr><td>… {n_rows - len(body)} more</td></tr>" if n_rows > len(body) else ""
     lines = "".join(f"<tr>{line}</tr>" for line in body)
     head = "".join(f"<th>{escape(str(name))}</th>" for name in header)

@@ -8,6 +8,7 @@ import pytest
 
 import credo
 from credo import Loss, Posterior
+from credo.decisions import evaluate
 
 
 class Cells(HTMLParser):
@@ -111,3 +112,38 @@ def test_plans_and_explanations_show_their_lines(net):
 def test_losses_and_confusion_keep_truths_and_acts():
     loss = Loss(np.eye(3), list("abc"), list("xyz"))
     assert shown(loss).rows[1] == ["a", "1", "0", "0"]
+
+
+def test_evaluations_show_their_measures_and_calibrations_their_bins():
+    p = Posterior.from_probabilities([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], ["a", "b"])
+    report = evaluate(["a", "b", "b"], p, n_bootstrap=0)
+    measures, counts = report._repr_html_().split("</table>")[:2]
+    assert "Evaluation of 3 rows" in measures
+    assert ">Brier score<" in measures
+    assert "truth" in counts
+    bins = shown(report.calibration)
+    assert bins.rows[0] == ["bin", "predicted", "observed", "low", "high", "weight"]
+    assert len(bins.rows) == 1 + len(report.calibration.weight)
+    assert bins.rows[1][1:3] == ["0.6", "0"]
+
+
+def test_regions_coefficients_and_learning_curves_show_their_numbers():
+    known = credo.GaussianClassifier.from_parameters(
+        {"a": 0.0, "b": 2.0}, {"a": 1.0, "b": 1.0}, {"a": 0.5, "b": 0.5}
+    )
+    assert shown(known.regions()).rows[1:] == [["-inf", "1", "a"], ["1", "inf", "b"]]
+    x = np.linspace(-1, 1, 40)
+    y = np.where((x > 0) ^ (np.arange(40) % 5 == 0), "b", "a")
+    table = credo.LogisticClassifier(penalty=None).fit(x[:, None], y).coefficient_table()
+    assert [row[1] for row in shown(table).rows[1:]] == ["0", "intercept"]
+    curves = credo.compare_generative_discriminative(
+        np.c_[x, x**2], y, sizes=[20, 25], n_repeats=2, random_state=0
+    )
+    assert [row[0] for row in shown(curves).rows] == ["training rows", "20", "25"]
+
+
+def test_tables_of_very_many_classes_are_cut():
+    names = [f"k{i}" for i in range(150)]
+    table = shown(Posterior.from_probabilities(np.full((2, 150), 1 / 150), names))
+    assert table.rows[0][-2:] == ["k19", "… 130 more"]
+    assert len(table.rows[1]) == 21

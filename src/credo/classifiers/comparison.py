@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from credo import _checks as check
-from credo._results import Drawable
+from credo._results import Drawable, html_table
 from credo._types import F64, Bool, Int, RandomState
 from credo.classifiers._base import read_numbers
 from credo.classifiers._labels import read_labels
@@ -106,6 +106,10 @@ class LearningCurves(Drawable):
                 f"  {size:>8}  {cells[0]:>20}  {cells[1]:>20}  {share:>9}  {cosines[s]:>6.3f}"
             )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.sizes.tolist(), *self.mean_log_losses.tolist(), strict=True)
+        return html_table("Mean log loss on test rows", ("training rows", *self.names), rows)
 
 
 def compare_generative_discriminative(  # noqa: PLR0913 - all but the rows by name

@@ -12,6 +12,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import ndtr, ndtri
 
 from credo._checks import frozen, listing
+from credo._results import html_table
 from credo._types import F64, Bool, Int, Label, Labels
 from credo.classifiers.logistic_rows import Coding, Scaling
 from credo.classifiers.logistic_solver import Design, Solution
@@ -96,6 +97,10 @@ class CoefficientTable:
         ]
         more = self.estimate.size - len(shown)
         return "\n".join([title, *text, *([f"… and {more} more"] if more else [])])
+
+    def _repr_html_(self) -> str:
+        rows = (tuple(row.values()) for row in islice(self.rows(), _MOST_LINES))
+        return html_table(repr(self).split("\n", 1)[0], _HEADS, rows, self.estimate.size)
 
 
 def _cell(value: Any) -> str:

@@ -283,6 +283,7 @@ class RocCurve(Drawable, Plain):
     area: float
     positive: Label
     n_rows: int
+    _labels: Labels
     operating_point: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
@@ -469,6 +470,7 @@ def roc_curve(
         area=float(np.diff(false) @ (true[1:] + true[:-1]) / 2),
         positive=labels[k],
         n_rows=len(rows.truth),
+        _labels=labels,
         operating_point=own,
     )
 

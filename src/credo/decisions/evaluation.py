@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credo import _checks as check
-from credo._results import Drawable, Plain, number
+from credo._results import Drawable, Plain, html_table, number
 from credo._types import F64, Int, Label, Labels, RandomState
 from credo.decisions._decide import Decisions, decide
 from credo.decisions.curves import (
@@ -477,7 +477,8 @@ class Evaluation(Drawable, Plain):
         """Return the net benefit on these rows; see ``credo.decisions.net_benefit``."""
         return net_benefit(self._rows, None, self._loss, positive=positive)
 
-    def __repr__(self) -> str:
+    def _lines(self) -> dict[str, str]:
+        """Return what there is to say, by its name."""
         lost, sure, curve = self.expected_loss, self.calibration, self.risk_coverage
         table, right = self.confusion, self.confusion.accuracy
         ratio = "" if lost.normalised is None else f" (normalised {number(lost.normalised)})"
@@ -495,8 +496,18 @@ class Evaluation(Drawable, Plain):
             and f"{number(curve.area)} (best order {number(curve.optimal_area)})",
             "accuracy": "" if right is None else f"{number(right)}{share}",
         }
-        body = [f"  {name:<20}{text}" for name, text in lines.items() if text]
-        return "\n".join([f"Evaluation of {lost.n_rows} rows", *body, repr(table)])
+        return {name: text for name, text in lines.items() if text}
+
+    def __repr__(self) -> str:
+        body = [f"  {name:<20}{text}" for name, text in self._lines().items()]
+        return "\n".join(
+            [f"Evaluation of {self.expected_loss.n_rows} rows", *body, repr(self.confusion)]
+        )
+
+    def _repr_html_(self) -> str:
+        caption = f"Evaluation of {self.expected_loss.n_rows:,} rows"
+        lines = html_table(caption, ("measure", "value"), self._lines().items())
+        return lines + self.confusion._repr_html_()
 
     def _verdict(self) -> str:
         """Say whether the predicted risk lies in the interval of the mean loss."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from credo import _checks as check
-from credo._results import Drawable, as_plain, number
+from credo._results import Drawable, as_plain, html_table, number
 from credo._types import F64, Bool, Label, Labels, PerLabel
 from credo.decisions.crossings import MASS_TOLERANCE, Density, Range, Setting, cells_of
 from credo.decisions.loss import Loss, as_loss
@@ -262,6 +262,10 @@ class Regions(Drawable):
         return "\n".join([*lines, f"shares: {shares}"])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        caption = f"Decision regions: risk {number(self.risk)}"
+        return html_table(caption, ("from", "to", "act"), self.intervals, len(self.intervals))
 
 
 def regions(

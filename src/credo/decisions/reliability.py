@@ -9,8 +9,8 @@ import numpy as np
 import scipy
 
 from credo import _checks as check
-from credo._results import Drawable, Plain, number
-from credo._types import F64, Label
+from credo._results import Drawable, Plain, Share, html_table, number
+from credo._types import F64, Label, Labels
 from credo.decisions.labelled_rows import LabelledRows
 from credo.posterior.posterior import log_sum_exp
 
@@ -67,6 +67,7 @@ class Calibration(Drawable, Plain):
     log_loss: float
     n_impossible: int
     n_rows: int
+    _labels: Labels
 
     def __repr__(self) -> str:
         what = "the most probable label" if self.label is None else repr(self.label)
@@ -87,6 +88,17 @@ class Calibration(Drawable, Plain):
             f"{number(w):>8}"
             for (a, b), p, o, lo, hi, w in zip(*parts, strict=True)
         )
+
+    def _repr_html_(self) -> str:
+        parts = self.predicted, self.observed, self.low, self.high, self.weight
+        header = ("bin", "predicted", "observed", "low", "high", "weight")
+        rows = (
+            (f"{a:.3g} to {b:.3g}", Share(p), Share(o), *rest)
+            for (a, b), p, o, *rest in zip(
+                self.edges, *(each.tolist() for each in parts), strict=True
+            )
+        )
+        return html_table(repr(self).split("\n", 2)[0], header, rows)
 
 
 def calibration(
@@ -205,7 +217,15 @@ def calibrate(
         bins, _ = _binned(confidence, truth == top, rows.weight, n_bins, strategy)
     log_loss = float(-(rows.weight @ log_of_truth) / rows.weight.sum())
     n_impossible = int(np.isneginf(log_of_truth).sum())
-    fields = [check.plain(label), *bins, *scores.tolist(), log_loss, n_impossible, len(truth)]
+    fields = [
+        check.plain(label),
+        *bins,
+        *scores.tolist(),
+        log_loss,
+        n_impossible,
+        len(truth),
+        labels,
+    ]
     return Calibration(*fields)
 
 

@@ -9,6 +9,7 @@ try:
     import credo.plots.line
     import credo.plots.networks
     import credo.plots.pictures  # noqa: F401 - their figures register with draw
+    from credo.plots.densities import histogram, likelihood
     from credo.plots.figures import draw
     from credo.plots.planes import compare
     from credo.plots.report import write_report
@@ -18,4 +19,4 @@ except ModuleNotFoundError as error:
         "pip install 'credo[plots]'."
     ) from error
 
-__all__ = ["compare", "draw", "write_report"]
+__all__ = ["compare", "draw", "histogram", "likelihood", "write_report"]

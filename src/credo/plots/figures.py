@@ -7,12 +7,14 @@ in ``credo.plots.pictures``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from matplotlib import pyplot as plt, ticker
+from matplotlib import colors, patheffects, pyplot as plt, ticker
 
+from credo._types import Label
 from credo.classifiers import LearningCurves
 from credo.decisions import (
     Calibration,
@@ -25,8 +27,11 @@ from credo.decisions import (
 )
 from credo.exceptions import InputError
 
-#: Okabe and Ito's eight colours, told apart by colour-blind readers too.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+#: Okabe and Ito's eight colours, told apart by colour-blind readers too; then eight of Tol's.
+COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"),
+    *("#332288", "#882255", "#117733", "#999933", "#AA4499", "#44AA99", "#661100", "#DDCC77"),
+)
 #: What is not a class of its own: reference lines, the reject band.
 GREY = "#8C8C8C"
 #: Inches that a line of text takes, and most inches of the cells or bars of many classes.
@@ -89,6 +94,34 @@ def name_of(label: Any, longest: int = 28) -> str:
     return one_line(label, longest).replace("$", r"\$")
 
 
+def inks_of(
+    truths: Sequence[Label], acts: Sequence[Label] = (), reject: Label | None = None
+) -> dict[Label, str]:
+    """Return a colour for each class, whatever their order, then for each act; rejecting is grey.
+
+    The same classes have the same colours in all figures, and an act that of its class.
+    """
+    try:
+        names = sorted(truths)  # type: ignore[type-var]
+    except TypeError:
+        names = sorted(truths, key=str)
+    names = list(dict.fromkeys([*names, *(act for act in acts if act != reject)]))
+    inks = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    return inks if reject is None else inks | {reject: GREY}
+
+
+def write(ax: Any, place: Any, text: str, colour: str, **style: Any) -> Any:
+    """Write a name in a colour, dark enough to be read, with a white rim."""
+    red, green, blue = colors.to_rgb(colour)
+    light = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
+    ink = np.array([red, green, blue]) * min(1.0, (0.17 / max(light, 1e-9)) ** (1 / 2.2))
+    rim = [patheffects.withStroke(linewidth=2.5, foreground="white", alpha=0.8)]
+    style = {"ha": "center", "va": "bottom", "zorder": 5, "path_effects": rim} | style
+    return ax.annotate(
+        text, place, **({"xytext": (0, 3), "textcoords": "offset points"} | style), color=ink
+    )
+
+
 def inches_of(ax: Any) -> Any:
     """Return width and height of axes in inches, as far as they are known before drawing."""
     return ax.get_window_extent().size / ax.figure.dpi
@@ -115,22 +148,33 @@ def _(result: Calibration, ax: Any = None) -> Any:
     """Draw observed frequencies over predicted probabilities, and where the cases are."""
     ax = axes_for(ax, (5.4, 5.8))
     left, right = result.edges.T
+    label = result.label
+    ink = COLOURS[0] if label is None else inks_of(result._labels)[label]  # noqa: SLF001
+    # Of a rare class nothing is said above its largest probability: that part is left out.
+    top = max(float(right.max()), float(result.high.max()))
+    top = 1.0 if top > 0.5 else top
     # A quantile bin may hold one repeated value; half a hundredth keeps its bar visible.
-    width, share = np.maximum(right - left, 0.005), result.weight / result.weight.sum()
+    width, share = np.maximum(right - left, 0.005 * top), result.weight / result.weight.sum()
     style = {"color": GREY, "alpha": 0.25, "linewidth": 0}
-    ax.bar((left + right) / 2, share, width, label="share of the cases", **style)
-    ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="perfectly calibrated")
+    scale = "" if top == 1 else f" × {top:.2g}"
+    ax.bar((left + right) / 2, top * share, width, label=f"share of the cases{scale}", **style)
+    ax.plot(
+        [0, top], [0, top], color=GREY, linestyle="--", linewidth=1, label="perfectly calibrated"
+    )
     error = np.stack([result.observed - result.low, result.high - result.observed])
-    style = {"color": COLOURS[0], "marker": "o", "markersize": 5, "elinewidth": 1, "capsize": 2.5}
+    style = {"color": ink, "marker": "o", "markersize": 5, "elinewidth": 1, "capsize": 2.5}
     points = result.predicted, result.observed, np.maximum(error, 0.0)
     ax.errorbar(*points, label="observed, 95 % interval", **style)
     named, seen = "the most probable class", "share of the cases where it was right"
-    if result.label is not None:
-        named = name_of(result.label)
+    if label is not None:
+        named = name_of(label)
         seen = f"observed frequency of {named}"
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.03), yticks=np.arange(6) / 5)
+    ax.set(xlim=(-0.02 * top, 1.02 * top), ylim=(-0.02 * top, 1.03 * top))
+    ax.set_yticks(
+        np.arange(6) / 5 if top == 1 else [0.0, *ticker.MaxNLocator(5).tick_values(0, top)[1:-1]]
+    )
     ax.set(xlabel=f"predicted probability of {named}", ylabel=seen)
-    ax.spines["left"].set_bounds(-0.02, 1.03)
+    ax.spines["left"].set_bounds(-0.02 * top, 1.03 * top)
     errors = f"error {result.expected_calibration_error:.3f}, Brier score {result.brier:.3f}"
     ax.set_title(f"{result.n_rows:,} cases: calibration {errors}", fontsize="medium")
     _legend_above(ax)
@@ -164,8 +208,11 @@ def _(result: Confusion, ax: Any = None) -> Any:
     ax.set(xlabel=f"act{shades}", ylabel="true class")
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
+    ax.set_title(f"{result.counts.sum():,.6g} cases by true class and act", fontsize="medium")
     if result.reject is not None:
-        ax.axvline(result.acts.index(result.reject) - 0.5, color="0.25", linestyle=":")
+        left = result.acts.index(result.reject) - 0.5
+        style = {"facecolor": "none", "edgecolor": GREY, "hatch": "///", "alpha": 0.55}
+        ax.axvspan(left, left + 1, linewidth=0, zorder=1.5, **style)
     return ax
 
 
@@ -184,6 +231,7 @@ def _(result: RiskCoverage, ax: Any = None) -> Any:
         ax.plot([own.coverage], [own.risk], "o", color=COLOURS[1], label=rejecting)
     ax.set(xlim=(0, 1.01), ylabel="mean loss of these cases")
     ax.set_xlabel("share of the cases decided, the surest first")
+    ax.set_title(f"{result.n_rows:,} cases: loss and coverage", fontsize="medium")
     _legend_above(ax)
     return ax
 
@@ -193,13 +241,14 @@ def _(result: RocCurve, ax: Any = None) -> Any:
     """Draw the share of positives found over the share of false alarms."""
     ax = axes_for(ax, (5.0, 5.0))
     false, true = result.false_positive_rate, result.true_positive_rate
-    ax.fill_between(false, true, color=COLOURS[0], alpha=0.08, linewidth=0)
+    ink = inks_of(result._labels)[result.positive]  # noqa: SLF001
+    ax.fill_between(false, true, color=ink, alpha=0.08, linewidth=0)
     ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="by chance")
-    ax.plot(false, true, color=COLOURS[0], linewidth=2, label=f"the model, area {result.area:.3g}")
+    ax.plot(false, true, color=ink, linewidth=2, label=f"the model, area {result.area:.3g}")
     if result.operating_point is not None:
         x, y = result.operating_point
         told = f"under the loss: {100 * y:.3g} % at {100 * x:.3g} %"
-        ax.plot([x], [y], "o", color=COLOURS[1], label=told, zorder=4)
+        ax.plot([x], [y], "o", color="black", label=told, zorder=4, clip_on=False)
     name = name_of(result.positive)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.03), aspect="equal")
     ax.set(xlabel=f"share of the others taken for {name}", ylabel=f"share of {name} found")
@@ -224,8 +273,10 @@ def _(result: NetBenefit, ax: Any = None) -> Any:
     if own is not None:
         label = f"threshold of the loss: {own:.3g}"
         ax.axvline(own, color=COLOURS[1], linestyle=":", linewidth=1.5, label=label)
+    ax.set_title(f"{result.n_rows:,} cases", fontsize="medium")
+    seen = t if own is None else np.append(t, own)
     ax.set(
-        xlim=(float(t.min()), float(t.max())) if len(t) > 1 else None,
+        xlim=(float(seen.min()), float(seen.max())) if len(t) > 1 else None,
         xlabel=f"threshold on the probability of {name_of(result.positive)}",
         ylabel="net benefit (true positives per case)",
     )
@@ -245,10 +296,11 @@ def _(result: CostCurve, ax: Any = None) -> Any:
     hindsight = "best threshold in hindsight"
     ax.plot(x, result.envelope[order], color=COLOURS[2], linewidth=1.2, label=hindsight)
     own, label = result.operating_cost, f"under this loss: {result.operating_cost:.3g}"
-    ax.plot([result.operating_condition], [own], "o", color=COLOURS[1], label=label)
+    ax.plot([result.operating_condition], [own], "o", color=COLOURS[1], label=label, clip_on=False)
     top = max(0.5, 1.05 * float(result.curve.max()), 1.05 * own)
     ax.set(xlim=(0, 1), ylim=(0, top), ylabel="expected cost, as a share of the worst")
     ax.set_xlabel(f"weight of {name_of(result.positive)} (probability × cost)")
+    ax.set_title(f"{result.n_rows:,} cases", fontsize="medium")
     _legend_above(ax)
     return ax
 
@@ -273,9 +325,7 @@ def _(result: Evaluation, ax: Any = None) -> Any:
         panels[0, 1].set_axis_off()
     else:
         draw(result.risk_coverage, ax=panels[0, 1])
-        panels[0, 1].set_title("Loss and coverage", fontsize="medium")
     draw(result.confusion, ax=panels[1, 0])
-    panels[1, 0].set_title("Cases by true class and act", fontsize="medium")
     _draw_by_act(result, panels[1, 1])
     return panels
 
@@ -286,19 +336,19 @@ def _draw_by_act(result: Evaluation, ax: Any) -> None:
     expected = [result.predicted_risk, *(entry.predicted for entry in result.by_act)]
     actual = [result.expected_loss.value, *(entry.actual for entry in result.by_act)]
     y = np.arange(len(names))
-    shown = [
-        ax.barh(y - 0.19, expected, 0.36, color=COLOURS[5], label="expected loss"),
-        ax.barh(y + 0.19, actual, 0.36, color=COLOURS[0], label="mean loss"),
-    ]
+    ax.barh(y - 0.19, expected, 0.36, color=COLOURS[5])
+    ax.barh(y + 0.19, actual, 0.36, color=COLOURS[0])
+    interval = ""
     ends = [result.expected_loss.low, result.expected_loss.high]
     if None not in ends:
-        shown += ax.plot(ends, [0.19, 0.19], color="black", linewidth=1.5, label="its interval")
+        ax.plot(ends, [0.19, 0.19], color="black", linewidth=1.5)
+        interval = " (line: its interval)"
     ax.set_yticks(*_with_room(names, inches_of(ax)[1]))
-    ax.set_ylim(len(names) - 0.5 + max(0.9, 0.08 * len(names)), -0.6)  # room for the legend
+    ax.set_ylim(len(names) - 0.4, -0.6)
     ax.axvline(0.0, color=GREY, linewidth=1)
     ax.set_xlabel("loss per case")
-    ax.set_title("Expected loss, and loss that came", fontsize="medium")
-    ax.legend(handles=shown, frameon=False, fontsize="small", loc="lower right", ncols=3)
+    told = f"Light: expected loss. Dark: loss that came{interval}"
+    ax.set_title(told, fontsize="medium")
 
 
 @draw.register

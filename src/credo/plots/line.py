@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
+from matplotlib import ticker
 
 from credo import _checks as check
 from credo._types import F64, Label
 from credo.decisions import Regions
 from credo.exceptions import InputError
-from credo.plots.figures import COLOURS, GREY, axes_for, draw, name_of
+from credo.plots.figures import COLOURS, GREY, axes_for, draw, inches_of, inks_of, name_of, write
 from credo.posterior.posterior import log_sum_exp
 
 #: Points along the x-axis.
@@ -21,6 +23,8 @@ _POINTS = 800
 _HALF = 0.5 - 1e-9
 #: What costs more than it need.
 _EXCESS = "#B2182B"
+#: Inches that a letter takes.
+_LETTER = 0.09
 #: A class whose curve is lower than this share of the highest is drawn magnified too.
 _LOW = 0.05
 
@@ -51,20 +55,23 @@ def _(
     if not low < high:
         raise InputError(f"The x_range of Regions.plot must be (low, high). Got {x_range}.")
     ax = axes_for(ax, (7.2, 4.2))
+    ax.set_xlim(low, high)
     body, sides = _points(result, low, high)
     shown = _VIEWS[show](ax, result, body, np.union1d(body, sides))
-    shown += _shade(ax, result, low, high)
+    seen = [(max(a, low), min(b, high), act) for a, b, act in result.intervals]
+    acts = result.acts, result.loss.reject
+    shown += shade_acts(ax, [each for each in seen if each[0] < each[1]], _all_inks(result), acts)
     own = (result, "0.25", (0, (4, 3)))
     for each, colour, dash in (
         (own,) if result.best is result else ((result.best, _EXCESS, ":"), own)
     ):
         for cut in each.thresholds[(each.thresholds > low) & (each.thresholds < high)]:
             ax.axvline(cut, color=colour, linestyle=dash, linewidth=0.8, zorder=2)
-    ax.set(xlim=(low, high), xlabel="x")
-    if result.setting.discrete:
-        ax.xaxis.get_major_locator().set_params(integer=True)
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-    ax.legend(handles=shown, frameon=False, ncols=math.ceil(len(shown) / 16), **place)
+    ax.xaxis.set_major_locator(ticker.MaxNLocator(6, integer=bool(result.setting.discrete)))
+    ax.set_xlabel("x")
+    least = "" if result.best is result else f", at best {result.bayes_risk:.4g}"
+    ax.set_title(f"risk {result.risk:.4g}{least}", fontsize="medium", pad=18)
+    legend_beside(ax, shown)
     return ax
 
 
@@ -77,18 +84,18 @@ def _densities(ax: Any, result: Regions, body: F64, x: F64) -> list[Any]:
     top = float(heights[np.isfinite(heights)].max())
     # A density may be infinite at the end of its support; the figure stops well before.
     heights = np.minimum(_weighted(result, x), 10 * top)
+    ax.set(ylim=(0, 1.08 * top if top > 0 else 1), ylabel=f"prior × {_kind(result)}")
     names = [f"p(x, {name_of(truth)})" for truth in result.truths]
-    shown = _curves(ax, x, heights, names, _inks(result))
+    dashes: dict[int, Any] = {}
     for k, peak in enumerate(heights.max(axis=0).tolist()):
         if 0 < peak < _LOW * top:
             room = 0.8 * top / peak
             ten = 10 ** int(math.log10(room))
             times = ten * max(step for step in (1, 2, 5) if step * ten <= room)
-            label, colour = f"{times:,} p(x, {name_of(result.truths[k])})", _inks(result)[k]
-            style = {"color": colour, "linestyle": (0, (1, 1.5)), "linewidth": 1.6}
-            shown += ax.plot(x, times * heights[:, k], label=label, **style)
-    ax.set(ylim=(0, 1.08 * top if top > 0 else 1), ylabel=f"prior × {_kind(result)}")
-    return shown
+            ax.plot(x, heights[:, k], color=_inks(result)[k], linewidth=2, zorder=3)
+            heights[:, k] *= times
+            names[k], dashes[k] = f"{times:,} {names[k]}", (0, (1, 1.5))
+    return draw_curves(ax, x, heights, names, _inks(result), dashes)
 
 
 def _errors(ax: Any, result: Regions, body: F64, x: F64) -> list[Any]:
@@ -118,14 +125,14 @@ def _posteriors(ax: Any, result: Regions, body: F64, x: F64) -> list[Any]:
     joint = result.setting.log_joint(np.rint(x) if result.setting.discrete else x)
     with np.errstate(invalid="ignore"):
         p = np.exp(joint - log_sum_exp(joint)[:, None])
+    ax.set(ylim=(0, 1.1), yticks=np.arange(6) / 5, ylabel="posterior probability")
     names = [f"p({name_of(truth)} | x)" for truth in result.truths]
-    shown = _curves(ax, x, p, names, _inks(result))
+    shown = draw_curves(ax, x, p, names, _inks(result))
     reject = result.loss.reject
     if reject is not None and _counts_errors(result):
         level = 1 - float(result.loss.matrix[0, result.acts.index(reject)])
         label = f"level {level:.3g}: below it, {name_of(reject)}"
         shown.append(ax.axhline(level, color=GREY, linestyle="--", linewidth=1.2, label=label))
-    ax.set(ylim=(0, 1.1), yticks=np.arange(6) / 5, ylabel="posterior probability")
     return shown
 
 
@@ -136,15 +143,14 @@ def _risks(ax: Any, result: Regions, body: F64, x: F64) -> list[Any]:
     risks = np.minimum(_weighted_losses(result, x), 10 * top)
     taken = np.take_along_axis(risks, _taken(result, x)[:, None], axis=1)[:, 0]
     names = [f"loss of {name_of(act)}" for act in result.acts]
-    shown = _curves(ax, x, risks, names, [_colour(act, result) for act in result.acts])
+    # What nobody would do costs far more than the rest: the acts taken stay readable.
+    high = min(1.08 * top, max(4 * float(taken.max()), 1e-300))
+    ax.set(ylim=(min(0.0, float(risks.min())), high), ylabel=f"expected loss × {_kind(result)}")
+    shown = draw_curves(ax, x, risks, names, [_all_inks(result)[act] for act in result.acts])
     label = f"risk {result.risk:.4g}"
     style = {"color": GREY, "alpha": 0.35, "linewidth": 0, "label": label}
     shown.append(ax.fill_between(x, 0, taken, **style))
     shown += _excess(ax, result, x, None)
-    low = min(0.0, float(risks.min()))
-    # What nobody would do costs far more than the rest: the acts taken stay readable.
-    high = min(1.08 * top, max(4 * float(taken.max()), 1e-300))
-    ax.set(ylim=(low, high), ylabel=f"expected loss × {_kind(result)}")
     return shown
 
 
@@ -161,28 +167,83 @@ _VIEWS = {
 }
 
 
-def _curves(
-    ax: Any, x: F64, heights: F64, names: Sequence[str], colours: Sequence[str]
+def draw_curves(
+    ax: Any,
+    x: F64,
+    heights: F64,
+    names: Sequence[str],
+    colours: Sequence[str],
+    dashes: Mapping[int, Any] = MappingProxyType({}),
 ) -> list[Any]:
-    """Draw curves, named where they stand out, or else by the legend: return what it must show."""
+    """Draw curves, named where they stand out, or else by the legend: return what it must show.
+
+    The limits of the axes are set before: a name is written within them.
+    """
     lines = []
     for k, (name, colour) in enumerate(zip(names, colours, strict=True)):
-        dash = "-" if k < len(COLOURS) else "--"
+        dash = dashes.get(k, "-" if k < len(COLOURS) else "--")
         style = {"color": colour, "linestyle": dash, "linewidth": 2, "zorder": 3, "label": name}
         lines += ax.plot(x, heights[:, k], **style)
-    n = len(names)
-    rest = [np.delete(heights, k, axis=1).max(axis=1, initial=0.0) for k in range(n)]
-    middle = np.abs(x - x.mean()) <= 0.42 * np.ptp(x)  # a name has room there
-    ahead = [int(np.where(middle, heights[:, k] - rest[k], -np.inf).argmax()) for k in range(n)]
-    places = np.array([(x[i], heights[i, k]) for k, i in enumerate(ahead)])
-    reach = np.array([np.ptp(x) / 5, (heights.max() or 1.0) / 10])
-    near = (np.abs(places[:, None] - places) < reach).all(axis=2)
-    if near.sum() > n or not (places[:, 1] > 0).all():
+    low, top = ax.get_ylim()
+    seen, n = np.clip(heights, low, low + 0.93 * (top - low)), len(names)
+    widths = np.array([_width(ax, name) for name in names])
+    places = np.empty((n, 2))
+    for k in range(n):
+        others = np.delete(seen, k, axis=1)
+        inside = np.abs(x - x.mean()) <= 0.46 * np.ptp(x)
+        ahead = seen[:, k] - others.max(axis=1, initial=low)
+        if ahead[inside].max() <= 0.04 * (top - low):  # below another all the way: far from all
+            ahead = np.abs(others - seen[:, [k]]).min(axis=1, initial=np.inf)
+        i = int(np.where(inside, ahead, -np.inf).argmax())
+        ends = float(x.min()) + widths[k] / 2, float(x.max()) - widths[k] / 2
+        places[k] = min(max(float(x[i]), ends[0]), ends[1]), seen[i, k]
+    across, up = np.abs(places[:, None] - places).transpose(2, 0, 1)
+    near = (across < (widths[:, None] + widths) / 2) & (up < 0.08 * (top - low))
+    if near.sum() > n or (heights.max(axis=0) <= low).any() or widths.max() > np.ptp(x):
         return lines
     for place, line in zip(places, lines, strict=True):
-        style = {"color": line.get_color(), "ha": "center", "va": "bottom", "zorder": 4}
-        ax.annotate(line.get_label(), place, (0, 3), textcoords="offset points", **style)
+        write(ax, place, line.get_label(), line.get_color())
     return []
+
+
+def shade_acts(
+    ax: Any,
+    intervals: Sequence[tuple[float, float, Label]],
+    inks: Mapping[Label, str],
+    acts: tuple[Sequence[Label], Label | None],
+) -> list[Any]:
+    """Shade intervals by act and name the acts above; return what a legend must show instead."""
+    patches, widest = dict[Label, Any](), dict[Label, tuple[float, float]]()
+    for start, stop, act in intervals:
+        style = {"facecolor": inks[act], "alpha": 0.16}
+        if act == acts[1]:
+            style = {"facecolor": "none", "edgecolor": GREY, "hatch": "///", "alpha": 0.55}
+        label = f"act: {name_of(act)}"
+        patches.setdefault(
+            act, ax.axvspan(start, stop, linewidth=0, zorder=0, label=label, **style)
+        )
+        widest[act] = max(widest.get(act, (0.0, 0.0)), (stop - start, (start + stop) / 2))
+    first = min(widest, key=lambda act: widest[act][1], default=None)
+    words = {act: f"{'act: ' * (act == first)}{name_of(act)}" for act in widest}
+    if any(widest[act][0] < 0.9 * _width(ax, text) for act, text in words.items()):
+        return [patches[act] for act in acts[0] if act in patches]
+    for act, text in words.items():
+        place = widest[act][1], 1.0
+        write(ax, place, text, inks[act], xycoords=("data", "axes fraction"), fontsize="small")
+    return []
+
+
+def legend_beside(ax: Any, handles: Sequence[Any]) -> None:
+    """Put a legend to the right of the axes, if there is something to explain."""
+    if handles:
+        place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        ax.legend(handles=handles, frameon=False, ncols=math.ceil(len(handles) / 16), **place)
+
+
+def _width(ax: Any, text: str) -> float:
+    """Return about how far a text reaches along the x-axis."""
+    low, high = ax.get_xlim()
+    return float(high - low) * _LETTER * len(text) / float(inches_of(ax)[0])
 
 
 def _excess(ax: Any, result: Regions, x: F64, heights: F64 | None) -> list[Any]:
@@ -255,31 +316,11 @@ def _points(result: Regions, low: float, high: float) -> tuple[F64, F64]:
     return body[(body >= low) & (body <= high)], sides[(sides > low) & (sides < high)]
 
 
+def _all_inks(result: Regions) -> dict[Label, str]:
+    """Return the colours of the true classes and of the acts."""
+    return inks_of(result.truths, result.acts, result.loss.reject)
+
+
 def _inks(result: Regions) -> list[str]:
     """Return the colours of the true classes."""
-    return [_colour(truth, result) for truth in result.truths]
-
-
-def _colour(name: Label, result: Regions) -> str:
-    """Return the colour of a true class, by their order, or of an act: the same for one name."""
-    if name == result.loss.reject:
-        return GREY
-    acts = [act for act in result.acts if act not in result.truths and act != result.loss.reject]
-    return COLOURS[[*result.truths, *acts].index(name) % len(COLOURS)]
-
-
-def _shade(ax: Any, result: Regions, low: float, high: float) -> list[Any]:
-    """Shade the intervals in view; return one patch per act for the legend."""
-    patches: dict[Label, Any] = {}
-    for start, stop, act in result.intervals:
-        if start >= high or stop <= low:
-            continue
-        style = (
-            {"facecolor": "none", "edgecolor": GREY, "hatch": "///", "alpha": 0.55}
-            if act == result.loss.reject
-            else {"facecolor": _colour(act, result), "alpha": 0.16}
-        )
-        ends = max(start, low), min(stop, high)
-        label = f"act: {name_of(act)}"
-        patches.setdefault(act, ax.axvspan(*ends, linewidth=0, zorder=0, label=label, **style))
-    return [patches[act] for act in result.acts if act in patches]
+    return [_all_inks(result)[truth] for truth in result.truths]

@@ -15,7 +15,7 @@ from credo.exceptions import InputError
 from credo.images import Restoration, Segmentation
 from credo.inference import GridPosterior
 from credo.inference.grids.engine import Picture
-from credo.plots.figures import COLOURS, GREY, MOST_INCHES, axes_for, draw, name_of
+from credo.plots.figures import COLOURS, GREY, MOST_INCHES, axes_for, draw, inks_of, name_of
 
 #: What stands below a picture, and its colours, (height, width, 3) between 0 and 1.
 Panel: TypeAlias = tuple[str, F64]
@@ -134,7 +134,7 @@ def _are_classes(labels: Labels) -> bool:
 def _palette(labels: Labels) -> F64:
     """Return the colour of each label: its own of a class, of others a shade by its position."""
     if _are_classes(labels):
-        return np.array([colors.to_rgb(ink) for ink in COLOURS[: len(labels)]])
+        return np.array([colors.to_rgb(inks_of(labels)[each]) for each in labels])
     return np.repeat(np.linspace(0.0, 1.0, len(labels))[:, np.newaxis], 3, axis=1)
 
 
@@ -162,9 +162,7 @@ def _draw_row(panels: Iterable[Panel], ax: Any, labels: Labels = ()) -> Any:
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     if _are_classes(labels):
-        patches = [
-            Patch(color=ink, label=name_of(n)) for ink, n in zip(COLOURS, labels, strict=False)
-        ]
+        patches = [Patch(color=inks_of(labels)[each], label=name_of(each)) for each in labels]
         above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": len(labels)}
         ax.legend(handles=patches, frameon=False, **above)
     return ax

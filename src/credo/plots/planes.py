@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib import colors, pyplot as plt
 from matplotlib.patches import Ellipse
+from scipy import ndimage
 
 from credo import _checks as check
 from credo._types import F64, Label
@@ -15,12 +17,18 @@ from credo.classifiers import GaussianClassifier, MixtureClassifier
 from credo.columns import kind_of, rebuilt
 from credo.decisions import Loss, decide
 from credo.exceptions import InputError, ShapeError
-from credo.plots.figures import COLOURS, GREY, axes_for, name_of, one_line
+from credo.plots.figures import GREY, axes_for, inks_of, name_of, one_line, write
+from credo.plots.line import draw_curves, legend_beside, shade_acts
+from credo.posterior import Posterior
 
 #: Points along each axis of a plane, and along a line.
 _SIDE, _POINTS = 240, 800
 #: Rows that are drawn as points, evenly taken from all.
 _MOST_ROWS = 1000
+#: ... and of a rare class at least.
+_FEWEST = 50
+#: A name on its place, not above it.
+_CENTRED: dict[str, Any] = {"va": "center", "xytext": (0, 0)}
 
 
 def draw_classifier(
@@ -34,10 +42,17 @@ def draw_classifier(
 ) -> Any:
     """Draw the acts of a classifier over one feature or two; see ``plot`` of classifiers."""
     owner = f"{type(model).__name__}.plot"
+    if not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
+        raise InputError(
+            f"{owner} needs a fitted classifier with predict_proba. Call fit first, or wrap it in "
+            "sklearn's CalibratedClassifierCV."
+        )
     names = list(getattr(model, "feature_names_in_", range(model.n_features_in_)))
     chosen = _positions(model, names, features, owner)
     points = np.stack([_column(X, names[j], j) for j in chosen], axis=1)
-    loss = Loss.zero_one(model.classes_.tolist()) if loss is None else loss
+    if loss is None:
+        own = getattr(model, "loss", None)
+        loss = own if isinstance(own, Loss) else Loss.zero_one(model.classes_.tolist())
     truth = None if y is None else np.asarray(y)
     if truth is not None and truth.shape != points.shape[:1]:
         raise ShapeError(
@@ -45,31 +60,31 @@ def draw_classifier(
         )
     rows = None if truth is None else check.positions(truth, loss.truths, "label", owner)
     ax = axes_for(ax, (6.4, 4.8))
-    inks = _inks(model, loss)
-
-    def answers(places: F64) -> Any:
-        full = np.full((len(places), len(names)), np.nan)
-        full[:, chosen] = places
-        columns = names if hasattr(model, "feature_names_in_") else range(len(names))
-        return model.posterior(rebuilt(list(full.T), columns, kind_of(X)))
-
-    (_draw_line if len(chosen) == 1 else _draw_plane)(ax, answers, points, loss, inks)
-    step = max(1, -(-len(points) // _MOST_ROWS))
-    _draw_rows(ax, points[::step], None if truth is None else truth[::step], inks)
-    is_drawn = isinstance(model, GaussianClassifier | MixtureClassifier) and model.subspace is None
-    if is_drawn and len(chosen) == 2 and not model.constant_features_.any():
-        _draw_ellipses(ax, model, chosen, inks)
-    elif truth is not None and len(chosen) == 2:
-        for label in [each for each in model.classes_.tolist() if (truth == each).any()]:
-            _write(ax, np.nanmedian(points[truth == label], axis=0), label, inks[label])
-    for write, j in zip((ax.set_xlabel, ax.set_ylabel), chosen, strict=False):
-        write(_named(names[j]))
-    told = f"{one_line(repr(model).split(' with ')[0], 48)}\nn = {len(points):,}"
+    inks = inks_of(model.classes_.tolist(), loss.acts, loss.reject)
+    answers = partial(_answers, model, chosen, names, kind_of(X))
+    told = f"{one_line(repr(model).split(' with ')[0].split(chr(10))[0], 48)}\nn = {len(points):,}"
     if rows is not None:
         losses = loss.matrix[rows, decide(answers(points), loss).act_index]
         told += f", mean loss {float(losses.mean()):.3g}"
-    ax.set_title(told, fontsize="medium")
+    draw_acts, pad = (_draw_line, 18) if len(chosen) == 1 else (_draw_plane, None)
+    ax.set_title(told + draw_acts(ax, answers, points, loss, inks), fontsize="medium", pad=pad)
+    _draw_rows(ax, points, truth, inks)
+    if len(chosen) == 2:
+        _name_classes(ax, model, chosen, points, truth, inks)
+    for name_axis, j in zip((ax.set_xlabel, ax.set_ylabel), chosen, strict=False):
+        name_axis(_named(names[j]))
     return ax
+
+
+def _answers(model: Any, chosen: list[int], names: list[Any], kind: Any, places: F64) -> Posterior:
+    """Return the posterior where the chosen features have these values, the others none."""
+    full = np.full((len(places), len(names)), np.nan)
+    full[:, chosen] = places
+    columns = names if hasattr(model, "feature_names_in_") else range(len(names))
+    cells = rebuilt(list(full.T), columns, kind)
+    if hasattr(model, "posterior"):
+        return model.posterior(cells)
+    return Posterior.from_probabilities(model.predict_proba(cells), model.classes_)
 
 
 def compare(
@@ -80,7 +95,7 @@ def compare(
     Parameters
     ----------
     models : sequence of fitted classifiers
-        Each with a ``plot`` method.
+        Of Credo, or any with ``predict_proba``, as scikit-learn's have.
     X : array-like or data frame of shape (n, D)
         Rows.
     y : array-like of shape (n,), optional
@@ -109,7 +124,7 @@ def compare(
     size = (4.6 * len(models), 4.2)
     axes = plt.subplots(1, len(models), figsize=size, layout="constrained", squeeze=False)[1][0]
     for model, ax in zip(models, axes, strict=True):
-        model.plot(X, y, loss=loss, features=features, ax=ax)
+        draw_classifier(model, X, y, loss=loss, features=features, ax=ax)
     return axes
 
 
@@ -150,13 +165,6 @@ def _column(X: Any, name: Any, j: int) -> F64:
         ) from None
 
 
-def _inks(model: Any, loss: Loss) -> dict[Label, str]:
-    """Return a colour for each class and act: the same for one name, grey for rejecting."""
-    names = [*model.classes_.tolist(), *(a for a in loss.acts if a != loss.reject)]
-    inks = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(dict.fromkeys(names))}
-    return inks if loss.reject is None else inks | {loss.reject: GREY}
-
-
 def _named(name: Any) -> str:
     """Write the name of a feature."""
     return f"x{name}" if isinstance(name, int) else name_of(name)
@@ -169,8 +177,9 @@ def _ends(values: F64) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _draw_plane(ax: Any, answers: Any, points: F64, loss: Loss, inks: dict[Label, str]) -> None:
-    """Shade the acts over two features, with smooth lines between them."""
+def _draw_plane(ax: Any, answers: Any, points: F64, loss: Loss, inks: dict[Label, str]) -> str:
+    """Shade the acts over two features, with smooth lines between them; say what hatches are."""
+    told = ""
     ends = [_ends(points[:, j]) for j in range(2)]
     axis = [np.linspace(*each, _SIDE) for each in ends]
     places = np.stack(np.meshgrid(*axis), axis=-1).reshape(-1, 2)
@@ -188,43 +197,72 @@ def _draw_plane(ax: Any, answers: Any, points: F64, loss: Loss, inks: dict[Label
         if act == loss.reject and (best == a).any():
             band = ax.contourf(*axis, ahead, levels=[0.0, np.inf], colors="none", hatches=["///"])
             band.set(edgecolor=GREY, linewidth=0)
+            told = f"; hatched: {name_of(act)}"
+        elif act not in loss.truths and (best == a).any():  # its name in the middle of its area
+            depth = ndimage.distance_transform_edt(np.pad(best == a, 1))[1:-1, 1:-1]
+            row, column = divmod(int(depth.argmax()), _SIDE)
+            text = f"act: {name_of(act)}"
+            write(ax, (axis[0][column], axis[1][row]), text, inks[act], style="italic", **_CENTRED)
     ax.set(xlim=ends[0], ylim=ends[1])
+    return told
 
 
-def _draw_line(ax: Any, answers: Any, points: F64, loss: Loss, inks: dict[Label, str]) -> None:
-    """Draw posteriors over one feature, and shade the acts."""
+def _draw_line(ax: Any, answers: Any, points: F64, loss: Loss, inks: dict[Label, str]) -> str:
+    """Draw posteriors over one feature, and shade the acts; say if they are sigmoids."""
     x = np.linspace(*_ends(points[:, 0]), _POINTS)
     posterior = answers(x[:, None])
     best = np.asarray(decide(posterior, loss).act_index)
     starts = np.flatnonzero(np.r_[True, np.diff(best) != 0])
     stops = np.r_[starts[1:], len(x) - 1]
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-        act = loss.acts[best[start]]
-        style = {"facecolor": inks[act], "alpha": 0.16}
-        if act == loss.reject:
-            style = {"facecolor": "none", "edgecolor": GREY, "hatch": "///", "alpha": 0.55}
-        ax.axvspan(x[start], x[stop], linewidth=0, zorder=0, **style)
-    for k, label in enumerate(posterior.labels):
-        p = posterior.probabilities[:, k]
-        style = {"color": inks[label], "linewidth": 2, "zorder": 3}
-        ax.plot(x, p, label=f"p({name_of(label)} | x)", **style)
+    intervals = [
+        (x[start], x[stop], loss.acts[best[start]])
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+    ]
     ax.set(xlim=(x[0], x[-1]), ylim=(-0.08, 1.08), ylabel="posterior probability")
-    ax.legend(frameon=False, fontsize="small")
+    names = [f"p({name_of(label)} | x)" for label in posterior.labels]
+    p, colours = posterior.probabilities, [inks[label] for label in posterior.labels]
+    shown = draw_curves(ax, x, p, names, colours)
+    legend_beside(ax, shown + shade_acts(ax, intervals, inks, (loss.acts, loss.reject)))
+    if len(names) != 2:
+        return ""
+    odds = posterior.log_probabilities[:, 1] - posterior.log_probabilities[:, 0]
+    with np.errstate(invalid="ignore"):
+        slope = (odds[-1] - odds[0]) / (x[-1] - x[0])
+        start = odds[0] - slope * x[0]
+        is_linear = np.abs(odds - start - slope * x).max() <= 1e-6 * np.abs(odds).max()
+    sign = "+" if start >= 0 else "\N{MINUS SIGN}"
+    return f"\n{names[1]} = sigmoid({slope:.3g} x {sign} {abs(start):.3g})" if is_linear else ""
 
 
 def _draw_rows(ax: Any, points: F64, truth: Any, inks: dict[Label, str]) -> None:
     """Draw rows in the colours of their classes; of one feature, as marks below the curves."""
-    heights = np.full(len(points), -0.04) if points.shape[1] == 1 else points[:, 1]
+    kept = np.arange(len(points))[:: max(1, -(-len(points) // _MOST_ROWS))]
     hues: Any = GREY
     if truth is not None:
-        hues = [inks.get(label, "black") for label in truth.tolist()]
+        groups = [np.flatnonzero(truth == label) for label in dict.fromkeys(truth.tolist())]
+        groups.sort(key=len, reverse=True)  # the rarest on top
+        most = [max(_FEWEST, _MOST_ROWS * len(each) // len(points)) for each in groups]
+        steps = [max(1, -(-len(each) // n)) for each, n in zip(groups, most, strict=True)]
+        kept = np.concatenate([each[::step] for each, step in zip(groups, steps, strict=True)])
+        hues = [inks.get(label, "black") for label in truth[kept].tolist()]
+    points = points[kept]
+    heights = np.full(len(points), -0.04) if points.shape[1] == 1 else points[:, 1]
     mark = "|" if points.shape[1] == 1 else "o"
     edge = {} if mark == "|" else {"edgecolors": "white", "linewidths": 0.4}
     ax.scatter(points[:, 0], heights, s=18, c=hues, marker=mark, zorder=3, **edge)
 
 
-def _draw_ellipses(ax: Any, model: Any, chosen: list[int], inks: dict[Label, str]) -> None:
-    """Draw one and two standard deviations round each mean, of classes or components, named."""
+def _name_classes(
+    ax: Any, model: Any, chosen: list[int], points: F64, truth: Any, inks: dict[Label, str]
+) -> None:
+    """Name classes at the middle of their rows, Gaussian ones at their means in ellipses."""
+    is_drawn = isinstance(model, GaussianClassifier | MixtureClassifier) and model.subspace is None
+    if not is_drawn or model.constant_features_.any():
+        for label in [] if truth is None else model.classes_.tolist():
+            if (truth == label).any():
+                middle = np.nanmedian(points[truth == label], axis=0)
+                write(ax, middle, name_of(label), inks[label], **_CENTRED)
+        return
     gaussians = model._model  # noqa: SLF001 - of the library
     for k, label in enumerate(getattr(model, "component_classes_", model.classes_).tolist()):
         mean = gaussians.means[k, chosen]
@@ -235,11 +273,4 @@ def _draw_ellipses(ax: Any, model: Any, chosen: list[int], inks: dict[Label, str
             width, height = 2 * times * np.sqrt(values[::-1])
             style = {"facecolor": "none", "edgecolor": inks[label], "linewidth": 1.4, "zorder": 4}
             ax.add_patch(Ellipse(mean, width, height, angle=angle, **style))
-        _write(ax, mean, label, inks[label])
-
-
-def _write(ax: Any, place: F64, label: Label, ink: str) -> None:
-    """Write the name of a class."""
-    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.5}
-    style = {"color": ink, "ha": "center", "va": "center", "zorder": 5, "bbox": box}
-    ax.text(*place, name_of(label), **style)
+        write(ax, mean, name_of(label), inks[label], **_CENTRED)

@@ -623,7 +623,7 @@ def _reliability(
         return outcome.calibration
     k = 1 if curve is None else labels.index(curve.positive)
     found = calibration(truth, posterior, label=k, sample_weight=weight)
-    return replace(found, label=labels[k])
+    return replace(found, label=labels[k], _labels=labels)
 
 
 # --- the result -----------------------------------------------------------------------------------

@@ -97,7 +97,9 @@ def test_a_confusion_matrix_is_drawn_with_its_counts(rows):
     assert written == [f"{count:g}" for count in table.counts.ravel()]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["wait", "treat", "reject"]
     np.testing.assert_array_equal(ax.images[0].get_array(), table.normalised("truth"))
-    assert len(ax.get_lines()) == 1  # the line before the reject act
+    (band,) = ax.patches  # over the reject act
+    assert (band.get_x(), band.get_width(), band.get_hatch()) == (1.5, 1, "///")
+    assert ax.get_title() == "300 cases by true class and act"
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("act", "true class")
 
 
@@ -213,7 +215,7 @@ def test_an_evaluation_is_drawn_as_four_panels(rows, n_bootstrap):
     assert bars[0] == report.predicted_risk
     assert bars[1 + len(acts)] == report.expected_loss.value
     assert bars[1 : 1 + len(acts)] == [entry.predicted for entry in acts]
-    assert ("its interval" in legend(panels[1, 1])) == (n_bootstrap > 0)
+    assert ("its interval" in panels[1, 1].get_title()) == (n_bootstrap > 0)
     figure.canvas.draw()
 
 
@@ -232,6 +234,27 @@ def test_an_evaluation_of_foreign_acts_leaves_the_curves_panel_empty():
     p = Posterior.from_probabilities([[0.9, 0.1], [0.2, 0.8]], ["a", "b"])
     panels = evaluate(["a", "b"], p, acts=["b", "a"], n_bootstrap=0).plot()
     assert not panels[0, 1].axison
+
+
+def test_a_class_has_the_colour_it_has_in_other_figures():
+    p = Posterior.from_probabilities(np.full((4, 3), 1 / 3), ["c", "a", "b"])
+    y = ["a", "b", "c", "a"]
+    for label, colour in zip("abc", COLOURS, strict=False):
+        ax = calibration(y, p, label=label).plot()
+        assert ax.containers[1].lines[0].get_color() == colour
+        assert roc_curve(y, p, positive=label).plot().get_lines()[1].get_color() == colour
+
+
+def test_calibration_of_a_rare_class_is_seen_close():
+    p = np.linspace(0.001, 0.03, 500)
+    rare = Posterior.from_probabilities(np.stack([1 - p, p], axis=1), LABELS)
+    y = np.where(np.arange(500) % 50 == 0, "ill", "well")
+    report = calibration(y, rare, label="ill", strategy="quantile", n_bins=4)
+    ax = report.plot()
+    top = ax.get_xlim()[1]
+    assert report.high.max() <= top < 0.2
+    bars = [bar.get_height() for bar in ax.patches]
+    np.testing.assert_allclose(np.divide(bars, bars[0]), report.weight / report.weight[0])
 
 
 def test_a_figure_may_be_drawn_on_given_axes(rows):

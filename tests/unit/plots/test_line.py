@@ -22,11 +22,18 @@ def _close_figures():
 
 
 def legend(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
+    there = ax.get_legend()
+    return [] if there is None else [text.get_text() for text in there.get_texts()]
 
 
 def named(ax):
-    return [text.get_text() for text in ax.texts]
+    """Return the names of curves; those of acts stand above the axes."""
+    return [text.get_text() for text in ax.texts if not isinstance(text.xycoords, tuple)]
+
+
+def acts_above(ax):
+    """Return the names of acts, with the places where they stand."""
+    return {text.get_text(): text.xy[0] for text in ax.texts if isinstance(text.xycoords, tuple)}
 
 
 def area(shape):
@@ -52,9 +59,13 @@ def test_regions_show_curves_acts_and_thresholds():
     axes = cut.plot()
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "prior × density")
     assert named(axes) == ["p(x, a)", "p(x, b)"]
-    assert legend(axes) == ["act: a", "act: b", "act: reject"]
     low, high = axes.get_xlim()
     first, second = cut.thresholds
+    middles = [(low + first) / 2, (first + second) / 2, (second + high) / 2]
+    above = acts_above(axes)
+    assert list(above) == ["act: a", "reject", "b"]
+    assert list(above.values()) == pytest.approx(middles)
+    assert axes.get_title() == f"risk {cut.risk:.4g}"
     expected = [(low, first), (first, second), (second, high)]
     np.testing.assert_allclose(spans(axes), expected, rtol=1e-12)
     curves, lines = axes.lines[:2], axes.lines[2:]
@@ -82,7 +93,7 @@ def test_the_range_can_be_chosen_and_must_have_a_width():
     assert axes.get_xlim() == (2, 9)
     assert spans(axes) == [(2, 9)]
     assert len(axes.lines) == 2
-    assert legend(axes) == ["act: b"]
+    assert acts_above(axes) == {"act: b": 5.5}
     assert found.plot(x_range=(100, 200)).get_ylim() == (0, 1)  # no density there
     with pytest.raises(InputError, match=r"must be \(low, high\)"):
         found.plot(x_range=(1, 1))
@@ -128,11 +139,11 @@ def test_jumps_are_drawn_upright():
 
 def test_a_rare_class_is_drawn_magnified_as_well():
     axes = regions(PAIR, [0.99, 0.01], TWO).plot()
-    assert legend(axes)[0] == "50 p(x, b)"
-    rare, large = axes.lines[1].get_ydata(), axes.lines[2].get_ydata()
+    assert named(axes) == ["p(x, a)", "50 p(x, b)"]
+    rare, large = axes.lines[0].get_ydata(), axes.lines[2].get_ydata()
     np.testing.assert_allclose(large, 50 * rare)
     assert 0.3 * axes.get_ylim()[1] < large.max() < axes.get_ylim()[1]
-    assert not any("50" in text for text in legend(regions(PAIR, [0.9, 0.1], TWO).plot()))
+    assert named(regions(PAIR, [0.9, 0.1], TWO).plot()) == ["p(x, a)", "p(x, b)"]
 
 
 def test_errors_are_areas_that_add_up_to_the_probability_of_error():
@@ -228,6 +239,28 @@ def test_posteriors_of_counts_are_bayes_rule_at_each_count():
     x, y = axes.lines[0].get_data()
     a, b = 0.7 * stats.poisson(2).pmf(np.rint(x)), 0.3 * stats.poisson(6).pmf(np.rint(x))
     np.testing.assert_allclose(y, a / (a + b), rtol=1e-9)
+
+
+def test_names_of_curves_stand_within_the_picture_and_apart():
+    loss = Loss([[0, 1], [50, 0]], ["a", "b"], ["a", "b"])
+    for show in ("densities", "posteriors", "risks"):
+        for priors in ([0.5, 0.5], [0.997, 0.003]):
+            axes = regions(PAIR, priors, loss).plot(show=show)
+            axes.figure.canvas.draw()
+            frame = axes.get_window_extent()
+            texts = [text for text in axes.texts if not isinstance(text.xycoords, tuple)]
+            assert len(texts) == 2
+            first, second = (text.get_window_extent() for text in texts)
+            assert not first.overlaps(second)
+            assert frame.y0 <= min(first.y0, second.y0)
+            assert max(first.y1, second.y1) <= frame.y1 + 2
+
+
+def test_a_class_has_the_same_colour_whatever_the_order_of_the_classes():
+    turned = dict(reversed(PAIR.items()))
+    one, other = regions(PAIR, [0.6, 0.4], TWO).plot(), regions(turned, [0.4, 0.6], TWO).plot()
+    assert one.lines[0].get_color() == other.lines[1].get_color() == COLOURS[0]
+    assert len(set(COLOURS)) == 16
 
 
 def test_what_is_shown_has_a_name():

@@ -1,12 +1,16 @@
 """Figures of classifiers over one feature and two."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import colors, pyplot as plt
 from matplotlib.contour import QuadContourSet
 from matplotlib.patches import Ellipse
-from scipy import stats
+from scipy import special, stats
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
 
 import credo
 from credo import Loss
@@ -91,7 +95,10 @@ def test_acts_are_shaded_in_the_colour_of_their_class_and_the_mean_loss_is_told(
     assert any(any(getattr(shape, "hatches", ())) for shape in ax.collections)
     chosen = credo.decide(model.posterior(X), Loss.zero_one(["a", "b"]).with_reject(0.05)).acts
     mean = np.where(chosen == "reject", 0.05, chosen != Y).mean()
-    assert ax.get_title() == f"GaussianClassifier(covariance='tied')\nn = 400, mean loss {mean:.3g}"
+    assert (
+        ax.get_title()
+        == f"GaussianClassifier(covariance='tied')\nn = 400, mean loss {mean:.3g}; hatched: reject"
+    )
 
 
 def test_one_feature_shows_the_posteriors_and_where_the_act_changes():
@@ -113,7 +120,7 @@ def test_other_classifiers_name_their_classes_at_the_middle_of_their_rows():
     for model in (credo.NaiveBayes("gaussian"), credo.LogisticClassifier(penalty="l2")):
         ax = model.fit(X, Y).plot(X, Y)
         assert [text.get_text() for text in ax.texts] == ["a", "b"]
-        np.testing.assert_allclose(ax.texts[1].get_position(), np.median(X[N:], axis=0))
+        np.testing.assert_allclose(ax.texts[1].xy, np.median(X[N:], axis=0))
 
 
 def test_rows_without_labels_and_many_rows():
@@ -124,6 +131,59 @@ def test_rows_without_labels_and_many_rows():
     assert "loss" not in ax.get_title()
     points = next(shape for shape in ax.collections if len(shape.get_offsets()) > 100)
     assert len(points.get_offsets()) == 880
+
+
+def test_linear_models_of_one_feature_say_their_sigmoid():
+    x = X[:, :1]
+    for model in (credo.GaussianClassifier("tied"), credo.LogisticClassifier(penalty="l2")):
+        ax = model.fit(x, Y).plot(x, Y)
+        told = ax.get_title().split("\n")[2]
+        slope, sign, start = re.fullmatch(
+            r"p\(b \| x\) = sigmoid\((\S+) x (.) (\S+)\)", told
+        ).groups()
+        at = np.linspace(-2, 6, 50)
+        line = float(slope) * at + (float(start) if sign == "+" else -float(start))
+        np.testing.assert_allclose(
+            model.predict_proba(at[:, None])[:, 1], special.expit(line), atol=0.01
+        )
+    curved = credo.NaiveBayes("gaussian").fit(x, Y).plot(x, Y)
+    assert "sigmoid" not in curved.get_title()
+
+
+def test_rare_classes_are_on_top_and_keep_some_of_their_rows():
+    many = np.repeat(X[:N], 30, axis=0)
+    rows = np.concatenate([X[N : N + 30], many])
+    labels = np.r_[np.repeat("b", 30), np.repeat("a", len(many))]
+    ax = credo.GaussianClassifier("tied").fit(rows, labels).plot(rows, labels)
+    points = next(shape for shape in ax.collections if len(shape.get_offsets()) > 100)
+    np.testing.assert_array_equal(points.get_offsets()[-30:], X[N : N + 30])
+    assert len(points.get_offsets()) <= 1030
+
+
+def test_acts_that_are_no_classes_are_named_in_their_areas():
+    loss = Loss([[0, 5], [1, 0]], ["a", "b"], ["treat", "wait"])
+    model = credo.GaussianClassifier("tied").fit(X, Y)
+    ax = model.plot(X, Y, loss=loss)
+    places = {text.get_text(): text.xy for text in ax.texts if text.get_text().startswith("act")}
+    for name, place in places.items():
+        assert credo.decide(model.posterior([place]), loss).acts == [name.removeprefix("act: ")]
+    assert len(places) == 2
+
+
+def test_classifiers_of_scikit_learn_and_decisions_are_drawn_too():
+    near = KNeighborsClassifier(5).fit(X, Y)
+    costs = Loss([[0, 5], [1, 0]], ["a", "b"], ["treat", "wait"])
+    policy = credo.DecisionClassifier(near, costs).fit(X, Y)
+    first, second = credo.plots.compare([near, policy], X, Y)
+    wrong = (near.predict(X) != Y).mean()
+    assert first.get_title() == f"KNeighborsClassifier()\nn = 400, mean loss {wrong:.3g}"
+    assert "act: treat" in [text.get_text() for text in second.texts]
+    frame = pd.DataFrame(X, columns=["height", "weight"])
+    named = KNeighborsClassifier().fit(frame, Y)
+    assert credo.plots.compare([named], frame, Y)[0].get_xlabel() == "height"
+    for odd in (LinearSVC(), KNeighborsClassifier()):
+        with pytest.raises(InputError, match="needs a fitted classifier with predict_proba"):
+            credo.plots.compare([odd], X, Y)
 
 
 def test_compare_draws_side_by_side():
