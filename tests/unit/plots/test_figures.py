@@ -365,7 +365,7 @@ def test_a_segmentation_shows_labels_before_and_after():
     found = credo.segment(credo.PosteriorMap(posterior, ["sky", "sea", "land"]), 0.7)
     axes = found.plot()
     assert [t.get_text() for t in axes.get_xticklabels()] == ["before", "smoothed", "dark: unsure"]
-    inks = np.array([colors.to_rgb(each) for each in COLOURS[:3]])
+    inks = np.array([colors.to_rgb(COLOURS[k]) for k in (2, 1, 0)])  # by the order of the names
     before = axes.images[0].get_array()[:, :9]
     assert np.array_equal(before, inks[np.argmax(posterior, axis=-1)])
     named = [text.get_text() for text in axes.get_legend().get_texts()]
