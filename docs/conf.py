@@ -66,6 +66,7 @@ toc_object_entries_show_parents = "hide"
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+copybutton_selector = "div.highlight:not(.sphx-glr-script-out *) pre"  # not what was printed
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -82,11 +83,11 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
     "abort_on_example_error": True,
-    "parallel": 2,
 }
 
 html_theme = "furo"
 html_title = "Credo"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]

@@ -82,9 +82,8 @@ class Browser:
 
     def ask(self, script):
         """Run an expression in the page, wait for its promise, and return its value."""
-        answer = self.call(
-            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
-        )
+        how = {"awaitPromise": True, "returnByValue": True, "userGesture": True}
+        answer = self.call("Runtime.evaluate", expression=script, **how)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
