@@ -98,5 +98,5 @@ docs: $(VENV)/.docs  ## the site, in build/docs: runs the gallery, needs no netw
 	@echo "build/docs/index.html"
 
 clean:               ## remove everything that make made
-	rm -rf docs/gallery docs/reference/names
+	rm -rf docs/_generated docs/gallery docs/reference/names
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis

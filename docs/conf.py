@@ -1,6 +1,7 @@
 """Settings of the documentation; built by ``make docs``."""
 
 import re
+import runpy
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -129,6 +130,14 @@ def add_synonyms(_app: Sphinx, page: str, source: list[str]) -> None:
         )
 
 
+def draw_lectures(app: Sphinx) -> None:
+    """Draw the pictures of the companion, unless those there are newer than their script."""
+    script, folder = app.srcdir / "lectures.py", app.srcdir / "_generated" / "lectures"
+    drawn = [picture.stat().st_mtime for picture in folder.glob("*.png")]
+    if min(drawn, default=0.0) < script.stat().st_mtime:
+        runpy.run_path(str(script))["draw_figures"](folder)
+
+
 def finish(app: Sphinx, error: Exception | None) -> None:
     """Put MathJax into the site; remove pictures that the examples wrote beside themselves."""
     if error is None:
@@ -141,5 +150,6 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     """Register what the build does besides."""
+    app.connect("builder-inited", draw_lectures)
     app.connect("source-read", add_synonyms)
     app.connect("build-finished", finish)
