@@ -82,6 +82,7 @@ channel.cpt("y", ["x"], [[0.9, 0.1], [0.1, 0.9]])
 # A portrait of 128 × 128 pixels, and what became of it.
 face, levels = np.where(credo.images.portrait(128), 1, -1), (0.05, 0.1, 0.15, 0.2)
 noisy = credo.add_noise(face, 0.1, seed=0)
+clean = credo.denoise(noisy, 0.1, 0.6, sweeps=20)  # once, so that times below are of messages
 grid = credo.GridField.ising(np.zeros((4, 4)), 1.0)
 bursts = credo.add_noise(face, 0.2, kind="burst", seed=1)
 burst = credo.images.flip_map(face.shape, 0.2, kind="burst", seed=1)
@@ -217,7 +218,7 @@ def messages_steps() -> Any:
     """The belief of x3 after each message."""
     passed = credo.pass_messages(tree, seen, root="x3")
     steps = pd.Series([passed[:k].belief("x3")[1] for k in range(5)])
-    steps.plot(style="o-", ylim=(0, 1), xlabel="messages so far", ylabel="b(x3 = 1)")
+    steps.plot.bar(rot=0, ylim=(0, 1), xlabel="messages so far", ylabel="b(x3 = 1)")
 
 
 @figure
@@ -271,7 +272,7 @@ def messages_levels() -> Any:
 @figure
 def messages_sweeps() -> Any:
     """Ten to twenty sweeps are enough."""
-    credo.denoise(noisy, 0.1, 0.6, sweeps=20).plot(truth=face, sweeps=(1, 2, 5, 10))
+    clean.plot(truth=face, sweeps=(1, 2, 5, 10))
 
 
 @figure
@@ -500,9 +501,8 @@ def bayes_coin() -> Any:
 @figure
 def bayes_height() -> Any:
     """Heights: a histogram, and a density."""
-    plt.hist(others, bins=20, density=True, color="skyblue")
-    plt.plot(x := np.linspace(145, 205, 200), Gaussian.fit(others).pdf(x), color="black")
-    plt.gca().set(xlabel="height in cm", ylabel="density")
+    ax = credo.plots.histogram(others, {"Gaussian": Gaussian.fit(others)})
+    ax.set_xlabel("height in cm")
 
 
 @figure
@@ -539,10 +539,8 @@ def bayes_errors() -> Any:
 
 @figure
 def bayes_likelihood_curve() -> Any:
-    """The log-likelihood of a mean."""
-    centres = np.linspace(170, 200, 200)
-    for family in (Gaussian(centres, 81), Laplace(centres, 8)):
-        plt.plot(centres, family.log_density(cm[:40]).sum(axis=0), label=type(family).__name__)
+    """The log-likelihood has its top at the estimate."""
+    credo.plots.likelihood([Gaussian, Laplace], others[:40])
 
 
 @figure
