@@ -147,3 +147,12 @@ def test_tables_of_very_many_classes_are_cut():
     table = shown(Posterior.from_probabilities(np.full((2, 150), 1 / 150), names))
     assert table.rows[0][-2:] == ["k19", "… 130 more"]
     assert len(table.rows[1]) == 21
+
+
+def test_a_posterior_of_bayes_rule_shows_the_evidence():
+    # p(x) = 0.5 × 0.2 + 0.5 × 0.6 = 0.4, and log 0.4 = -0.91629
+    one = Posterior.from_bayes({"a": 0.5, "b": 0.5}, {"a": 0.2, "b": 0.6})
+    page = one._repr_html_()
+    assert "log p(x)" in page
+    assert "-0.916291" in page
+    assert "log p(x)" not in Posterior.from_probabilities([0.25, 0.75], ["a", "b"])._repr_html_()

@@ -21,7 +21,7 @@ from credo import _checks as check
 from credo._results import Immutable
 from credo._types import F64
 from credo.exceptions import InputError, NumericalError, ShapeError
-from credo.families import Categorical, Gaussian
+from credo.families import Categorical, DiagonalGaussian, Gaussian, MultivariateGaussian
 from credo.families.family import OnALine
 
 #: A function of an array of truths.
@@ -456,6 +456,8 @@ def as_cases(predictive: Any, who: str) -> Any:
             f"{who} cannot tell what the numbers of a {type(predictive).__name__} are. Wrap them "
             "in Samples(values), Quantiles(levels, values) or Gaussian(mean, variance)."
         )
+    if isinstance(predictive, (DiagonalGaussian, MultivariateGaussian)):
+        return Vectors(predictive)
     if isinstance(predictive, Categorical):  # its mean is of indicators, not of codes
         codes = np.arange(predictive.probabilities.shape[-1], dtype=np.float64)
         weights = predictive.probabilities
@@ -469,6 +471,20 @@ def as_cases(predictive: Any, who: str) -> Any:
             f"{type(predictive).__name__}, which has no method {[*missing, 'pdf or pmf'][0]!r}."
         )
     return _EachRow(*_frozen(predictive, who))
+
+
+class Vectors:
+    """Gaussian vectors as rows; only their moments are asked for."""
+
+    def __init__(self, gaussian: DiagonalGaussian | MultivariateGaussian) -> None:
+        self.shape = gaussian.batch_shape
+        size = gaussian.mean.shape[-1]
+        self._mean = gaussian.mean.reshape(-1, size)
+        self._variance = gaussian.variance.reshape(-1, size).sum(axis=1)
+
+    def moments(self) -> tuple[F64, F64]:
+        """Return mean vectors, and the sum of the variances, of each row."""
+        return self._mean, self._variance
 
 
 class _Gaussians:

@@ -11,7 +11,15 @@ import numpy as np
 from credo import _checks as check
 from credo._results import Immutable, Plain, number
 from credo._types import F64
-from credo.decisions.predictive import as_cases, columns, log_excess, pinball_loss, rounding, search
+from credo.decisions.predictive import (
+    Vectors,
+    as_cases,
+    columns,
+    log_excess,
+    pinball_loss,
+    rounding,
+    search,
+)
 from credo.exceptions import InputError, LabelError, NumericalError, ShapeError
 
 
@@ -25,7 +33,9 @@ def decide_value(predictive: Any, loss: Any) -> ValueDecision:
     predictive : family of numbers, Samples, Quantiles, or a frozen SciPy distribution
         What is believed about the truth, for one case or for many rows: a ``Gaussian``, ``Gamma``,
         ``Poisson``, ``Histogram`` … of ``credo.families``, or a SciPy distribution, continuous or
-        discrete; each may have arrays as parameters.
+        discrete; each may have arrays as parameters. Of a ``MultivariateGaussian`` or
+        ``DiagonalGaussian`` the value is a vector, under the squared loss: the mean, and its
+        expected loss the sum of the variances.
     loss : Squared, Absolute, Pinball, AsymmetricLinear, ZeroOne, Linex, str or callable
         The loss; ``"squared"`` and ``"absolute"`` by name. A callable ``loss(value, truth)``
         takes a number and a 1-D array of truths and gives an array of finite losses. ``Linex``
@@ -93,11 +103,17 @@ def decide_value(predictive: Any, loss: Any) -> ValueDecision:
     """
     cases = as_cases(predictive, "decide_value")
     chosen = _as_loss(loss)
+    if isinstance(cases, Vectors) and not isinstance(chosen, Squared):
+        raise InputError(
+            "decide_value: for vectors there is the squared loss only. Got "
+            f"{type(chosen).__name__}. Decide each component by itself: Gaussian(mean[..., m], "
+            "variance[..., m])."
+        )
     if isinstance(chosen, _KNOWN):
         both = chosen.minimise(cases)
     else:
         both = columns(search(chosen, cases.case(row)) for row in range(math.prod(cases.shape)))
-    return ValueDecision(*(_shaped(part, cases.shape) for part in both))
+    return ValueDecision(*(_shaped(part, (*cases.shape, *part.shape[1:])) for part in both))
 
 
 def split_squared(predictive: Any, value: Any) -> SquaredSplit:
@@ -110,7 +126,7 @@ def split_squared(predictive: Any, value: Any) -> SquaredSplit:
     predictive : family of numbers, Samples, Quantiles, or a frozen SciPy distribution
         What is believed about the truth, for one case or for many rows.
     value : float or array-like
-        The proposed value, one for all rows or one for each.
+        The proposed value, one for all rows or one for each; vectors if the truth is a vector.
 
     Returns
     -------
@@ -145,9 +161,13 @@ def split_squared(predictive: Any, value: Any) -> SquaredSplit:
     """
     cases = as_cases(predictive, "split_squared")
     proposed = check.finite(value, "value of split_squared")
-    mean, variance = (np.reshape(part, cases.shape) for part in Squared().minimise(cases))
+    mean, variance = Squared().minimise(cases)
+    mean, variance = mean.reshape(*cases.shape, *mean.shape[1:]), variance.reshape(cases.shape)
     try:
-        bias, variance = np.broadcast_arrays(np.square(proposed - mean), variance)
+        bias = np.square(proposed - mean)
+        if isinstance(cases, Vectors):
+            bias = bias.sum(axis=-1)
+        bias, variance = np.broadcast_arrays(bias, variance)
     except ValueError:
         raise ShapeError(
             f"split_squared: values of shape {proposed.shape} do not fit a predictive of shape "
@@ -157,8 +177,13 @@ def split_squared(predictive: Any, value: Any) -> SquaredSplit:
 
 
 def _shaped(values: F64, shape: tuple[int, ...]) -> Any:
-    """Return a float for a single case, a read-only array otherwise."""
+    """Return a float for a single number, a read-only array otherwise."""
     return check.frozen(np.array(values).reshape(shape)) if shape else float(np.ravel(values)[0])
+
+
+def _text(value: Any) -> str:
+    """Write a number, or a vector."""
+    return f"[{', '.join(map(number, value))}]" if np.ndim(value) else number(float(value))
 
 
 class _Numbers(Plain):
@@ -169,11 +194,12 @@ class _Numbers(Plain):
     def __repr__(self) -> str:
         names = [*self.__dataclass_fields__, *self._also]  # type: ignore[attr-defined]
         parts = {name: getattr(self, name) for name in names}
-        size = np.size(parts[names[0]])
-        if not np.ndim(parts[names[0]]):
-            texts = [f"{name}={number(v)}" for name, v in parts.items()]
+        size = np.size(parts[names[-1]])  # of numbers: the value itself may be a vector
+        if not np.ndim(parts[names[-1]]):
+            texts = [f"{name}={_text(v)}" for name, v in parts.items()]
         else:
-            means = [f"mean {name} {number(np.mean(v))}" for name, v in parts.items() if size]
+            wide = {name: np.reshape(v, (size, -1)) for name, v in parts.items() if size}
+            means = [f"mean {name} {_text(v.mean(axis=0).squeeze())}" for name, v in wide.items()]
             texts = [f"{size} rows", *means]
         return f"{type(self).__name__}({', '.join(texts)})"
 
@@ -225,7 +251,7 @@ class SquaredSplit(_Numbers):
 
 @dataclass(frozen=True, slots=True)
 class Squared:
-    r"""Charge the squared error :math:`(v - t)^2`; the best value is the mean.
+    r"""Charge the squared error :math:`\|v - t\|^2`; the best value is the mean.
 
     See Also
     --------
@@ -250,7 +276,8 @@ class Squared:
     def minimise(self, cases: Any) -> tuple[F64, F64]:
         """Return the mean and the variance of each row."""
         mean, variance = cases.moments()
-        for row in np.flatnonzero(~(np.isfinite(mean) & np.isfinite(variance))):
+        known = np.isfinite(mean.reshape(len(mean), -1)).all(axis=1) & np.isfinite(variance)
+        for row in np.flatnonzero(~known):
             raise NumericalError(
                 "The squared loss needs a finite mean and variance. The predictive"
                 f"{_at(row, mean)} has mean {mean[row]:g} and variance {variance[row]:g}. Use "

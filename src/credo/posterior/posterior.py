@@ -8,7 +8,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from credo import _checks as check
-from credo._results import SHOWN, Immutable, Share, html_table
+from credo._results import SHOWN, Immutable, Share, html_table, number
 from credo._types import F64, Int, Label, Labels, PerLabel
 from credo.exceptions import InputError, ShapeError
 from credo.posterior import prior_shift as _shift
@@ -420,8 +420,12 @@ class Posterior(Immutable):
         shown = np.atleast_2d(
             self.probabilities if self.is_single else self.rows(slice(SHOWN)).probabilities
         )
-        rows = ((str(i), *map(Share, row)) for i, row in enumerate(shown.tolist()))
-        return html_table("Posterior", ("row", *self._labels), rows, self.n_rows)
+        names, known = self._labels, self._evidence is not None
+        logs = np.atleast_1d(self.log_evidence)[:SHOWN].tolist() if known else []
+        rows = [[str(i), *map(Share, row)] for i, row in enumerate(shown.tolist())]
+        for row, log in zip(rows, logs, strict=False):  # none if it is not known
+            row.append(number(log))
+        return html_table("Posterior", ("row", *names, *(("log p(x)",) * known)), rows, self.n_rows)
 
 
 def trusted(
