@@ -162,7 +162,7 @@ def split_squared(predictive: Any, value: Any) -> SquaredSplit:
     cases = as_cases(predictive, "split_squared")
     proposed = check.finite(value, "value of split_squared")
     mean, variance = Squared().minimise(cases)
-    mean, variance = mean.reshape(*cases.shape, *mean.shape[1:]), variance.reshape(cases.shape)
+    mean, variance = mean.reshape((*cases.shape, *mean.shape[1:])), variance.reshape(cases.shape)
     try:
         bias = np.square(proposed - mean)
         if isinstance(cases, Vectors):
