@@ -276,11 +276,11 @@ class Squared:
     def minimise(self, cases: Any) -> tuple[F64, F64]:
         """Return the mean and the variance of each row."""
         mean, variance = cases.moments()
-        known = np.isfinite(mean.reshape(len(mean), -1)).all(axis=1) & np.isfinite(variance)
+        known = np.isfinite(mean).all(axis=tuple(range(1, mean.ndim))) & np.isfinite(variance)
         for row in np.flatnonzero(~known):
             raise NumericalError(
                 "The squared loss needs a finite mean and variance. The predictive"
-                f"{_at(row, mean)} has mean {mean[row]:g} and variance {variance[row]:g}. Use "
+                f"{_at(row, mean)} has mean {_text(mean[row])} and variance {variance[row]:g}. Use "
                 "Absolute() or Pinball(q): medians and quantiles always exist."
             )
         return mean, variance
