@@ -62,7 +62,9 @@ def draw_classifier(
     ax = axes_for(ax, (6.4, 4.8))
     inks = inks_of(model.classes_.tolist(), loss.acts, loss.reject)
     answers = partial(_answers, model, chosen, names, kind_of(X))
-    told = f"{one_line(repr(model).split(' with ')[0].split(chr(10))[0], 48)}\nn = {len(points):,}"
+    words = repr(model).split(" with ")[0]
+    words = type(model).__name__ if "\n" in words else one_line(words, 48)
+    told = f"{words}\nn = {len(points):,}"
     if rows is not None:
         losses = loss.matrix[rows, decide(answers(points), loss).act_index]
         told += f", mean loss {float(losses.mean()):.3g}"

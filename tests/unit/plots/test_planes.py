@@ -223,3 +223,11 @@ def test_wrong_labels_are_said_and_a_constant_feature_is_no_obstacle():
     flat = np.column_stack([X[:, 0], np.ones(len(X))])
     ax = credo.GaussianClassifier("tied").fit(flat, Y).plot(flat, Y)
     assert not [patch for patch in ax.patches if isinstance(patch, Ellipse)]
+
+
+def test_a_model_that_is_long_to_write_is_called_by_its_type():
+    known = credo.GaussianClassifier.from_parameters(
+        {"a": [0, 0], "b": [1, 1]}, np.eye(2), {"a": 0.6, "b": 0.4}
+    )
+    ax = known.plot(*known.sample(50, random_state=0))
+    assert ax.get_title().startswith("GaussianClassifier\nn = 50, mean loss ")
