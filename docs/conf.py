@@ -47,7 +47,7 @@ myst_substitutions = {"engines": table_of(ENGINES), "maximisers": table_of(MAXIM
 #: What others' classes bring along is left out, with references into glossaries of their own.
 FOREIGN = (
     *("BaseEstimator", "ClassifierMixin", "RegressorMixin", "TransformerMixin"),
-    *("_MetadataRequester", "_SetOutputMixin", "BaseException"),
+    *("_MetadataRequester", "_SetOutputMixin", "BaseException", "ndarray"),
 )
 #: Groups of examples, in this order.
 GROUPS = ("decide", "learn", "networks", "images")
