@@ -79,6 +79,15 @@ channel.variable("y", ["+1", "-1"])
 channel.cpt("x", [], [0.5, 0.5])
 channel.cpt("y", ["x"], [[0.9, 0.1], [0.1, 0.9]])
 
+# Four pixels x in a square, and the values y of them that came through the channel.
+pixels, shown = credo.MarkovNetwork(), {"y1": "+1", "y2": "+1", "y3": "+1", "y4": "-1"}
+for i in range(1, 5):
+    pixels.node(f"x{i}", ["+1", "-1"])
+    pixels.node(f"y{i}", ["+1", "-1"])
+    pixels.edge(f"x{i}", f"y{i}", [[0.9, 0.1], [0.1, 0.9]])
+for i, j in ((1, 2), (1, 3), (2, 4), (3, 4)):
+    pixels.edge(f"x{i}", f"x{j}", agree)
+
 # A portrait of 128 × 128 pixels, and what became of it.
 face, levels = np.where(credo.images.portrait(128), 1, -1), (0.05, 0.1, 0.15, 0.2)
 noisy = credo.add_noise(face, 0.1, seed=0)
@@ -263,6 +272,12 @@ def messages_channel() -> Any:
 
 
 @figure
+def messages_four_pixels() -> Any:
+    """Four pixels, and what was seen of them."""
+    credo.infer(pixels, shown).plot(prior=False)
+
+
+@figure
 def messages_levels() -> Any:
     """Four levels of noise, restored."""
     for flip, ax in zip(levels, plt.subplots(4, 1, figsize=(8, 11.5))[1], strict=True):
@@ -308,7 +323,7 @@ def messages_least_mistakes() -> Any:
 
 @figure
 def messages_expected_loss() -> Any:
-    """A missed cancer costs five: the best regions."""
+    """A missed cancer costs ten: the best regions."""
     scan.regions(costs).plot(show="errors")
 
 
@@ -573,7 +588,7 @@ def bayes_confusion() -> Any:
 
 @figure
 def bayes_reject() -> Any:
-    """Reject."""
+    """Say nothing where no class has 80 %."""
     unsure = credo.Loss.zero_one(["player", "other"]).with_reject(0.2)
     height.regions(unsure).plot(show="posteriors").set(xlabel="height in cm")
 
@@ -607,7 +622,7 @@ def theory_ratio() -> Any:
 
 @figure
 def theory_bit() -> Any:
-    """A bit."""
+    """A bit on a noisy wire: 0 or 1 volt."""
     bits.regions().plot(show="errors").set(xlabel="volts")
 
 
@@ -668,7 +683,7 @@ def contact_sheet(files: dict[str, Path]) -> Any:
     """Draw all pictures small, with their names and titles, chapter by chapter."""
     groups = {key: [name for name in files if name.startswith(f"{key}_")] for key in CHAPTERS}
     rows = [(key, g[i : i + 6]) for key, g in groups.items() for i in range(0, len(g), 6)]
-    size = {"figsize": (21, 3.5 * len(rows)), "gridspec_kw": {"hspace": 0.45}}
+    size = {"figsize": (21, 3.5 * len(rows)), "gridspec_kw": {"hspace": 0.6}}
     sheet, axes = plt.subplots(len(rows), 6, squeeze=False, **size)
     for line, (key, names) in zip(axes, rows, strict=True):
         for ax, name in zip(line, names, strict=False):
@@ -676,8 +691,9 @@ def contact_sheet(files: dict[str, Path]) -> Any:
             title = textwrap.fill((FIGURES[name].__doc__ or "").rstrip("."), 36)
             ax.set_title(f"{name}\n{title}", fontsize=10, loc="left")
         if names[0] == groups[key][0]:
-            heading = {"transform": line[0].transAxes, "fontsize": 16, "weight": "bold"}
-            line[0].text(0, 1.38, CHAPTERS[key], **heading)
+            place = line[0].get_position(original=True)
+            heading = {"fontsize": 16, "weight": "bold", "va": "bottom"}
+            sheet.text(place.x0, place.y1 + 0.37 * place.height, CHAPTERS[key], **heading)
     for ax in axes.flat:
         ax.set_anchor("NW")
         ax.axis("off")
