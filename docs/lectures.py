@@ -416,7 +416,7 @@ def models_least_squares() -> Any:
     """Least squares fails as a classifier, logistic regression does not."""
     ax = credo.LogisticClassifier("l2").fit(far[:, None], truth).plot(far[:, None], truth)
     ax.plot(far, start + slope * far, "k", label="least squares")
-    ax.axvline((0.5 - start) / slope, color="k", linestyle=":")
+    ax.axvline((0.5 - start) / slope, color="k", linestyle=":").axes.legend(loc="center right")
 
 
 @figure
@@ -431,8 +431,8 @@ def models_logistic() -> Any:
 @figure
 def costs_matrix() -> Any:
     """A cost for each true class and each act."""
-    cells = {"cellText": costs.matrix, "rowLabels": costs.truths, "colLabels": costs.acts}
-    plt.table(**cells, cellLoc="center", bbox=(0.3, 0.3, 0.6, 0.4))
+    values, names = costs.matrix.astype(int), {"rowLabels": costs.truths, "colLabels": costs.acts}
+    plt.table(values, **names, cellLoc="center", bbox=(0.3, 0.3, 0.6, 0.4))
     plt.axis("off")
 
 
