@@ -224,6 +224,20 @@ def html_table(
     return f"<table>{above}<tr>{head}</tr>{lines}{more}</table>"
 
 
+def table_text(
+    signs: str, header: Sequence[Any], rows: Iterable[Iterable[Any]], n_rows: int = 0
+) -> str:
+    """Return a table as text, each column to the left or to the right by its sign, < or >."""
+    lines = [[*map(str, line)] for line in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    texts = (
+        "  ".join(f"{cell:{s}{w}}" for cell, s, w in zip(line, signs, widths, strict=True)).rstrip()
+        for line in lines
+    )
+    more = n_rows - len(lines) + 1
+    return "\n".join([*texts, *([f"… {more} more"] if more > 0 else [])])
+
+
 def _cell(value: Any) -> str:
     """Return a cell: numbers to the right, shares with a bar behind them, others as text."""
     if isinstance(value, Share):

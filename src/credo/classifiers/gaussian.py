@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -51,7 +50,7 @@ from credo.families.covariances import (
     checked_shape,
     detail_for,
     estimate,
-    n_covariance_parameters,
+    n_parameters_of,
 )
 from credo.families.em import fit_missing
 from credo.families.moments import ClassMoments, Detail, Rows
@@ -112,13 +111,16 @@ class GaussianModel(LearnsFromSummary):
         if isinstance(recipe.shrinkage, str):
             recipe = replace(recipe, shrinkage="oas")
         fit = fit_missing(rows, recipe, names)
-        if not fit.converged:
+        self._warn_unless(fit.converged)
+        return fit
+
+    def _warn_unless(self, converged: bool) -> None:  # noqa: FBT001 - what EM says
+        if not converged:
             check.warn(
-                f"{names.owner}: EM stopped after max_iter={recipe.max_iter} steps before the "
-                f"log-likelihood settled to tol={recipe.tol:g}. Raise max_iter or tol.",
+                f"{type(self).__name__}: EM stopped after max_iter={self.max_iter} steps before "
+                f"the log-likelihood settled to tol={self.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
-        return fit
 
 
 def _number(value: Any, what: str, most: float = np.inf) -> float:
@@ -179,20 +181,87 @@ def _projects(classifier: Any) -> bool:
 
 
 class GaussianDensities(GaussianModel, GenerativeClassifier):
-    """Base of classifiers whose densities are Gaussians, or mixtures of them: what is missing.
+    """Base of classifiers whose densities are Gaussians, or mixtures of them.
 
-    A subclass sets ``_model``, and writes ``_sources`` and ``sample``.
+    A subclass says with ``_show`` what a fit learned, and which class each Gaussian is of in
+    ``_owners``.
     """
 
+    _fitted: Any
     _model: ClassGaussians
+    #: What rows are projected on; None if they are not.
+    _projection: Projection | None = None
 
-    @abstractmethod
-    def sample(self, n: int = 1, random_state: RandomState = None) -> tuple[F64, Any]:
-        """Draw synthetic rows and their labels."""
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
+        if reset:
+            self._forget("schema_")
+        owner, rows = type(self).__name__, read_numbers(X, type(self).__name__)
+        note_columns(self, X, y, reset=reset)
+        return labelled_rows(rows, y, sample_weight, owner)
 
-    @abstractmethod
-    def _sources(self, label: Label | None, method: str) -> tuple[Int, F64]:
-        """Return which Gaussians are mixed, of a class or of all, and the logs of their weights."""
+    def _names(self, classes: Any, owner: str) -> Names:
+        """Return what classes and features are called."""
+        columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        labels = check.labels(classes, f"classes of {owner}")
+        return Names(owner, labels, check.labels(columns, f"columns of {owner}"))
+
+    def _show(self, fitted: Any, classes: Any, summary: ClassSummary | None) -> None:
+        """Keep a fit and show what it learned."""
+        self._fitted, self._model, self._problem = fitted, fitted.model, None
+        self.classes_, self.summary_ = classes, summary
+        self.means_, self.covariances_ = fitted.model.means, fitted.model.covariances
+        self.constant_features_ = ~fitted.model.active
+        self.n_parameters_ = n_parameters_of(fitted.model)
+        self.converged_, self.n_iter_ = fitted.converged, max(1, len(fitted.trace) - 1)
+
+    def _set_priors(self) -> Self:
+        fitted, owner = self._fitted, type(self).__name__
+        self.priors_ = prior_probabilities(self.priors, self.classes_, fitted.weights, owner)
+        with np.errstate(invalid="ignore"):
+            shares = np.where(fitted.weights > 0, fitted.weights * self._log_priors(), 0.0).sum()
+        self._forget("log_likelihood_", "log_likelihood_trace_")
+        if len(fitted.trace):  # parameters that were given have seen no rows
+            self.log_likelihood_trace_ = fitted.trace + shares
+            self.log_likelihood_ = float(self.log_likelihood_trace_[-1])
+        return self
+
+    def _weights_of(self, label: Label | None, method: str = "sample") -> F64:
+        """Return the probability of each Gaussian, or that within a class."""
+        return self._shares_of(label, method)
+
+    def sample(
+        self, n: int = 1, random_state: RandomState = None, *, label: Label | None = None
+    ) -> tuple[F64, Any]:
+        """Draw synthetic rows and their labels.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        random_state : int, Generator or None
+            Seed.
+        label : label, optional
+            Draw rows of this class only.
+
+        Returns
+        -------
+        X : ndarray of shape (n, D)
+            Rows; they lie in the subspace if there is one.
+        y : ndarray of shape (n,)
+            Labels, drawn by the priors.
+        """
+        self._check_ready()
+        owner = f"{type(self).__name__}.sample"
+        size = check.count(n, f"n of {owner}")
+        rng = check.generator(random_state, f"random_state of {owner}")
+        rows, drawn = self._model.sample(self._weights_of(label), size, rng)
+        if self._projection is not None:
+            rows = rows @ self._projection.components + self._projection.centre
+        return rows, self._labels_of(drawn)
+
+    def _labels_of(self, drawn: Int) -> Any:
+        """Return the class of each Gaussian."""
+        return self.classes_[drawn]
 
     def conditional(self, X: Any, label: Label | None = None) -> Conditional:
         """Return mean and covariance of missing features given the observed ones.
@@ -236,7 +305,10 @@ class GaussianDensities(GaussianModel, GenerativeClassifier):
         self, rows: Any, label: Label | None, method: str, covariance: F64 | None = None
     ) -> F64:
         """Return rows with missing entries by their mean over some classes; add its covariance."""
-        classes, logs = self._sources(label, method)
+        self._refuse_subspace(method)
+        weights = self._weights_of(label, method)
+        classes = np.flatnonzero(weights > 0)
+        logs = np.log(weights[classes])
         result = np.array(rows, dtype=np.float64)
         for block in check.blocks(len(rows), check.block_rows(rows.shape[1] * len(classes))):
             refuse_infinite(result[block], np.arange(block.start, block.stop))
@@ -258,6 +330,11 @@ class GaussianDensities(GaussianModel, GenerativeClassifier):
                 where = lacking[part][:, None, None], columns[:, :, None], columns[:, None, :]
                 covariance[where] += spread
         return result
+
+    def _refuse_subspace(self, method: str) -> None:
+        if self._projection is not None:
+            owner = f"{type(self).__name__}.{method}"
+            raise InputError(f"{owner} is about features, and this model is of a subspace.")
 
     def _draw_like(
         self, rows: Any, size: int, rng: np.random.Generator
@@ -548,13 +625,6 @@ class GaussianClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         refuse_priors(self.priors, _OWNER, seen or ())
         super()._check_parameters(seen)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
-        if reset:
-            self._forget("schema_")
-        rows = read_numbers(X, _OWNER)
-        note_columns(self, X, y, reset=reset)
-        return labelled_rows(rows, y, sample_weight, _OWNER)
-
     def _detail(self) -> Detail:
         """Return the least detail of scatter that the parameters need."""
         shape = checked_shape(self.covariance, _OWNER)
@@ -577,9 +647,7 @@ class GaussianClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     def _learn(self, summary: ClassSummary | None, batch: Any = None) -> None:
         rows: Any = None if batch is None else batch[0]
         classes = batch[1] if summary is None else summary.classes
-        columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        labels = check.labels(classes, f"classes of {_OWNER}")
-        names = Names(_OWNER, labels, check.labels(columns, f"columns of {_OWNER}"))
+        names = self._names(classes, _OWNER)
         if summary is not None:
             fit = self._closed_form(summary.moments, names, rows)
         elif self.subspace is not None:
@@ -613,19 +681,12 @@ class GaussianClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
 
     def _set(self, fitted: GaussianFit, classes: Any, summary: ClassSummary | None) -> None:
         """Keep a fit and show what it learned."""
-        model, amounts = fitted.model, fitted.amounts
-        self._fitted, self._model, self._problem = fitted, model, None
-        self.classes_, self.summary_ = classes, summary
-        self.means_, self.covariances_ = model.means, model.covariances
+        self._show(fitted, classes, summary)
+        self._projection, amounts = fitted.projection, fitted.amounts
         self.shrinkage_ = amounts if amounts.ndim else float(amounts)
-        self.constant_features_ = ~model.active
-        size = int(model.active.sum())
-        n_covariances = n_covariance_parameters(model.shape, len(classes), size)
-        self.n_parameters_ = len(classes) * (size + 1) + n_covariances
-        self.converged_, self.n_iter_ = fitted.converged, max(1, len(fitted.trace) - 1)
         self._forget("proportions_", "components_")
-        if model.factors is not None:
-            self.proportions_ = model.factors
+        if fitted.model.factors is not None:
+            self.proportions_ = fitted.model.factors
         if fitted.projection is not None:
             self.components_ = fitted.projection.components
             self.constant_features_ = np.zeros(self.n_features_in_, dtype=bool)
@@ -648,23 +709,15 @@ class GaussianClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
             raise InputError("The model does not fit its features.")
 
     def _set_priors(self) -> Self:
-        fitted = self._fitted
-        self.priors_ = prior_probabilities(self.priors, self.classes_, fitted.weights, _OWNER)
-        log_priors = self._log_priors()
-        with np.errstate(invalid="ignore"):
-            shares = np.where(fitted.weights > 0, fitted.weights * log_priors, 0.0).sum()
-        self._forget("log_likelihood_", "log_likelihood_trace_")
-        if len(fitted.trace):  # parameters that were given have seen no rows
-            self.log_likelihood_trace_ = fitted.trace + shares
-            self.log_likelihood_ = float(self.log_likelihood_trace_[-1])
+        super()._set_priors()
         self._forget("coef_", "intercept_")
         if self._model.is_linear:
-            self.coef_, self.intercept_ = self._linear(log_priors)
+            self.coef_, self.intercept_ = self._linear(self._log_priors())
         return self
 
     def _linear(self, log_priors: F64) -> tuple[F64, F64]:
         """Return weights and offsets of the linear scores, in terms of the features."""
-        means, projection = self._model.means, self._fitted.projection
+        means, projection = self._model.means, self._projection
         gaps, priors, ends = means, log_priors, means
         if len(means) == 2:  # the log odds of the second class, about the middle of the means
             gaps, priors = np.diff(means, axis=0), np.diff(log_priors)
@@ -686,7 +739,7 @@ class GaussianClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
 
     def _model_scores(self, X: Any, kind: Kind) -> Blocks:
         """Yield scores without the priors."""
-        projection = self._fitted.projection
+        projection = self._projection
         rows = X if projection is None else projection.rows(X)
         for block in check.blocks(
             len(rows), check.block_rows(max(rows.shape[1], len(self.classes_)))
@@ -825,7 +878,7 @@ class GaussianClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
                 f"{_OWNER}.transform: the means of all classes are the same, so no direction tells "
                 "the classes apart."
             )
-        projection = self._fitted.projection
+        projection = self._projection
         rows = rows if projection is None else projection.rows(rows)
         table = np.empty((len(rows), len(directions)))
         for block in check.blocks(len(rows), check.block_rows(rows.shape[1])):
@@ -886,11 +939,9 @@ class GaussianClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         """
         owner = f"{_OWNER}.check_modes"
         rows, classes = labelled_rows(self._rows(X), y, sample_weight, owner)
-        columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        names = Names(owner, check.labels(classes, "classes"), check.labels(columns, "columns"))
         rng = check.generator(random_state, f"random_state of {owner}")
         starts = check.count(n_starts, f"n_starts of {owner}")
-        return check_modes(rows, self._recipe(), names, starts, rng)
+        return check_modes(rows, self._recipe(), self._names(classes, owner), starts, rng)
 
     def boundary(self, i: Label, j: Label) -> Hyperplane | Quadric:
         """Return the surface where two classes are equally probable.
@@ -907,61 +958,21 @@ class GaussianClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
             odds of i against j.
         """
         self._check_ready()
-        a, b = self._places("boundary", i, j)
-        return boundary_between(self._model, self._log_priors(), a, b, f"{_OWNER}.boundary")
-
-    def _places(self, method: str, *labels: Label) -> list[int]:
-        """Return the places of classes, for a method that is about features."""
-        owner, known = f"{_OWNER}.{method}", check.labels(self.classes_)
-        if self._fitted.projection is not None:
-            raise InputError(f"{owner} is about features, and this model is of a subspace.")
-        return [check.position(label, known, "class", owner) for label in labels]
-
-    def sample(
-        self, n: int = 1, random_state: RandomState = None, *, label: Label | None = None
-    ) -> tuple[F64, Any]:
-        """Draw synthetic rows and their labels.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-        random_state : int, Generator or None
-            Seed.
-        label : label, optional
-            Draw rows of this class only.
-
-        Returns
-        -------
-        X : ndarray of shape (n, D)
-            Rows; they lie in the subspace if there is one.
-        y : ndarray of shape (n,)
-            Labels, drawn by the priors.
-        """
-        self._check_ready()
-        size = check.count(n, f"n of {_OWNER}.sample")
-        rng = check.generator(random_state, f"random_state of {_OWNER}.sample")
-        rows, codes = self._model.sample(self._shares_of(label), size, rng)
-        projection = self._fitted.projection
-        if projection is not None:
-            rows = rows @ projection.components + projection.centre
-        return rows, self.classes_[codes]
+        self._refuse_subspace("boundary")
+        owner, known = f"{_OWNER}.boundary", check.labels(self.classes_)
+        a, b = (check.position(label, known, "class", owner) for label in (i, j))
+        return boundary_between(self._model, self._log_priors(), a, b, owner)
 
     def _exact_p_values(self, rows: Any) -> F64 | None:
-        (only,) = places if len(places := np.flatnonzero(self.priors_)) == 1 else (None,)
-        if only is None:
+        places = np.flatnonzero(self.priors_)
+        if len(places) > 1:
             return None
         squares = np.empty(len(rows))
         for block, found in self._model_scores(rows, "distances"):
-            squares[block] = found[only]
+            squares[block] = found[places[0]]
         active = self._model.active
         seen = active.sum() if len(active) != rows.shape[1] else (~np.isnan(rows[:, active])).sum(1)
         return np.asarray(scipy.special.gammaincc(np.maximum(seen, 1e-300) / 2, squares / 2))
-
-    def _sources(self, label: Label | None, method: str) -> tuple[Int, F64]:
-        places = self._places(method, *(() if label is None else (label,)))
-        classes = np.array(places or np.flatnonzero(self.priors_ > 0))
-        return classes, self._log_priors()[classes]
 
 
 # Afterwards, since scikit-learn wraps the methods when the class is made, for ``set_output``.

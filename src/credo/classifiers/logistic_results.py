@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import ndtr, ndtri
 
 from credo._checks import frozen, listing
-from credo._results import html_table
+from credo._results import html_table, table_text
 from credo._types import F64, Bool, Int, Label, Labels
 from credo.classifiers.logistic_rows import Coding, Scaling
 from credo.classifiers.logistic_solver import Design, Solution
@@ -87,16 +87,8 @@ class CoefficientTable:
     def __repr__(self) -> str:
         mean = "the mean of the classes" if self.reference is None else repr(self.reference)
         title = f"Coefficients of log odds against {mean}, {self.confidence:.6g} confidence"
-        shown = [row.values() for row in islice(self.rows(), _MOST_LINES)]
-        lines = [_HEADS, *(tuple(map(_cell, row)) for row in shown)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        signs = "<<>>>>>>"
-        text = [
-            "  ".join(f"{c:{s}{w}}" for c, s, w in zip(line, signs, widths, strict=True)).rstrip()
-            for line in lines
-        ]
-        more = self.estimate.size - len(shown)
-        return "\n".join([title, *text, *([f"… and {more} more"] if more else [])])
+        rows = (map(_cell, row.values()) for row in islice(self.rows(), _MOST_LINES))
+        return f"{title}\n{table_text('<<>>>>>>', _HEADS, rows, self.estimate.size)}"
 
     def _repr_html_(self) -> str:
         rows = (tuple(row.values()) for row in islice(self.rows(), _MOST_LINES))

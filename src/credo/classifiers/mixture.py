@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from credo import _checks as check
 from credo._types import F64, Int, Label, PerLabel, RandomState
 from credo.classifiers._base import (
     Blocks,
-    note_columns,
-    prior_probabilities,
-    read_numbers,
     refuse_priors,
 )
 from credo.classifiers.gaussian import GaussianDensities, Progress
-from credo.classifiers.summary import labelled_rows
 from credo.exceptions import InputError, SingularWarning
 from credo.families.class_gaussians import Shape
-from credo.families.covariances import Names, n_covariance_parameters
 from credo.families.mixtures import MixtureDensity, MixtureFit, fit_mixtures, log_sum
-from credo.families.moments import Rows
 
 _OWNER = "MixtureClassifier"
 
@@ -124,12 +117,11 @@ class MixtureClassifier(GaussianDensities):
     >>> model.predict([[-3.0], [0.0], [3.0]])
     array(['outside', 'inside', 'outside'], dtype='<U7')
     >>> model.means_.round(1).ravel().tolist(), model.component_classes_.tolist()
-    ([0.1, -3.0, 2.9], ['inside', 'outside', 'outside'])
+    ([-0.1, 3.0, -2.9], ['inside', 'outside', 'outside'])
     """
 
     Fitted: ClassVar[type] = MixtureFit
     summary_: None
-    subspace = None
 
     def __init__(  # noqa: PLR0913 - one per option, all but the first by name
         self,
@@ -173,11 +165,6 @@ class MixtureClassifier(GaussianDensities):
         for size in [self.components] if named is None else named.values():
             check.count(size, f"components of {_OWNER}")
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Any]:
-        rows = read_numbers(X, _OWNER)
-        note_columns(self, X, y, reset=reset)
-        return labelled_rows(rows, y, sample_weight, _OWNER)
-
     def _fit_passes(self, passes: Any, names: Any) -> None:  # noqa: ARG002 - of a table
         """Refuse tables, which are read in parts."""
         self._check_parameters(())
@@ -187,49 +174,26 @@ class MixtureClassifier(GaussianDensities):
 
     def _learn(self, summary: None, batch: Any = None) -> None:  # noqa: ARG002 - as others
         rows, classes = batch
-        labels = check.labels(classes, f"classes of {_OWNER}")
-        columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        names = Names(_OWNER, labels, check.labels(columns, f"columns of {_OWNER}"))
-        named = check.by_name(self.components)
+        names, named = self._names(classes, _OWNER), check.by_name(self.components)
         for label in named or ():
-            check.position(label, labels, "class", f"components of {_OWNER}")
-        sizes = [self.components if named is None else named.get(k, 1) for k in labels]
+            check.position(label, names.classes, "class", f"components of {_OWNER}")
+        sizes = [self.components if named is None else named.get(k, 1) for k in names.classes]
         rng = check.generator(self.random_state, f"random_state of {_OWNER}")
         fit = fit_mixtures(rows, np.array(sizes), self._recipe(), names, self.n_starts, rng)
         self._set(fit, classes, None)
         self._tell(fit.repair, SingularWarning)
-        if not fit.converged:
-            check.warn(
-                f"{_OWNER}: EM stopped after max_iter={self.max_iter} steps before the "
-                f"log-likelihood settled to tol={self.tol:g}. Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+        self._warn_unless(fit.converged)
 
     def _set(self, fitted: MixtureFit, classes: Any, summary: None) -> None:
         """Keep a fit and show what it learned."""
-        self._fitted, self._model, self._problem = fitted, fitted.model, None
-        model, self.classes_, self.summary_ = fitted.model, classes, summary
+        self._show(fitted, classes, summary)
         self.component_classes_, self.weights_ = classes[fitted.owners], fitted.shares
-        self.means_, self.covariances_ = model.means, model.covariances
-        self.constant_features_ = ~model.active
-        n, size = model.n_classes, int(model.active.sum())
-        self.n_parameters_ = n * (size + 1) + n_covariance_parameters(model.shape, n, size)
-        self.converged_, self.n_iter_ = fitted.converged, max(1, len(fitted.trace) - 1)
         self._set_priors()
 
     def _check_loaded(self) -> None:
         """Check that a model from a file is one of its features."""
         if self._fitted.model.n_features != self.n_features_in_:
             raise InputError("The model does not fit its features.")
-
-    def _set_priors(self) -> Self:
-        weights = self._fitted.weights
-        self.priors_ = prior_probabilities(self.priors, self.classes_, weights, _OWNER)
-        with np.errstate(invalid="ignore"):
-            shares = np.where(weights > 0, weights * self._log_priors(), 0.0).sum()
-        self.log_likelihood_trace_ = self._fitted.trace + shares
-        self.log_likelihood_ = float(self.log_likelihood_trace_[-1])
-        return self
 
     # --- answers --------------------------------------------------------------------------------
 
@@ -239,18 +203,12 @@ class MixtureClassifier(GaussianDensities):
         for block in check.blocks(len(rows), check.block_rows(width)):
             yield block, log_sum(fitted.scores(rows[block], block.start), fitted.firsts) + priors
 
-    def _sources(self, label: Label | None, method: str) -> tuple[Int, F64]:
-        known, owners = check.labels(self.classes_), self._fitted.owners
-        taking = self._component_priors() > 0
-        if label is not None:
-            taking = owners == check.position(label, known, "class", f"{_OWNER}.{method}")
-        which = np.flatnonzero(taking)
-        logs = self._log_priors()[owners[which]] if label is None else 0.0
-        return which, np.log(self._fitted.shares[which]) + logs
+    def _weights_of(self, label: Label | None, method: str = "sample") -> F64:
+        p = self._shares_of(label, method)[self._fitted.owners] * self._fitted.shares
+        return np.asarray(p / p.sum())
 
-    def _component_priors(self, label: Label | None = None) -> F64:
-        """Return the probability of each component, or that within a class."""
-        return self._shares_of(label)[self._fitted.owners] * self._fitted.shares
+    def _labels_of(self, drawn: Int) -> Any:
+        return self.component_classes_[drawn]
 
     @property
     def densities_(self) -> dict[Label, MixtureDensity]:
@@ -260,31 +218,3 @@ class MixtureClassifier(GaussianDensities):
         parts = [np.flatnonzero(fitted.owners == k) for k in range(len(labels))]
         each = [MixtureDensity(fitted.model, part, fitted.shares[part]) for part in parts]
         return dict(zip(labels, each, strict=True))
-
-    def sample(
-        self, n: int = 1, random_state: RandomState = None, *, label: Label | None = None
-    ) -> tuple[F64, Any]:
-        """Draw synthetic rows and their labels.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-        random_state : int, Generator or None
-            Seed.
-        label : label, optional
-            Draw rows of this class only.
-
-        Returns
-        -------
-        X : ndarray of shape (n, D)
-            Rows.
-        y : ndarray of shape (n,)
-            Labels, drawn by the priors.
-        """
-        self._check_ready()
-        size = check.count(n, f"n of {_OWNER}.sample")
-        rng = check.generator(random_state, f"random_state of {_OWNER}.sample")
-        p = self._component_priors(label)
-        rows, components = self._model.sample(p / p.sum(), size, rng)
-        return rows, self.component_classes_[components]

@@ -7,9 +7,9 @@ from typing import Any, final
 
 import numpy as np
 
-from credo._results import Plain, html_table, number
+from credo._results import Plain, html_table, number, table_text
 from credo._types import F64, Int, Label, Labels
-from credo.families.covariances import Names, Recipe, n_covariance_parameters
+from credo.families.covariances import Names, Recipe, n_parameters_of
 from credo.families.mixtures import MixtureFit, fit_mixtures
 from credo.families.moments import Rows
 
@@ -103,16 +103,11 @@ class ClassModes(Plain):
         return f"Use MixtureClassifier(components={{{sizes}}})."
 
     def __repr__(self) -> str:
-        cells = [_HEADER] + [
-            (repr(label), str(n), number(round(gain, 1)), str(peaks), f"{valley:.2f}", said)
+        rows = (
+            (repr(label), n, number(round(gain, 1)), peaks, f"{valley:.2f}", said)
             for label, n, gain, peaks, valley, said in self._lines()
-        ]
-        widths = [max(len(row[j]) for row in cells) for j in range(5)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:5], widths[1:]), row[5]])
-            for row in cells
-        ]
-        return "\n".join([*(line.rstrip() for line in lines), self._remedy])
+        )
+        return f"{table_text('<>>>><', _HEADER, rows)}\n{self._remedy}"
 
     def _repr_html_(self) -> str:
         return html_table(self._remedy, _HEADER, self._lines())
@@ -145,7 +140,4 @@ def check_modes(
 
 def _bic(fit: MixtureFit, n: float) -> float:
     """Return the criterion of one class of so many rows, but for the same number for all fits."""
-    components, size = fit.model.n_classes, int(fit.model.active.sum())
-    covariances = n_covariance_parameters(fit.model.shape, components, size)
-    numbers = components * (size + 1) + covariances
-    return float(numbers * np.log(n) - 2 * fit.trace[-1])
+    return float(n_parameters_of(fit.model) * np.log(n) - 2 * fit.trace[-1])

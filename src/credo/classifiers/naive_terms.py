@@ -923,8 +923,8 @@ class FamilyTerm(Term):
 class BernoulliTerm(FamilyTerm):
     """Zeros and ones; of columns that the first rows made such, other numbers are unknown."""
 
-    #: Columns that nobody named, if unknown values are ignored.
-    guessed: Bool = field(kw_only=True)
+    #: Columns that nobody named, if unknown values are ignored; of those that were given, none.
+    guessed: Any = field(default=False, kw_only=True)
 
     @classmethod
     def estimate(cls, part: ColumnPart, summary: Any, how: Any, names: ColumnNames) -> Self:
@@ -937,11 +937,6 @@ class BernoulliTerm(FamilyTerm):
             named = set()
         guessed = np.array([how.unknown == "ignore" and j not in named for j in part.columns])
         return cls(part, family, names, smoothing=amount, guessed=guessed)
-
-    @classmethod
-    def known(cls, part: ColumnPart, given: Known, how: Any, names: ColumnNames) -> Self:  # noqa: ARG003
-        """Take probabilities that were given."""
-        return cls(part, given.family(part), names, guessed=np.zeros(1, dtype=bool))
 
     def _block(self, rows: Table, block: slice) -> F64:
         x = super()._block(rows, block)

@@ -141,6 +141,12 @@ def n_covariance_parameters(shape: Shape, n_classes: int, n_features: int) -> in
     return each if shape in LINEAR else n_classes * each
 
 
+def n_parameters_of(model: ClassGaussians) -> int:
+    """Count the numbers that describe Gaussians: shares, means and covariances."""
+    n, size = model.n_classes, int(model.active.sum())
+    return n * (size + 1) + n_covariance_parameters(model.shape, n, size)
+
+
 def maximum_likelihood(moments: ClassMoments, shape: Shape) -> F64:
     """Return the covariances of every shape but the proportional one, without any shrinkage."""
     if shape == "full":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, product
 from typing import Any, Self, final
 
 import numpy as np
 
-from credo._results import SHOWN, Share, as_frame, html_table, number
+from credo._results import SHOWN, Share, as_frame, html_table, number, table_text
 from credo._types import F64
 from credo.exceptions import InputError
 from credo.graphs.variables import Variable
@@ -64,21 +64,8 @@ class ConditionalTable(np.ndarray[tuple[Any, ...], np.dtype[np.float64]]):
     def __repr__(self) -> str:
         if self._ends is None:
             return repr(np.asarray(self))
-        n_given, lines = len(self._ends[1]), [self._head()]
-        lines += [
-            [*map(str, row[:n_given]), *map(number, row[n_given:])]
-            for row in islice(self._rows(), SHOWN)
-        ]
-        wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        texts = (
-            "  ".join(
-                text.ljust(w) if i < n_given else text.rjust(w)
-                for i, (text, w) in enumerate(zip(line, wide, strict=True))
-            )
-            for line in lines
-        )
-        more = self.size // self.shape[-1] - len(lines) + 1
-        return "\n".join([*texts, *[f"… {more} more rows"] * (more > 0)])
+        signs = "<" * (self.ndim - 1) + ">" * self.shape[-1]
+        return table_text(signs, self._head(), self._shown(number), self.size // self.shape[-1])
 
     def __str__(self) -> str:
         return repr(self) if self._ends is not None else str(np.asarray(self))
@@ -86,12 +73,7 @@ class ConditionalTable(np.ndarray[tuple[Any, ...], np.dtype[np.float64]]):
     def _repr_html_(self) -> str | None:
         if self._ends is None:
             return None
-        n_given = len(self._ends[1])
-        rows = (
-            [*map(str, row[:n_given]), *map(Share, row[n_given:])]
-            for row in islice(self._rows(), SHOWN)
-        )
-        return html_table("", self._head(), rows, self.size // self.shape[-1])
+        return html_table("", self._head(), self._shown(Share), self.size // self.shape[-1])
 
     def to_frame(self) -> Any:
         """Return the table as a pandas frame.
@@ -120,6 +102,12 @@ class ConditionalTable(np.ndarray[tuple[Any, ...], np.dtype[np.float64]]):
         flat = np.asarray(self).reshape(-1, self.shape[-1])
         given = product(*(parent.states for parent in self._named()[1]))
         return ((*states, *row.tolist()) for states, row in zip(given, flat, strict=True))
+
+    def _shown(self, form: Callable[[float], Any]) -> Iterator[list[Any]]:
+        """Yield the first rows as a page shows them."""
+        for row in islice(self._rows(), SHOWN):
+            states, shares = row[: self.ndim - 1], row[self.ndim - 1 :]
+            yield [*map(str, states), *map(form, shares)]
 
     def _named(self) -> tuple[Variable, tuple[Variable, ...]]:
         if self._ends is None:

@@ -13,7 +13,7 @@ from scipy import ndimage
 
 from credo import _checks as check
 from credo._types import F64, Label
-from credo.classifiers import GaussianClassifier, MixtureClassifier
+from credo.classifiers.gaussian import GaussianDensities
 from credo.columns import kind_of, rebuilt
 from credo.decisions import Loss, decide
 from credo.exceptions import InputError, ShapeError
@@ -258,7 +258,7 @@ def _name_classes(
     ax: Any, model: Any, chosen: list[int], points: F64, truth: Any, inks: dict[Label, str]
 ) -> None:
     """Name classes at the middle of their rows, Gaussian ones at their means in ellipses."""
-    is_drawn = isinstance(model, GaussianClassifier | MixtureClassifier) and model.subspace is None
+    is_drawn = isinstance(model, GaussianDensities) and model._projection is None  # noqa: SLF001
     if not is_drawn or model.constant_features_.any():
         for label in [] if truth is None else model.classes_.tolist():
             if (truth == label).any():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Set as AbstractSet
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from itertools import accumulate
 from typing import Any, TypeAlias, final
@@ -197,13 +197,11 @@ class Scope:
 class Form:
     """How objects of a class are stored: of records, field by field, as they declare."""
 
-    #: Fields that may be left out of a file: of records, those that came later, and are then None.
-    spare: frozenset[str]
+    #: Fields that may be left out of a file.
+    spare: frozenset[str] = frozenset()
 
     def __init__(self, record: Any) -> None:
         self.record, self.fields = record, declared(record)
-        defaults = (each.name for each in fields(record) if each.default is not MISSING)
-        self.spare = frozenset(defaults)  # a file from before such a field had it by default
 
     def take(self, value: Any, page: Page) -> dict[str, Any]:  # noqa: ARG002 - others need it
         """Take an object apart."""

@@ -312,7 +312,7 @@ def test_the_table_can_be_read():
         table.estimate[0, 0] = 1.0
     X, y = oracle.rows_of(9, n=400, n_features=15)
     text = repr(LogisticClassifier().fit(X, y).coefficient_table())
-    assert text.endswith("… and 8 more")
+    assert text.endswith("… 8 more")
 
 
 def test_penalised_fits_have_no_table():
