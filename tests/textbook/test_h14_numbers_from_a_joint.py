@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 from credo import decide_value
-from credo.decisions import Pinball, split_squared
+from credo.decisions import JointDensity, Pinball, ZeroOne, split_squared
 from credo.exceptions import InputError, ShapeError
 from credo.families import DiagonalGaussian, Gaussian, MultivariateGaussian
 
@@ -63,3 +63,87 @@ def test_h14_each_component_of_a_vector_may_have_another_loss():
         split_squared(JOINT, [1.0, 2.0, 3.0])
     one = decide_value(Gaussian(JOINT.mean, np.diagonal(JOINT.covariance)), Pinball(0.9))
     np.testing.assert_allclose(one.value, stats.norm(JOINT.mean, np.sqrt([2, 1.5])).ppf(0.9))
+
+
+# --- a joint density that is given as a function --------------------------------------------------
+
+INVERSE = np.linalg.inv(JOINT.covariance)
+
+
+def density(x, t):
+    """Give the bivariate Gaussian above, up to a factor: E[t | x] = -2.6 + 0.6 x, variance 0.78."""
+    a, b = x - 1, t + 2
+    return 3 * np.exp(
+        -0.5 * (INVERSE[0, 0] * a * a + INVERSE[1, 1] * b * b) - INVERSE[0, 1] * a * b
+    )
+
+
+GIVEN = JointDensity(density, x=(-8, 10), t=(-11, 7))
+
+
+@pytest.mark.parametrize(
+    ("loss", "shift", "expected"),
+    [
+        ("squared", 0.0, 0.78),
+        ("absolute", 0.0, np.sqrt(2 * 0.78 / np.pi)),
+        (Pinball(0.9), stats.norm.ppf(0.9) * np.sqrt(0.78), None),
+        (ZeroOne(), 0.0, 1.0),
+        (lambda v, t: np.cosh(v - t) - 1, 0.0, np.exp(0.39) - 1),
+    ],
+)
+def test_h14_y_of_x_is_the_best_value_of_the_density_of_t_given_x(loss, shift, expected):
+    x = np.array([[-1.0, 0.5], [3.0, 1.0]])
+    best = decide_value(GIVEN.given(x), loss)
+    np.testing.assert_allclose(best.value, -2.6 + 0.6 * x + shift, atol=1e-6)
+    if expected is not None:
+        np.testing.assert_allclose(best.expected_loss, np.full((2, 2), expected), rtol=1e-9)
+    one = decide_value(GIVEN.given(3.0), loss)
+    assert one.value == pytest.approx(best.value[1, 0], abs=1e-12)
+
+
+def test_h14_the_expected_loss_of_a_function_is_its_excess_and_the_variance_that_is_left():
+    # y - E[t | x] = 2.6 - 0.1 x, with mean 2.5 and variance 0.02.
+    split = split_squared(GIVEN, lambda x: 0.5 * x)
+    assert split.squared_bias == pytest.approx(2.5**2 + 0.02, rel=1e-9)
+    assert split.variance == pytest.approx(0.78, rel=1e-9)
+    best = split_squared(GIVEN, lambda x: -2.6 + 0.6 * x)
+    assert best.squared_bias == pytest.approx(0.0, abs=1e-15)
+    assert best.total == pytest.approx(0.78, rel=1e-9)
+
+
+def test_h14_the_two_terms_of_a_joint_with_a_curved_mean_are_those_of_quadrature():
+    # x is uniform on [0, 1], and t exponential with mean 1 + x².
+    joint = JointDensity(lambda x, t: np.exp(-t / (1 + x * x)) / (1 + x * x), x=(0, 1), t=(0, 90))
+    split = split_squared(joint, lambda x: np.where(x < 0.3, 1.0, 2 * x))
+    low = integrate.quad(lambda x: x**4, 0, 0.3)[0]
+    high = integrate.quad(lambda x: (2 * x - 1 - x * x) ** 2, 0.3, 1)[0]
+    assert split.squared_bias == pytest.approx(low + high, rel=1e-6)
+    assert split.variance == pytest.approx(1 + 2 / 3 + 1 / 5, rel=1e-9)  # E[(1 + x²)²]
+    medians = decide_value(joint.given([0.0, 1.0]), "absolute").value
+    np.testing.assert_allclose(medians, [np.log(2), 2 * np.log(2)], rtol=1e-12)
+
+
+def test_h14_a_joint_density_says_what_is_wrong_with_it():
+    assert str(GIVEN) == "JointDensity(x from -8 to 10, t from -11 to 7)"
+    with pytest.raises(InputError, match=r"a function of x. Pass joint.given\(x\)"):
+        decide_value(GIVEN, "squared")
+    with pytest.raises(InputError, match="x must be from -8 to 10, its range. Got 20"):
+        GIVEN.given([0.0, 20.0])
+    with pytest.raises(InputError, match="needs a function y"):
+        split_squared(GIVEN, 1.0)
+    with pytest.raises(ShapeError, match="one number per x"):
+        split_squared(GIVEN, lambda _: 1.0)
+    for wrong, words in [((1, 0), "the lower end first"), ((0, 1, 2), "must be a pair")]:
+        with pytest.raises(InputError, match=words):
+            JointDensity(lambda x, t: x + t, x=wrong, t=(0, 1))
+    with pytest.raises(InputError, match="needs a function density"):
+        JointDensity(1.0, x=(0, 1), t=(0, 1))
+    with pytest.raises(InputError, match="finite and at least 0. Got -"):
+        JointDensity(lambda x, t: x - t, x=(0, 1), t=(0, 1)).given(0.5)
+    with pytest.raises(ShapeError, match="one number for each x and t"):
+        JointDensity(lambda *_: 1.0, x=(0, 1), t=(0, 1)).given(0.5)
+    empty = JointDensity(lambda _, t: 0 * t, x=(0, 1), t=(0, 1))
+    with pytest.raises(InputError, match="at x = 0.5 the density is 0"):
+        empty.given(0.5)
+    with pytest.raises(InputError, match="is 0 wherever it was looked at"):
+        split_squared(empty, np.ones_like)

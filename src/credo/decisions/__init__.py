@@ -33,6 +33,7 @@ from credo.decisions.information import (
     value_of_perfect_information,
     value_of_test,
 )
+from credo.decisions.joint_density import JointDensity
 from credo.decisions.least_error import BayesError, bayes_error, bhattacharyya_bound
 from credo.decisions.line import Regions, regions
 from credo.decisions.loss import Dominance, Loss
@@ -65,6 +66,7 @@ __all__ = [
     "Evaluation",
     "ExpectedLoss",
     "InformationValue",
+    "JointDensity",
     "Linex",
     "Loss",
     "NetBenefit",

@@ -19,7 +19,7 @@ import scipy
 
 from credo import _checks as check
 from credo._results import Immutable
-from credo._types import F64
+from credo._types import F64, Int
 from credo.exceptions import InputError, NumericalError, ShapeError
 from credo.families import Categorical, DiagonalGaussian, Gaussian, MultivariateGaussian
 from credo.families.family import OnALine
@@ -446,7 +446,7 @@ def as_normal(source: Any) -> Gaussian | None:
 
 def as_cases(predictive: Any, who: str) -> Any:
     """Return a predictive as something that a loss can ask."""
-    if isinstance(predictive, (Samples, Quantiles)):
+    if isinstance(predictive, (Samples, Quantiles, EachRow)):
         return predictive
     normal = as_normal(predictive)
     if normal is not None:
@@ -463,14 +463,14 @@ def as_cases(predictive: Any, who: str) -> Any:
         weights = predictive.probabilities
         return Samples(np.broadcast_to(codes, weights.shape), weights)
     if isinstance(predictive, OnALine):
-        return _EachRow(predictive.batch_shape, [_Own(each) for each in predictive.each()])
+        return EachRow(predictive.batch_shape, [_Own(each) for each in predictive.each()])
     missing = [name for name in _METHODS if not callable(getattr(predictive, name, None))]
     if missing or not (hasattr(predictive, "pdf") or hasattr(predictive, "pmf")):
         raise InputError(
             f"{who} needs a Gaussian, Samples, Quantiles or a frozen SciPy distribution. Got "
             f"{type(predictive).__name__}, which has no method {[*missing, 'pdf or pmf'][0]!r}."
         )
-    return _EachRow(*_frozen(predictive, who))
+    return EachRow(*_frozen(predictive, who))
 
 
 class Vectors:
@@ -563,30 +563,39 @@ class _Own:
         return np.asarray(self._family.variance)
 
 
-class _EachRow:
+class EachRow:
     """Distributions that speak SciPy's language, asked one by one."""
 
     def __init__(self, shape: tuple[int, ...], parts: list[Any]) -> None:
         self.shape = shape
         self._parts = [(_Discrete if hasattr(p, "pmf") else _Continuous)(p) for p in parts]
 
+    def __repr__(self) -> str:
+        return f"Distributions of {len(self._parts)} row{'s' * (len(self._parts) != 1)}"
+
     def moments(self) -> tuple[F64, F64]:
+        """Return mean and variance of each row."""
         return columns(part.moments() for part in self._parts)
 
     def quantile(self, q: float) -> F64:
+        """Return the quantile of each row."""
         return np.array([part.quantile(q) for part in self._parts])
 
     def pinball(self, q: float, value: F64) -> F64:
+        """Return the expected pinball loss of each row."""
         pairs = zip(self._parts, value.tolist(), strict=True)
         return np.array([part.pinball(q, v) for part, v in pairs])
 
     def window(self, width: float) -> tuple[F64, F64]:
+        """Return the mode of each row, or the best interval of a discrete one."""
         return columns(part.window(width) for part in self._parts)
 
     def cumulant(self, rate: float) -> tuple[F64, F64]:
+        """Refuse: SciPy has no closed form."""
         raise _refusal(f"Linex(a={rate:g})")
 
     def case(self, row: int) -> Case:
+        """Return one row."""
         return self._parts[row].case()
 
 
@@ -766,7 +775,7 @@ class Case:
             total += float(self.masses @ _losses(loss, value, self.atoms))
         if self.edges.size:
             edges = np.union1d(self.edges, np.clip(value, self.edges[0], self.edges[-1]))
-            total += _integral(lambda t: self._product(loss, value, t), edges, rough=rough)
+            total += integral(lambda t: self._product(loss, value, t), edges, rough=rough)
         return total
 
     def check_tails(self, loss: Any, value: float, expected: float) -> None:
@@ -776,7 +785,7 @@ class Case:
             ends += (self.masses * np.abs(_losses(loss, value, self.atoms)))[[0, -1]]
         if self.edges.size:
             outer = self.edges[[0, -2]], self.edges[[1, -1]]
-            ends += np.abs(_rule(lambda t: self._product(loss, value, t), *outer))
+            ends += np.abs(rule(lambda t: self._product(loss, value, t), *outer))
         if (ends[np.array(self.endless)] > 1e-2 * _UNSETTLED * abs(expected)).any():
             raise NumericalError(
                 f"The expected loss of {value:g} does not settle: the loss grows too fast for the "
@@ -810,40 +819,54 @@ def _losses(loss: Any, value: float, truth: F64) -> F64:
     return result
 
 
-def _rule(f: Curve, left: F64, right: F64) -> F64:
-    """Integrate ``f`` over each piece with the Gauss-Legendre rule."""
+def rule(f: Callable[..., F64], left: F64, right: F64, *which: Int) -> F64:
+    """Integrate ``f`` over each piece with the Gauss-Legendre rule; tell it whose it is."""
     half = 0.5 * (right - left)
     points = (0.5 * (left + right))[:, None] + half[:, None] * _NODES
-    return (f(points.ravel()).reshape(points.shape) @ _WEIGHTS) * half
+    found = f(points.ravel(), *(np.repeat(each, len(_NODES)) for each in which))
+    return (found.reshape(points.shape) @ _WEIGHTS) * half
 
 
-def _integral(f: Curve, edges: F64, *, rough: bool = False) -> float:
-    """Integrate ``f`` from the first edge to the last, halving pieces until they settle."""
-    left, right = edges[:-1], edges[1:]
-    whole = _rule(f, left, right)
+def integral(f: Curve, edges: F64, *, rough: bool = False) -> float:
+    """Integrate ``f`` from the first edge to the last; a rough integral does not halve pieces."""
     if rough:
-        return float(whole.sum())
-    settled, size, missed = 0.0, 0.0, 0.0
+        return float(rule(f, edges[:-1], edges[1:]).sum())
+    return float(pieces(lambda t, _: f(t), edges)[2].sum())
+
+
+def pieces(
+    f: Callable[[F64, Int], F64], edges: F64, n: int = 1, tolerance: float = _TOLERANCE
+) -> tuple[F64, F64, F64, Int]:
+    """Halve pieces until ``n`` functions settle, each against its own size.
+
+    ``f(t, i)`` is function i at t. Return the ends of the pieces, the integrals over them, and
+    whose they are.
+    """
+    left, right = np.tile(edges[:-1], n), np.tile(edges[1:], n)
+    which = np.repeat(np.arange(n), len(edges) - 1)
+    whole, size, settled = rule(f, left, right, which), np.zeros(n), []
     for _ in range(_HALVINGS):
         middle = 0.5 * (left + right)
-        parts = _rule(f, np.r_[left, middle], np.r_[middle, right])
-        lower, upper = np.split(parts, 2)
-        scale = size + float(np.abs(parts).sum())
+        lower, upper = rule(f, left, middle, which), rule(f, middle, right, which)
+        scale = size + np.bincount(which, np.abs(lower) + np.abs(upper), n)
         change = np.abs(lower + upper - whole)
-        again = change > _TOLERANCE * scale
-        settled += float((lower + upper)[~again].sum())
-        size += float(np.abs(lower + upper)[~again].sum())
-        missed = float(change[again].sum())
-        whole = np.r_[lower[again], upper[again]]
+        again = change > tolerance * scale[which]
+        done = ~again
+        settled.append((left[done], right[done], (lower + upper)[done], which[done]))
+        size += np.bincount(which[done], np.abs(lower + upper)[done], n)
+        missed = np.bincount(which[again], change[again], n)
+        whole, which = np.r_[lower[again], upper[again]], np.tile(which[again], 2)
         left, right = np.r_[left[again], middle[again]], np.r_[middle[again], right[again]]
-        if not 0 < whole.size <= _MOST_PIECES:
+        if not 0 < whole.size <= _MOST_PIECES * n:
             break
-    if not missed <= _UNSETTLED * scale:
+    for i in np.flatnonzero(~(missed <= _UNSETTLED * scale)):
         raise NumericalError(
-            f"An integral over the predictive did not settle: its error is about {missed:.1g} of "
-            f"{scale:.3g}. Draw from the predictive and pass Samples instead."
+            "An integral over the predictive did not settle: its error is about "
+            f"{missed[i]:.1g} of {scale[i]:.3g}. Draw from the predictive and pass Samples instead."
         )
-    return settled + float(whole.sum())
+    settled.append((left, right, whole, which))
+    starts, stops, sums, whose = (np.concatenate(part) for part in zip(*settled, strict=True))
+    return starts, stops, sums, whose
 
 
 def search(loss: Any, case: Case) -> tuple[float, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from credo import _checks as check
 from credo._results import Immutable, Plain, number
 from credo._types import F64
+from credo.decisions.joint_density import JointDensity, split_over_x
 from credo.decisions.predictive import (
     Vectors,
     as_cases,
@@ -35,7 +36,7 @@ def decide_value(predictive: Any, loss: Any) -> ValueDecision:
         ``Poisson``, ``Histogram`` … of ``credo.families``, or a SciPy distribution, continuous or
         discrete; each may have arrays as parameters. Of a ``MultivariateGaussian`` or
         ``DiagonalGaussian`` the value is a vector, under the squared loss: the mean, and its
-        expected loss the sum of the variances.
+        expected loss the sum of the variances. Of a ``JointDensity``, ``joint.given(x)``.
     loss : Squared, Absolute, Pinball, AsymmetricLinear, ZeroOne, Linex, str or callable
         The loss; ``"squared"`` and ``"absolute"`` by name. A callable ``loss(value, truth)``
         takes a number and a 1-D array of truths and gives an array of finite losses. ``Linex``
@@ -101,6 +102,11 @@ def decide_value(predictive: Any, loss: Any) -> ValueDecision:
     >>> round(credo.decide_value(Gaussian(mean=20.0, variance=9.0), steep).value, 3)
     22.704
     """
+    if isinstance(predictive, JointDensity):
+        raise InputError(
+            f"decide_value: with {predictive} the best value is a function of x. Pass "
+            "joint.given(x), with one x or an array of them."
+        )
     cases = as_cases(predictive, "decide_value")
     chosen = _as_loss(loss)
     if isinstance(cases, Vectors) and not isinstance(chosen, Squared):
@@ -123,10 +129,11 @@ def split_squared(predictive: Any, value: Any) -> SquaredSplit:
 
     Parameters
     ----------
-    predictive : family of numbers, Samples, Quantiles, or a frozen SciPy distribution
-        What is believed about the truth, for one case or for many rows.
-    value : float or array-like
-        The proposed value, one for all rows or one for each; vectors if the truth is a vector.
+    predictive : family of numbers, Samples, Quantiles, frozen SciPy distribution or JointDensity
+        What is believed about the truth, for one case or for many rows; or of x and the truth.
+    value : float, array-like or callable
+        The proposed value, one for all rows or one for each; vectors if the truth is a vector. For
+        a ``JointDensity`` a function y(x) of an array of x: both parts are then averaged over x.
 
     Returns
     -------
@@ -159,6 +166,8 @@ def split_squared(predictive: Any, value: Any) -> SquaredSplit:
     >>> split_squared(Gaussian(mean=10.0, variance=4.0), value=13.0)
     SquaredSplit(squared_bias=9, variance=4, total=13)
     """
+    if isinstance(predictive, JointDensity):
+        return SquaredSplit(*split_over_x(predictive, value))
     cases = as_cases(predictive, "split_squared")
     proposed = check.finite(value, "value of split_squared")
     mean, variance = Squared().minimise(cases)
