@@ -147,3 +147,10 @@ def test_h14_a_joint_density_says_what_is_wrong_with_it():
         empty.given(0.5)
     with pytest.raises(InputError, match="is 0 wherever it was looked at"):
         split_squared(empty, np.ones_like)
+
+
+def test_h14_the_excess_of_a_constant_over_a_line_of_densities_is_a_logarithm():
+    # p(x, t) = x + t on the unit square: E[t | x] - 1/2 = 1/12 / (x + 1/2), p(x) = x + 1/2.
+    split = split_squared(JointDensity(np.add, x=(0, 1), t=(0, 1)), lambda x: np.full_like(x, 0.5))
+    assert split.squared_bias == pytest.approx(np.log(3) / 144, rel=1e-9)
+    assert split.total == pytest.approx(1 / 12, rel=1e-9)

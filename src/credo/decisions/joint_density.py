@@ -70,7 +70,7 @@ class JointDensity(Immutable):
     >>> credo.decide_value(joint.given([0.0, 0.5, 1.0]), "squared").value.round(4)
     array([0.6667, 0.5833, 0.5556])
     >>> split_squared(joint, lambda x: np.full_like(x, 0.5))
-    SquaredSplit(squared_bias=0.00752552, variance=0.0758078, total=0.0833333)
+    SquaredSplit(squared_bias=0.00762925, variance=0.0757041, total=0.0833333)
     """
 
     density: Callable[[F64, F64], Any]
