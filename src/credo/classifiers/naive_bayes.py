@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, ClassVar, Literal, Self, final
 
@@ -47,7 +47,6 @@ from credo.classifiers.naive_terms import (
     Term,
     class_weights,
     estimate_term,
-    one_of_batch,
     refuse_parameters,
 )
 from credo.classifiers.summary import ColumnMemory, remember_numbers
@@ -906,7 +905,7 @@ class NaiveBayes(TermClassifier):
                 "Use plot for two, or make a model of one."
             )
         labels = check.labels(self.classes_)
-        lines = {label: one_of_batch(found[0], k) for k, label in enumerate(labels)}
+        lines = {label: found[0]._one(k) for k, label in enumerate(labels)}  # noqa: SLF001
         return regions(lines, self.priors_, Loss.zero_one(lines) if loss is None else loss)
 
     def parameter_table(self) -> Any:
@@ -939,9 +938,9 @@ class NaiveBayes(TermClassifier):
             lines.append(("", "", label, "prior", share))
         for key, each in self.distributions_.items():
             names = self.categories_.get(key, ())
-            own = [field.name for field in fields(each) if field.repr]
-            for (k, label), field in product(enumerate(labels), own):
-                cells = np.atleast_1d(getattr(each, field)[k])
+            own = each._parameters.items()  # noqa: SLF001 - of the library
+            for (k, label), (field, values) in product(enumerate(labels), own):
+                cells = np.atleast_1d(values[k])
                 for place, value in np.ndenumerate(cells):
                     at = names[place[0]] if place[0] < len(names) else " ".join(map(str, place))
                     told = field if cells.size == 1 else f"{field} {at}"
@@ -1212,7 +1211,7 @@ def _given_parameters(given: Any, labels: Labels, owner: str) -> tuple[str, tupl
         raise InputError(
             f"{owner}: the distributions must be of one family that {_OWNER} knows. Got {kinds}."
         )
-    own = [field.name for field in fields(each[0]) if field.repr]
+    own = each[0]._parameters  # noqa: SLF001 - of the library
     arrays = [[getattr(one, name) for one in each] for name in own]
     batch = (len(labels),) if named is None else ()
     right = all(one.batch_shape == batch for one in each)

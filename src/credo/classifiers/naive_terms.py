@@ -599,11 +599,6 @@ def _pulled(summary: SumSummary, amount: Any, *, counts: bool) -> SumSummary:
     return replace(summary, weight=summary.weight + amount, total=summary.total + amount * mean)
 
 
-def one_of_batch(family: Any, k: int) -> Any:
-    """Return the distribution of one class."""
-    return type(family)(*(getattr(family, each.name)[k] for each in fields(family) if each.repr))
-
-
 # --- terms ----------------------------------------------------------------------------------------
 
 
@@ -647,8 +642,7 @@ class Term(ABC):
         own = self.family
         if self.part.is_vector or self.part.is_sparse or len(own.batch_shape) == 1:
             return [own]
-        parts = [getattr(own, each.name) for each in fields(own) if each.repr]
-        return [type(own)(*(part[:, j] for part in parts)) for j in range(len(self.part.columns))]
+        return [own._one(slice(None), j) for j in range(len(self.part.columns))]  # noqa: SLF001
 
     def ready(self, rows: Any) -> Any:
         """Return what scoring needs of all rows."""
@@ -683,7 +677,7 @@ class Term(ABC):
         more = {"total": total} if self.part.family == "multinomial" else {}
         for k in np.unique(codes):
             mine = np.flatnonzero(codes == k)
-            result[mine] = one_of_batch(self.family, int(k)).sample(len(mine), rng, **more)
+            result[mine] = self.family._one(k).sample(len(mine), rng, **more)  # noqa: SLF001
         return result
 
     def moments(self, k: int) -> tuple[Any, Any]:

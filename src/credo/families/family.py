@@ -287,7 +287,17 @@ class AbstractFamily(ABC, Generic[S]):
     @property
     def n_parameters(self) -> int:
         """Number of free parameters, in all of the batch."""
-        return sum(getattr(self, field.name).size for field in fields(self) if field.repr)
+        return sum(array.size for array in self._parameters.values())
+
+    @property
+    def _parameters(self) -> dict[str, F64]:
+        """The parameters by name, as the class takes them."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
+
+    def _one(self, *place: Any) -> Self:
+        """Return a part of the batch."""
+        made: Callable[..., Self] = type(self)
+        return made(**{name: array[place] for name, array in self._parameters.items()})
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -442,13 +452,7 @@ class OnALine(AbstractFamily[S]):
 
     def each(self) -> list[Self]:
         """Return the distributions of the batch one by one, in the order of its ravelled shape."""
-        given = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
-        n = len(self.batch_shape)
-        flat = {name: a.reshape(-1, *a.shape[n:]) for name, a in given.items()}
-        made: Callable[..., Self] = type(self)
-        return [
-            made(**dict(zip(flat, row, strict=True))) for row in zip(*flat.values(), strict=True)
-        ]
+        return [self._one(*place) for place in np.ndindex(self.batch_shape)]
 
     def cdf(self, x: Any) -> F64:
         """Return the probability of at most ``x``."""

@@ -257,13 +257,7 @@ def as_text(size: float) -> str:
 
 
 def refuse_above(
-    budget: Budget,
-    problem: Problem,
-    order: Order,
-    owner: str,
-    *,
-    copies: float = 1.0,
-    advice: str = ADVICE,
+    budget: Budget, problem: Problem, order: Order, owner: str, *, copies: float = 1.0
 ) -> None:
     """Raise BudgetError if the clique tables of an order do not fit; name the largest clique."""
     needed = 8.0 * order.cells * copies
@@ -275,7 +269,7 @@ def refuse_above(
         f"{owner} needs {least}{as_text(needed)} for its clique tables; the budget is "
         f"{budget if budget is not None else 'what can be addressed'}. The largest clique has "
         f"{len(names)} variables and 2^{order.log2_largest:.1f} cells: {check.listing(names)}. "
-        f"{advice}"
+        f"{ADVICE}"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -131,12 +130,11 @@ class _Likelihood:
 
     def __init__(self, family: type[AbstractFamily[Any]], x: F64, parameter: str | None) -> None:
         self.family, self.x, fitted = family, x, family.fit(x)
-        names = [each.name for each in fields(fitted) if each.name[0] != "_"]
-        self.name = names[0] if parameter is None else parameter
-        if self.name not in names:
-            known = check.listing(names)
+        self.others = fitted._parameters  # noqa: SLF001 - of the library
+        self.name = next(iter(self.others)) if parameter is None else parameter
+        if self.name not in self.others:
+            known = check.listing(list(self.others))
             raise InputError(f"likelihood: {family.__name__} has no {self.name!r}. It has {known}.")
-        self.others = {name: getattr(fitted, name) for name in names}
         if np.size(self.others[self.name]) != 1:
             raise InputError(f"likelihood: {self.name!r} of {family.__name__} is no single number.")
         self.best = float(self.others[self.name])

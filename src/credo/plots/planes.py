@@ -238,15 +238,13 @@ def _draw_line(ax: Any, answers: Any, points: F64, loss: Loss, inks: dict[Label,
 
 def _draw_rows(ax: Any, points: F64, truth: Any, inks: dict[Label, str]) -> None:
     """Draw rows in the colours of their classes; of one feature, as marks below the curves."""
-    kept = np.arange(len(points))[:: max(1, -(-len(points) // _MOST_ROWS))]
-    hues: Any = GREY
-    if truth is not None:
-        groups = [np.flatnonzero(truth == label) for label in dict.fromkeys(truth.tolist())]
-        groups.sort(key=len, reverse=True)  # the rarest on top
-        most = [max(_FEWEST, _MOST_ROWS * len(each) // len(points)) for each in groups]
-        steps = [max(1, -(-len(each) // n)) for each, n in zip(groups, most, strict=True)]
-        kept = np.concatenate([each[::step] for each, step in zip(groups, steps, strict=True)])
-        hues = [inks.get(label, "black") for label in truth[kept].tolist()]
+    labels = np.zeros(len(points)) if truth is None else truth
+    groups = [np.flatnonzero(labels == label) for label in dict.fromkeys(labels.tolist())]
+    groups.sort(key=len, reverse=True)  # the rarest on top
+    most = [max(_FEWEST, _MOST_ROWS * len(each) // len(points)) for each in groups]
+    thinned = [each[:: -(-len(each) // n)] for each, n in zip(groups, most, strict=True)]
+    kept = np.concatenate(thinned)
+    hues = GREY if truth is None else [inks.get(k, "black") for k in truth[kept].tolist()]
     points = points[kept]
     heights = np.full(len(points), -0.04) if points.shape[1] == 1 else points[:, 1]
     mark = "|" if points.shape[1] == 1 else "o"
