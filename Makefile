@@ -11,7 +11,7 @@ PYTEST  = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # What runs each line; laws, pages and examples run the same lines again, and are slowed down by coverage.
 COVERED = tests/unit $(wildcard tests/e2e/*cli.py)
 
-.PHONY: help demo test test-all test-cpus kernels mutants lint format bench docs rooms tutorials clean
+.PHONY: help demo test test-all test-cpus kernels mutants lint format bench docs rooms pictures clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -90,8 +90,8 @@ bench: $(PEERS)      ## the measured tables, and the pages that quote them
 rooms: $(READY)      ## redraw docs/_static/rooms.svg from the import graph
 	$(BIN)/python docs/draw_rooms.py
 
-tutorials: $(READY)  ## redraw the pictures of the tutorials, by the code that they show
-	$(BIN)/python docs/draw_tutorials.py
+pictures: $(READY)   ## redraw docs/_static/*.png, by the tutorials and examples that show the code
+	$(BIN)/python docs/draw_pictures.py
 
 docs: $(VENV)/.docs  ## the site, in build/docs: runs the gallery, needs no network, ends at a warning
 	$(BIN)/sphinx-build -W --keep-going -q -j $(JOBS) -b html docs build/docs

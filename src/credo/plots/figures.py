@@ -110,16 +110,19 @@ def inks_of(
     return inks if reject is None else inks | {reject: GREY}
 
 
-def write(ax: Any, place: Any, text: str, colour: str, **style: Any) -> Any:
-    """Write a name in a colour, dark enough to be read, with a white rim."""
+def readable(colour: str) -> Any:
+    """Return a colour, darker if it is too light for text."""
     red, green, blue = colors.to_rgb(colour)
     light = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
-    ink = np.array([red, green, blue]) * min(1.0, (0.17 / max(light, 1e-9)) ** (1 / 2.2))
+    return np.array([red, green, blue]) * min(1.0, (0.17 / max(light, 1e-9)) ** (1 / 2.2))
+
+
+def write(ax: Any, place: Any, text: str, colour: str, **style: Any) -> Any:
+    """Write a name in a colour, dark enough to be read, with a white rim."""
     rim = [patheffects.withStroke(linewidth=2.5, foreground="white", alpha=0.8)]
     style = {"ha": "center", "va": "bottom", "zorder": 5, "path_effects": rim} | style
-    return ax.annotate(
-        text, place, **({"xytext": (0, 3), "textcoords": "offset points"} | style), color=ink
-    )
+    style = {"xytext": (0, 3), "textcoords": "offset points"} | style
+    return ax.annotate(text, place, color=readable(colour), **style)
 
 
 def inches_of(ax: Any) -> Any:

@@ -14,7 +14,17 @@ from credo import _checks as check
 from credo._types import F64, Label
 from credo.decisions import Regions
 from credo.exceptions import InputError
-from credo.plots.figures import COLOURS, GREY, axes_for, draw, inches_of, inks_of, name_of, write
+from credo.plots.figures import (
+    COLOURS,
+    GREY,
+    axes_for,
+    draw,
+    inches_of,
+    inks_of,
+    name_of,
+    readable,
+    write,
+)
 from credo.posterior.posterior import log_sum_exp
 
 #: Points along the x-axis.
@@ -70,7 +80,7 @@ def _(
     ax.xaxis.set_major_locator(ticker.MaxNLocator(6, integer=bool(result.setting.discrete)))
     ax.set_xlabel("x")
     least = "" if result.best is result else f", at best {result.bayes_risk:.4g}"
-    ax.set_title(f"risk {result.risk:.4g}{least}", fontsize="medium", pad=18)
+    ax.set_title(f"risk {result.risk:.4g}{least}", fontsize="medium")
     legend_beside(ax, shown)
     return ax
 
@@ -227,9 +237,12 @@ def shade_acts(
     words = {act: f"{'act: ' * (act == first)}{name_of(act)}" for act in widest}
     if any(widest[act][0] < 0.9 * _width(ax, text) for act, text in words.items()):
         return [patches[act] for act in acts[0] if act in patches]
-    for act, text in words.items():
-        place = widest[act][1], 1.0
-        write(ax, place, text, inks[act], xycoords=("data", "axes fraction"), fontsize="small")
+    above = ax.secondary_xaxis("top")  # titles keep clear of an axis
+    above.set_xticks([widest[act][1] for act in words], list(words.values()), fontsize="small")
+    above.tick_params(length=0, pad=2)
+    above.spines[:].set_visible(False)
+    for act, text in zip(words, above.get_xticklabels(), strict=True):
+        text.set_color(readable(inks[act]))
     return []
 
 

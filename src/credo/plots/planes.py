@@ -68,8 +68,8 @@ def draw_classifier(
     if rows is not None:
         losses = loss.matrix[rows, decide(answers(points), loss).act_index]
         told += f", mean loss {float(losses.mean()):.3g}"
-    draw_acts, pad = (_draw_line, 18) if len(chosen) == 1 else (_draw_plane, None)
-    ax.set_title(told + draw_acts(ax, answers, points, loss, inks), fontsize="medium", pad=pad)
+    draw_acts = _draw_line if len(chosen) == 1 else _draw_plane
+    ax.set_title(told + draw_acts(ax, answers, points, loss, inks), fontsize="medium")
     _draw_rows(ax, points, truth, inks)
     if len(chosen) == 2:
         _name_classes(ax, model, chosen, points, truth, inks)

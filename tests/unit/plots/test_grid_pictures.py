@@ -11,7 +11,8 @@ from credo.graphs import GridField, Potts
 from credo.plots.figures import COLOURS
 
 NAMES = np.array(["sky", "sea", "land"])
-INKS = np.array([colors.to_rgb(each) for each in COLOURS[:3]])
+#: Colours go to classes by their names in order.
+INKS = np.array([colors.to_rgb(COLOURS[sorted(NAMES).index(name)]) for name in NAMES])
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,8 @@ def named(ax):
 
 def acts_above(ax):
     """Return the names of acts, with the places where they stand."""
-    return {text.get_text(): text.xy[0] for text in ax.texts if isinstance(text.xycoords, tuple)}
+    ticks = [(t.get_text(), t.get_position()[0]) for a in ax.child_axes for t in a.get_xticklabels()]
+    return dict(ticks)
 
 
 def area(shape):
