@@ -255,7 +255,7 @@ def _draw_rows(ax: Any, points: F64, truth: Any, inks: dict[Label, str]) -> None
 def _name_classes(
     ax: Any, model: Any, chosen: list[int], points: F64, truth: Any, inks: dict[Label, str]
 ) -> None:
-    """Name classes at the middle of their rows, Gaussian ones at their means in ellipses."""
+    """Name classes at the middle of their rows, Gaussian ones at their ellipses."""
     is_drawn = isinstance(model, GaussianDensities) and model._projection is None  # noqa: SLF001
     if not is_drawn or model.constant_features_.any():
         for label in [] if truth is None else model.classes_.tolist():
@@ -264,6 +264,8 @@ def _name_classes(
                 write(ax, middle, name_of(label), inks[label], **_CENTRED)
         return
     gaussians = model._model  # noqa: SLF001 - of the library
+    named: list[tuple[float, float]] = []
+    room, high = np.ptp([ax.get_xlim(), ax.get_ylim()], axis=1), ax.get_ylim()[1]
     for k, label in enumerate(getattr(model, "component_classes_", model.classes_).tolist()):
         mean = gaussians.means[k, chosen]
         spread = gaussians.covariance_of(k)[np.ix_(chosen, chosen)]
@@ -273,4 +275,9 @@ def _name_classes(
             width, height = 2 * times * np.sqrt(values[::-1])
             style = {"facecolor": "none", "edgecolor": inks[label], "linewidth": 1.4, "zorder": 4}
             ax.add_patch(Ellipse(mean, width, height, angle=angle, **style))
-        write(ax, mean, name_of(label), inks[label], **_CENTRED)
+        up = 2 * spread[:, 1] / np.sqrt(spread[1, 1])  # from the mean to the top of the ellipse
+        is_taken = any((np.abs(mean + up - place) < 0.12 * room).all() for place in named)
+        x, y = mean - up if is_taken else mean + up
+        below: dict[str, Any] = {"va": "top", "xytext": (0, -3)} if is_taken else {}
+        named.append((x, min(y, high - 0.05 * room[1])))
+        write(ax, named[-1], name_of(label), inks[label], **below)

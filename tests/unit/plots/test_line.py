@@ -33,8 +33,8 @@ def named(ax):
 
 def acts_above(ax):
     """Return the names of acts, with the places where they stand."""
-    ticks = [(t.get_text(), t.get_position()[0]) for a in ax.child_axes for t in a.get_xticklabels()]
-    return dict(ticks)
+    above = [text for each in ax.child_axes for text in each.get_xticklabels()]
+    return {text.get_text(): text.get_position()[0] for text in above}
 
 
 def area(shape):
