@@ -689,6 +689,9 @@ class NaiveBayes(TermClassifier):
             part = ColumnPart(family, tuple(names.index(name) for name in group))
             parts.append(PartSummary(part, Known(parameters, codes)))
             families[key if len(group) == 1 else group] = family
+        coded = tuple(k for k, family in families.items() if family == "categorical")
+        for key in categories or ():
+            check.position(key, coded, "column of categories", what)
         model, frame = cls(families, priors=priors), None if isinstance(names, range) else "pandas"
         weights = prior_probabilities(priors, labels, np.ones(len(labels)), what)
         kept: Any = check.names_array(labels), weights, names, frame, tuple(parts)

@@ -139,7 +139,7 @@ class Density:
         def beyond(x: Any) -> Any:
             return self._sf(x) if side > 0 else self._source.cdf(x - 1)
 
-        while beyond(middle + side * step) > _LEFT_OUT:
+        while not beyond(middle + side * step) <= _LEFT_OUT:  # nor if the median is not known
             step *= 4
             if step > _MOST_VALUES:
                 raise InputError(

@@ -176,7 +176,8 @@ class Regions(Drawable):
         """Return prior × density of each class at the points ``x``, shape (n, K)."""
         points = check.vector(x, "points of Regions.weighted_densities")
         columns = [density.log_density(points) for density in self.setting.densities]
-        return np.exp(np.stack(columns, axis=-1)) * self.priors
+        with np.errstate(over="ignore"):  # at the end of a support it may be infinite
+            return np.asarray(np.exp(np.stack(columns, axis=-1)) * self.priors)
 
     def moved(self, thresholds: Any) -> Regions:
         """Return regions with the same sequence of acts but other thresholds.
@@ -290,7 +291,7 @@ def regions(
     loss
         Losses by true class and act, reject acts included. Truths are matched by name.
     support : (low, high), optional
-        Where the densities live. By default as far as any of them reaches.
+        Where the densities live, its ends included. By default as far as any of them reaches.
 
     Returns
     -------
@@ -374,6 +375,8 @@ def regions(
     losses = _losses(as_loss(loss, "regions", per_row=False), truths)
     bounds = None if support is None else _as_support(support)
     named = dict(zip(truths, densities.values(), strict=True))
+    if bounds is not None and all(hasattr(each, "logpmf") for each in named.values()):
+        bounds = float(np.ceil(bounds[0])) - 0.5, float(np.floor(bounds[1])) + 0.5
     classes = tuple(Density(source, name, bounds) for name, source in named.items())
     discrete = [name for name, c in zip(truths, classes, strict=True) if c.discrete]
     if 0 < len(discrete) < len(classes):

@@ -61,6 +61,9 @@ class ConditionalTable(np.ndarray[tuple[Any, ...], np.dtype[np.float64]]):
     def __array_finalize__(self, whole: Any) -> None:
         self._ends = None
 
+    def __array_wrap__(self, array: Any, *_: Any) -> Any:
+        return np.asarray(array)[()]  # a sum over all axes is a number
+
     def __repr__(self) -> str:
         if self._ends is None:
             return repr(np.asarray(self))

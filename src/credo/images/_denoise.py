@@ -612,6 +612,7 @@ class Restoration(Animated):
                     f"The truth must have the shape of the image, {self.image.shape}. Got "
                     f"{given.shape}."
                 )
+            self._check_coding(given)
             found["true"] = Picture(given, self._energy(given))
         off = {n: None if given is None else self._off(p.image, given) for n, p in found.items()}
         return {name: each._replace(error=off[name]) for name, each in found.items()}
@@ -651,6 +652,18 @@ class Restoration(Animated):
             image = self._coded.restore(planes)
             least, marked = np.min(sure, axis=0), np.logical_or.reduce(rejected)
             yield Picture(image, self._energy(image), None, sum(seconds), least, marked)
+
+    def _check_coding(self, truth: npt.NDArray[Any]) -> None:
+        """Refuse a truth with values that the noisy image cannot have."""
+        values, labels = check.finite(truth, "truth of the pictures"), self._coded.labels
+        if labels is None or self._coded.alpha is not None:
+            return
+        odd = values[~np.isin(values, np.asarray(labels))]
+        if odd.size:
+            raise InputError(
+                f"The truth must have the values of the image, {labels[0]} and {labels[1]}. Got "
+                f"{odd[0]:g}."
+            )
 
     def _energy(self, image: npt.NDArray[Any]) -> float:
         """Return the energy of an image of the same coding; of grey ones, of the nearest levels."""

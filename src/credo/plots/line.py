@@ -104,7 +104,8 @@ def _densities(ax: Any, result: Regions, body: F64, x: F64) -> list[Any]:
             times = ten * max(step for step in (1, 2, 5) if step * ten <= room)
             ax.plot(x, heights[:, k], color=_inks(result)[k], linewidth=2, zorder=3)
             heights[:, k] *= times
-            names[k], dashes[k] = f"{times:,} {names[k]}", (0, (1, 1.5))
+            factor = f"{times:,}" if times < 1e6 else f"{times:.0e}"
+            names[k], dashes[k] = f"{factor} {names[k]}", (0, (1, 1.5))
     return draw_curves(ax, x, heights, names, _inks(result), dashes)
 
 
@@ -204,6 +205,8 @@ def draw_curves(
         ahead = seen[:, k] - others.max(axis=1, initial=low)
         if ahead[inside].max() <= 0.04 * (top - low):  # below another all the way: far from all
             ahead = np.abs(others - seen[:, [k]]).min(axis=1, initial=np.inf)
+        beside = np.pad(ahead, 1, mode="edge")
+        ahead = np.minimum(ahead, np.minimum(beside[:-2], beside[2:]))  # not at an upright line
         i = int(np.where(inside, ahead, -np.inf).argmax())
         ends = float(x.min()) + widths[k] / 2, float(x.max()) - widths[k] / 2
         places[k] = min(max(float(x[i]), ends[0]), ends[1]), seen[i, k]
@@ -275,7 +278,9 @@ def _excess(ax: Any, result: Regions, x: F64, heights: F64 | None) -> list[Any]:
 
 def _weighted_losses(result: Regions, x: F64) -> F64:
     r"""Return :math:`\sum_k L_{ka} \pi_k p_k(x)` of each act, (n, A)."""
-    return _weighted(result, x) @ result.losses
+    heights = np.minimum(_weighted(result, x), np.finfo(np.float64).max)  # infinity times 0 is 0
+    with np.errstate(over="ignore"):
+        return np.asarray(heights @ result.losses)
 
 
 def _weighted(result: Regions, x: F64) -> F64:
@@ -318,8 +323,8 @@ def _points(result: Regions, low: float, high: float) -> tuple[F64, F64]:
     """Return points in view where each class is seen, and both sides of jumps and thresholds."""
     if result.setting.discrete:
         x = np.arange(np.ceil(low), np.floor(high) + 1)
-        both = np.sort(np.concatenate([x - _HALF, x + _HALF]))
-        return both, both
+        bars = np.sort(np.concatenate([x - _HALF, x, x + _HALF]))
+        return bars, bars
     densities, levels = result.setting.densities, np.arange(1, 64) / 64
     grid = np.linspace(low, high, _POINTS)
     body = np.unique(np.concatenate([grid, *(each.quantile(levels) for each in densities)]))

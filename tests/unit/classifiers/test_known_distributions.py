@@ -158,6 +158,12 @@ def test_given_distributions_take_no_rows():
             InputError,
             "same edges",
         ),
+        (
+            {"c": {"a": Categorical([0.5, 0.5])}, "x": {"a": Poisson(1)}},
+            {"categories": {"x": ["no", "yes"]}},
+            LabelError,
+            "no column of categories 'x'. Known: 'c'",
+        ),
         ({0: Poisson([1, 2])}, {"priors": [0.3, 0.8]}, InputError, "priors"),
     ],
 )

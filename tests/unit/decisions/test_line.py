@@ -522,3 +522,16 @@ def test_what_is_no_distribution_of_whole_numbers_is_refused():
         regions({"a": stats.poisson(1), "b": stats.nbinom(1, 1e-8)}, EVEN, TWO)
     with pytest.raises(InputError, match="these regions are of densities"):
         regions(NEAR, EVEN, TWO).values()
+
+
+@pytest.mark.parametrize("support", [(0, np.inf), (0, 40), (-3, 39.2)])
+def test_the_ends_of_a_support_of_counts_belong_to_it(support):
+    counts = {"a": stats.poisson(1), "b": stats.poisson(3)}
+    cut, whole = (regions(counts, EVEN, TWO, support=each) for each in (support, None))
+    assert cut.bayes_risk == pytest.approx(whole.bayes_risk, rel=1e-12)
+    assert cut.act_at(0) == "a"
+
+
+def test_counts_too_large_for_their_quantiles_are_refused():
+    with pytest.raises(InputError, match="'a' spreads over more than"):
+        regions({"a": stats.poisson(1e13), "b": stats.poisson(1.1e13)}, EVEN, TWO)

@@ -54,6 +54,12 @@ class TestTables:
         assert net.table("rain").tolist() == RAIN
 
     @MADE
+    def test_add_up_to_numbers(self, make):
+        table = make().table("sprinkler")
+        assert type(table.sum()) is type(table.max()) is np.float64
+        assert type(2 * table) is type(table.sum(axis=1)) is np.ndarray
+
+    @MADE
     def test_of_a_question_replace_those_of_the_network_for_it_alone(self, make):
         net = make()
         tables = {"rain": [0.3, 0.7]}

@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import credo
-from credo.exceptions import ShapeError
+from credo.exceptions import InputError, ShapeError
 
 FACE = credo.images.portrait(64)
 NOISY = credo.add_noise(FACE, 0.12, seed=3)
@@ -112,3 +112,15 @@ def test_pixels_that_were_not_observed_are_marked_in_the_noisy_image():
 def test_a_truth_of_another_shape_is_refused(clean):
     with pytest.raises(ShapeError, match="shape of the image"):
         clean.table(FACE[:10])
+
+
+@pytest.mark.parametrize(
+    ("truth", "message"),
+    [
+        (np.where(FACE, 255, 0), "values of the image, False and True. Got 255"),
+        (FACE * np.nan, "nan"),
+    ],
+)
+def test_a_truth_of_another_coding_is_refused(clean, truth, message):
+    with pytest.raises(InputError, match=message):
+        clean.table(truth)

@@ -8,7 +8,7 @@ from scipy import integrate, stats
 from credo import Loss
 from credo.decisions import regions
 from credo.exceptions import InputError
-from credo.families import Gaussian, Poisson
+from credo.families import Bernoulli, Gamma, Gaussian, Poisson
 from credo.plots.figures import COLOURS
 
 TWO = Loss.zero_one(["a", "b"])
@@ -220,8 +220,8 @@ def test_bars_of_counts_have_the_area_of_their_probabilities():
     axes = regions(COUNTS, [0.7, 0.3], TWO).plot()
     for line, prior, rate in zip(axes.lines, (0.7, 0.3), (2, 6), strict=False):
         x, y = line.get_data()
-        seen = np.unique(np.rint(x))
-        np.testing.assert_allclose(y[::2], prior * stats.poisson(rate).pmf(seen), rtol=1e-9)
+        heights = prior * stats.poisson(rate).pmf(np.rint(x))
+        np.testing.assert_allclose(y, heights, rtol=1e-9)
     assert axes.get_xlim() == (-0.5, 15.5)
     assert axes.get_ylabel() == "prior × probability"
 
@@ -267,3 +267,22 @@ def test_a_class_has_the_same_colour_whatever_the_order_of_the_classes():
 def test_what_is_shown_has_a_name():
     with pytest.raises(InputError, match="show of Regions"):
         regions(PAIR, [0.5, 0.5], TWO).plot(show="density")
+
+
+def test_a_name_stands_over_the_middle_of_a_bar():
+    cut = regions({"a": Bernoulli(0.2), "b": Bernoulli(0.7)}, [0.3, 0.7], TWO)
+    ax = cut.plot()
+    places = {text.get_text(): text.xy[0] for text in ax.texts}
+    assert (places["p(x, a)"], places["p(x, b)"]) == (0, 1)
+
+
+def test_a_class_far_lower_than_another_has_a_short_factor():
+    cut = regions({"a": Gaussian(0, 1e-30), "b": Gaussian(0, 1e30)}, [0.3, 0.7], TWO)
+    assert "2e+29 p(x, b)" in [*named(cut.plot()), *legend(cut.plot())]
+
+
+@pytest.mark.parametrize("show", ["densities", "errors", "risks"])
+def test_a_density_beyond_the_largest_number_is_drawn(show):
+    cut = regions({"a": Gamma(0.01, 1), "b": Gamma(2, 1)}, [0.3, 0.7], TWO)
+    curves = cut.plot(show=show).lines
+    assert all(np.isfinite(curve.get_ydata()).all() for curve in curves)
