@@ -170,7 +170,7 @@ class Plain:
     _also: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all parts as plain dictionaries, lists and numbers; an infinite number is None."""
+        """Return all parts as plain dictionaries, lists, numbers; None for what is not finite."""
         names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
         return {name: as_plain(getattr(self, name)) for name in (*names, *self._also)}
 
@@ -179,9 +179,11 @@ def as_plain(value: Any) -> Any:
     """Return arrays and tuples as lists and results as dictionaries; leave the rest."""
     if isinstance(value, Plain):
         return value.to_dict()
+    if isinstance(value, dict):
+        return {key: as_plain(each) for key, each in value.items()}
     if hasattr(value, "tolist"):  # an array
         value = value.tolist()
-    if isinstance(value, float) and math.isinf(value):  # JSON has no word for it
+    if isinstance(value, float) and not math.isfinite(value):  # JSON has no word for it
         return None
     return [as_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 

@@ -165,5 +165,5 @@ def test_of_a_table_with_many_rows_the_first_are_printed():
     net.cpt("y", [f"x{i}" for i in range(6)], np.full((2,) * 7, 0.5))
     lines = str(net.table("y")).splitlines()
     assert len(lines) == 22
-    assert lines[-1] == "… 44 more rows"
+    assert lines[-1] == "… 44 more"
     assert "… 44 more" in net.table("y")._repr_html_()

@@ -10,6 +10,7 @@ import numpy as np
 
 from credo import _checks as check
 from credo._kernels import trees as kernels
+from credo._results import Plain
 from credo._types import F64, Bool, Label, Labels
 from credo.exceptions import InputError
 from credo.graphs.wiring import Int64, Wiring
@@ -38,7 +39,7 @@ class RootedForest(NamedTuple):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Message:
+class Message(Plain):
     r"""Hold a message between two nodes of a graph.
 
     .. math:: m_{i \to j}(x_j) = \sum_{x_i} \psi_{ij}(x_i, x_j) \, \psi_i(x_i)
@@ -105,24 +106,6 @@ class Message:
 
     def _in_words(self, values: F64) -> str:
         return in_words(zip(self.states, values.tolist(), strict=True))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields as plain lists and numbers.
-
-        Returns
-        -------
-        dict
-            Keys ``source``, ``target``, ``states``, ``values``, ``log_scale`` and ``formula``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> Message("a", "b", ("no", "yes"), np.array([0.25, 0.75]), 0.0).to_dict()["values"]
-        [0.25, 0.75]
-        """
-        ends = {"source": self.source, "target": self.target, "states": list(self.states)}
-        scaled = {"values": self.values.tolist(), "log_scale": self.log_scale}
-        return ends | scaled | {"formula": self.formula}
 
 
 @final

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from credo._results import Plain
 from credo._types import F64, Label
 from credo.classifiers.schema import ColumnKind, ColumnSpec, numbers_of
 from credo.classifiers.summary import ColumnMemory
@@ -30,7 +31,7 @@ _WORDS = 15
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnSummary:
+class ColumnSummary(Plain):
     """What is in one column.
 
     Attributes
@@ -66,10 +67,6 @@ class ColumnSummary:
     most_frequent: tuple[tuple[Any, int], ...] = ()
     shift: float | None = None
     n_unknown: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields as plain lists, names and numbers."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +183,7 @@ def _shift(mean: float | None, counts: Counter[Any], before: ColumnMemory) -> fl
 
 
 @dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(Plain):
     """What one column tells.
 
     Attributes
@@ -205,7 +202,7 @@ class Contribution:
 
 
 @dataclass(frozen=True, slots=True)
-class WordWeight:
+class WordWeight(Plain):
     """A word that favours a class.
 
     Attributes
@@ -225,7 +222,7 @@ class WordWeight:
 
 
 @dataclass(frozen=True, slots=True)
-class Contributions:
+class Contributions(Plain):
     """What each column tells, the most telling first; or the words, for a model of text.
 
     Attributes
@@ -251,10 +248,6 @@ class Contributions:
     n_sample: int = 0
     n_left_out: int = 0
     reason: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields as plain lists, names and numbers."""
-        return asdict(self)
 
 
 def compare_columns(  # noqa: PLR0913 - rows, and what is asked of them

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, final
 
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo import _checks as check
-from credo._results import number
+from credo._results import Plain, as_plain, number
 from credo._types import F64, Int, Label, Labels, RandomState
 from credo.classifiers._base import GenerativeClassifier
 from credo.classifiers.schema import Batch, TableSchema, fitted_learner
@@ -448,7 +448,7 @@ def _classifier(model: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class Alternative(Plain):
     """Another way to act on the same rows, next to the decisions of the model.
 
     Attributes
@@ -714,46 +714,36 @@ class TableEvaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists, names and numbers; what is not finite becomes None."""
         found = self.measures
-        curve = found.cost_curve
-        return finite(
+        own = ("model", "source", "target", "weight", "n_rows", "n_left_out", "is_of_fit")
+        loss, others = (
+            ("truths", "acts", "reject", "matrix"),
+            ("most_probable", "constant", "informed"),
+        )
+        told: dict[str, Any] = as_plain(
             {
-                "model": self.model,
-                "source": self.source,
-                "target": self.target,
-                "weight": self.weight,
-                "n_rows": self.n_rows,
-                "n_left_out": self.n_left_out,
-                "is_of_fit": self.is_of_fit,
+                **{name: getattr(self, name) for name in own},
                 "unseen": {str(label): n for label, n in self.unseen.items()},
-                "classes": list(found.classes),
-                "class_counts": found.class_counts.tolist(),
+                "classes": found.classes,
+                "class_counts": found.class_counts,
                 "accuracy": self.accuracy,
                 "error": 1.0 - self.accuracy,
                 "log_loss": self.log_loss,
                 "brier": self.brier,
-                "loss": {
-                    "truths": list(found.loss.truths),
-                    "acts": list(found.loss.acts),
-                    "reject": found.loss.reject,
-                    "matrix": found.loss.matrix.tolist(),
-                },
+                "loss": {name: getattr(found.loss, name) for name in loss},
                 "mean_loss": self.mean_loss,
                 "standard_error": found.standard_error,
                 "predicted_loss": self.predicted_loss,
                 "rejected_share": self.rejected_share,
-                "alternatives": {
-                    "most_probable": asdict(found.most_probable),
-                    "constant": asdict(found.constant),
-                    "informed": asdict(found.informed),
-                },
+                "alternatives": {name: getattr(found, name) for name in others},
                 **found.outcome.to_dict(),
-                "reliability": found.reliability.to_dict(),
-                "cost_curve": None if curve is None else curve.to_dict(),
+                "reliability": found.reliability,
+                "cost_curve": found.cost_curve,
                 "no_cost_curve": found.no_cost_curve or None,
-                "contributions": self.contributions.to_dict(),
-                "columns": [column.to_dict() for column in self.columns],
+                "contributions": self.contributions,
+                "columns": self.columns,
             }
         )
+        return told
 
     def __repr__(self) -> str:
         found = self.measures
@@ -764,12 +754,3 @@ class TableEvaluation:
         if found.loss.reject is not None:
             lines.append(f"  rejected            {100 * self.rejected_share:.4g} %")
         return "\n".join([head, repr(found.outcome), *lines])
-
-
-def finite(value: Any) -> Any:
-    """Turn tuples into lists, and numbers that JSON does not know into None."""
-    if isinstance(value, dict):
-        return {key: finite(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
