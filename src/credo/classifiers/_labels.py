@@ -57,6 +57,16 @@ def read_target(y: Any, n: int, owner: str) -> Any:
     return target
 
 
+def read_targets(y: Any, n: int, owner: str) -> Any:
+    """Return the target of a regression of so many rows; a matrix if there are several."""
+    with own_errors(owner, "Pass y as one column, or one for each target."):
+        table: Any = np.empty(0) if np.ma.is_masked(y) else np.asarray(y)
+    if table.ndim != 2 or table.shape[1] < 2:
+        return read_target(y, n, owner)
+    read_target(table[:, 0], n, owner)
+    return table
+
+
 def read_labels(
     y: Any, sample_weight: Any, n: int, owner: str
 ) -> tuple[Any, Int, F64 | None, Bool | None]:
@@ -81,8 +91,9 @@ def refuse_missing(y: Any, owner: str) -> None:
     else:
         missing = ~np.isfinite(y) if y.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if missing.any():
+        row = int(np.argwhere(missing)[0, 0])
         raise InputError(
-            f"{owner}: Input y contains NaN or infinity, in row {int(missing.argmax())}. Leave out "
+            f"{owner}: Input y contains NaN or infinity, in row {row}. Leave out "
             "rows whose y is not known."
         )
 

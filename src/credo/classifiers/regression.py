@@ -12,11 +12,11 @@ from credo import _checks as check
 from credo._results import Storable
 from credo._types import F64
 from credo.classifiers._base import note_columns, own_errors, read_numbers, row_weights
-from credo.classifiers._labels import read_target, refuse_missing
+from credo.classifiers._labels import read_targets, refuse_missing
 from credo.classifiers.gaussian import GaussianModel, Progress
 from credo.classifiers.summary import ClassSummary
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
-from credo.families import Gaussian
+from credo.families import Gaussian, MultivariateGaussian
 from credo.families.class_gaussians import ClassGaussians, refuse_infinite
 from credo.families.covariances import (
     Names,
@@ -51,8 +51,9 @@ class Joint:
     covariance: Annotated[F64, "E E"]
     #: The features alone, a single class.
     features: ClassGaussians
-    #: Slopes, zero for features that do not vary; and Var[t | x] if all of x is observed.
-    slopes: Annotated[F64, "D"]
+    #: Slopes, zero for features that do not vary; and Var[t | x] if all of x is observed, of
+    #: several targets the sum.
+    slopes: Annotated[F64, ("D", "D M")]
     variance: float
     #: Shrinkage, log-likelihood before each step of EM and at the end, and whether it stood still.
     amount: float = 0.0
@@ -60,70 +61,101 @@ class Joint:
     converged: bool = True
 
     @classmethod
-    def of(cls, mean: F64, covariance: F64, names: Names, n_rows: int) -> Joint:
-        """Condition the target on the features, or refuse if these are collinear."""
-        inner, pulls, total = covariance[:-1, :-1], covariance[:-1, -1], float(covariance[-1, -1])
+    def of(cls, mean: F64, covariance: F64, n: int, names: Names, n_rows: int) -> Joint:
+        """Condition ``n`` targets on the features, or refuse if these are collinear."""
+        d = len(mean) - n
+        own = -1 if n == 1 else slice(d, None)
+        inner, pulls = covariance[:d, :d], covariance[:d, own]
         active = np.diagonal(inner) > 0
         w, logs = np.zeros(inner.shape).T, np.zeros(1)
         if active.any():
             logs[0] = whiten(inner, w, active, names, None, n_rows)
         slopes = w.T @ (w @ pulls)
         slopes += w.T @ (w @ (pulls - inner @ slopes))  # wins back lost digits
-        # Off by the square of the error of the slopes only, unlike Var[t] - b · c.
-        left = total - float(slopes @ (2 * pulls - inner @ slopes))
-        features = ClassGaussians("tied", mean[None, :-1], inner, w, logs, active)
-        joint = cls(mean, covariance, features, slopes, left)
-        return replace(joint, variance=left if left > joint._rounding(slopes) else 0.0)
+        features = ClassGaussians("tied", mean[None, :d], inner, w, logs, active)
+        joint = cls(mean, covariance, features, slopes, 0.0)
+        return replace(joint, variance=float(np.trace(np.atleast_2d(joint._left()))))
 
-    def _rounding(self, slopes: F64) -> Any:
-        """Return the variance that rounding may leave, by the slopes, (..., D)."""
-        standardised = slopes * np.sqrt(np.diagonal(self.covariance)[:-1])
-        return _ULPS * (self.covariance[-1, -1] + (standardised**2).sum(axis=-1))
+    def _left(self) -> Any:
+        """Return the variance that the features leave, or the covariance of several targets."""
+        d, own = len(self.slopes), self._own
+        inner, pulls = self.covariance[:d, :d], self.covariance[:d, own]
+        # Off by the square of the error of the slopes only, unlike Var[t] - b · c.
+        left = self.covariance[own, own] - self.slopes.T @ (2 * pulls - inner @ self.slopes)
+        if self.slopes.ndim == 1:
+            return left if left > self._rounding else 0.0
+        exact = np.diagonal(left) <= self._rounding
+        return np.where(exact | exact[:, None], 0.0, 0.5 * (left + left.T))
+
+    @property
+    def spread(self) -> F64:
+        """Var[t | x] if all of x is observed, as an array; of several targets their covariance."""
+        return np.array(self.variance if self.slopes.ndim == 1 else self._left())
+
+    @property
+    def _own(self) -> Any:
+        """Which entries are the target, or targets."""
+        return -1 if self.slopes.ndim == 1 else slice(len(self.slopes), None)
+
+    @property
+    def _rounding(self) -> Any:
+        """The variance that rounding may leave, of each target."""
+        variances = np.diagonal(self.covariance)
+        standardised = self.slopes.T * np.sqrt(variances[: len(self.slopes)])
+        return _ULPS * (variances[self._own] + (standardised**2).sum(axis=-1))
 
     def _check(self) -> None:
         """Refuse parts from a file that are not those of one Gaussian."""
-        inner, pulls = self.covariance[:-1, :-1], self.covariance[:-1, -1]
-        fits = len(self.mean) - 1 == len(self.slopes) and self.features.means.shape[0] == 1
+        d, own = len(self.slopes), self._own
+        inner, pulls = self.covariance[:d, :d], self.covariance[:d, own]
+        fits = self.features.means.shape == (1, d) and pulls.shape == self.slopes.shape
         fits = fits and len(self.trace) > 0 and not np.isnan(self.trace).any()
-        fits = fits and np.array_equal(self.features.means[0], self.mean[:-1])
+        fits = fits and np.array_equal(self.features.means[0], self.mean[:d])
         fits = fits and np.array_equal(self.features.covariances, inner)
         fits = fits and 0 <= self.variance < np.inf and 0 <= self.amount <= 1
         if fits:
-            scale = np.sqrt(np.abs(np.outer(np.diagonal(inner), self.covariance[-1:, -1])))[:, 0]
+            variances = np.abs(np.diagonal(self.covariance))
+            scale = np.sqrt(np.multiply.outer(variances[:d], variances[own]))
             fits = bool((np.abs(inner @ self.slopes - pulls) <= 0.1 * scale).all())
+            most = 1e-6 * np.sum(variances[own])
+            fits &= pulls.ndim == 1 or abs(self.variance - np.trace(self.spread)) <= most
         if not fits:
             raise InputError("The joint Gaussian of features and target does not fit together.")
 
     def log_likelihood(self, moments: ClassMoments) -> float:
         r"""Return :math:`\sum_i w_i \log p(x_i) p(t_i \mid x_i)`, infinite if the fit is exact."""
-        n, total = float(moments.weights[0]), 0.0
+        n, d, total = float(moments.weights[0]), len(self.slopes), 0.0
         if self.features.active.any():
             inner = replace(
-                moments, means=moments.means[:, :-1], scatter=moments.scatter[:-1, :-1], rests=None
+                moments, means=moments.means[:, :d], scatter=moments.scatter[:d, :d], rests=None
             )
             total = self.features.log_likelihood(inner)
-        if self.covariance[-1, -1] == 0:
+        vary = np.flatnonzero(np.diagonal(self.covariance)[d:])
+        if not vary.size:
             return total
-        if self.variance == 0:
+        spread = np.atleast_2d(self.spread)[np.ix_(vary, vary)]
+        if is_exact(spread):
             return float("inf")
-        residual = np.append(-self.slopes, 1.0)
-        squares = float(residual @ moments.scatter @ residual)
-        return total - 0.5 * (n * np.log(2 * np.pi * self.variance) + squares / self.variance)
+        residual = np.c_[-self.slopes.reshape(d, -1).T, np.eye(len(self.mean) - d)][vary]
+        squares = np.trace(np.linalg.solve(spread, residual @ moments.scatter @ residual.T))
+        return total - 0.5 * (n * float(np.linalg.slogdet(2 * np.pi * spread)[1]) + float(squares))
 
     def predict(self, X: Any) -> tuple[F64, F64]:
-        """Return mean and variance of the target of each row; NaN is marginalised."""
-        mean, variance = np.empty(len(X)), np.full(len(X), self.variance)
+        """Return mean and variance of each row, or covariance of targets; NaN is marginalised."""
+        d, spread = len(self.slopes), self.spread
+        mean = np.empty((len(X), *self.slopes.shape[1:]))
+        variance = np.tile(spread, (len(X), *(1,) * spread.ndim))
         with np.errstate(over="ignore", invalid="ignore"):
             for block in check.blocks(len(X), check.block_rows(X.shape[1])):
-                z = np.subtract(X[block], self.mean[:-1], dtype=np.float64)
+                z = np.subtract(X[block], self.mean[:d], dtype=np.float64)
                 mean[block] = z @ self.slopes
-                odd = np.flatnonzero(~np.isfinite(mean[block]))
+                odd = np.flatnonzero(~np.isfinite(mean[block]).reshape(len(z), -1).all(axis=1))
                 if odd.size:
                     rows = odd + block.start
                     refuse_infinite(z[odd], rows)
                     mean[rows], variance[rows] = self._of_observed(z[odd])
-        mean += self.mean[-1]
-        wrong = ~np.isfinite(mean)
+        mean += self.mean[self._own]
+        wrong = ~np.isfinite(mean).reshape(len(mean), -1).all(axis=1)
         if wrong.any():
             raise InputError(
                 f"Row {int(wrong.argmax())} of X is so far from the mean that its prediction is "
@@ -138,16 +170,36 @@ class Joint:
         """
         active = self.features.active
         z, slopes = z[:, active], self.slopes[active]
-        mean, variance = np.empty(len(z)), np.empty(len(z))
+        mean = np.empty((len(z), *slopes.shape[1:]))
+        variance = np.empty((*mean.shape, *slopes.shape[1:]))
+        spread = self.spread
         for part in self.features.parts(z):
             free = self.features.free(0, part)
             gaps = np.where(part.hidden, 0.0, z[part.rows])
             expected, more = free.pulled(slopes, gaps)
             mean[part.rows] = gaps @ slopes + expected
-            variance[part.rows] = self.variance + more
-        if self.variance == 0:
-            variance[variance <= self._rounding(self.slopes)] = 0.0
+            variance[part.rows] = spread + more
+        if not spread.ndim:
+            if self.variance == 0:
+                variance[variance <= self._rounding] = 0.0
+            return mean, variance
+        small = np.diagonal(variance, axis1=1, axis2=2) <= self._rounding
+        exact = small & (np.diagonal(spread) == 0)
+        variance[exact[:, :, None] | exact[:, None, :]] = 0.0
         return mean, variance
+
+
+def is_exact(spread: F64) -> bool:
+    """Tell whether a covariance of targets has a direction without variance, to rounding."""
+    scale = np.sqrt(np.diagonal(spread))
+    if not scale.all():
+        return True
+    return bool(np.linalg.eigvalsh(spread / np.outer(scale, scale))[0] <= _ULPS)
+
+
+def _targets(n: int) -> tuple[str, ...]:
+    """Name the targets."""
+    return (_TARGET,) if n == 1 else tuple(f"{_TARGET} {j}" for j in range(n))
 
 
 class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
@@ -157,8 +209,9 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
               \mathrm{Var}[t \mid x] = \Sigma_{tt} - \Sigma_{tx} \Sigma_{xx}^{-1} \Sigma_{xt}
 
     The mean is the best prediction under squared loss; ``predictive(X)`` is the whole
-    distribution, for any other loss. Missing features (NaN) are marginalised: x is then what was
-    observed, and the variance grows.
+    distribution, for any other loss. With y of shape (n, M) there are several targets, each
+    predicted as if alone; ``predictive`` says how their errors go together. Missing features (NaN)
+    are marginalised: x is then what was observed, and the variance grows.
 
     Parameters
     ----------
@@ -181,15 +234,16 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (D,)
-        Slope of each feature, if all are observed.
-    intercept_ : float
+    coef_ : ndarray of shape (D,) or (M, D)
+        Slope of each feature, if all are observed; a row for each of several targets.
+    intercept_ : float or ndarray of shape (M,)
         Prediction at x = 0; ``predict`` does not use it and loses no digits to large means.
-    variance_ : float
-        Var[t | x], if all features are observed; 0 if the fit is exact.
-    mean_ : ndarray of shape (D + 1,)
-        Mean of the features and, last, the target.
-    covariance_ : ndarray of shape (D + 1, D + 1)
+    variance_ : float or ndarray of shape (M, M)
+        Var[t | x], if all features are observed; 0 if the fit is exact. The covariance of several
+        targets.
+    mean_ : ndarray of shape (D + M,)
+        Mean of the features and, last, the target or targets.
+    covariance_ : ndarray of shape (D + M, D + M)
         Their covariance, maximum likelihood but for the shrinkage.
     shrinkage_ : float
         Amount used.
@@ -276,8 +330,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, D)
             Rows, without NaN.
-        y : array-like of shape (n,)
-            Target.
+        y : array-like of shape (n,) or (n, M)
+            Target, or several.
         sample_weight : array-like of shape (n,), optional
             Weight of each row.
 
@@ -301,7 +355,7 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
                 f"{n_bytes / 2**30:.1f} GiB, above {MOST_BYTES / 2**30:.0f} GiB. Select fewer "
                 "features."
             )
-        target = check.floats(read_target(y, len(rows), _OWNER), f"targets y of {_OWNER}")
+        target = check.floats(read_targets(y, len(rows), _OWNER), f"targets y of {_OWNER}")
         refuse_missing(target, _OWNER)
         return self._joined(rows, target, row_weights(sample_weight, len(rows), _OWNER))
 
@@ -311,21 +365,25 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         def joined(which: Any) -> F64:
             return np.column_stack([rows[which], target[which]])
 
-        view = RowsView((len(rows), rows.shape[1] + 1), joined)
+        n_targets = 1 if target.ndim == 1 else target.shape[1]
+        view = RowsView((len(rows), rows.shape[1] + n_targets), joined)
         return Rows(view, np.zeros(len(rows), dtype=np.intp), weights, 1), _CLASSES
 
     def _summarise(self, batch: tuple[Rows, Any]) -> ClassSummary | None:
         rows, classes = batch
         columns = getattr(self, "feature_names_in_", None)
-        names = None if columns is None else (*columns.tolist(), _TARGET)
-        every = (*range(self.n_features_in_), _TARGET) if names is None else names
+        targets = _targets(rows.X.shape[1] - self.n_features_in_)
+        names = None if columns is None else (*columns.tolist(), *targets)
+        every = (*range(self.n_features_in_), *targets) if names is None else names
         moments = rows.moments("tied", _OWNER, every)
         return None if moments is None else ClassSummary(classes, moments, names)
 
     def _learn(self, summary: ClassSummary | None, batch: Any = None) -> None:
         columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        names = Names(_OWNER, ("rows",), (*columns.tolist(), _TARGET), "the covariance")
         rows: Any = None if batch is None else batch[0]
+        n_columns = rows.X.shape[1] if summary is None else summary.moments.n_features
+        targets = _targets(n_columns - self.n_features_in_)
+        names = Names(_OWNER, ("rows",), (*columns.tolist(), *targets), "the covariance")
         n_rows = rows.n_kept if summary is None else summary.n_rows
         if n_rows < 2:
             raise InputError(
@@ -346,14 +404,15 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         recipe, repair = self._recipe(), None
         n_rows, weight = int(moments.counts[0]), float(moments.weights[0])
         varying = ~moments.constant_features()
-        if not recipe.repair and not varying[:-1].all():
-            raise constant_in_all(~varying & (np.arange(len(varying)) < len(varying) - 1), names)
+        d = self.n_features_in_
+        if not recipe.repair and not varying[:d].all():
+            raise constant_in_all(~varying & (np.arange(len(varying)) < d), names)
         check_spread(moments, "tied", varying, names)
         covariance = np.where(np.outer(varying, varying), moments.scatter / weight, 0.0)
         amount = float(shrinkage_amounts(covariance, moments, recipe.shrinkage, _OWNER, rows))
         covariance = shrunk(covariance, amount)
         try:
-            joint = Joint.of(moments.means[0], covariance, names, n_rows)
+            joint = Joint.of(moments.means[0], covariance, len(varying) - d, names, n_rows)
         except SingularCovarianceError as singular:
             if not recipe.repair:
                 kind = "oas" if rows is None else "auto"
@@ -361,7 +420,7 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
                 raise SingularCovarianceError(singular.fault, remedy) from None
             more = oas_amount(covariance, weight)
             covariance, amount = shrunk(covariance, more), 1 - (1 - amount) * (1 - more)
-            joint = Joint.of(moments.means[0], covariance, names, n_rows)
+            joint = Joint.of(moments.means[0], covariance, len(varying) - d, names, n_rows)
             repair = f"{singular.fault} Repaired with shrinkage {amount:.3g}."
         trace = np.array([joint.log_likelihood(moments)])
         return replace(joint, amount=amount, trace=trace), repair
@@ -372,7 +431,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
             fit = self._fit_missing(rows, names)
             model = fit.model
             covariance = np.where(np.outer(model.active, model.active), model.covariances, 0.0)
-            joint = Joint.of(model.means[0], covariance, names, rows.n_kept)
+            n = len(covariance) - self.n_features_in_
+            joint = Joint.of(model.means[0], covariance, n, names, rows.n_kept)
         except SingularCovarianceError as singular:
             remedy = "Fit the rows without NaN alone, drop columns, or pass shrinkage='oas'"
             remedy += "." if self.singular == "repair" else " or singular='repair'."
@@ -381,10 +441,12 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         return replace(joint, amount=amount, trace=trace, converged=converged), fit.repair
 
     def _check_loaded(self) -> None:
-        """Check that a model from a file has a summary of its features and the target."""
-        summary = self.summary_
+        """Check that a model from a file has a summary of its features and the targets."""
+        summary, fitted = self.summary_, getattr(self, "_fitted", None)
+        least = self.n_features_in_ + 1
         if summary is not None and (
-            summary.moments.n_features != self.n_features_in_ + 1
+            summary.moments.n_features < least
+            or (fitted is not None and summary.moments.n_features != len(fitted.mean))
             or summary.moments.detail != "tied"
             or summary.classes.tolist() != _CLASSES.tolist()
         ):
@@ -393,8 +455,11 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
     def _set(self, fitted: Joint, classes: Any, summary: ClassSummary | None) -> None:  # noqa: ARG002 - of all models
         """Keep a fit and show what it learned."""
         self._fitted, self._problem, self.summary_ = fitted, None, summary
-        self.coef_, self.variance_ = fitted.slopes, fitted.variance
-        self.intercept_ = float(fitted.mean[-1] - fitted.mean[:-1] @ self.coef_)
+        self.coef_, d = fitted.slopes.T, len(fitted.slopes)
+        self.variance_ = fitted.spread if fitted.slopes.ndim > 1 else fitted.variance
+        own = slice(d, None) if fitted.slopes.ndim > 1 else -1
+        offsets = fitted.mean[own] - fitted.mean[:d] @ fitted.slopes
+        self.intercept_ = offsets if fitted.slopes.ndim > 1 else float(offsets)
         self.mean_, self.covariance_ = fitted.mean, fitted.covariance
         self.shrinkage_ = fitted.amount
         self.constant_features_ = ~fitted.features.active
@@ -421,15 +486,17 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        mean : ndarray of shape (n,)
+        mean : ndarray of shape (n,) or (n, M)
             E[t | x].
-        std : ndarray of shape (n,)
+        std : ndarray of shape (n,) or (n, M)
             Square root of Var[t | x]; only if asked.
         """
         mean, variance = self._predict(X)
+        if variance.ndim > 1:
+            variance = np.diagonal(variance, axis1=1, axis2=2)
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def predictive(self, X: Any) -> Gaussian:
+    def predictive(self, X: Any) -> Gaussian | MultivariateGaussian:
         """Return the distribution of the target of each row, for ``credo.decide_value``.
 
         Parameters
@@ -439,8 +506,9 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        Gaussian
-            With arrays of shape (n,) as mean and variance.
+        Gaussian or MultivariateGaussian
+            With arrays of shape (n,) as mean and variance; of several targets with means (n, M)
+            and covariances (n, M, M).
 
         Raises
         ------
@@ -448,13 +516,15 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
             If the fit is exact, so that the variance of a row is 0.
         """
         mean, variance = self._predict(X)
-        if (variance == 0).any():
+        several = variance.ndim > 1
+        exact = np.array(list(map(is_exact, variance)), bool) if several else variance == 0
+        if exact.any():
             raise NumericalError(
                 f"{_OWNER}: the target is, to rounding, a linear function of the features, so its "
-                f"variance in row {int((variance == 0).argmax())} is 0, and a density needs a "
+                f"variance in row {int(exact.argmax())} is 0, and a density needs a "
                 "positive one. Use predict, or fit more rows, or pass shrinkage='auto'."
             )
-        return Gaussian(mean, variance)
+        return MultivariateGaussian(mean, variance) if several else Gaussian(mean, variance)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         r"""Return :math:`R^2`, the share of the variance of the targets that predictions explain.
@@ -463,7 +533,7 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, D)
             Rows.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,) or (n, M)
             Targets.
         sample_weight : array-like of shape (n,), optional
             Weight of each row.
@@ -483,8 +553,8 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, D)
             Rows; NaN is missing and marginalised.
-        y : array-like of shape (n,)
-            Target.
+        y : array-like of shape (n,) or (n, M)
+            Target, or several.
 
         Returns
         -------
@@ -492,13 +562,21 @@ class GaussianRegressor(GaussianModel, Storable, RegressorMixin, BaseEstimator):
             In float64.
         """
         predictive = self.predictive(X)
-        target = check.vector(y, f"targets y of {_OWNER}.log_density")
+        what = f"targets y of {_OWNER}.log_density"
+        several = predictive.mean.ndim > 1
+        target = check.finite(y, what) if several else check.vector(y, what)
         if target.shape != predictive.mean.shape:
+            wanted = f", shape {predictive.mean.shape}" if several else f", {len(predictive.mean)}"
             raise ShapeError(
-                f"{_OWNER}.log_density needs one target per row, {len(predictive.mean)}. Got "
-                f"{len(target)}."
+                f"{_OWNER}.log_density needs one target per row{' and column' * several}{wanted}. "
+                f"Got {target.shape if several else len(target)}."
             )
-        return predictive.logpdf(target)
+        return predictive.log_density(target)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def _predict(self, X: Any) -> tuple[F64, F64]:
         """Return mean and variance of the target of each row."""

@@ -570,11 +570,15 @@ class _Free:
         return (self._inverse @ self._inverse.swapaxes(1, 2))[self._which]
 
     def pulled(self, slopes: F64, gaps: F64) -> tuple[F64, F64]:
-        """Return mean and variance of slopes · missing entries of each row, given the others."""
-        own = np.einsum("nji,nj->ni", self._inverse, slopes[self._gone])
+        """Return mean and variance of slopes · missing entries of each row, given the others.
+
+        Of a matrix of slopes, one column for each of several sums, the covariance of these.
+        """
+        own = np.einsum("nji,nj...->ni...", self._inverse, slopes[self._gone])
         inner = self._projected(self.whitened(gaps))[0]
-        mean = -np.einsum("ij,ij->i", own[self._which], inner)
-        return mean, (own**2).sum(axis=1)[self._which]
+        mean = -np.einsum("ij...,ij->i...", own[self._which], inner)
+        squares = (own**2).sum(axis=1) if own.ndim == 2 else own.swapaxes(1, 2) @ own
+        return mean, squares[self._which]
 
 
 def _orthogonalise(columns: F64) -> tuple[F64, F64]:

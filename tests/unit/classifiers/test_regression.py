@@ -11,7 +11,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LinearRegression
 
-from credo import GaussianRegressor, decide_value
+from credo import GaussianRegressor, decide_value, load
 from credo.decisions import Pinball
 from credo.exceptions import InputError, NumericalError, ShapeError, SingularWarning
 
@@ -312,7 +312,7 @@ def test_a_column_of_targets_is_flattened_with_a_warning():
         ({"y": np.where(Y > 300, np.inf, Y)}, "infinity"),
         ({"y": np.where(Y > 300, np.nan, Y)}, "NaN"),
         ({"y": np.array(["a"] * 442)}, "The targets y of GaussianRegressor must be numbers"),
-        ({"y": np.column_stack([Y, Y])}, "1d array"),
+        ({"y": np.zeros((442, 2, 2))}, "array with dim 3"),
     ],
 )
 def test_wrong_rows_are_refused(change, message):
@@ -367,3 +367,113 @@ def test_rows_of_weight_zero_are_absent_whatever_they_hold(rows):
     plain = GaussianRegressor().fit(rows[3:], Y[3:])
     np.testing.assert_array_equal(model.covariance_, plain.covariance_)
     assert model.log_likelihood_ == plain.log_likelihood_
+
+
+TWO = np.column_stack([Y, np.sqrt(Y) + 30 * X[:, 2], -Y + 300 * RNG.normal(size=442)])
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.2])
+def test_several_targets_are_the_joint_gaussian_given_what_is_seen(shrinkage):
+    rows = HOLES[:60]
+    model = GaussianRegressor(shrinkage=shrinkage).fit(X, TWO)
+    belief = model.predictive(rows)
+    mean, covariance = model.mean_, model.covariance_
+    if shrinkage is None:
+        np.testing.assert_allclose(mean, np.c_[X, TWO].mean(axis=0), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(
+            covariance, np.cov(np.c_[X, TWO].T, bias=True), rtol=1e-9, atol=1e-11
+        )
+    t = np.arange(10, 13)
+    for i, row in enumerate(rows):
+        o = np.flatnonzero(~np.isnan(row))
+        pull = np.linalg.solve(covariance[np.ix_(o, o)], covariance[np.ix_(o, t)]).T
+        expected = mean[t] + pull @ (row[o] - mean[o])
+        left = covariance[np.ix_(t, t)] - pull @ covariance[np.ix_(o, t)]
+        np.testing.assert_allclose(belief.mean[i], expected, rtol=1e-8)
+        np.testing.assert_allclose(belief.covariance[i], left, rtol=1e-7, atol=1e-7)
+    best = decide_value(belief, "squared")
+    found, std = model.predict(rows, return_std=True)
+    np.testing.assert_array_equal(best.value, found)
+    np.testing.assert_allclose(best.expected_loss, (std**2).sum(axis=1), rtol=1e-12)
+
+
+def test_each_of_several_targets_is_predicted_as_if_alone():
+    model = GaussianRegressor().fit(X, TWO)
+    alone = [GaussianRegressor().fit(X, TWO[:, m]) for m in range(3)]
+    expected = np.column_stack([one.predict(HOLES) for one in alone])
+    np.testing.assert_allclose(model.predict(HOLES), expected, rtol=1e-9)
+    np.testing.assert_allclose(model.coef_, [one.coef_ for one in alone], rtol=1e-9)
+    np.testing.assert_allclose(model.intercept_, [one.intercept_ for one in alone], rtol=1e-9)
+    np.testing.assert_allclose(np.diagonal(model.variance_), [one.variance_ for one in alone])
+    peer = LinearRegression().fit(X, TWO)
+    assert model.score(X, TWO) == pytest.approx(peer.score(X, TWO), rel=1e-9)
+    assert model.coef_.shape == peer.coef_.shape
+
+
+def test_the_densities_of_several_targets_sum_to_the_log_likelihood():
+    rows = 1600 * X  # in the unit of the targets, or the peer loses digits
+    model = GaussianRegressor().fit(rows, TWO)
+    table = np.column_stack([rows, TWO])
+    densities = multivariate_normal.logpdf(table, model.mean_, model.covariance_)
+    assert model.log_likelihood_ == pytest.approx(densities.sum(), rel=1e-10)
+    features = multivariate_normal.logpdf(rows, model.mean_[:10], model.covariance_[:10, :10])
+    np.testing.assert_allclose(model.log_density(rows, TWO), densities - features, rtol=1e-7)
+    assert model.n_parameters_ == 13 + 13 * 14 // 2
+
+
+def test_several_targets_are_learned_in_batches_merged_and_stored(tmp_path):
+    model = GaussianRegressor().fit(X, TWO)
+    batches = GaussianRegressor().partial_fit(X[:200], TWO[:200]).partial_fit(X[200:], TWO[200:])
+    halves = (
+        GaussianRegressor()
+        .fit(X[:200], TWO[:200])
+        .merge(GaussianRegressor().fit(X[200:], TWO[200:]))
+    )
+    for other in (batches, halves):
+        np.testing.assert_allclose(other.predict(HOLES), model.predict(HOLES), rtol=1e-9)
+    model.save(tmp_path / "several.credo")
+    stored = load(tmp_path / "several.credo")
+    np.testing.assert_array_equal(stored.predict(HOLES), model.predict(HOLES))
+    np.testing.assert_array_equal(stored.variance_, model.variance_)
+    more = stored.partial_fit(X[:50], TWO[:50])
+    whole = GaussianRegressor().fit(np.r_[X, X[:50]], np.r_[TWO, TWO[:50]])
+    np.testing.assert_allclose(more.predict(X), whole.predict(X), rtol=1e-9)
+
+
+def test_several_targets_are_learned_from_rows_with_gaps():
+    holes = 1600 * HOLES
+    model = GaussianRegressor(tol=1e-10).fit(holes, TWO)
+    assert model.converged_
+    assert (np.diff(model.log_likelihood_trace_) > -1e-6).all()
+    table = np.column_stack([holes, TWO])
+    total = 0.0
+    for row in table:
+        o = ~np.isnan(row)
+        total += multivariate_normal.logpdf(row[o], model.mean_[o], model.covariance_[np.ix_(o, o)])
+    assert model.log_likelihood_ == pytest.approx(total, rel=1e-6)
+
+
+def test_a_target_that_others_determine_has_no_density():
+    doubled = np.column_stack([Y, 2 * Y])
+    model = GaussianRegressor().fit(X, doubled)
+    np.testing.assert_allclose(model.predict(X)[:, 1], 2 * model.predict(X)[:, 0], rtol=1e-9)
+    assert model.log_likelihood_ == np.inf
+    with pytest.raises(NumericalError, match="linear function of the features"):
+        model.predictive(X)
+    exact = GaussianRegressor().fit(X, np.column_stack([X @ np.arange(10.0), Y]))
+    assert exact.variance_[0].tolist() == [0.0, 0.0]
+    assert exact.variance_[1, 1] == pytest.approx(GaussianRegressor().fit(X, Y).variance_)
+
+
+def test_several_targets_are_checked():
+    model = GaussianRegressor().fit(X, TWO)
+    with pytest.raises(
+        ShapeError, match=r"one target per row and column, shape \(442, 3\). Got \(442,\)"
+    ):
+        model.log_density(X, Y)
+    with pytest.raises(InputError, match="NaN or infinity, in row 7"):
+        model.fit(X, np.where(np.arange(442)[:, None] == 7, np.nan, TWO))
+    with pytest.raises(InputError, match="442 rows and y has 5"):
+        model.fit(X, TWO[:5])
+    with pytest.raises(ShapeError, match="cannot be merged|columns"):
+        model.partial_fit(X, Y)
