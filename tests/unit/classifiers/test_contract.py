@@ -825,6 +825,8 @@ def test_what_is_refused_leaves_the_model_as_it_was(name, method):
         for kind, wrong in kinds.items():
             if kind in WRONG_BATCHES and ("classes_" not in before or name in REGRESSORS):
                 continue
+            if kind == "two columns of labels" and name in REGRESSORS:
+                continue  # these are two targets
             rows, labels, weights = wrong(case)
             learn = partial(getattr(model, method), rows, labels, sample_weight=weights)
             refusal = refusal_or(learn)
