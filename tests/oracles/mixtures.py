@@ -47,3 +47,21 @@ def step(rows, shares, means, covariances):
     means = np.array(sums) / n[:, None]
     outer = means[:, :, None] * means[:, None, :]
     return n / n.sum(), means, np.array(squares) / n[:, None, None] - outer
+
+
+def distance_from_one_peak(x):
+    """Return how far sorted numbers are from one peak, by chords between all pairs of them."""
+    n = len(x)
+
+    def above_convex(x, m):
+        i, k = np.triu_indices(m + 1, 1)
+        worst = 0.0
+        for j in range(m):
+            over = (i <= j) & (j <= k)
+            slope = (k[over] - i[over]) / n / (x[k[over]] - x[i[over]])
+            chord = i[over] / n + slope * (x[j] - x[i[over]])
+            worst = max(worst, (j + 1) / n - chord.min())
+        return worst
+
+    mirrored = -x[::-1]
+    return min(max(above_convex(x, m), above_convex(mirrored, n - 1 - m)) for m in range(n))

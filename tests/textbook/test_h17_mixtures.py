@@ -221,7 +221,7 @@ def test_the_class_with_two_peaks_is_named_with_the_remedy():
     for rows in (ROWS, HOLES):
         found = gauss.check_modes(rows, Y)
         assert found.several == ("out",)
-        assert found.peaks[1] == 2
+        assert found.p_values[1] == 1 / 200
         assert "Use MixtureClassifier(components={'out': 2})." in repr(found)
     assert "out" in found._repr_html_()
     assert found.to_dict()["several"] == ["out"]
@@ -235,23 +235,55 @@ def test_a_gaussian_class_and_a_skewed_one_have_one_peak():
     assert found.several == ()
     assert found.gains[0] < 0 < found.gains[1]
     assert "one Gaussian is enough" in repr(found)
-    assert "not Gaussian, but no clear valley" in repr(found)
+    assert "not Gaussian, but perhaps one peak" in repr(found)
     assert repr(found).endswith("No class has more than one peak.")
 
 
-def test_gain_and_valley_are_those_of_two_gaussians_on_a_line():
+def test_skew_flatness_heavy_tails_and_few_values_are_no_second_peak():
+    rng = np.random.default_rng(8)
+    kinds = {
+        "lognormal": rng.lognormal(size=100),
+        "tails": rng.standard_t(3, size=100),
+        "die": rng.integers(1, 7, 100),
+        "counts": rng.poisson(3, 100),
+        "two": np.r_[rng.normal(0, 1, 50), rng.normal(5, 1, 50)],
+    }
+    x, y = np.concatenate(list(kinds.values()))[:, None], np.repeat(list(kinds), 100)
+    found = credo.GaussianClassifier().fit(x, y).check_modes(x, y, n_starts=2)
+    assert found.several == ("two",)
+    assert (found.gains > 0).sum() > 2
+
+
+def test_of_flat_classes_one_in_twenty_has_a_p_value_below_a_twentieth():
+    x = np.random.default_rng(5).random((400, 1))
+    y = np.repeat(np.arange(20), 20)
+    p = credo.GaussianClassifier("diagonal").fit(x, y).check_modes(x, y, n_starts=1).p_values
+    assert stats.binomtest(int((p <= 0.05).sum()), 20, 0.05).pvalue > 0.01
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+
+
+def test_the_gain_is_that_of_two_gaussians_and_the_p_value_that_of_slow_distances():
     rng = np.random.default_rng(4)
-    x = np.concatenate([rng.normal(0, 1, 150), rng.normal(3.2, 1, 100)])[:, None]
-    found = credo.GaussianClassifier().fit(x, np.zeros(250)).check_modes(x, np.zeros(250))
+    x = np.concatenate([rng.normal(0, 1, 18), rng.normal(3.2, 1, 12)])[:, None]
+    found = credo.GaussianClassifier().fit(x, np.zeros(30)).check_modes(x, np.zeros(30))
     options = {"covariance_type": "tied", "reg_covar": 0, "tol": 1e-10, "max_iter": 5000}
     one, two = (GaussianMixture(n, n_init=5, random_state=0, **options).fit(x) for n in (1, 2))
-    assert found.gains[0] == pytest.approx(one.bic(x) - two.bic(x), abs=0.01)
-    axis = np.linspace(-4, 8, 100_001)
-    p = np.exp(two.score_samples(axis[:, None]))
-    tops = np.flatnonzero((p[1:-1] > p[:-2]) & (p[1:-1] > p[2:])) + 1
-    assert len(tops) == found.peaks[0] == 2
-    valley = p[tops[0] : tops[1]].min() / p[tops].min()
-    assert found.valleys[0] == pytest.approx(valley, rel=0.01)
+    assert found.gains[0] >= one.bic(x) - two.bic(x) - 0.01
+    mine = slow.distance_from_one_peak(np.sort(x[:, 0]))
+    flat = np.sort(np.random.default_rng(6).random((60, 30)))
+    share = np.mean([slow.distance_from_one_peak(each) >= mine for each in flat])
+    assert found.p_values[0] == pytest.approx(share, abs=4 * np.sqrt(0.25 / 60 + 0.25 / 199))
+
+
+def test_weights_of_a_check_of_modes_are_repetitions():
+    rng = np.random.default_rng(9)
+    x = np.r_[rng.normal(0, 1, 40), rng.normal(4, 1, 40)][:, None]
+    weights = rng.integers(1, 3, 80)
+    model, y = credo.GaussianClassifier().fit(x, np.zeros(80)), np.zeros(80)
+    one = model.check_modes(x, y, weights)
+    two = model.check_modes(np.repeat(x, weights, axis=0), np.zeros(weights.sum()))
+    assert one.gains == pytest.approx(two.gains, abs=0.05)
+    assert one.p_values == pytest.approx(two.p_values, abs=0.15)
 
 
 def test_each_component_is_drawn_with_its_own_ellipses():

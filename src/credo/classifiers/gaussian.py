@@ -934,8 +934,8 @@ class GaussianClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         Returns
         -------
         ClassModes
-            A printable table by class: how much better two Gaussians are, by BIC, and how many
-            peaks they have; and what to do.
+            A printable table by class: how much better two Gaussians are, by BIC, and how
+            likely one peak is; and what to do.
         """
         owner = f"{_OWNER}.check_modes"
         rows, classes = labelled_rows(self._rows(X), y, sample_weight, owner)

@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians, one per class: maximum likelihood from several starts, and their peaks."""
+"""Mixtures of Gaussians, one per class: maximum likelihood from several starts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ Progress = Callable[[int, float], None] | None
 _SHORT = 50
 #: A component with a variance below this share of that of its class is on its way to a point.
 _FLAT = 1e-18
-#: Points of the way from one component to another.
-_WAY = 401
 
 
 @final
@@ -68,25 +66,10 @@ class MixtureFit:
         with np.errstate(divide="ignore"):
             return self.model.scores(x, "densities", first_row) + np.log(self.shares)[:, None]
 
-    def peaks(self) -> tuple[int, float]:
-        r"""Count the peaks of two components, and compare the valley with the lower one.
-
-        All are on the ridge :math:`(\bar a P_1 + a P_2)^{-1} (\bar a P_1 \mu_1 + a P_2 \mu_2)`,
-        with precisions P, where :math:`\bar a = 1 - a` goes from one to zero: S. Ray and B. G.
-        Lindsay, The Annals of Statistics 33, 2005.
-        """
-        on, model = self.model.active, self.model
-        places, ridge = np.tile(model.means[0], (_WAY, 1)), np.linspace(0.0, 1.0, _WAY)[:, None]
-        first, second = (model.precision_of(k)[np.ix_(on, on)] for k in range(2))
-        pulls = (1 - ridge) * (first @ model.means[0, on]) + ridge * (second @ model.means[1, on])
-        joined = (1 - ridge[..., None]) * first + ridge[..., None] * second
-        places[:, on] = np.linalg.solve(joined, pulls[..., None])[..., 0]
-        heights = np.pad(
-            np.logaddexp.reduce(self.scores(places), axis=0), 1, constant_values=-np.inf
-        )
-        tops = np.flatnonzero((heights[1:-1] > heights[:-2]) & (heights[1:-1] >= heights[2:])) + 1
-        between = heights[tops[0] : tops[-1] + 1].min() - heights[tops[[0, -1]]].min()
-        return len(tops), float(np.exp(between))
+    def axis(self) -> F64:
+        """Return the direction along which two components are told apart best, (D,)."""
+        pulls = self.model.precision_of(0) + self.model.precision_of(1)
+        return np.asarray(pulls @ (self.model.means[1] - self.model.means[0]))
 
 
 def fit_mixtures(  # noqa: PLR0913 - as many things to know
