@@ -14,7 +14,7 @@ from credo._types import F64, Labels
 from credo.exceptions import InputError
 from credo.images import Restoration, Segmentation
 from credo.inference import GridPosterior
-from credo.inference.grids.engine import Picture
+from credo.inference.grids.engine import Picture, sweep_numbers
 from credo.plots.figures import COLOURS, GREY, MOST_INCHES, axes_for, draw, inks_of, name_of
 
 #: What stands below a picture, and its colours, (height, width, 3) between 0 and 1.
@@ -30,7 +30,7 @@ def _(result: Restoration, ax: Any = None, *, truth: Any = None, sweeps: Any = (
 
     Also the image after some numbers of ``sweeps``, and the ``truth``, with U(x), error and time.
     """
-    sweeps = tuple(sweeps)
+    sweeps = sweep_numbers(sweeps, "plot")
     pictures = result.pictures(truth, sweeps)
     panels = panels_of(result, pictures, bare=truth is None and not sweeps)
     sure = pictures["restored"].confidence

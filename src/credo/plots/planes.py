@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -121,8 +121,8 @@ def compare(
     >>> len(credo.plots.compare(models, X[:, 2:], y))
     2
     """
-    if not len(models):
-        raise InputError("compare needs at least one classifier. Got none.")
+    if isinstance(models, Mapping) or not hasattr(models, "__len__") or not len(models):
+        raise InputError(f"compare needs a list of fitted classifiers. Got {one_line(models, 60)}.")
     size = (4.6 * len(models), 4.2)
     axes = plt.subplots(1, len(models), figsize=size, layout="constrained", squeeze=False)[1][0]
     for model, ax in zip(models, axes, strict=True):

@@ -83,6 +83,8 @@ def test_pictures_that_cannot_be_drawn_or_compared_are_refused():
         found.plot(truth=truth[:5])
     with pytest.raises(InputError, match="sweeps of pictures must not go down"):
         found.pictures(sweeps=[3, 1])
+    with pytest.raises(InputError, match=r"are numbers, such as \(1, 5\). Got 3"):
+        found.plot(sweeps=3)
     volume = credo.infer_grid(GridField.ising(np.zeros((3, 4, 5)), 0.1), sweeps=1)
     with pytest.raises(InputError, match="Only pictures of two dimensions"):
         volume.plot()

@@ -194,8 +194,9 @@ def test_compare_draws_side_by_side():
         "GaussianClassifier(covariance='qda')",
     ]
     assert axes[0].get_xlim() == axes[1].get_xlim()
-    with pytest.raises(InputError, match="at least one"):
-        credo.plots.compare([], X, Y)
+    for odd in ([], models[0], {"lda": models[0]}):
+        with pytest.raises(InputError, match="compare needs a list of fitted classifiers. Got"):
+            credo.plots.compare(odd, X, Y)
 
 
 def test_what_cannot_be_drawn_is_said():

@@ -388,6 +388,8 @@ def refuse_memory(pixels: int, each: float, n_labels: int, budget: Budget, who: 
 
 def sweep_numbers(sweeps: Iterable[int], who: str) -> list[int]:
     """Check numbers of sweeps after which to look."""
+    if not isinstance(sweeps, Iterable):
+        raise InputError(f"The sweeps of {who} are numbers, such as (1, 5). Got {sweeps!r}.")
     numbers = [check.count(number, f"sweeps of {who}", 0) for number in sweeps]
     if sorted(numbers) != numbers:
         raise InputError(f"The sweeps of {who} must not go down. Got {numbers}.")
