@@ -28,8 +28,9 @@ from credo.storage import describe, load, pack, save, unpack
 MODELS = all_models()
 #: Objects that are compared by what they answer.
 OBJECTS = {
-    *("_terms", "_reader", "_fitted", "_model", "_joint", "summary_", "_information"),
+    *("_terms", "_reader", "_fitted", "_model", "_joint", "_projection", "summary_"),
     *("estimator", "estimator_", "separation_", "vectorizer", "progress", "families"),
+    "_information",
 }
 SCALARS = (
     st.none()
